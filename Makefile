@@ -1,0 +1,48 @@
+# make serve, make test: everything is set up on the way. make help lists the rest.
+VENV ?= .venv
+PYTHON ?= python3
+PORT ?= 8000
+BIN = $(VENV)/bin
+
+.PHONY: help serve test check format image loadtest clean
+.DEFAULT_GOAL := help
+
+help:  ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
+
+serve: $(VENV)/.serve  ## install and serve on http://127.0.0.1:8000 (PORT=...)
+	$(BIN)/ringmt serve --port $(PORT)
+
+test: $(VENV)/.dev  ## install and run the tests
+	$(BIN)/python -m pytest -q
+
+check: $(VENV)/.dev  ## linters, types, import directions
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.dev  ## format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+image:  ## build the container image ringmt:cpu (docker, podman or buildah)
+	docker/build-image.sh
+
+loadtest: $(VENV)/.dev  ## 20 seconds of load on a server started for it; writes loadtest/report.html
+	BIN=$(BIN) loadtest/run.sh
+
+clean:  ## forget the virtual environment
+	rm -rf $(VENV)
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "RingMT needs Python 3.11 or newer: make PYTHON=python3.12 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.serve: $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install -q -c docker/constraints.txt -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/bin/python pyproject.toml docker/constraints.txt
+	$(BIN)/python -m pip install -q -c docker/constraints.txt -e '.[train,dev]'
+	@touch $@ $(VENV)/.serve

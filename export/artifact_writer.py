@@ -1,0 +1,119 @@
+"""Checkpoint in, artifact out: written beside its place, checked, and only then moved there."""
+
+import dataclasses
+import json
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from export.calibration import input_ranges
+from export.manifest import GRAPHS, make_manifest
+from export.onnx_writer import write_onnx
+from export.parity import check_parity
+from export.torchscript import write_torchscript
+from model.data.vocabulary import Vocabulary
+from model.training.checkpoint import VOCABULARY, load_model
+from model.translation_model import TranslationModel
+from server.artifact import MANIFEST, Artifact, GraphFiles, Manifest, file_hash
+from server.backends.load import load_backend
+from server.engine.golden import GOLDEN, search
+from server.engine.request import SearchOptions
+
+ATTRIBUTION = "ATTRIBUTION.md"
+
+
+@dataclass(frozen=True)
+class ExportOptions:
+    """`calibration` and `examples` are source sentences; `attribution` is copied beside the graphs."""
+
+    name: str
+    languages: tuple[str, str]
+    graphs: tuple[tuple[str, str], ...] = (("onnx", "int8"),)
+    licence: str = "not stated"
+    length_penalty: float = 1.0
+    attribution: Path | None = None
+    calibration: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+
+
+def export_artifact(checkpoint: Path, out: Path, options: ExportOptions) -> dict[str, float]:
+    """Write the artifact of a checkpoint folder to `out`, replacing what is there.
+
+    Returns the largest difference to the PyTorch model per kind of graph. Raises ParityError, and leaves `out` as it
+    was, when a graph computes something else.
+    """
+    out.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
+    try:
+        differences = _write(checkpoint, temporary, options)
+        if out.exists():
+            shutil.rmtree(out)
+        os.replace(temporary, out)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    out.chmod(0o755)
+    return differences
+
+
+def _write(checkpoint: Path, folder: Path, options: ExportOptions) -> dict[str, float]:
+    model = load_model(checkpoint)
+    shutil.copyfile(checkpoint / VOCABULARY, folder / VOCABULARY)
+    if options.attribution is not None:
+        shutil.copyfile(options.attribution, folder / ATTRIBUTION)
+    vocabulary = Vocabulary(folder / VOCABULARY)
+    graphs = tuple(GRAPHS[kind] for kind in options.graphs)
+    manifest = make_manifest(
+        model,
+        options.name,
+        options.languages,
+        graphs,
+        VOCABULARY,
+        options.licence,
+        options.length_penalty,
+        _origin(checkpoint),
+    )
+    ranges = input_ranges(model, vocabulary.encode(list(options.calibration)))
+    for graph in graphs:
+        _write_graph(model, manifest, graph, ranges, folder)
+    differences = check_parity(model, Artifact(folder, manifest))
+    goldens = _goldens(Artifact(folder, manifest), vocabulary, options.examples)
+    (folder / GOLDEN).write_text(json.dumps(goldens, indent=1) + "\n", encoding="utf-8")
+    hashes = {path.name: file_hash(path) for path in sorted(folder.iterdir())}
+    text = json.dumps(dataclasses.asdict(dataclasses.replace(manifest, files=hashes)), indent=2)
+    (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
+    Artifact.load(folder)
+    return differences
+
+
+def _write_graph(
+    model: TranslationModel, manifest: Manifest, graph: GraphFiles, ranges: dict[str, float], folder: Path
+) -> None:
+    if graph.backend == "onnx":
+        write_onnx(model, graph.precision, ranges, folder / graph.encode, folder / graph.step)
+    else:
+        write_torchscript(model, manifest, folder / graph.encode, folder / graph.step)
+
+
+def _origin(checkpoint: Path) -> dict[str, Any]:
+    """What training.json says of the checkpoint, where there is one."""
+    path = checkpoint / "training.json"
+    origin: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return origin
+
+
+def _goldens(artifact: Artifact, vocabulary: Vocabulary, examples: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Every example translated by every pair of graphs."""
+    sources = [(*ids, 3) for ids in vocabulary.encode(list(examples))]
+    rows = []
+    for graph in artifact.manifest.graphs:
+        backend = load_backend(artifact, graph.backend, graph.precision)
+        for source, result in zip(sources, search(backend, sources, SearchOptions()), strict=True):
+            best = result.hypotheses[0]
+            rows.append(
+                {"backend": graph.backend, "precision": graph.precision, "source_ids": source, "target_ids": best.ids,
+                 "normalized_score": round(best.normalized_score, 4)}
+            )  # fmt: skip
+    return rows

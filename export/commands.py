@@ -1,0 +1,115 @@
+"""`ringmt export` and `ringmt evaluate`."""
+
+import argparse
+import dataclasses
+import json
+from pathlib import Path
+
+from export.artifact_writer import ExportOptions, export_artifact
+from export.evaluate import evaluate
+from export.manifest import GRAPHS
+from server.artifact import Artifact
+from server.engine.request import SearchOptions
+
+EXAMPLES = Path(__file__).parent / "examples.txt"
+NUM_GOLDENS = 8
+KINDS = [f"{backend}-{precision}" for backend, precision in GRAPHS]
+
+
+def graph_kinds(text: str) -> tuple[tuple[str, str], ...]:
+    """ "onnx-int8,onnx-fp32" -> (("onnx", "int8"), ("onnx", "fp32")). Raises ValueError that names the choices."""
+    kinds = []
+    for part in text.split(","):
+        if part not in KINDS:
+            raise ValueError(f"unknown kind of graphs '{part}': choose among {', '.join(KINDS)}")
+        backend, precision = part.split("-")
+        kinds.append((backend, precision))
+    return tuple(kinds)
+
+
+def lines(path: Path) -> tuple[str, ...]:
+    return tuple(line for line in path.read_text(encoding="utf-8").splitlines() if line.strip())
+
+
+class ExportCommand:
+    """Checkpoint to artifact."""
+
+    help = "turn a checkpoint into an artifact that the server loads; refused when the graphs compute something else"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("checkpoint", type=Path, help="folder that `ringmt train` wrote")
+        parser.add_argument("out", type=Path, help="artifact folder; replaced if it exists")
+        parser.add_argument("--name", required=True, help="name under which the model is served, for example en-de")
+        parser.add_argument("--source", required=True, help="source language code")
+        parser.add_argument("--target", required=True, help="target language code")
+        parser.add_argument(
+            "--graphs", default="onnx-int8", help=f"comma-separated, among {', '.join(KINDS)} (default onnx-int8)"
+        )
+        parser.add_argument(
+            "--calibration", type=Path, default=EXAMPLES, help="source sentences that set the int8 ranges, one a line"
+        )
+        parser.add_argument(
+            "--length-penalty", type=float, default=1.0, help="the model's default (choose it on dev data)"
+        )
+        parser.add_argument("--licence", default="not stated", help="licence of the weights, as SPDX or in words")
+        parser.add_argument(
+            "--attribution", type=Path, help="file that says where the data came from; copied beside the weights"
+        )
+
+    def run(self, args: argparse.Namespace) -> int:
+        sentences = lines(args.calibration)
+        options = ExportOptions(
+            name=args.name,
+            languages=(args.source, args.target),
+            graphs=graph_kinds(args.graphs),
+            licence=args.licence,
+            length_penalty=args.length_penalty,
+            attribution=args.attribution,
+            calibration=sentences,
+            examples=sentences[:NUM_GOLDENS],
+        )
+        differences = export_artifact(args.checkpoint, args.out, options)
+        for kind, difference in differences.items():
+            print(f"{kind:18} largest difference to the model: {difference:.2g} nats")
+        size = sum(path.stat().st_size for path in args.out.iterdir())
+        print(f"{args.out}: {size / 2**20:.1f} MiB")
+        return 0
+
+
+class EvaluateCommand:
+    """BLEU and chrF of an artifact."""
+
+    help = "translate test sets with an artifact and score them (sacreBLEU: BLEU and chrF)"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("artifact", type=Path, help="artifact folder")
+        parser.add_argument("--data", required=True, type=Path, help="folder with the test sets, NAME.LANGUAGE.gz")
+        parser.add_argument(
+            "--sets", required=True, help="comma-separated names below the data folder, for example test/news"
+        )
+        parser.add_argument("--graphs", default="onnx-int8", help=f"one of {', '.join(KINDS)} (default onnx-int8)")
+        parser.add_argument("--beam", type=int, default=4, help="beam size (default 4)")
+        parser.add_argument("--length-penalty", type=float, help="default: the artifact's")
+        parser.add_argument("--json", type=Path, help="write the scores here as well")
+
+    def run(self, args: argparse.Namespace) -> int:
+        artifact = Artifact.load(args.artifact)
+        ((backend, precision),) = graph_kinds(args.graphs)[:1]
+        penalty = artifact.manifest.length_penalty if args.length_penalty is None else args.length_penalty
+        options = SearchOptions(
+            beam_size=args.beam, length_penalty=penalty, max_length=artifact.manifest.max_target_length
+        )
+        scores = evaluate(artifact, args.data, args.sets.split(","), backend, precision, options)
+        print("| set | sentences | BLEU | chrF | brevity penalty |\n|---|---|---|---|---|")
+        for row in scores:
+            print(f"| {row.name} | {row.sentences:,} | {row.bleu:.1f} | {row.chrf:.1f} | {row.brevity_penalty:.3f} |")
+        print(f"\n{scores[0].bleu_signature}\n{scores[0].chrf_signature}")
+        if args.json:
+            args.json.write_text(
+                json.dumps([dataclasses.asdict(row) for row in scores], indent=2) + "\n", encoding="utf-8"
+            )
+        return 0
+
+
+export_command = ExportCommand()
+evaluate_command = EvaluateCommand()

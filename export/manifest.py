@@ -1,0 +1,63 @@
+"""What a model looks like from outside: the manifest's fields that follow from its configuration."""
+
+from typing import Any
+
+from model.config import ModelConfig
+from model.translation_model import TranslationModel
+from server.artifact import GraphFiles, Manifest
+
+GRAPHS = {
+    ("onnx", "int8"): GraphFiles("onnx", "int8", "encode.int8.onnx", "step.int8.onnx"),
+    ("onnx", "fp32"): GraphFiles("onnx", "fp32", "encode.fp32.onnx", "step.fp32.onnx"),
+    ("torchscript", "fp32"): GraphFiles("torchscript", "fp32", "encode.fp32.pt", "step.fp32.pt"),
+}
+"""Every kind of graph that can be written."""
+
+
+def ring_tensors(model: TranslationModel) -> tuple[str, ...]:
+    layers = enumerate(model.decoder.decoder_layers())
+    return tuple(f"ring.{index}.{name}" for index, layer in layers for name in layer.self_attention.memory_names)
+
+
+def source_tensors(model: TranslationModel) -> tuple[str, ...]:
+    layers = enumerate(model.decoder.decoder_layers())
+    return tuple(f"source.{index}.{name}" for index, layer in layers for name in layer.cross_attention.memory_names)
+
+
+def variant_name(config: ModelConfig) -> str:
+    return "full" if config.ngram is None else f"ngram-{config.ngram}"
+
+
+def make_manifest(
+    model: TranslationModel,
+    name: str,
+    languages: tuple[str, str],
+    graphs: tuple[GraphFiles, ...],
+    vocabulary_file: str,
+    licence: str,
+    length_penalty: float,
+    origin: dict[str, Any],
+) -> Manifest:
+    """The manifest of a model, its file hashes still empty."""
+    config = model.config
+    return Manifest(
+        name=name,
+        variant=variant_name(config),
+        source_language=languages[0],
+        target_language=languages[1],
+        vocabulary_file=vocabulary_file,
+        vocabulary_size=config.vocab_size,
+        order=config.ngram,
+        ring_capacity=config.ring_capacity,
+        num_heads=config.num_heads,
+        head_dim=config.head_dim,
+        max_source_length=config.max_length,
+        max_target_length=config.max_length,
+        length_penalty=length_penalty,
+        ring_tensors=ring_tensors(model),
+        source_tensors=source_tensors(model),
+        graphs=graphs,
+        licence=licence,
+        files={},
+        origin=origin,
+    )

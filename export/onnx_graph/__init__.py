@@ -1,0 +1,1 @@
+"""The fast path: encode and step graphs built node by node, one function per block."""

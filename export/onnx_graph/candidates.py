@@ -1,0 +1,79 @@
+"""Beam candidates inside the step graph: the 2*beam best continuations of every slot.
+
+Twin of server.engine.beam.best_candidates. Each row contributes at most one EOS, so 2*beam candidates always hold
+`beam` that go on. Words are looked at in groups of 64: only groups whose best word is among the 2*beam best groups
+can hold a candidate, so the full sort never sees more than 2*beam*64 scores.
+"""
+
+import numpy as np
+
+from export.onnx_graph.builder import GraphBuilder
+from model.config import EOS_ID
+from server.backends.state import DEAD_SCORE
+
+GROUP = 64
+BELOW_DEAD = np.float32(2 * DEAD_SCORE)
+"""EOS goes on in no row: it ranks behind even dead candidates."""
+
+
+def padded_vocabulary(size: int) -> int:
+    """The next multiple of GROUP, at least two groups (a slot of one beam takes its two best groups)."""
+    return max(2 * GROUP, -(-size // GROUP) * GROUP)
+
+
+def best_candidates(graph: GraphBuilder, log_probability: str, score: str, is_row: str, vocabulary: int) -> None:
+    """log_probability [slot, beam, vocabulary], score and is_row [slot, beam] -> the graph's candidate outputs
+    [slot, 2*beam] and the next rows.
+
+    Ties go to the lower parent, then to the lower token: groups and words keep their order wherever scores are equal.
+    """
+    groups = vocabulary // GROUP
+    count = graph.op("Mul", graph.op("Shape", score, start=1, end=2), graph.constant(np.array([2])))  # 2*beam
+
+    grouped = graph.reshape(log_probability, 0, 0, groups, GROUP)
+    best_in_group = graph.op("ReduceMax", grouped, graph.constant(np.array([3])), keepdims=0)  # [slot, beam, groups]
+    best_in_group = graph.op("Flatten", graph.op("Add", best_in_group, graph.unsqueeze(score, 2)), axis=1)
+    _, chosen = graph.node("TopK", [best_in_group, count], 2, axis=1)  # [slot, 2*beam], numbered over beam x groups
+    chosen, _ = graph.node("TopK", [chosen, count], 2, axis=1, largest=0)  # in ascending order, for ties
+
+    parent = graph.op("Div", chosen, graph.constant(np.array(groups)))
+    first_token = graph.op(
+        "Mul", graph.op("Mod", chosen, graph.constant(np.array(groups))), graph.constant(np.array(GROUP))
+    )
+    words = gather_groups(graph, log_probability, chosen, score, groups)  # [slot, 2*beam, GROUP]
+    words = graph.op("Add", words, graph.unsqueeze(graph.op("GatherElements", score, parent, axis=1), 2))
+    best, place = graph.node("TopK", [graph.op("Flatten", words, axis=1), count], 2, axis=1)
+    group = graph.op("Div", place, graph.constant(np.array(GROUP)))
+    token = graph.op(
+        "Add",
+        graph.op("GatherElements", first_token, group, axis=1),
+        graph.op("Mod", place, graph.constant(np.array(GROUP))),
+    )
+    graph.output(best, "candidate_score", "float32", ["slot", "candidate"])
+    graph.output(token, "candidate_token", "int64", ["slot", "candidate"])
+    graph.output(graph.op("GatherElements", parent, group, axis=1), "candidate_parent", "int64", ["slot", "candidate"])
+    next_rows(graph, is_row)
+
+
+def next_rows(graph: GraphBuilder, is_row: str) -> None:
+    """The rows of the following step: the best candidates that are not EOS. Twin of server.engine.beam.select."""
+    dead = graph.constant(DEAD_SCORE)
+    beams = graph.op("Shape", is_row, start=1, end=2)
+    is_eos = graph.op("Equal", "candidate_token", graph.constant(np.array(EOS_ID)))
+    going_on = graph.op("Where", is_eos, graph.constant(BELOW_DEAD), "candidate_score")
+    score, place = graph.node("TopK", [going_on, beams], 2, axis=1)
+    rows = ["slot", "beam"]
+    graph.output(graph.op("Where", is_row, score, dead), "next_score", "float32", rows)
+    graph.output(graph.op("GatherElements", "candidate_token", place, axis=1), "next_token", "int64", rows)
+    graph.output(graph.op("GatherElements", "candidate_parent", place, axis=1), "next_parent", "int64", rows)
+
+
+def gather_groups(graph: GraphBuilder, log_probability: str, chosen: str, score: str, groups: int) -> str:
+    """The words of each slot's chosen groups: chosen [slot, n] -> [slot, n, GROUP]."""
+    zero, one = graph.constant(np.array(0)), graph.constant(np.array(1))
+    slots = graph.op("Squeeze", graph.op("Shape", score, start=0, end=1))
+    beams = graph.op("Shape", score, start=1, end=2)
+    per_slot = graph.op("Mul", beams, graph.constant(np.array([groups])))
+    offset = graph.op("Mul", graph.op("Range", zero, slots, one), per_slot)  # [slot]
+    rows = graph.op("Add", chosen, graph.unsqueeze(offset, 1))
+    return graph.op("Gather", graph.reshape(log_probability, -1, GROUP), rows)

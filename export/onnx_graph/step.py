@@ -1,0 +1,142 @@
+"""The step graph: one token for every row, and the best continuations of every slot.
+
+Beams are query positions: a slot's rows attend to the slot's source and ring, nothing is repeated per beam. The ring
+never moves; `ancestry` says which entries belong to a row's own past (see server/artifact.py for all tensors).
+"""
+
+import math
+
+import numpy as np
+import onnx
+
+from export.onnx_graph.builder import Axis, GraphBuilder
+from export.onnx_graph.candidates import best_candidates, padded_vocabulary
+from export.onnx_graph.linear import Array, Linear
+from export.onnx_graph.weights import Weights, add, attention, feed_forward, layer_norm, positions_table
+from model.config import BOS_ID, PAD_ID, UNK_ID, ModelConfig
+
+HIDDEN_ENERGY = np.float32(-1e9)
+
+
+def build_step_graph(config: ModelConfig, weights: Weights, linear: Linear) -> onnx.ModelProto:
+    graph = GraphBuilder("step")
+    token = graph.input("token", "int64", ["slot", "beam"])
+    parent = graph.input("parent", "int64", ["slot", "beam"])
+    position = graph.input("position", "int64", ["slot"])
+    score = graph.input("score", "float32", ["slot", "beam"])
+    is_row = graph.input("is_row", "bool", ["slot", "beam"])
+    ancestry = graph.input("ancestry", "bool", ["slot", "beam", "entry"])
+    own_key = graph.input("own_key", "bool", ["beam", "entry"])
+    write_index = graph.input("write_index", "int64", ["slot", config.num_heads, 3])
+    source_keep = graph.input("source_keep", "bool", ["slot", "source"])
+
+    ancestry = inherit_ancestry(graph, ancestry, parent, own_key)  # [slot, beam, entry]
+    graph.output(ancestry, "next_ancestry", "bool", ["slot", "beam", "entry"])
+    ring_bias = graph.unsqueeze(bias_of(graph, "next_ancestry"), 1)  # [slot, 1, beam, entry]
+    padding = graph.op("Cast", source_keep, to=onnx.TensorProto.INT32)  # [slot, source]
+
+    x = embed_tokens(graph, linear, token, position, config, weights)  # [slot, beam, d]
+    for index in range(config.decoder_layers):
+        prefix = f"decoder.layers.{index}"
+        x = ring_attention(graph, linear, x, write_index, ring_bias, config, weights, index)
+        x = cross_attention(graph, linear, x, padding, config, weights, index)
+        y = layer_norm(graph, x, weights, f"{prefix}.ffn_norm")
+        x = add(graph, x, feed_forward(graph, linear, y, weights, f"{prefix}.ffn"))
+    hidden = layer_norm(graph, x, weights, "decoder.norm")
+
+    weight, bias = output_projection(weights["embedding.weight"])
+    logits = linear.project(graph, hidden, weight, bias, "embedding")  # [slot, beam, vocabulary]
+    best_candidates(graph, graph.op("LogSoftmax", logits, axis=-1), score, is_row, len(weight))
+    return graph.model()
+
+
+def output_projection(embedding: Array) -> tuple[Array, Array]:
+    """The tied projection, padded to whole groups of words; PAD, UNK, BOS and the padding can't be chosen."""
+    weight = np.zeros((padded_vocabulary(len(embedding)), embedding.shape[1]), np.float32)
+    weight[: len(embedding)] = embedding
+    bias = np.zeros(len(weight), np.float32)
+    bias[[PAD_ID, UNK_ID, BOS_ID]] = HIDDEN_ENERGY
+    bias[len(embedding) :] = HIDDEN_ENERGY
+    return weight, bias
+
+
+def inherit_ancestry(graph: GraphBuilder, ancestry: str, parent: str, own_key: str) -> str:
+    """Every row takes its parent's past; of the ring slot written in this step it keeps its own entry only.
+
+    `own_key` [beam, entry] is true where a beam writes; its columns tell which ring slot that is.
+    """
+    slots = graph.op("Shape", parent, start=0, end=1)
+    beams = graph.op("Shape", parent, start=1, end=2)
+    zero, one = graph.constant(np.array(0)), graph.constant(np.array(1))
+    first_row = graph.op("Mul", graph.op("Range", zero, graph.op("Squeeze", slots), one), beams)  # [slot]
+    rows = graph.op("Add", parent, graph.unsqueeze(first_row, 1))  # [slot, beam], over all slots
+    inherited = graph.op("Gather", graph.op("Flatten", ancestry, axis=2), rows)  # from [slot*beam, entry]
+    own = graph.op("Cast", own_key, to=onnx.TensorProto.INT32)
+    written = graph.op("Cast", graph.op("ReduceMax", own, zero_axis(graph), keepdims=1), to=onnx.TensorProto.BOOL)
+    return graph.op("Or", graph.op("And", inherited, graph.op("Not", written)), own_key)
+
+
+def zero_axis(graph: GraphBuilder) -> str:
+    return graph.constant(np.array([0]))
+
+
+def bias_of(graph: GraphBuilder, keep: str) -> str:
+    """Keep mask to additive bias: 0 or -1e9."""
+    return graph.op("Where", keep, graph.constant(np.float32(0)), graph.constant(HIDDEN_ENERGY))
+
+
+def embed_tokens(
+    graph: GraphBuilder, linear: Linear, token: str, position: str, config: ModelConfig, weights: Weights
+) -> str:
+    """token [slot, beam], position [slot] -> [slot, beam, d]."""
+    weight, _ = output_projection(weights["embedding.weight"])
+    embedded = linear.embedding(graph, token, weight, math.sqrt(config.d_model))
+    table = graph.constant(positions_table(config.max_length, config.d_model), "positions")
+    return add(graph, embedded, graph.unsqueeze(graph.op("Gather", table, position), 1))
+
+
+def ring_attention(
+    graph: GraphBuilder,
+    linear: Linear,
+    x: str,
+    write_index: str,
+    ring_bias: str,
+    config: ModelConfig,
+    weights: Weights,
+    index: int,
+) -> str:
+    """Write this step's keys and values into the ring, then attend: [slot, beam, d] -> [slot, beam, d]."""
+    site = f"decoder.layers.{index}.self_attention"
+    y = layer_norm(graph, x, weights, f"decoder.layers.{index}.self_norm")
+    fused = linear.apply(graph, y, *weights.fused(f"{site}.query", f"{site}.memory"), f"{site}.query")
+    query, *new = graph.node("Split", [fused], 3, axis=-1, num_outputs=3)  # each [slot, beam, d]
+    entries = []
+    for name, tensor in zip(("key", "value"), new, strict=True):
+        entries.append(write_ring(graph, tensor, write_index, config, f"ring.{index}.{name}"))
+    mixed = attention(graph, query, entries[0], entries[1], config.num_heads, bias=ring_bias)
+    return add(graph, x, linear.apply(graph, mixed, *weights.linear(f"{site}.output"), f"{site}.output"))
+
+
+def write_ring(graph: GraphBuilder, new: str, write_index: str, config: ModelConfig, name: str) -> str:
+    """new [slot, beam, d] goes into the ring `name`; returns all its entries [slot, heads, entry, head_dim]."""
+    shape: list[Axis] = ["slot", config.num_heads, config.ring_capacity, "beam_head_dim"]
+    ring = graph.input(name, "float32", shape)
+    heads = graph.reshape(new, 0, 0, config.num_heads, config.head_dim)  # [slot, beam, heads, head_dim]
+    update = graph.reshape(graph.op("Transpose", heads, perm=[0, 2, 1, 3]), 0, 0, -1)  # [slot, heads, beam*head_dim]
+    written = graph.op("ScatterND", ring, write_index, update)
+    graph.output(written, f"next_{name}", "float32", shape)
+    return graph.reshape(f"next_{name}", 0, 0, -1, config.head_dim)
+
+
+def cross_attention(
+    graph: GraphBuilder, linear: Linear, x: str, padding: str, config: ModelConfig, weights: Weights, index: int
+) -> str:
+    """Attend to the slot's source memory: [slot, beam, d] -> [slot, beam, d]."""
+    site = f"decoder.layers.{index}.cross_attention"
+    shape: list[Axis] = ["slot", config.num_heads, "source", config.head_dim]
+    key = graph.input(f"source.{index}.key", "float32", shape)
+    value = graph.input(f"source.{index}.value", "float32", shape)
+    y = layer_norm(graph, x, weights, f"decoder.layers.{index}.cross_norm")
+    query = linear.apply(graph, y, *weights.linear(f"{site}.query"), f"{site}.query")
+    mixed = attention(graph, query, key, value, config.num_heads, padding=padding)
+    return add(graph, x, linear.apply(graph, mixed, *weights.linear(f"{site}.output"), f"{site}.output"))

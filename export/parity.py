@@ -1,0 +1,111 @@
+"""Does an artifact compute what the model computes? Asked through the server's own backends, before it is written."""
+
+import numpy as np
+import torch
+
+from model.config import BOS_ID
+from model.decoder import LayerMemory
+from model.translation_model import TranslationModel
+from server.artifact import Artifact
+from server.backends.base import Backend
+from server.backends.load import load_backend
+from server.backends.state import DEAD_SCORE, DecoderState, Floats, Ints
+
+TOLERANCE = 1e-4
+"""Largest difference of a log-probability at fp32."""
+INT8_TOLERANCE = 1.0
+"""Largest difference of a cumulative log-probability after the steps of `step_difference` at int8: a gross error is
+far beyond it; what int8 costs is measured in BLEU."""
+
+
+class ParityError(ValueError):
+    """An exported graph that does not compute what the model computes."""
+
+
+def sample_sources(vocabulary_size: int, max_length: int, seed: int = 0) -> list[list[int]]:
+    """Sentences of very different lengths, so that their batch is padded."""
+    generator = np.random.default_rng(seed)
+    lengths = [1, 2, 5, 11, min(23, max_length - 1)]
+    return [[*generator.integers(4, vocabulary_size, length - 1).tolist(), 3] for length in lengths]
+
+
+def padded(sources: list[list[int]]) -> tuple[Ints, np.ndarray[tuple[int, int], np.dtype[np.bool_]]]:
+    width = max(len(ids) for ids in sources)
+    keep = np.array([[index < len(ids) for index in range(width)] for ids in sources])
+    return np.array([ids + [0] * (width - len(ids)) for ids in sources], np.int64), keep
+
+
+@torch.no_grad()
+def step_difference(model: TranslationModel, backend: Backend, steps: int) -> float:
+    """Largest difference between a backend's candidate scores and the model's, over a beam of 2 on a padded batch.
+
+    The model side keeps one ring per row, the graphs share a ring per slot: after more steps than the ring has slots
+    the comparison covers wrapped rings and inherited ancestry. Both sides follow the backend's choices.
+    """
+    sources = sample_sources(model.config.vocab_size, model.config.max_length)
+    ids, keep = padded(sources)
+    slots, beam = len(sources), 2
+    state = DecoderState(backend.manifest, slots, beam, ids.shape[1])
+    encoded = backend.encode(ids, keep)
+    for slot, sentence in enumerate(sources):
+        state.admit(slot, [tensor[slot, :, : len(sentence)] for tensor in encoded], BOS_ID, beam)
+    step = backend.bind(state)
+
+    row_keep = torch.from_numpy(keep).repeat_interleave(beam, dim=0)
+    memory = model.encode(torch.from_numpy(ids), torch.from_numpy(keep)).repeat_interleave(beam, dim=0)
+    cross, rings = model.decoder.project_source(memory), model.empty_rings(slots * beam)
+    worst = 0.0
+    for _ in range(steps):
+        expected, rings = model_candidates(model, state, rings, cross, row_keep)
+        step()
+        worst = max(worst, candidate_difference(state, expected))
+        swap_beams(state)
+        state.tick()
+    return worst
+
+
+def model_candidates(
+    model: TranslationModel, state: DecoderState, rings: list[LayerMemory], cross: list[LayerMemory], keep: torch.Tensor
+) -> tuple[Floats, list[LayerMemory]]:
+    """Cumulative log-probabilities [slot, beam, vocabulary] of every continuation, and the rings with this step."""
+    before, (slots, beam) = state.current, state.is_row.shape
+    parents = torch.from_numpy(before.parent + np.arange(slots)[:, None] * beam).flatten()
+    rings = [tuple(buffer.index_select(0, parents) for buffer in layer) for layer in rings]
+    position = torch.from_numpy(state.position).repeat_interleave(beam)
+    logits, rings = model.step(torch.from_numpy(before.token).flatten(), position, rings, cross, keep)
+    logits[:, [0, 1, 2]] = -1e9
+    total = torch.log_softmax(logits, dim=-1).view(slots, beam, -1) + torch.from_numpy(before.score)[:, :, None]
+    return total.numpy(), rings
+
+
+def candidate_difference(state: DecoderState, expected: Floats) -> float:
+    """|score given - score expected| over the candidates that continue a live row."""
+    slots = np.arange(state.slots)[:, None]
+    wanted = expected[slots, state.candidates.parent, state.candidates.token]
+    live = np.take_along_axis(state.current.score, state.candidates.parent, axis=1) > DEAD_SCORE / 2
+    return float(np.abs(state.candidates.score - wanted)[live].max())
+
+
+def swap_beams(state: DecoderState) -> None:
+    """Turn the following rows round, best last, so that rows change their parents often."""
+    rows = state.following
+    for array in (rows.token, rows.parent, rows.score):
+        array[:] = array[:, ::-1].copy()
+
+
+def check_parity(model: TranslationModel, artifact: Artifact) -> dict[str, float]:
+    """Compare every pair of graphs with the model over two wraps of the ring. Raises ParityError."""
+    manifest = artifact.manifest
+    steps = min(2 * manifest.ring_capacity + 2, 24, manifest.max_target_length - 1)
+    differences = {}
+    for graph in manifest.graphs:
+        backend = load_backend(artifact, graph.backend, graph.precision)
+        difference = step_difference(model, backend, steps)
+        allowed = TOLERANCE if graph.precision == "fp32" else INT8_TOLERANCE
+        differences[f"{graph.backend} {graph.precision}"] = difference
+        if not difference <= allowed:
+            raise ParityError(
+                f"{graph.backend} {graph.precision}: log-probabilities differ from the model's by {difference:.2g}, "
+                f"allowed {allowed:.2g}"
+            )
+    return differences

@@ -1,0 +1,1 @@
+"""The papers behind RingMT as PyTorch modules, and how they are trained."""

@@ -1,0 +1,1 @@
+"""One attention mechanism = one file = one paper."""

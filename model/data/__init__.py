@@ -1,0 +1,1 @@
+"""Corpora, vocabulary and batches."""

@@ -1,0 +1,78 @@
+"""Batches by tokens: pairs of similar length together, order decided by seed and epoch alone."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from model.config import BOS_ID, EOS_ID, PAD_ID
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Token ids of one sentence pair, without BOS or EOS."""
+
+    source: list[int]
+    target: list[int]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Ids [batch, length], right-padded. `target_in` starts with BOS, `target_out` ends with EOS."""
+
+    source: Tensor
+    source_keep: Tensor
+    target_in: Tensor
+    target_out: Tensor
+
+    @property
+    def num_target_tokens(self) -> int:
+        return int((self.target_out != PAD_ID).sum())
+
+    def to(self, device: torch.device) -> "Batch":
+        return Batch(
+            *(tensor.to(device) for tensor in (self.source, self.source_keep, self.target_in, self.target_out))
+        )
+
+
+def pad(rows: Sequence[list[int]]) -> Tensor:
+    width = max(len(row) for row in rows)
+    return torch.tensor([row + [PAD_ID] * (width - len(row)) for row in rows])
+
+
+def collate(pairs: Sequence[Pair]) -> Batch:
+    source = pad([[*pair.source, EOS_ID] for pair in pairs])
+    return Batch(
+        source=source,
+        source_keep=source != PAD_ID,
+        target_in=pad([[BOS_ID, *pair.target] for pair in pairs]),
+        target_out=pad([[*pair.target, EOS_ID] for pair in pairs]),
+    )
+
+
+def batches_by_tokens(pairs: Sequence[Pair], max_tokens: int) -> list[list[Pair]]:
+    """Cut `pairs`, in the order given, so that rows x longest side (with EOS) stays within `max_tokens`."""
+    batches: list[list[Pair]] = []
+    current: list[Pair] = []
+    widest = 0
+    for pair in pairs:
+        width = max(widest, len(pair.source) + 1, len(pair.target) + 1)
+        if current and width * (len(current) + 1) > max_tokens:
+            batches.append(current)
+            current, width = [], max(len(pair.source), len(pair.target)) + 1
+        current.append(pair)
+        widest = width
+    if current:
+        batches.append(current)
+    return batches
+
+
+def epoch_batches(pairs: Sequence[Pair], max_tokens: int, seed: int, epoch: int) -> list[list[Pair]]:
+    """One epoch's batches: sorted by length with a little noise, so that epochs differ; then shuffled."""
+    order = random.Random(f"{seed}/{epoch}")
+    keyed = [(len(p.target) + len(p.source) / 2 + order.random() * 2, index) for index, p in enumerate(pairs)]
+    batches = batches_by_tokens([pairs[index] for _, index in sorted(keyed)], max_tokens)
+    order.shuffle(batches)
+    return batches

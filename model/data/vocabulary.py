@@ -1,0 +1,49 @@
+"""SentencePiece: trained here, one model for both languages."""
+
+import io
+from collections.abc import Iterable
+from pathlib import Path
+
+import sentencepiece
+
+from model.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
+
+
+def train_vocabulary(sentences: Iterable[str], size: int, path: Path, kind: str = "unigram") -> None:
+    """Train a model of `size` pieces and write it to `path`. Unseen characters fall back to bytes, so every text
+    has ids and every id sequence has text."""
+    buffer = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(sentences),
+        model_writer=buffer,
+        vocab_size=size,
+        model_type=kind,
+        character_coverage=0.9998,
+        byte_fallback=True,
+        normalization_rule_name="nmt_nfkc",
+        pad_id=PAD_ID,
+        unk_id=UNK_ID,
+        bos_id=BOS_ID,
+        eos_id=EOS_ID,
+        num_threads=2,
+        minloglevel=2,
+    )
+    path.write_bytes(buffer.getvalue())
+
+
+class Vocabulary:
+    """Text to ids and back."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._pieces = sentencepiece.SentencePieceProcessor(model_file=str(path))
+
+    def __len__(self) -> int:
+        return int(self._pieces.get_piece_size())
+
+    def encode(self, texts: list[str]) -> list[list[int]]:
+        """Ids without BOS or EOS."""
+        return [list(ids) for ids in self._pieces.encode(texts)]
+
+    def decode(self, ids: list[list[int]]) -> list[str]:
+        return [str(text) for text in self._pieces.decode(ids)]

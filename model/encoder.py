@@ -1,0 +1,37 @@
+"""Pre-norm Transformer encoder."""
+
+from torch import Tensor, nn
+
+from model.attention.multi_head import MultiHeadAttention
+from model.config import ModelConfig
+from model.layers import Dropout, FeedForward
+
+
+class EncoderLayer(nn.Module):
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.self_norm = nn.LayerNorm(config.d_model)
+        self.self_attention = MultiHeadAttention(config.d_model, config.num_heads)
+        self.ffn_norm = nn.LayerNorm(config.d_model)
+        self.ffn = FeedForward(config.d_model, config.ffn_dim)
+        self.dropout = Dropout(config.dropout)
+
+    def forward(self, x: Tensor, keep: Tensor, position: Tensor) -> Tensor:
+        """x [batch, source, d], keep [batch, 1, 1, source] -> [batch, source, d]."""
+        y = self.self_norm(x)
+        memory = self.self_attention.project_memory(y)
+        x = x + self.dropout(self.self_attention(y, memory, keep, position, position))
+        return x + self.dropout(self.ffn(self.ffn_norm(x)))  # type: ignore[no-any-return]
+
+
+class Encoder(nn.Module):
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
+        self.norm = nn.LayerNorm(config.d_model)
+
+    def forward(self, x: Tensor, keep: Tensor, position: Tensor) -> Tensor:
+        """x [batch, source, d], keep [batch, 1, 1, source] -> source memory [batch, source, d]."""
+        for layer in self.layers:
+            x = layer(x, keep, position)
+        return self.norm(x)  # type: ignore[no-any-return]

@@ -1,0 +1,28 @@
+"""Keep masks: bool tensors, True = may attend. They are the only source of which keys exist."""
+
+import torch
+from torch import Tensor
+
+
+def padding_keep(keep: Tensor) -> Tensor:
+    """[batch, key] -> [batch, 1, 1, key], ready to broadcast over heads and queries."""
+    return keep[:, None, None, :]
+
+
+def ngram_keep(query_position: Tensor, key_position: Tensor, order: int | None) -> Tensor:
+    """Which keys each query may see under the order-N assumption (Chelba et al. 2019, section 2).
+
+    query_position [batch, query] and key_position [batch, key] are absolute target positions; a negative key
+    position marks an empty slot. A query at i sees keys j with 0 <= i-j <= N-2, that is N-1 keys with its own.
+    `order` None means every key up to the query's own. Returns [batch, 1, query, key].
+    """
+    distance = query_position[:, None, :, None] - key_position[:, None, None, :]
+    keep = (distance >= 0) & (key_position >= 0)[:, None, None, :]
+    if order is not None:
+        keep = keep & (distance <= order - 2)
+    return keep
+
+
+def positions_of(ids: Tensor) -> Tensor:
+    """Absolute positions 0..length-1 for a [batch, length] tensor, as [1, length]."""
+    return torch.arange(ids.shape[1], device=ids.device)[None, :]

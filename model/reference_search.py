@@ -1,0 +1,76 @@
+"""Slow, plain beam search: what every fast path is compared with.
+
+One sentence at a time, the whole prefix computed anew at every step, no ring, no batch, no trick.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from model.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
+from model.translation_model import TranslationModel
+
+
+@dataclass(frozen=True)
+class ReferenceHypothesis:
+    """`ids` without EOS; `score` the summed log-probability; `normalized_score` = score / length**alpha, with EOS."""
+
+    ids: tuple[int, ...]
+    score: float
+    normalized_score: float
+    finish_reason: str
+
+
+@dataclass(frozen=True)
+class LiveBeam:
+    ids: tuple[int, ...]
+    score: float
+
+
+@torch.no_grad()
+def reference_search(
+    model: TranslationModel,
+    source_ids: list[int],
+    beam_size: int = 4,
+    num_hypotheses: int = 1,
+    length_penalty: float = 1.0,
+    max_length: int = 256,
+) -> list[ReferenceHypothesis]:
+    """Best hypotheses of one sentence (`source_ids` end with EOS), best first.
+
+    At every step the 2*beam_size best continuations of all beams are looked at, ties going to the lower beam, then the
+    lower token. EOS among the first `beam_size` of them ends a hypothesis; the best `beam_size` others go on. The
+    search is over when `beam_size` hypotheses have ended or `max_length` tokens, EOS included, were decoded; beams cut
+    there make up for hypotheses that are missing.
+    """
+    source = torch.tensor([source_ids])
+    keep = torch.ones_like(source, dtype=torch.bool)
+    memory = model.encode(source, keep)
+    live, finished = [LiveBeam((), 0.0)], list[ReferenceHypothesis]()
+    for length in range(1, max_length + 1):
+        candidates = best_continuations(model, live, memory, keep, 2 * beam_size)
+        for score, beam, token in candidates[:beam_size]:
+            if token == EOS_ID:
+                finished.append(ReferenceHypothesis(live[beam].ids, score, score / length**length_penalty, "eos"))
+        going_on = [candidate for candidate in candidates if candidate[2] != EOS_ID][:beam_size]
+        live = [LiveBeam((*live[beam].ids, token), score) for score, beam, token in going_on]
+        if len(finished) >= beam_size:
+            break
+    finished.sort(key=lambda hypothesis: -hypothesis.normalized_score)
+    cut = [ReferenceHypothesis(b.ids, b.score, b.score / len(b.ids) ** length_penalty, "length") for b in live]
+    return (finished[:num_hypotheses] + cut)[:num_hypotheses]
+
+
+def best_continuations(
+    model: TranslationModel, live: list[LiveBeam], memory: Tensor, keep: Tensor, count: int
+) -> list[tuple[float, int, int]]:
+    """(cumulative score, beam, token) of the `count` best continuations, best first."""
+    scored = []
+    for beam, hypothesis in enumerate(live):
+        target = torch.tensor([[BOS_ID, *hypothesis.ids]])
+        logits = model.embedding.logits(model.decode(target, memory, keep))[0, -1]
+        logits[[PAD_ID, UNK_ID, BOS_ID]] = -1e9
+        total = torch.log_softmax(logits, dim=-1) + torch.tensor(hypothesis.score, dtype=torch.float32)
+        scored += [(float(score), beam, token) for token, score in enumerate(total)]
+    return sorted(scored, key=lambda candidate: (-candidate[0], candidate[1], candidate[2]))[:count]

@@ -1,0 +1,62 @@
+"""Checkpoints: a folder with weights.safetensors, config.json and vocabulary.model; training state beside them."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from model.config import ModelConfig
+from model.translation_model import TranslationModel
+
+WEIGHTS, CONFIG, VOCABULARY, STATE = "weights.safetensors", "config.json", "vocabulary.model", "training-state.pt"
+
+
+def save_weights(weights: dict[str, Tensor], path: Path, dtype: torch.dtype = torch.float32) -> None:
+    """Write through a temporary file, so that a kill never leaves half a checkpoint."""
+    temporary = path.with_suffix(".tmp")
+    save_file({name: tensor.detach().to(dtype).contiguous().cpu() for name, tensor in weights.items()}, temporary)
+    os.replace(temporary, path)
+
+
+def save_model(
+    weights: dict[str, Tensor], config: ModelConfig, folder: Path, dtype: torch.dtype = torch.float32
+) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / CONFIG).write_text(json.dumps(config.to_dict(), indent=2) + "\n", encoding="utf-8")
+    save_weights(weights, folder / WEIGHTS, dtype)
+
+
+def load_model(folder: Path) -> TranslationModel:
+    """The model of a checkpoint folder, fp32, in evaluation mode. Raises FileNotFoundError with the missing file."""
+    config = ModelConfig.from_dict(json.loads((folder / CONFIG).read_text(encoding="utf-8")))
+    model = TranslationModel(config)
+    model.load_state_dict({name: tensor.float() for name, tensor in load_file(folder / WEIGHTS).items()})
+    return model.eval()
+
+
+def save_state(state: dict[str, Any], folder: Path) -> None:
+    temporary = folder / (STATE + ".tmp")
+    torch.save(state, temporary)
+    os.replace(temporary, folder / STATE)
+
+
+def load_state(folder: Path) -> dict[str, Any] | None:
+    """The training state of an interrupted run, or None where none was saved."""
+    path = folder / STATE
+    if not path.is_file():
+        return None
+    state: dict[str, Any] = torch.load(path, weights_only=True)
+    return state
+
+
+def average_weights(paths: list[Path]) -> dict[str, Tensor]:
+    """Element-wise mean of several weight files, in fp32."""
+    total: dict[str, Tensor] = {}
+    for path in paths:
+        for name, tensor in load_file(path).items():
+            total[name] = total[name] + tensor.float() if name in total else tensor.float()
+    return {name: tensor / len(paths) for name, tensor in total.items()}

@@ -1,0 +1,57 @@
+"""`ringmt train`."""
+
+import argparse
+import dataclasses
+from pathlib import Path
+
+import torch
+
+from model.config import ConfigError, reject_unknown_keys
+from model.training.recipe import Recipe, load_recipe
+from model.training.train import train
+
+RECIPES = Path(__file__).parent.parent / "recipes"
+
+
+def find_recipe(name: str) -> Recipe:
+    """A recipe by file or by the name of a bundled one. Raises ConfigError that names the nearest bundled one."""
+    path = Path(name)
+    if path.suffix in (".yaml", ".yml") or path.exists():
+        if not path.is_file():
+            raise ConfigError(f"there is no recipe file {path}")
+        return load_recipe(path)
+    bundled = sorted(path.stem for path in RECIPES.glob("*.yaml"))
+    reject_unknown_keys([name], bundled, "the bundled recipes")
+    return load_recipe(RECIPES / f"{name}.yaml")
+
+
+class TrainCommand:
+    """Train a model from a recipe."""
+
+    help = "train a model from a recipe; an interrupted run goes on where it stopped"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "--recipe", required=True, help="a YAML file, or the name of a bundled recipe (en-de, tiny, ...)"
+        )
+        parser.add_argument(
+            "--data", required=True, type=Path, help="folder with NAME.LANGUAGE.gz files, line by line parallel"
+        )
+        parser.add_argument(
+            "--out", required=True, type=Path, help="checkpoint folder; what it holds already is continued"
+        )
+        parser.add_argument("--threads", type=int, help="CPU threads (default: torch's choice)")
+        parser.add_argument("--steps", type=int, help="train this many steps instead of the recipe's number")
+
+    def run(self, args: argparse.Namespace) -> int:
+        recipe = find_recipe(args.recipe)
+        if args.steps is not None:
+            recipe = dataclasses.replace(recipe, training=dataclasses.replace(recipe.training, steps=args.steps))
+        if args.threads is not None:
+            torch.set_num_threads(args.threads)
+        train(recipe, args.data, args.out)
+        print(f"{args.out}: weights, vocabulary, metrics.csv, metrics.png")
+        return 0
+
+
+train_command = TrainCommand()

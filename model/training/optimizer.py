@@ -1,0 +1,59 @@
+"""Mixed precision by hand: the model computes in bf16, the optimizer owns an fp32 master copy of every weight.
+
+Matrices inside the layers are updated by Muon (torch.optim.Muon, orthogonalised momentum), everything else
+(embedding, norms, biases) by Adam.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+
+class MasterOptimizer:
+    """Steps fp32 masters from the model's gradients and writes them back into the model's own precision."""
+
+    def __init__(self, model: nn.Module, matrix_weight_decay: float, use_muon: bool) -> None:
+        named = [(name, parameter) for name, parameter in model.named_parameters() if parameter.requires_grad]
+        self._pairs: list[tuple[nn.Parameter, Tensor]] = []
+        matrices: list[Tensor] = []
+        rest: list[Tensor] = []
+        for name, parameter in named:
+            master = parameter.detach().float().clone()
+            self._pairs.append((parameter, master))
+            is_matrix = use_muon and parameter.dim() == 2 and "embedding" not in name
+            (matrices if is_matrix else rest).append(master)
+        adam = torch.optim.Adam(rest, betas=(0.9, 0.98), eps=1e-9, fused=True)
+        self._optimizers: list[torch.optim.Optimizer] = [adam]
+        if matrices:
+            muon = torch.optim.Muon(matrices, weight_decay=matrix_weight_decay, adjust_lr_fn="match_rms_adamw")
+            self._optimizers.append(muon)
+
+    def step(self, learning_rates: tuple[float, float], max_norm: float) -> float:
+        """One update at (adam rate, muon rate), gradients clipped to `max_norm` in fp32. Returns the norm before."""
+        for parameter, master in self._pairs:
+            master.grad = None if parameter.grad is None else parameter.grad.float()
+            parameter.grad = None
+        norm = torch.nn.utils.clip_grad_norm_([master for _, master in self._pairs], max_norm)
+        for optimizer, rate in zip(self._optimizers, learning_rates, strict=False):
+            for group in optimizer.param_groups:
+                group["lr"] = rate
+            optimizer.step()
+        with torch.no_grad():
+            for parameter, master in self._pairs:
+                parameter.copy_(master)
+        return float(norm)
+
+    def master_weights(self) -> list[Tensor]:
+        return [master for _, master in self._pairs]
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"masters": self.master_weights(), "optimizers": [o.state_dict() for o in self._optimizers]}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        with torch.no_grad():
+            for (parameter, master), saved in zip(self._pairs, state["masters"], strict=True):
+                master.copy_(saved)
+                parameter.copy_(saved)
+        for optimizer, saved in zip(self._optimizers, state["optimizers"], strict=True):
+            optimizer.load_state_dict(saved)

@@ -1,0 +1,90 @@
+"""A recipe says how one model is trained: a YAML file, every key of which is known or refused by name."""
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from model.config import ConfigError, ModelConfig, reject_unknown_keys
+
+
+@dataclass(frozen=True)
+class DataRecipe:
+    """Where the text comes from. Names are files below the data folder, without language and ending."""
+
+    source: str
+    target: str
+    corpora: dict[str, float]
+    """Corpus -> passes per epoch: 1 is all of it, 0.25 another quarter each epoch, 2 twice."""
+    dev: dict[str, int]
+    """Dev corpus -> number of its first pairs that are scored during training."""
+    vocab_size: int = 8000
+    vocab_kind: str = "unigram"
+    vocab_sentences: int = 400_000
+    max_pair_length: int = 120
+    """Longest side of a training pair, in pieces; longer pairs are left out."""
+
+
+@dataclass(frozen=True)
+class TrainingRecipe:
+    steps: int
+    batch_tokens: int = 4096
+    adam_rate: float = 2e-3
+    muon_rate: float | None = 4e-3
+    """Peak rate of the layers' matrices under Muon; null trains everything with Adam."""
+    weight_decay: float = 0.1
+    warmup_steps: int = 600
+    decay_fraction: float = 0.2
+    label_smoothing: float = 0.1
+    max_gradient_norm: float = 1.0
+    evaluate_every: int = 500
+    keep_last: int = 5
+    """Checkpoints (one per evaluation) that are averaged at the end, if the average is better on dev."""
+    patience: int = 8
+    """Evaluations without a better dev score before training stops early."""
+    precision: str = "bf16"
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class Recipe:
+    name: str
+    model: ModelConfig
+    data: DataRecipe
+    training: TrainingRecipe
+
+
+def _section(kind: type[Any], values: Any, where: str) -> Any:
+    if not isinstance(values, dict):
+        raise ConfigError(f"{where} must be a section of keys and values")
+    fields = dataclasses.fields(kind)
+    reject_unknown_keys(values, (field.name for field in fields), where)
+    needed = [f.name for f in fields if f.default is dataclasses.MISSING and f.name not in values]
+    if needed:
+        raise ConfigError(f"{where} lacks '{needed[0]}'")
+    return kind(**values)
+
+
+def parse_recipe(values: Any) -> Recipe:
+    """Raises ConfigError that names the section and the key."""
+    if not isinstance(values, dict):
+        raise ConfigError("a recipe is a YAML mapping with the sections name, model, data, training")
+    reject_unknown_keys(values, ("name", "model", "data", "training"), "the recipe")
+    for section in ("name", "model", "data", "training"):
+        if section not in values:
+            raise ConfigError(f"the recipe lacks the section '{section}'")
+    data: DataRecipe = _section(DataRecipe, values["data"], "the recipe's data section")
+    training: TrainingRecipe = _section(TrainingRecipe, values["training"], "the recipe's training section")
+    if training.precision not in ("bf16", "fp32"):
+        raise ConfigError(f"precision must be 'bf16' or 'fp32', not '{training.precision}'")
+    model = ModelConfig.from_dict({"vocab_size": data.vocab_size, **values["model"]})
+    return Recipe(name=str(values["name"]), model=model, data=data, training=training)
+
+
+def load_recipe(path: Path) -> Recipe:
+    try:
+        return parse_recipe(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except (ConfigError, yaml.YAMLError) as error:
+        raise ConfigError(f"{path}: {error}") from error

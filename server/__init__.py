@@ -1,0 +1,1 @@
+"""The translation server: requests and artifacts. Knows nothing of how a model was trained."""

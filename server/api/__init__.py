@@ -1,0 +1,1 @@
+"""The HTTP door: JSON in, JSON out, and one table of errors."""

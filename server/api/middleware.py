@@ -1,0 +1,113 @@
+"""Around every request: its id, its time, its count, and an answer when something failed."""
+
+import logging
+import re
+import time
+import uuid
+from typing import Any
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from server.api.errors import ApiError, answer, from_engine
+from server.metrics import NO_MODEL, REJECTIONS, Metrics
+
+logger = logging.getLogger("ringmt")
+
+UNMATCHED = "other"
+"""Endpoint label of every path that is no route: paths are unbounded, labels must not be."""
+CLIENT_GONE = 499
+_SANE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}")
+
+
+class ClientGone(Exception):
+    """The client hung up; nobody reads an answer."""
+
+
+class RequestMiddleware:
+    """X-Request-ID and Server-Timing on every answer, requests counted, exceptions turned into answers.
+
+    A route leaves `model` and `timings` (stage -> seconds) in the request's state.
+    """
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self.app, self.metrics = app, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        record = _Record(scope)
+
+        async def counted_send(message: Message) -> None:
+            # Counted before its last byte leaves, so that who has the answer finds it in the metrics.
+            if message["type"] == "http.response.body" and not message.get("more_body"):
+                self._count(scope, record)
+            await send(message)
+
+        try:
+            await self._answer(scope, receive, record.wrap(counted_send), record)
+        finally:
+            self._count(scope, record)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, record: "_Record") -> None:
+        try:
+            await self.app(scope, receive, send)
+        except (ClientGone, ClientDisconnect):
+            record.status = CLIENT_GONE
+        except Exception as error:
+            known = error if isinstance(error, ApiError) else from_engine(error)
+            if known is None:
+                logger.exception("request %s failed", record.request_id)
+                known = ApiError("internal", "the server failed; its log has more under this request_id")
+            if record.status is not None:
+                raise
+            if known.kind in REJECTIONS:
+                self.metrics.requests_rejected_total.labels(known.kind, record.model).inc()
+            await answer(known, record.request_id)(scope, receive, send)
+
+    def _count(self, scope: Scope, record: "_Record") -> None:
+        if record.is_counted:
+            return
+        record.is_counted = True
+        route = scope.get("route")
+        endpoint = getattr(route, "path", UNMATCHED)
+        code = str(CLIENT_GONE if record.status is None else record.status)
+        self.metrics.requests_total.labels(endpoint, code, record.model).inc()
+        self.metrics.request_duration_seconds.labels(endpoint, record.model).observe(time.monotonic() - record.started)
+
+
+class _Record:
+    """What is known of one request."""
+
+    def __init__(self, scope: Scope) -> None:
+        given = Headers(scope=scope).get("x-request-id", "")
+        self.request_id = given if _SANE_ID.fullmatch(given) else uuid.uuid4().hex
+        self.started = time.monotonic()
+        self.status: int | None = None
+        self.is_counted = False
+        self.state: dict[str, Any] = scope.setdefault("state", {})
+        self.state["request_id"] = self.request_id
+
+    @property
+    def model(self) -> str:
+        return str(self.state.get("model", NO_MODEL))
+
+    def wrap(self, send: Send) -> Send:
+        """`send` that adds the headers to the answer's start."""
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self.status = message["status"]
+                headers = MutableHeaders(scope=message)
+                headers["X-Request-ID"] = self.request_id
+                headers["Server-Timing"] = self._server_timing()
+            await send(message)
+
+        return send_with_headers
+
+    def _server_timing(self) -> str:
+        """Milliseconds, as the header's standard has them."""
+        stages: dict[str, float] = {**self.state.get("timings", {}), "total": time.monotonic() - self.started}
+        return ", ".join(f"{stage};dur={1000 * seconds:.3f}" for stage, seconds in stages.items())

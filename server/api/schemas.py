@@ -1,0 +1,147 @@
+"""The JSON of requests and answers. Strict: no number from a string, no unknown field."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
+
+from server.translator import SentenceTranslation, TextTranslation, TranslationOutcome
+
+
+def _check_text(value: Any) -> Any:
+    """A text or a list of texts of valid Unicode. JSON can spell half a character ("\\ud800"), which no text has."""
+    for index, text in enumerate(value if isinstance(value, list) else [value]):
+        where = f"text {index}" if isinstance(value, list) else "it"
+        if not isinstance(text, str):
+            raise PydanticCustomError("text_type", "must be a string or a list of strings")
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            message = "must be valid Unicode: {where} has a lone surrogate at character {position}"
+            raise PydanticCustomError("lone_surrogate", message, {"where": where, "position": error.start}) from None
+    return value
+
+
+class TranslateRequest(BaseModel):
+    """`POST /v1/translate`."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    text: Annotated[str | list[str], BeforeValidator(_check_text)] = Field(
+        description="What to translate. Line breaks and spaces around sentences are kept as they are.",
+        examples=["Hello world.", ["Good morning.", "How are you?"]],
+    )
+    source: str = Field(description="Language of the text, as /v1/languages lists it.", examples=["en"])
+    target: str = Field(description="Language to translate into.", examples=["de"])
+    model: str | None = Field(None, description="A model of /v1/models; by default the first for the two languages.")
+    beam_size: int | None = Field(None, ge=1, description="Hypotheses kept at every step; more is slower.")
+    num_hypotheses: int | None = Field(
+        None,
+        ge=1,
+        description="Answer this many translations of every text, best first, at most beam_size. For a text of several "
+        "sentences the k-th is made of every sentence's k-th.",
+    )
+    length_penalty: float | None = Field(
+        None, ge=0, le=10, allow_inf_nan=False, description="Hypotheses are ranked by score / tokens**length_penalty."
+    )
+    max_length: int | None = Field(
+        None, ge=1, description="Tokens of one translated sentence at most; by default 20 + 3 * its source's."
+    )
+
+    @property
+    def texts(self) -> list[str]:
+        return [self.text] if isinstance(self.text, str) else self.text
+
+
+class Sentence(BaseModel):
+    source: str
+    target: str
+    score: float = Field(description="Sum of the target's log-probabilities, its end included.")
+    finish_reason: Literal["eos", "length"] = Field(description='"length": cut off at max_length.')
+    num_tokens: int = Field(description="Tokens of the target, its end included.")
+
+    @classmethod
+    def of(cls, sentence: SentenceTranslation) -> Self:
+        return cls(
+            source=sentence.source,
+            target=sentence.target,
+            score=sentence.score,
+            finish_reason=sentence.finish_reason,
+            num_tokens=sentence.num_tokens,
+        )
+
+
+class TextHypothesis(BaseModel):
+    text: str
+    score: float
+
+
+class Translation(BaseModel):
+    text: str
+    sentences: list[Sentence]
+    hypotheses: list[TextHypothesis] | None = Field(None, description="Only when num_hypotheses was given.")
+
+    @classmethod
+    def of(cls, translation: TextTranslation, with_hypotheses: bool) -> Self:
+        hypotheses = [TextHypothesis(text=one.text, score=one.score) for one in translation.hypotheses]
+        return cls(
+            text=translation.text,
+            sentences=[Sentence.of(sentence) for sentence in translation.sentences],
+            hypotheses=hypotheses if with_hypotheses else None,
+        )
+
+
+class Timings(BaseModel):
+    """Seconds. queue, encode and decode are each the largest among the request's sentences, which run side by side."""
+
+    queue: float
+    encode: float
+    decode: float
+    total: float
+
+    @classmethod
+    def of(cls, outcome: TranslationOutcome) -> Self:
+        timings = outcome.timings
+        return cls(queue=timings.queue, encode=timings.encode, decode=timings.decode, total=outcome.total)
+
+
+class TranslateResponse(BaseModel):
+    """One translation for every text, in their order."""
+
+    translations: list[Translation]
+    model: str
+    timings: Timings
+
+
+class Model(BaseModel):
+    """A model that is served. Lengths are pieces of one sentence, its end included."""
+
+    name: str
+    source: str
+    target: str
+    variant: str
+    licence: str
+    precisions: list[str]
+    max_source_length: int
+    max_target_length: int
+
+
+class Models(BaseModel):
+    models: list[Model]
+
+
+class Language(BaseModel):
+    """A source language and what it can be translated into."""
+
+    source: str
+    targets: list[str]
+
+
+class Languages(BaseModel):
+    languages: list[Language]
+
+
+class Status(BaseModel):
+    """A probe's good answer; a bad one is an error."""
+
+    status: Literal["ok"] = "ok"

@@ -1,0 +1,94 @@
+"""What the running server knows: its settings, its metrics, its models and whether they can be used."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from server.api.errors import ApiError
+from server.metrics import Metrics
+from server.settings import Settings, nearest
+from server.translator import Translator, find_artifacts
+
+
+class ModelsClash(ValueError):
+    """Two artifacts have the same name."""
+
+
+@dataclass
+class ServerState:
+    """`failure` is why loading did not succeed; `is_draining` is set when the server was asked to stop."""
+
+    settings: Settings
+    metrics: Metrics
+    translators: dict[str, Translator] = field(default_factory=dict)
+    is_loaded: bool = False
+    is_draining: bool = False
+    failure: str | None = None
+
+    def load(self) -> None:
+        """Load and warm up every model. Raises ArtifactError, VocabularyError or ModelsClash."""
+        for folder in find_artifacts(self.settings.models):
+            translator = Translator.load(folder, self.settings.engine, self.metrics)
+            if translator.name in self.translators:
+                translator.stop(timeout=0)
+                raise ModelsClash(f"{folder}: there is another model named '{translator.name}'; serve one of them")
+            self.translators[translator.name] = translator
+            self.metrics.ready.labels(translator.name).set(1)
+        self.is_loaded = True
+
+    def drain(self) -> None:
+        """Take no more requests."""
+        self.is_draining = True
+        for name in self.translators:
+            self.metrics.ready.labels(name).set(0)
+
+    def stop(self) -> None:
+        """Let what is in flight finish within drain_timeout, then stop every engine."""
+        self.drain()
+        for translator in self.translators.values():
+            translator.stop(self.settings.drain_timeout)
+
+    @property
+    def why_not_alive(self) -> str | None:
+        """Why the server should be restarted; None while it is well."""
+        if self.failure is not None:
+            return self.failure
+        for name, translator in self.translators.items():
+            if not self.is_draining and not translator.worker.is_healthy:
+                return f"the engine of model '{name}' does not answer"
+        return None
+
+    @property
+    def why_not_ready(self) -> str | None:
+        """Why the server takes no requests; None when it does."""
+        if self.is_draining:
+            return "the server is draining"
+        if self.why_not_alive is None and not self.is_loaded:
+            return "the models are being loaded and warmed up"
+        return self.why_not_alive
+
+    def check_ready(self) -> None:
+        """Raise ApiError unless the server takes requests."""
+        reason = self.why_not_ready
+        if reason is not None:
+            raise ApiError("not_ready", reason)
+
+    def translator_for(self, model: str | None, source: str, target: str) -> Translator:
+        """The model asked for, or the first for the two languages. Raises ApiError that names what is served."""
+        if model is not None and model not in self.translators:
+            message = f"no model '{model}' is served: {nearest(model, self.translators)}"
+            raise ApiError("invalid_value", message, "model")
+        candidates = [one for name, one in self.translators.items() if model in (None, name)]
+        languages = [one.languages for one in candidates]
+        for translator, pair in zip(candidates, languages, strict=True):
+            if pair == (source, target):
+                return translator
+        where = "is served" if model is None else f"is what model '{model}' translates"
+        param, known = ("target", {pair[1] for pair in languages if pair[0] == source})
+        if not known:
+            param, known = ("source", {pair[0] for pair in languages})
+        asked = target if param == "target" else source
+        raise ApiError("invalid_value", f"{param} language '{asked}': only {_listed(known)} {where}", param)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"'{name}'" for name in sorted(names))

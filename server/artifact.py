@@ -1,0 +1,135 @@
+"""The treaty between export and server: a folder with manifest.json, graphs, a SentencePiece model and golden.json.
+
+This text lives with its reader; export writes what is declared here.
+
+Graphs (every backend the same flat tensors):
+
+encode  source_ids int64 [batch, source], source_keep bool [batch, source]
+        -> one tensor per name in `source_tensors`: [batch, heads, source, head_dim]
+
+step    token int64 [slot, beam]        last token of every row
+        parent int64 [slot, beam]       beam that each row continues, within its slot
+        position int64 [slot]           target position of `token`; rows of different slots stand anywhere
+        score float [slot, beam]        cumulative log-probability
+        ancestry bool [slot, beam, capacity*beam]   which ring entries belong to each row's own past
+        is_row bool [slot, beam]        rows within the sentence's beam size; the others stay dead
+        own_key bool [beam, capacity*beam]          the entry that each beam writes in this step
+        write_index int64 [slot, heads, 3]          (slot, head, ring slot written in this step)
+        key_age int64 [capacity*beam]               steps since each entry was written (only where a variant asks)
+        source_keep bool [slot, source]
+        `ring_tensors`   float [slot, heads, capacity, beam*head_dim]   per slot, written in place, never reordered
+        `source_tensors` float [slot, heads, source, head_dim]          per slot, read only
+        -> candidate_score, candidate_token, candidate_parent [slot, 2*beam], best first; ties: lower parent, then token
+           next_token, next_parent, next_score, next_ancestry: the rows of the following step, the best candidates that
+           are not EOS; and next_<name> for every ring tensor
+
+A ring entry (ring slot r, beam b) has key index r*beam + b. The ring never moves: a beam that continues another one
+inherits its parent's row of `ancestry`.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+
+
+class ArtifactError(ValueError):
+    """An artifact that cannot be served; the message says what is wrong with which file."""
+
+
+@dataclass(frozen=True)
+class GraphFiles:
+    """One pair of graphs: which backend runs it and at which precision."""
+
+    backend: str
+    precision: str
+    encode: str
+    step: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What an artifact is. Lengths count pieces with EOS; `order` is N, None for full attention."""
+
+    name: str
+    variant: str
+    source_language: str
+    target_language: str
+    vocabulary_file: str
+    vocabulary_size: int
+    order: int | None
+    ring_capacity: int
+    num_heads: int
+    head_dim: int
+    max_source_length: int
+    max_target_length: int
+    length_penalty: float
+    ring_tensors: tuple[str, ...]
+    source_tensors: tuple[str, ...]
+    graphs: tuple[GraphFiles, ...]
+    licence: str
+    files: dict[str, str]
+    """File name -> SHA-256 of every other file of the artifact."""
+    origin: dict[str, Any]
+    """How it was made: recipe, data hash, steps, versions."""
+    format: int = FORMAT
+
+    @property
+    def precisions(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(graph.precision for graph in self.graphs))
+
+    def graph(self, backend: str, precision: str) -> GraphFiles:
+        """The graphs for one backend and precision. Raises ArtifactError that lists what there is."""
+        for graph in self.graphs:
+            if (graph.backend, graph.precision) == (backend, precision):
+                return graph
+        there = ", ".join(f"{g.backend} {g.precision}" for g in self.graphs)
+        raise ArtifactError(f"artifact '{self.name}' has no {backend} graphs at {precision}; it has {there}")
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file, hex."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def parse_manifest(text: str, where: str) -> Manifest:
+    """Raises ArtifactError for text that is not a manifest of this format."""
+    try:
+        values = json.loads(text)
+        if values.get("format") != FORMAT:
+            raise ArtifactError(f"{where}: format {values.get('format')!r}, this server reads format {FORMAT}")
+        values["graphs"] = tuple(GraphFiles(**graph) for graph in values["graphs"])
+        for name in ("ring_tensors", "source_tensors"):
+            values[name] = tuple(values[name])
+        return Manifest(**values)
+    except (TypeError, KeyError, AttributeError, json.JSONDecodeError) as error:
+        raise ArtifactError(f"{where} is not a manifest: {error}") from error
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A folder whose files are the ones its manifest was written for."""
+
+    folder: Path
+    manifest: Manifest
+
+    @classmethod
+    def load(cls, folder: Path) -> "Artifact":
+        """Read the manifest and check every file's hash. Raises ArtifactError."""
+        path = folder / MANIFEST
+        if not path.is_file():
+            raise ArtifactError(f"{folder} is not an artifact: it has no {MANIFEST}")
+        manifest = parse_manifest(path.read_text(encoding="utf-8"), str(path))
+        for name, expected in manifest.files.items():
+            if not (folder / name).is_file():
+                raise ArtifactError(f"artifact {folder}: {name} is missing")
+            if file_hash(folder / name) != expected:
+                raise ArtifactError(f"artifact {folder}: {name} is not the file that was exported (its hash differs)")
+        return cls(folder, manifest)
+
+    def path(self, name: str) -> Path:
+        return self.folder / name

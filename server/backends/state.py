@@ -1,0 +1,171 @@
+"""The memory of one running batch: slots x beams, as NumPy arrays that every backend reads and writes in place."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from server.artifact import Manifest
+
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+DEAD_SCORE = np.float32(-1e30)
+"""Cumulative score of a row that holds no hypothesis: no candidate of it is ever among the best."""
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Best continuations of every slot, best first: each array [slot, 2*beam]. Overwritten by the next step."""
+
+    score: Floats
+    token: Ints
+    parent: Ints
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What a step knows of every row: its last token, the beam that it continues, its cumulative log-probability
+    (each [slot, beam]) and which ring entries are its own past ([slot, beam, entry])."""
+
+    token: Ints
+    parent: Ints
+    score: Floats
+    ancestry: Bools
+
+    @classmethod
+    def empty(cls, slots: int, beam: int, entries: int) -> "Rows":
+        parent: Ints = np.tile(np.arange(beam), (slots, 1))
+        score: Floats = np.full((slots, beam), DEAD_SCORE)
+        return cls(np.zeros((slots, beam), np.int64), parent, score, np.zeros((slots, beam, entries), np.bool_))
+
+
+@dataclass(frozen=True)
+class ClockTables:
+    """The tensors that say which ring slot a step writes, one row for every ring slot (see server/artifact.py)."""
+
+    own_key: Bools
+    key_age: Ints
+
+    @classmethod
+    def of(cls, capacity: int, beam: int) -> "ClockTables":
+        own_key = np.zeros((capacity, beam, capacity * beam), np.bool_)
+        beams = np.arange(beam)
+        for ring_slot in range(capacity):
+            own_key[ring_slot, beams, ring_slot * beam + beams] = True
+        ages = (np.arange(capacity)[:, None] - np.arange(capacity)[None, :]) % capacity
+        return cls(own_key, np.repeat(ages, beam, axis=1))
+
+
+class DecoderState:
+    """All tensors of the step graph for `slots` sentences of up to `source_length` pieces, `beam` rows each.
+
+    A step reads `current` rows and everything else, writes the ring in place, and fills `following` rows and the
+    candidates; `tick` then makes the following rows current. `clock` counts steps: in step c every row writes ring
+    slot c mod capacity, wherever its sentence stands.
+    """
+
+    def __init__(self, manifest: Manifest, slots: int, beam: int, source_length: int) -> None:
+        heads, capacity, head_dim = manifest.num_heads, manifest.ring_capacity, manifest.head_dim
+        entries = capacity * beam
+        self.slots, self.beam, self.capacity, self.source_length = slots, beam, capacity, source_length
+        self.rows = (Rows.empty(slots, beam, entries), Rows.empty(slots, beam, entries))
+        self.is_row: Bools = np.zeros((slots, beam), np.bool_)
+        self.position: Ints = np.zeros(slots, np.int64)
+        self.is_running: Ints = np.zeros(slots, np.int64)
+        self.own_key: Bools = np.zeros((beam, entries), np.bool_)
+        self.key_age: Ints = np.zeros(entries, np.int64)
+        self.write_index: Ints = np.zeros((slots, heads, 3), np.int64)
+        self.write_index[..., 0] = np.arange(slots)[:, None]
+        self.write_index[..., 1] = np.arange(heads)[None, :]
+        self.source_keep: Bools = np.zeros((slots, source_length), np.bool_)
+        self.ring: dict[str, Floats] = {
+            name: np.zeros((slots, heads, capacity, beam * head_dim), np.float32) for name in manifest.ring_tensors
+        }
+        self.source: dict[str, Floats] = {
+            name: np.zeros((slots, heads, source_length, head_dim), np.float32) for name in manifest.source_tensors
+        }
+        wide = (slots, 2 * beam)
+        self.candidates = Candidates(np.zeros(wide, np.float32), np.zeros(wide, np.int64), np.zeros(wide, np.int64))
+        self.source_keep[:, 0] = True  # idle slots attend to one zero key, so that their arithmetic stays finite
+        self._tables = ClockTables.of(capacity, beam)
+        self._written = self.write_index[..., 2]
+        self._set_clock(0)
+
+    def _set_clock(self, clock: int) -> None:
+        self.clock = clock
+        ring_slot = clock % self.capacity
+        np.copyto(self.own_key, self._tables.own_key[ring_slot])
+        np.copyto(self.key_age, self._tables.key_age[ring_slot])
+        self._written.fill(ring_slot)
+
+    def tick(self) -> None:
+        """After a step: its rows become current, running sentences move on by one, the next ring slot is due."""
+        self.position += self.is_running
+        self._set_clock(self.clock + 1)
+
+    @property
+    def current(self) -> Rows:
+        """The rows that the next step reads."""
+        return self.rows[self.clock % 2]
+
+    @property
+    def following(self) -> Rows:
+        """The rows that the next step writes."""
+        return self.rows[1 - self.clock % 2]
+
+    def admit(self, slot: int, source: Sequence[Floats], first_token: int, beam_size: int) -> None:
+        """Begin a sentence: source tensors [heads, length, head_dim] in the manifest's order; one live row, no past."""
+        length = source[0].shape[1]
+        for buffer, tensor in zip(self.source.values(), source, strict=True):
+            buffer[slot, :, :length] = tensor
+        self.source_keep[slot] = np.arange(self.source_length) < length
+        rows = self.current
+        rows.token[slot] = first_token
+        rows.parent[slot] = np.arange(self.beam)
+        rows.score[slot] = DEAD_SCORE
+        rows.score[slot, 0] = 0
+        rows.ancestry[slot] = False
+        self.is_row[slot] = np.arange(self.beam) < beam_size
+        self.position[slot] = 0
+        self.is_running[slot] = 1
+
+    def release(self, slot: int) -> None:
+        """Leave the slot idle: no live row, and one source key, so that nothing of the sentence is read again."""
+        self.current.score[slot] = DEAD_SCORE
+        self.is_row[slot] = False
+        self.position[slot] = 0
+        self.is_running[slot] = 0
+        self.source_keep[slot] = np.arange(self.source_length) < 1
+
+    def copy_slots(self, other: "DecoderState", slots: Sequence[int]) -> None:
+        """Continue `slots` of another state here, in slots 0, 1, ...; only valid before this state's first step."""
+        count, keep = len(slots), list(slots)
+        width = min(self.source_length, other.source_length)
+        self._set_clock(other.clock)
+        mine, theirs = self.current, other.current
+        for here, there in (
+            (mine.token, theirs.token),
+            (mine.parent, theirs.parent),
+            (mine.score, theirs.score),
+            (mine.ancestry, theirs.ancestry),
+            (self.is_row, other.is_row),
+            (self.position, other.position),
+            (self.is_running, other.is_running),
+        ):
+            here[:count] = there[keep]
+        self.source_keep[:count, :width] = other.source_keep[keep, :width]
+        for name, ring in self.ring.items():
+            ring[:count] = other.ring[name][keep]
+        for name, tensor in self.source.items():
+            tensor[:count, :, :width] = other.source[name][keep, :, :width]
+
+    @property
+    def ring_bytes(self) -> int:
+        return sum(tensor.nbytes for tensor in self.ring.values())
+
+    @property
+    def source_bytes(self) -> int:
+        return sum(tensor.nbytes for tensor in self.source.values())

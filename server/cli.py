@@ -1,0 +1,110 @@
+"""`ringmt`: serve and translate here; train, evaluate, export and bench where their packages are installed."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import entry_points
+
+from server.command import ENTRY_POINT_GROUP, Command
+from server.metrics import package_version
+from server.settings import nearest
+
+COMMANDS = {
+    "serve": "answer translation requests over HTTP",
+    "translate": "translate standard input to standard output, line by line",
+    "train": "train a model from a recipe",
+    "evaluate": "translate a test set and score it",
+    "export": "write a trained model as an artifact that can be served",
+    "bench": "measure how fast an artifact translates on this machine",
+}
+EXTRAS = {"train": "train", "evaluate": "train", "export": "train", "bench": "train"}
+"""Command -> the extra that installs what it needs."""
+
+
+class UsageError(ValueError):
+    """A command line that cannot be run."""
+
+
+class Parser(argparse.ArgumentParser):
+    """Unknown options name the nearest known one; options are never abbreviated."""
+
+    def __init__(self, prog: str, description: str) -> None:
+        super().__init__(prog=prog, description=description, allow_abbrev=False)
+
+    def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
+        args, unknown = self.parse_known_args(arguments)
+        for argument in unknown:
+            name = argument.partition("=")[0]
+            known = [option for option in self._option_string_actions if option.startswith("--")]
+            self.error(f"unknown {'option' if name[:1] == '-' else 'argument'} '{name}': {nearest(name, known)}")
+        return args
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; the exit status. 2: wrong usage, 1: failed, 130: interrupted."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if not given or given[0] in ("-h", "--help"):
+        print(_overview())
+        return 0 if given else 2
+    if given[0] in ("-V", "--version"):
+        print(f"ringmt {package_version()}")
+        return 0
+    try:
+        command = load_command(given[0])
+        parser = Parser(f"ringmt {given[0]}", command.help)
+        command.add_arguments(parser)
+        return command.run(parser.parse(given[1:]))
+    except BrokenPipeError:
+        # Whoever read our output has enough; the interpreter must not try to flush the rest.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    except UsageError as error:
+        return _complain(error, 2)
+    except (ValueError, OSError) as error:
+        return _complain(error, 1)
+
+
+def load_command(name: str) -> Command:
+    """The command of that name. Raises UsageError that names the nearest one, or the extra to install."""
+    if name == "serve":
+        from server.serve_command import SERVE
+
+        return SERVE
+    if name == "translate":
+        from server.translate_command import TRANSLATE
+
+        return TRANSLATE
+    installed = {entry.name: entry for entry in entry_points(group=ENTRY_POINT_GROUP)}
+    if name not in installed:
+        if name in EXTRAS:
+            raise UsageError(_missing(name))
+        raise UsageError(f"unknown command '{name}': {nearest(name, COMMANDS.keys() | installed.keys())}")
+    try:
+        command: Command = installed[name].load()
+    except ImportError as error:
+        raise UsageError(f"{_missing(name)} ({error})") from error
+    return command
+
+
+def _missing(name: str) -> str:
+    extra = EXTRAS.get(name, name)
+    return f"'ringmt {name}' needs packages that are not installed: pip install 'ringmt[{extra}]'"
+
+
+def _overview() -> str:
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:{width}}  {meaning}" for name, meaning in COMMANDS.items()]
+    head = "usage: ringmt COMMAND [options]\n\nA neural machine translation server.\n\ncommands:"
+    return "\n".join([head, *lines, "", "`ringmt COMMAND --help` lists the options of a command."])
+
+
+def _complain(error: Exception, status: int) -> int:
+    print(f"ringmt: {error}", file=sys.stderr)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Continuous batching: sentences join and leave a running beam search at every step."""

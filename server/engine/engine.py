@@ -1,0 +1,167 @@
+"""The deterministic, single-threaded core: step() admits, encodes, steps, advances and releases."""
+
+import time
+from collections import deque
+
+import numpy as np
+
+from server.backends.base import Backend
+from server.engine.lane import EncodedSentence, Lane, Running
+from server.engine.meter import EngineMeter
+from server.engine.request import Hypothesis, SentenceRequest, SentenceResult, Timings
+from server.engine.scheduler import WaitingRoom, drop_if_over
+
+ENCODE_AHEAD = 8
+"""Sentences encoded together when a slot is free and none is ready: the encoder is faster in batches."""
+ENCODE_TOKENS = 1024
+"""Padded source tokens of one encoder batch."""
+LANE_WIDTHS = (1, 2, 4, 8, 16)
+
+
+def lane_width(beam_size: int) -> int:
+    """The narrowest lane that holds `beam_size` beams."""
+    return next(width for width in LANE_WIDTHS if width >= beam_size)
+
+
+class Engine:
+    """Runs the sentences of a waiting room. Not thread-safe: one worker owns it."""
+
+    def __init__(self, backend: Backend, waiting: WaitingRoom, slots: int, meter: EngineMeter, share: int = 1) -> None:
+        """`share`: how many engines empty the same waiting room; each takes its part, so that none sits idle."""
+        self.backend, self.waiting, self.slots, self.meter, self.share = backend, waiting, slots, meter, share
+        self.lanes: dict[int, Lane] = {}
+        self.ready: deque[EncodedSentence] = deque()
+        self._shrunk: set[int] = set()
+
+    def step(self) -> None:
+        """One round: every running sentence gains one token."""
+        self.encode()
+        self.admit()
+        for lane in self.lanes.values():
+            if lane.num_running:
+                self.step_lane(lane)
+
+    @property
+    def is_idle(self) -> bool:
+        return not self.ready and not len(self.waiting) and not self.num_running
+
+    @property
+    def num_running(self) -> int:
+        return sum(lane.num_running for lane in self.lanes.values())
+
+    def encode(self) -> None:
+        """Read waiting sentences, a batch at a time, until the free slots can be filled."""
+        free = self.slots - self.num_running
+        while len(self.ready) < free and len(self.waiting):
+            fair = -(-len(self.waiting) // self.share)
+            requests, dropped = self.waiting.take(min(fair, max(free - len(self.ready), ENCODE_AHEAD)), ENCODE_TOKENS)
+            for request in dropped:
+                self.meter.dropped("waiting", request.is_cancelled)
+            if not requests:
+                return
+            self.ready.extend(self._encode_batch(requests))
+
+    def _encode_batch(self, requests: list[SentenceRequest]) -> list[EncodedSentence]:
+        started = time.monotonic()
+        width = max(len(request.source_ids) for request in requests)
+        ids = np.zeros((len(requests), width), np.int64)
+        keep = np.zeros((len(requests), width), np.bool_)
+        for row, request in enumerate(requests):
+            ids[row, : len(request.source_ids)] = request.source_ids
+            keep[row, : len(request.source_ids)] = True
+        source = self.backend.encode(ids, keep)
+        encoded = time.monotonic()
+        self.meter.encoded(len(requests), int(keep.sum()), int((~keep).sum()), encoded - started)
+        return [
+            EncodedSentence(request, [tensor[row, :, : len(request.source_ids)] for tensor in source], started, encoded)
+            for row, request in enumerate(requests)
+        ]
+
+    def admit(self) -> None:
+        """Seat sentences that are ready, oldest first; lanes that lost sentences without gaining any may shrink."""
+        now = time.monotonic()
+        arriving: dict[int, list[EncodedSentence]] = {}
+        free = self.slots - self.num_running
+        while self.ready and free > 0:
+            sentence = self.ready.popleft()
+            if drop_if_over(sentence.request, now):
+                self.meter.dropped("waiting", sentence.request.is_cancelled)
+                continue
+            arriving.setdefault(lane_width(sentence.request.options.beam_size), []).append(sentence)
+            free -= 1
+        for width, sentences in arriving.items():
+            if width not in self.lanes:
+                self.lanes[width] = Lane(self.backend, width, self.slots)
+            lane = self.lanes[width]
+            lane.fit(sentences)
+            for sentence in sentences:
+                lane.admit(sentence)
+        for width in self._shrunk - set(arriving):
+            self.lanes[width].fit([])
+        self._shrunk.clear()
+
+    def step_lane(self, lane: Lane) -> None:
+        """Step one batch, then let go of what is complete, cancelled or late."""
+        started = time.monotonic()
+        rows = lane.num_running * lane.beam
+        lane.step()
+        complete = lane.advance()
+        now = time.monotonic()
+        self.meter.stepped(rows, now - started)
+        for slot in complete:
+            hypotheses = lane.hypotheses(slot)
+            self._answer(lane.release(slot), hypotheses, now, lane.state.capacity)
+        for slot, running in enumerate(lane.running):
+            if running is None:
+                continue
+            request = running.sentence.request
+            if drop_if_over(request, now):
+                lane.release(slot)
+                self.meter.dropped("running", request.is_cancelled)
+            elif lane.state.clock - running.first_clock == 1:
+                self.meter.first_token(now - request.arrival)
+        if rows != lane.num_running * lane.beam:
+            self._shrunk.add(lane.beam)
+
+    def _answer(self, running: Running, hypotheses: tuple[Hypothesis, ...], now: float, capacity: int) -> None:
+        sentence = running.sentence
+        timings = Timings(
+            queue=sentence.started - sentence.request.arrival,
+            encode=sentence.encoded - sentence.started,
+            decode=now - sentence.encoded,
+        )
+        result = SentenceResult(hypotheses, timings)
+        self.meter.finished(result, capacity)
+        sentence.request.future.set_result(result)
+
+    def fail(self, error: Exception) -> None:
+        """Answer everything in flight with `error` and start afresh."""
+        for sentence in self.ready:
+            sentence.request.future.set_exception(error)
+        for lane in self.lanes.values():
+            for running in lane.running:
+                if running is not None:
+                    running.sentence.request.future.set_exception(error)
+        self.ready.clear()
+        self.lanes.clear()
+        self._shrunk.clear()
+
+    def check_integrity(self) -> None:
+        """Raise AssertionError if the books do not balance (called by tests after every step)."""
+        assert self.num_running <= self.slots
+        seated = [id(r.sentence.request) for lane in self.lanes.values() for r in lane.running if r is not None]
+        assert len(seated) == len(set(seated)), "a sentence sits in two slots"
+        for lane in self.lanes.values():
+            lane.check_integrity()
+            for running in lane.running:
+                assert running is None or not running.sentence.request.future.done(), (
+                    "an answered sentence holds a slot"
+                )
+
+    @property
+    def ring_bytes(self) -> int:
+        return sum(lane.state.ring_bytes for lane in self.lanes.values())
+
+    @property
+    def source_bytes(self) -> int:
+        return sum(lane.state.source_bytes for lane in self.lanes.values())

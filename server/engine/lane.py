@@ -1,0 +1,199 @@
+"""One running batch: slots of equal beam width, the sentences in them and the history of their beams."""
+
+from collections import deque
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from server.backends.base import Backend, Step
+from server.backends.state import DEAD_SCORE, DecoderState, Floats, Ints
+from server.engine.beam import backtrack, ended, is_complete, normalize
+from server.engine.request import FinishReason, Hypothesis, SentenceRequest
+
+BOS_ID, EOS_ID = 2, 3
+
+
+@dataclass(frozen=True)
+class EncodedSentence:
+    """A sentence that was read: source tensors [heads, length, head_dim], and when that began and ended."""
+
+    request: SentenceRequest
+    source: list[Floats]
+    started: float
+    encoded: float
+
+    @property
+    def length(self) -> int:
+        return int(self.source[0].shape[1])
+
+
+@dataclass(frozen=True)
+class Ending:
+    """A completed hypothesis: its tokens but EOS are those of row `parent` after `steps` steps."""
+
+    score: float
+    normalized: float
+    steps: int
+    parent: int
+
+
+@dataclass
+class Running:
+    """A sentence in a slot since the lane's clock stood at `first_clock`."""
+
+    sentence: EncodedSentence
+    first_clock: int
+    endings: list[Ending] = field(default_factory=list)
+
+
+class Lane:
+    """Slots of one beam width. Grows and shrinks with its sentences; the step graph sees only `state.slots` slots.
+
+    `history` holds the rows that every past step chose, back to where the oldest running sentence began, over the
+    slots of the present state.
+    """
+
+    def __init__(self, backend: Backend, beam: int, max_slots: int) -> None:
+        self.backend, self.beam, self.max_slots = backend, beam, max_slots
+        self.max_target_length = backend.manifest.max_target_length
+        self.running: list[Running | None] = []
+        self.num_running = 0
+        self.history: deque[tuple[Ints, Ints]] = deque(maxlen=self.max_target_length)
+        self.beam_size: Ints = np.zeros(0, np.int64)
+        self.max_length: Ints = np.zeros(0, np.int64)
+        self.num_ended: Ints = np.zeros(0, np.int64)
+        self._resize(1, 16, [])
+
+    def _resize(self, slots: int, source_length: int, keep: list[int]) -> None:
+        """Move the sentences of slots `keep` to the first slots of a state of another size."""
+        state = DecoderState(self.backend.manifest, slots, self.beam, source_length)
+        count = len(keep)
+        if count:
+            state.copy_slots(self.state, keep)
+        else:
+            self.history.clear()
+        self.history = deque((kept_slots(pair, keep, slots) for pair in self.history), maxlen=self.max_target_length)
+        for name, idle in (("beam_size", 1), ("max_length", self.max_target_length), ("num_ended", 0)):
+            values: Ints = np.full(slots, idle, np.int64)
+            values[:count] = getattr(self, name)[keep]
+            setattr(self, name, values)
+        self.running = [self.running[slot] for slot in keep] + [None] * (slots - count)
+        self.state: DecoderState = state
+        self._step: Step = self.backend.bind(state)
+
+    def fit(self, arriving: list[EncodedSentence]) -> None:
+        """Make room for `arriving`, or give up room that is not needed: a step costs by slots and source length."""
+        occupied = [slot for slot, running in enumerate(self.running) if running is not None]
+        lengths = [running.sentence.length for running in self.running if running is not None]
+        lengths += [sentence.length for sentence in arriving]
+        if not lengths:
+            return
+        slots = fitting(len(lengths), self.state.slots, round_up_slots(len(lengths), self.max_slots))
+        width = fitting(max(lengths), self.state.source_length, -(-max(lengths) // 8) * 8)
+        if (slots, width) != (self.state.slots, self.state.source_length):
+            self._resize(slots, width, occupied)
+
+    def admit(self, sentence: EncodedSentence) -> None:
+        """Seat a sentence in a free slot; it takes part in the next step. `fit` has made room before."""
+        slot = self.running.index(None)
+        options = sentence.request.options
+        self.state.admit(slot, sentence.source, BOS_ID, options.beam_size)
+        self.beam_size[slot] = options.beam_size
+        self.max_length[slot] = min(options.max_length, self.max_target_length)
+        self.num_ended[slot] = 0
+        self.running[slot] = Running(sentence, self.state.clock)
+        self.num_running += 1
+
+    def step(self) -> None:
+        """Run the graph once: candidates and the following rows are in the state afterwards."""
+        self._step()
+
+    def advance(self) -> list[int]:
+        """Rows take their next tokens, hypotheses that ended are noted. Returns the slots whose searches are over."""
+        state = self.state
+        for slot, rank in ended(state.candidates, self.beam_size, EOS_ID):
+            self._end(slot, rank)
+        self.history.append((state.following.token.copy(), state.following.parent.copy()))
+        over = is_complete(self.num_ended, self.beam_size, state.position + 1, self.max_length) & (state.is_running > 0)
+        state.tick()
+        return np.flatnonzero(over).tolist() if over.any() else []
+
+    def _end(self, slot: int, rank: int) -> None:
+        running = self.running[slot]
+        if running is None:
+            return
+        steps, score = int(self.state.position[slot]), float(self.state.candidates.score[slot, rank])
+        normalized = normalize(score, steps + 1, running.sentence.request.options.length_penalty)
+        running.endings.append(Ending(score, normalized, steps, int(self.state.candidates.parent[slot, rank])))
+        self.num_ended[slot] += 1
+
+    def hypotheses(self, slot: int) -> tuple[Hypothesis, ...]:
+        """A finished search's best hypotheses: those that ended, then, if too few, rows cut at maximum length."""
+        running = self.running[slot]
+        assert running is not None
+        options = running.sentence.request.options
+        best = sorted(running.endings, key=lambda ending: -ending.normalized)[: options.num_hypotheses]
+        found = [self._hypothesis(slot, running, e, "eos") for e in best]
+        steps = self.state.clock - running.first_clock
+        for beam in range(min(options.beam_size, options.num_hypotheses - len(found))):
+            score = float(self.state.current.score[slot, beam])
+            if score > DEAD_SCORE / 2:
+                cut = Ending(score, normalize(score, steps, options.length_penalty), steps, beam)
+                found.append(self._hypothesis(slot, running, cut, "length"))
+        return tuple(found)
+
+    def _hypothesis(self, slot: int, running: Running, ending: Ending, reason: FinishReason) -> Hypothesis:
+        oldest = self.state.clock - len(self.history)
+        first = running.first_clock - oldest
+        steps = [self.history[index] for index in range(first, first + ending.steps)]
+        ids = backtrack(steps, slot, ending.parent)
+        return Hypothesis(tuple(ids), ending.score, ending.normalized, reason)
+
+    def release(self, slot: int) -> Running:
+        """Empty the slot; it can be seated again before the next step."""
+        running = self.running[slot]
+        assert running is not None
+        self.running[slot] = None
+        self.num_running -= 1
+        self.state.release(slot)
+        self.beam_size[slot], self.max_length[slot], self.num_ended[slot] = 1, self.max_target_length, 0
+        return running
+
+    def check_integrity(self) -> None:
+        """Raise AssertionError if slots, sentences and state disagree (called by tests after every step)."""
+        assert len(self.running) == self.state.slots <= self.max_slots
+        assert self.num_running == sum(running is not None for running in self.running)
+        rows = self.state.current
+        for slot, running in enumerate(self.running):
+            live = rows.score[slot] > DEAD_SCORE / 2
+            assert bool(self.state.is_running[slot]) == (running is not None)
+            if running is None:
+                assert not live.any(), f"free slot {slot} has live rows"
+                assert self.state.position[slot] == 0
+            else:
+                size = running.sentence.request.options.beam_size
+                assert live[0], f"slot {slot} runs without a live row"
+                assert not live[size:].any(), f"slot {slot} has more rows than its beam size {size}"
+                assert self.state.position[slot] == self.state.clock - running.first_clock < self.max_target_length
+                assert self.state.source_keep[slot].sum() == running.sentence.length
+        assert rows.parent.min() >= 0
+        assert rows.parent.max() < self.beam
+
+
+def kept_slots(pair: tuple[Ints, Ints], keep: list[int], slots: int) -> tuple[Ints, Ints]:
+    """One step of history over other slots."""
+    token: Ints = np.zeros((slots, pair[0].shape[1]), np.int64)
+    parent = np.zeros_like(token)
+    token[: len(keep)], parent[: len(keep)] = pair[0][keep], pair[1][keep]
+    return token, parent
+
+
+def fitting(needed: int, present: int, rounded: int) -> int:
+    """`present` while more than half of it is needed and it suffices, else `rounded`."""
+    return present if present // 2 < needed <= present else rounded
+
+
+def round_up_slots(needed: int, most: int) -> int:
+    """1, 2, 4, 8, then multiples of 8: few shapes, little idle arithmetic."""
+    sizes = [size for size in (1, 2, 4, 8) if size >= needed]
+    return min(most, sizes[0] if sizes else -(-needed // 8) * 8)

@@ -1,0 +1,59 @@
+"""What the engine tells the metrics: every series is looked up once, here, so that a step pays for arithmetic only."""
+
+from server.engine.request import SentenceResult
+from server.metrics import Metrics
+
+
+class EngineMeter:
+    """The engine's metrics for one model. Counters and histograms are safe to write from several workers."""
+
+    def __init__(self, metrics: Metrics, model: str) -> None:
+        self._queue = metrics.sentence_queue_seconds.labels(model)
+        self._encode = metrics.sentence_encode_seconds.labels(model)
+        self._first_token = metrics.time_to_first_token_seconds.labels(model)
+        self._per_token = metrics.time_per_output_token_seconds.labels(model)
+        self._source_tokens = metrics.source_tokens_total.labels(model)
+        self._target_tokens = metrics.target_tokens_total.labels(model)
+        self._finished = {reason: metrics.sentences_total.labels(reason, model) for reason in ("eos", "length")}
+        self._step = metrics.decode_step_seconds.labels(model)
+        self._rows = metrics.decode_batch_rows.labels(model)
+        self._steps = metrics.decode_steps_total.labels(model)
+        self._encode_tokens = metrics.encode_batch_tokens.labels(model)
+        self._padding = metrics.padding_tokens_total.labels(model)
+        self._wraps = metrics.ring_cache_wraps_total.labels(model)
+        self._cancelled = {
+            stage: metrics.requests_cancelled_total.labels(stage, model) for stage in ("waiting", "running")
+        }
+        self._late = {stage: metrics.deadline_exceeded_total.labels(stage, model) for stage in ("waiting", "running")}
+
+    def encoded(self, sentences: int, tokens: int, padding: int, seconds: float) -> None:
+        """An encoder batch was read."""
+        self._encode_tokens.observe(tokens)
+        self._source_tokens.inc(tokens)
+        self._padding.inc(padding)
+        for _ in range(sentences):
+            self._encode.observe(seconds)
+
+    def stepped(self, rows: int, seconds: float) -> None:
+        """A lane made one step."""
+        self._step.observe(seconds)
+        self._rows.observe(rows)
+        self._steps.inc()
+
+    def finished(self, result: SentenceResult, ring_capacity: int) -> None:
+        """A sentence was answered."""
+        best = result.hypotheses[0]
+        timings = result.timings
+        self._queue.observe(timings.queue)
+        self._per_token.observe(timings.decode / max(1, best.num_tokens))
+        self._target_tokens.inc(best.num_tokens)
+        self._finished[best.finish_reason].inc()
+        self._wraps.inc(max(0, best.num_tokens - 1) // ring_capacity)
+
+    def first_token(self, seconds: float) -> None:
+        """A sentence decoded its first token `seconds` after it arrived."""
+        self._first_token.observe(seconds)
+
+    def dropped(self, stage: str, cancelled: bool) -> None:
+        """A sentence left before it was complete."""
+        (self._cancelled if cancelled else self._late)[stage].inc()

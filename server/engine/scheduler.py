@@ -1,0 +1,93 @@
+"""The waiting room: sentences queue here, oldest first; cancelled and late ones leave. Knows no tensors."""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+
+from server.engine.request import Cancelled, DeadlineExceeded, Overloaded, SentenceRequest
+
+
+class WaitingRoom:
+    """Bounded FIFO shared by the threads that submit and the workers that take."""
+
+    def __init__(self, max_waiting: int) -> None:
+        self.max_waiting = max_waiting
+        self._waiting: deque[SentenceRequest] = deque()
+        self._changed = threading.Condition()
+        self._closed = False
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def put(self, requests: list[SentenceRequest]) -> None:
+        """Queue all of `requests` or none. Raises Overloaded when they do not fit."""
+        with self._changed:
+            if len(self._waiting) + len(requests) > self.max_waiting:
+                raise Overloaded(f"{len(self._waiting)} sentences wait already, at most {self.max_waiting} may")
+            now = time.monotonic()
+            for request in requests:
+                request.arrival = now
+                request.future.set_running_or_notify_cancel()  # from here on only the engine resolves it
+                self._waiting.append(request)
+            self._changed.notify_all()
+
+    def take(self, count: int, max_tokens: int) -> tuple[list[SentenceRequest], list[SentenceRequest]]:
+        """Up to `count` of the oldest sentences with a padded batch within `max_tokens`; at least one, if any waits.
+
+        Cancelled and late sentences on the way are answered; they come second in the result.
+        """
+        taken: list[SentenceRequest] = []
+        dropped: list[SentenceRequest] = []
+        widest = 0
+        now = time.monotonic()
+        with self._changed:
+            while self._waiting and len(taken) < count:
+                request = self._waiting[0]
+                if drop_if_over(request, now):
+                    dropped.append(self._waiting.popleft())
+                    continue
+                widest = max(widest, len(request.source_ids))
+                if taken and widest * (len(taken) + 1) > max_tokens:
+                    break
+                taken.append(self._waiting.popleft())
+        return taken, dropped
+
+    def wait(self, timeout: float) -> None:
+        """Block until a sentence waits, the room is closed, or `timeout` seconds have passed."""
+        with self._changed:
+            self._changed.wait_for(lambda: bool(self._waiting) or self._closed, timeout)
+
+    def wait_until(self, condition: Callable[[], bool], until: float) -> bool:
+        """Block until `condition` holds or time.monotonic() reaches `until`; returns whether it held."""
+        with self._changed:
+            return self._changed.wait_for(condition, max(0.0, until - time.monotonic()))
+
+    def signal(self) -> None:
+        """Tell those that wait for a condition that something was finished."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """Wake every worker for good."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def empty(self) -> list[SentenceRequest]:
+        """Take everything out, for a shutdown."""
+        with self._changed:
+            left = list(self._waiting)
+            self._waiting.clear()
+        return left
+
+
+def drop_if_over(request: SentenceRequest, now: float) -> bool:
+    """Answer a cancelled or late sentence with its error. True if it was one."""
+    if request.is_cancelled:
+        request.future.set_exception(Cancelled("the sentence was cancelled"))
+        return True
+    if request.options.deadline is not None and now > request.options.deadline:
+        request.future.set_exception(DeadlineExceeded("the deadline passed before the sentence was translated"))
+        return True
+    return False

@@ -1,0 +1,123 @@
+"""Threads around the engine: one engine per worker, one waiting room and one set of sessions for all of them."""
+
+import threading
+import time
+from collections.abc import Sequence
+
+from server.artifact import Artifact
+from server.backends.base import Backend
+from server.backends.load import load_backend
+from server.engine.engine import Engine
+from server.engine.golden import replay
+from server.engine.lane import EOS_ID
+from server.engine.meter import EngineMeter
+from server.engine.request import EngineStopped, SearchOptions, SentenceRequest
+from server.engine.scheduler import WaitingRoom
+from server.metrics import Metrics
+from server.settings import EngineSettings
+
+IDLE_WAIT = 0.5
+"""Seconds after which an idle worker looks around again, to show that it is alive."""
+STUCK_AFTER = 30.0
+"""Seconds without a sign of life after which a worker counts as dead."""
+
+
+class EngineWorker:
+    """Takes sentences from any thread, runs them on its own threads, resolves their futures."""
+
+    def __init__(self, backend: Backend, settings: EngineSettings, metrics: Metrics, model: str) -> None:
+        workers = min(settings.num_workers, settings.slots)
+        self.waiting = WaitingRoom(settings.max_waiting)
+        self._metrics, self._model = metrics, model
+        meter = EngineMeter(metrics, model)
+        shares = [settings.slots // workers + (index < settings.slots % workers) for index in range(workers)]
+        self._engines = [Engine(backend, self.waiting, slots, meter, workers) for slots in shares]
+        self._heartbeats = [time.monotonic()] * workers
+        self._threads = [
+            threading.Thread(target=self._run, args=(index,), name=f"engine-{model}-{index}", daemon=True)
+            for index in range(workers)
+        ]
+        self._accepting = True
+        self._stopping = False
+        metrics.slots.labels(model).set(settings.slots)
+        metrics.queue_depth.labels(model).set_function(lambda: self.waiting_sentences)
+        metrics.running_sentences.labels(model).set_function(lambda: self.running_sentences)
+        metrics.ring_cache_used_slots.labels(model).set_function(lambda: self.running_sentences)
+        metrics.ring_cache_bytes.labels(model).set_function(lambda: sum(e.ring_bytes for e in self._engines))
+        metrics.source_memory_bytes.labels(model).set_function(lambda: sum(e.source_bytes for e in self._engines))
+
+    @classmethod
+    def load(cls, artifact: Artifact, settings: EngineSettings, metrics: Metrics) -> "EngineWorker":
+        """Load the artifact's graphs and let them translate its goldens. Raises ArtifactError."""
+        backend = load_backend(artifact, settings.backend, settings.precision)
+        replay(artifact, backend, settings.backend, settings.precision)
+        return cls(backend, settings, metrics, artifact.manifest.name)
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, request: SentenceRequest) -> None:
+        """Queue one sentence. Raises Overloaded or EngineStopped."""
+        self.submit_all([request])
+
+    def submit_all(self, requests: Sequence[SentenceRequest]) -> None:
+        """Queue all of the sentences or none. Raises Overloaded or EngineStopped."""
+        if not self._accepting:
+            raise EngineStopped("the server is shutting down and takes no more sentences")
+        self.waiting.put(list(requests))
+
+    def warm_up(self) -> None:
+        """Decode one short sentence for real; raises what went wrong."""
+        request = SentenceRequest((EOS_ID,), SearchOptions(beam_size=4, max_length=4))
+        self.submit(request)
+        request.future.result(timeout=STUCK_AFTER)
+
+    @property
+    def is_healthy(self) -> bool:
+        """Every worker thread lives and has shown it lately."""
+        now = time.monotonic()
+        alive = all(thread.is_alive() for thread in self._threads)
+        return alive and all(now - beat < STUCK_AFTER for beat in self._heartbeats)
+
+    @property
+    def waiting_sentences(self) -> int:
+        return len(self.waiting) + sum(len(engine.ready) for engine in self._engines)
+
+    @property
+    def running_sentences(self) -> int:
+        return sum(engine.num_running for engine in self._engines)
+
+    def drain(self, timeout: float) -> bool:
+        """Take no more sentences and wait until those in flight are done. False if `timeout` seconds are not enough."""
+        self._accepting = False
+        until = time.monotonic() + timeout
+        return self.waiting.wait_until(lambda: not self.waiting_sentences and not self.running_sentences, until)
+
+    def stop(self) -> None:
+        """Stop the threads; sentences in flight get EngineStopped."""
+        self._accepting, self._stopping = False, True
+        self.waiting.close()
+        for thread in self._threads:
+            if thread.is_alive():
+                thread.join()
+        error = EngineStopped("the server was stopped before the sentence was translated")
+        for request in self.waiting.empty():
+            request.future.set_exception(error)
+        for engine in self._engines:
+            engine.fail(error)
+
+    def _run(self, index: int) -> None:
+        engine = self._engines[index]
+        while not self._stopping:
+            self._heartbeats[index] = time.monotonic()
+            if engine.is_idle:
+                self.waiting.signal()
+                self.waiting.wait(IDLE_WAIT)
+                continue
+            try:
+                engine.step()
+            except (
+                Exception
+            ) as error:  # a fault must not leave callers waiting: they are told, the engine starts afresh
+                engine.fail(error)

@@ -1,0 +1,153 @@
+"""Every metric of the server: names, units, labels and buckets in one place.
+
+Durations are seconds, sizes bytes, counters end in `_total`. Every metric carries `model`; it is "" for a request that
+named no model that is served. Series exist with zero from the start: the rate of a fresh server is 0, not absent.
+Who writes: `server.api` requests_total, _duration, _in_progress, _rejected and ready; `server.translator`
+sentences_flagged_total and model_load_seconds; the engine the rest.
+"""
+
+import platform
+from collections.abc import Iterable
+from importlib.metadata import PackageNotFoundError, version
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.process_collector import ProcessCollector
+
+NO_MODEL = ""
+FINISH_REASONS = ("eos", "length")
+FLAGS = ("repetition",)
+STAGES = ("waiting", "running")
+"""Where a sentence was when it was cancelled or its deadline passed."""
+REJECTIONS = ("overloaded", "too_large", "not_ready")
+
+
+def geometric(first: float, last: float, count: int) -> tuple[float, ...]:
+    """`count` histogram buckets from `first` to `last`, each the same factor above the one before (3 digits)."""
+    factor = (last / first) ** (1 / (count - 1))
+    return tuple(float(f"{first * factor**i:.3g}") for i in range(count))
+
+
+REQUEST_BUCKETS = geometric(0.001, 60, 17)
+STEP_BUCKETS = geometric(0.00005, 1, 15)
+SIZE_BUCKETS = tuple(float(2**i) for i in range(15))
+
+
+class Metrics:
+    """One registry and every metric in it. Attributes are the names without the prefix `ringmt_`."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._zero_series: list[tuple[Counter | Gauge | Histogram, tuple[str, ...] | None]] = []
+        ProcessCollector(registry=self.registry)
+        self._add_requests()
+        self._add_sentences()
+        self._add_batches()
+        self._add_memory()
+        self._add_build()
+
+    def _add_requests(self) -> None:
+        by_endpoint = ("endpoint", "code", "model")
+        self.requests_total = Counter(
+            "ringmt_requests_total", "HTTP requests answered", by_endpoint, registry=self.registry
+        )
+        self.request_duration_seconds = Histogram(
+            "ringmt_request_duration_seconds",
+            "From a request's headers to the end of its answer",
+            ("endpoint", "model"),
+            registry=self.registry,
+            buckets=REQUEST_BUCKETS,
+        )
+        self.requests_in_progress = self._gauge("requests_in_progress", "Translation requests being worked on")
+        self.requests_rejected_total = self._counter(
+            "requests_rejected_total", "Requests refused before any work", "reason", REJECTIONS
+        )
+        self.requests_cancelled_total = self._counter(
+            "requests_cancelled_total", "Sentences dropped because their request was given up", "stage", STAGES
+        )
+        self.deadline_exceeded_total = self._counter(
+            "deadline_exceeded_total", "Sentences dropped at their deadline", "stage", STAGES
+        )
+
+    def _add_sentences(self) -> None:
+        self.sentence_queue_seconds = self._histogram(
+            "sentence_queue_seconds", "Wait of a sentence for a slot", REQUEST_BUCKETS
+        )
+        self.sentence_encode_seconds = self._histogram(
+            "sentence_encode_seconds", "Encoding of a sentence's batch", REQUEST_BUCKETS
+        )
+        self.time_to_first_token_seconds = self._histogram(
+            "time_to_first_token_seconds", "From a sentence's arrival to its first decoded token", REQUEST_BUCKETS
+        )
+        self.time_per_output_token_seconds = self._histogram(
+            "time_per_output_token_seconds", "Decoding time of a sentence over its tokens", STEP_BUCKETS
+        )
+        self.source_tokens_total = self._counter("source_tokens_total", "Source tokens encoded, EOS included")
+        self.target_tokens_total = self._counter("target_tokens_total", "Tokens of the best hypotheses, EOS included")
+        self.sentences_total = self._counter("sentences_total", "Sentences finished", "finish_reason", FINISH_REASONS)
+        self.sentences_flagged_total = self._counter(
+            "sentences_flagged_total", "Sentences whose translation looks wrong", "flag", FLAGS
+        )
+
+    def _add_batches(self) -> None:
+        self.queue_depth = self._gauge("queue_depth", "Sentences waiting for a slot")
+        self.running_sentences = self._gauge("running_sentences", "Sentences being decoded")
+        self.slots = self._gauge("slots", "Sentences that can be decoded at the same time")
+        self.decode_step_seconds = self._histogram("decode_step_seconds", "One step of all running rows", STEP_BUCKETS)
+        self.decode_batch_rows = self._histogram("decode_batch_rows", "Rows (slots x beams) of a step", SIZE_BUCKETS)
+        self.encode_batch_tokens = self._histogram("encode_batch_tokens", "Source tokens of a batch", SIZE_BUCKETS)
+        self.decode_steps_total = self._counter("decode_steps_total", "Decoder steps")
+        self.padding_tokens_total = self._counter("padding_tokens_total", "Padding positions in encoder batches")
+
+    def _add_memory(self) -> None:
+        self.ring_cache_bytes = self._gauge("ring_cache_bytes", "Memory of the decoder's rings")
+        self.ring_cache_used_slots = self._gauge("ring_cache_used_slots", "Slots whose ring is in use")
+        self.ring_cache_wraps_total = self._counter("ring_cache_wraps_total", "Times a ring began anew")
+        self.source_memory_bytes = self._gauge("source_memory_bytes", "Memory of the encoded sources")
+
+    def _add_build(self) -> None:
+        self.build_info = Gauge("ringmt_build_info", "Always 1", ("version", "python"), registry=self.registry)
+        self.build_info.labels(package_version(), platform.python_version()).set(1)
+        self.model_load_seconds = self._gauge("model_load_seconds", "Loading and warming up the model")
+        self.ready = self._gauge("ready", "1 from the warm-up decode on until the server drains or the model fails")
+
+    def _counter(self, name: str, meaning: str, label: str | None = None, values: tuple[str, ...] = ()) -> Counter:
+        labels = ("model",) if label is None else (label, "model")
+        counter = Counter(f"ringmt_{name}", meaning, labels, registry=self.registry)
+        self._zero_series.append((counter, None if label is None else values))
+        return counter
+
+    def _gauge(self, name: str, meaning: str) -> Gauge:
+        gauge = Gauge(f"ringmt_{name}", meaning, ("model",), registry=self.registry)
+        self._zero_series.append((gauge, None))
+        return gauge
+
+    def _histogram(self, name: str, meaning: str, buckets: tuple[float, ...]) -> Histogram:
+        histogram = Histogram(f"ringmt_{name}", meaning, ("model",), registry=self.registry, buckets=buckets)
+        self._zero_series.append((histogram, None))
+        return histogram
+
+    def start_model(self, model: str) -> None:
+        """Create the zero series of a model."""
+        for metric, values in self._zero_series:
+            if values is None:
+                metric.labels(model)
+            for value in values or ():
+                metric.labels(value, model)
+
+    def start_endpoint(self, endpoint: str, codes: Iterable[int], model: str = NO_MODEL) -> None:
+        """Create the zero series of an endpoint: one for every status it may answer with."""
+        self.request_duration_seconds.labels(endpoint, model)
+        for code in codes:
+            self.requests_total.labels(endpoint, str(code), model)
+
+    def exposition(self) -> bytes:
+        """Every metric in Prometheus' text format."""
+        return generate_latest(self.registry)
+
+
+def package_version() -> str:
+    """The installed version of RingMT, "unknown" when it runs from a folder that was never installed."""
+    try:
+        return version("ringmt")
+    except PackageNotFoundError:
+        return "unknown"

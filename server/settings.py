@@ -1,0 +1,199 @@
+"""How the server runs: every knob once, as a field here.
+
+A field `max_waiting` is the flag `--max-waiting` of `ringmt serve`, the environment variable `RINGMT_MAX_WAITING` and
+a row of the README's table. A flag wins over its variable. Unknown names are errors that name the nearest known one.
+"""
+
+import dataclasses
+import difflib
+import math
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+ENV_PREFIX = "RINGMT_"
+BUNDLED_MODELS = Path(__file__).parent / "bundled"
+
+T = TypeVar("T")
+
+
+class SettingsError(ValueError):
+    """A setting that cannot be used; the message says which one and what to write instead."""
+
+
+def knob(default: T, meaning: str, at_least: float | None = None, shown: str | None = None) -> T:
+    """A dataclass field with its default, its meaning for people and its smallest value (a typed `field`).
+
+    `shown` is how the default is written where it depends on the machine."""
+    field: T = dataclasses.field(default=default, metadata={"meaning": meaning, "at_least": at_least, "shown": shown})
+    return field
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A hint for an unknown name: the nearest known one, or all of them."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    return f"did you mean '{near[0]}'?" if near else f"known: {', '.join(names)}"
+
+
+@dataclass(frozen=True)
+class EngineSettings:
+    """What the engine needs to know of this machine."""
+
+    slots: int = knob(32, "sentences decoded at the same time, per model", at_least=1)
+    max_waiting: int = knob(
+        4096, "sentences that may wait for a slot, per model; more are refused with 429", at_least=1
+    )
+    num_workers: int = knob(min(4, os.cpu_count() or 1), "threads that decode", at_least=1, shown="cores, at most 4")
+    backend: Literal["onnx", "torchscript"] = knob("onnx", "which runtime executes the graphs")
+    precision: Literal["int8", "fp32"] = knob("int8", "which precision of the artifact's graphs is loaded")
+    max_beam_size: int = knob(8, "widest beam that a request may ask for", at_least=1)
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Every knob of the server. Lengths of text are characters, sizes are bytes, times are seconds."""
+
+    engine: EngineSettings = dataclasses.field(default_factory=EngineSettings)
+    host: str = knob("127.0.0.1", "address to listen on; 0.0.0.0 for every interface")
+    port: int = knob(8000, "port to listen on; 0 takes a free one", at_least=0)
+    models: tuple[Path, ...] = knob(
+        (BUNDLED_MODELS,), "folders separated by commas: an artifact each, or a folder of artifacts"
+    )
+    max_body_bytes: int = knob(4_194_304, "largest request body in bytes; a larger one is refused with 413", at_least=1)
+    max_texts: int = knob(256, "texts in one request", at_least=1)
+    max_text_chars: int = knob(100_000, "characters of one text", at_least=1)
+    max_total_chars: int = knob(500_000, "characters of all texts of one request", at_least=1)
+    default_beam_size: int = knob(4, "beam size when the request names none", at_least=1)
+    request_timeout: float = knob(60.0, "seconds a request may take; then 504 and its slots are free", at_least=0.001)
+    drain_timeout: float = knob(20.0, "seconds that requests in flight get to finish at shutdown", at_least=0)
+    log_level: Literal["debug", "info", "warning", "error"] = knob("info", "how much is logged; debug logs each access")
+
+    def __post_init__(self) -> None:
+        _check(self)
+        if self.port > 65535:
+            raise SettingsError(f"port must be at most 65535, not {self.port}")
+        if self.default_beam_size > self.engine.max_beam_size:
+            raise SettingsError(
+                f"default_beam_size {self.default_beam_size} is larger than max_beam_size {self.engine.max_beam_size}"
+            )
+        if not self.models:
+            raise SettingsError("models names no folder")
+
+    @staticmethod
+    def describe() -> list[tuple[str, str, str, str]]:
+        """Rows (flag, variable, default, meaning) of the README's table; defaults as one would type them."""
+        return [(knob.flag, knob.env, knob.default, knob.meaning) for knob in KNOBS]
+
+    @classmethod
+    def load(cls, environ: Mapping[str, str], flags: Mapping[str, str | None] | None = None) -> "Settings":
+        """Read variables RINGMT_X of `environ` and `flags` (field name to text, None when not given).
+
+        Raises SettingsError for an unknown RINGMT_ variable and for a value that does not fit.
+        """
+        texts = _from_environment(environ)
+        for name, text in (flags or {}).items():
+            if text is not None:
+                texts[name] = (f"--{name.replace('_', '-')}", text)
+        values = {name: _parse(origin, text, KNOBS_BY_NAME[name].kind) for name, (origin, text) in texts.items()}
+        engine = {name: value for name, value in values.items() if KNOBS_BY_NAME[name].is_engine}
+        rest = {name: value for name, value in values.items() if not KNOBS_BY_NAME[name].is_engine}
+        return cls(engine=EngineSettings(**engine), **rest)
+
+
+@dataclass(frozen=True)
+class Knob:
+    """One setting as people see it. `kind` is the field's type; `choices` what a help text shows for a value."""
+
+    name: str
+    kind: object
+    default: str
+    meaning: str
+    is_engine: bool
+
+    @property
+    def flag(self) -> str:
+        return "--" + self.name.replace("_", "-")
+
+    @property
+    def env(self) -> str:
+        return ENV_PREFIX + self.name.upper()
+
+    @property
+    def choices(self) -> str:
+        if get_origin(self.kind) is Literal:
+            return "|".join(get_args(self.kind))
+        if self.kind is int:
+            return "N"
+        if self.kind is float:
+            return "X"
+        return "TEXT" if self.kind is str else "FOLDERS"
+
+
+def _knobs_of(owner: type[EngineSettings] | type[Settings]) -> list[Knob]:
+    kinds = get_type_hints(owner)
+    return [
+        Knob(
+            field.name,
+            kinds[field.name],
+            field.metadata["shown"] or _as_text(field.default),
+            field.metadata["meaning"],
+            owner is EngineSettings,
+        )
+        for field in dataclasses.fields(owner)
+        if "meaning" in field.metadata
+    ]
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, tuple):
+        return ",".join("server/bundled" if part == BUNDLED_MODELS else str(part) for part in value)
+    return str(value)
+
+
+def _check(settings: EngineSettings | Settings) -> None:
+    """Raise SettingsError for a number below its smallest value or a word that is not among the choices."""
+    kinds = get_type_hints(type(settings))
+    for field in dataclasses.fields(settings):
+        value, least = getattr(settings, field.name), field.metadata.get("at_least")
+        if least is not None and not (math.isfinite(value) and value >= least):
+            raise SettingsError(f"{field.name} must be at least {least}, not {value}")
+        choices = get_args(kinds[field.name]) if get_origin(kinds[field.name]) is Literal else ()
+        if choices and value not in choices:
+            raise SettingsError(f"{field.name} must be one of {', '.join(choices)}, not '{value}'")
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Field name -> (where it was written, text)."""
+    texts = {}
+    by_env = {knob.env: knob.name for knob in KNOBS}
+    for variable, text in environ.items():
+        if variable.startswith(ENV_PREFIX):
+            if variable not in by_env:
+                raise SettingsError(f"unknown environment variable {variable}: {nearest(variable, by_env)}")
+            texts[by_env[variable]] = (variable, text)
+    return texts
+
+
+def _parse(origin: str, text: str, kind: object) -> Any:
+    """`text` as the type its field declares; words among choices are checked with the rest by `_check`."""
+    try:
+        if kind is int:
+            return int(text)
+        if kind is float:
+            return float(text)
+    except ValueError:
+        wanted = "a whole number" if kind is int else "a number"
+        raise SettingsError(f"{origin} must be {wanted}, not '{text}'") from None
+    if kind == tuple[Path, ...]:
+        return tuple(Path(part.strip()) for part in text.split(",") if part.strip())
+    return text
+
+
+KNOBS = tuple(_knobs_of(Settings) + _knobs_of(EngineSettings))
+KNOBS_BY_NAME = {knob.name: knob for knob in KNOBS}

@@ -1,0 +1,1 @@
+"""Texts: sentences and the gaps between them, ids and back, without losing a byte."""

@@ -1,0 +1,92 @@
+"""Cutting a sentence that is longer than a model reads: at clauses, else at spaces, else anywhere."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+
+Lengths = Callable[[Sequence[str]], list[int]]
+"""Pieces of every sentence, EOS included: `Pieces.lengths`."""
+
+# A part ends after clause punctuation, its closing quotes and its spaces; or after spaces.
+# Full-width forms are written as escapes; between them there are no spaces.
+_PUNCTUATION = ",;:!?\u2026\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f"
+# Each matches from a boundary's first character on and gives nothing back, or one long run would take quadratic time.
+_CLAUSE = re.compile(rf"(?<![{_PUNCTUATION}])[{_PUNCTUATION}]++[\"'\u201d\u2019)\]]*+(?=\s|[^\x00-\x7f]|$)\s*+")
+_WORD = re.compile(r"\s+")
+_JOINERS = "\u200d\ufe0e\ufe0f"
+
+
+def split_long(sentence: str, limit: int, lengths: Lengths) -> list[str]:
+    """Parts that joined are `sentence`, each of at most `limit` pieces as `lengths` counts them.
+
+    A single character of more pieces than that stays as it is; the caller cannot translate it. Time is
+    O(len(sentence)), times the logarithm of how unevenly pieces are spread over characters.
+    """
+    [length] = lengths([sentence])
+    return [sentence] if length <= limit else _split(sentence, limit, lengths, (_CLAUSE, _WORD))
+
+
+def _split(text: str, limit: int, lengths: Lengths, boundaries: tuple[re.Pattern[str], ...]) -> list[str]:
+    if boundaries:
+        atoms = _cut_after(text, boundaries[0])
+        groups = _pack(atoms, lengths(atoms), limit)
+    else:
+        groups = _cut_evenly(text, limit, lengths)
+    if len(groups) == 1:
+        return _split(text, limit, lengths, boundaries[1:]) if boundaries else groups
+    parts: list[str] = []
+    for group, length in zip(groups, lengths(groups), strict=True):
+        # Packed by the atoms' lengths, which joined may differ a little: hence counted again.
+        parts.extend([group] if length <= limit else _split(group, limit, lengths, boundaries[1:]))
+    return parts
+
+
+def _cut_after(text: str, boundary: re.Pattern[str]) -> list[str]:
+    atoms, start = [], 0
+    for match in boundary.finditer(text):
+        atoms.append(text[start : match.end()])
+        start = match.end()
+    if start < len(text):
+        atoms.append(text[start:])
+    return atoms
+
+
+def _pack(atoms: list[str], lengths: list[int], limit: int) -> list[str]:
+    """Neighbours joined to parts of about the same length, as few as `limit` allows; EOS counts once a part."""
+    sizes = [length - 1 for length in lengths]
+    room = max(1, limit - 1)
+    aim = sum(sizes) / -(-sum(sizes) // room)
+    groups: list[list[str]] = []
+    filled = room + 1
+    for atom, size in zip(atoms, sizes, strict=True):
+        if filled >= aim or filled + size > room:
+            groups.append([])
+            filled = 0
+        groups[-1].append(atom)
+        filled += size
+    return ["".join(group) for group in groups]
+
+
+def _cut_evenly(text: str, limit: int, lengths: Lengths) -> list[str]:
+    """Equal runs of characters, as many as the text's pieces ask for; no accent is torn from its letter."""
+    if len(text) < 2:
+        return [text]
+    [length] = lengths([text])
+    count = min(len(text), max(2, -(-length // max(1, limit - 2))))
+    cuts = [_whole_character(text, len(text) * index // count) for index in range(count + 1)]
+    parts = [text[start:end] for start, end in pairwise(cuts) if start < end]
+    return parts if len(parts) > 1 else list(_halves(text))
+
+
+def _halves(text: str) -> Iterator[str]:
+    yield text[: len(text) // 2]
+    yield text[len(text) // 2 :]
+
+
+def _whole_character(text: str, cut: int) -> int:
+    """The nearest place before `cut` (8 characters at most) that does not stand before a combining character."""
+    for place in range(cut, max(0, cut - 8), -1):
+        if place >= len(text) or not (unicodedata.combining(text[place]) or text[place] in _JOINERS):
+            return place
+    return cut

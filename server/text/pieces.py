@@ -1,0 +1,52 @@
+"""SentencePiece: text to ids and back."""
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import sentencepiece
+
+PAD_ID, UNK_ID, BOS_ID, EOS_ID = 0, 1, 2, 3
+
+# Control characters, line separators and lone surrogates: a translation is one line of valid Unicode.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class VocabularyError(ValueError):
+    """A SentencePiece model that this server cannot use."""
+
+
+class Pieces:
+    """One SentencePiece model. Thread-safe: the model is only read."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises VocabularyError when `path` is no SentencePiece model or numbers its special pieces otherwise."""
+        try:
+            # One thread per call: the cores belong to the engine.
+            self._model = sentencepiece.SentencePieceProcessor(model_file=str(path), num_threads=1)
+        except (OSError, RuntimeError) as error:
+            raise VocabularyError(f"{path} is not a SentencePiece model: {error}") from error
+        ids = (self._model.pad_id(), self._model.unk_id(), self._model.bos_id(), self._model.eos_id())
+        if ids != (PAD_ID, UNK_ID, BOS_ID, EOS_ID):
+            raise VocabularyError(f"{path} has pad, unk, bos, eos = {ids}, expected {(PAD_ID, UNK_ID, BOS_ID, EOS_ID)}")
+
+    def __len__(self) -> int:
+        return int(self._model.get_piece_size())
+
+    def encode(self, sentences: Sequence[str]) -> list[tuple[int, ...]]:
+        """Ids of every sentence, EOS at the end. A lone surrogate counts as U+FFFD."""
+        encoded: list[list[int]] = self._model.encode([_SURROGATE.sub("\ufffd", text) for text in sentences])
+        return [(*ids, EOS_ID) for ids in encoded]
+
+    def lengths(self, sentences: Sequence[str]) -> list[int]:
+        """How many ids `encode` gives for every sentence, EOS included."""
+        return [len(ids) for ids in self.encode(sentences)]
+
+    def decode(self, sequences: Iterable[Sequence[int]]) -> list[str]:
+        """Text of every id sequence, on one line and without spaces around it.
+
+        Byte pieces can spell control characters and broken UTF-8; neither reaches the text.
+        """
+        decoded: list[str] = self._model.decode([list(ids) for ids in sequences])
+        return [_CONTROL.sub(" ", text).strip() for text in decoded]

@@ -1,0 +1,149 @@
+"""Cutting a text into sentences and the gaps between them, so that nothing is lost.
+
+The segments of a text, joined, are the text, byte for byte. Sentences are translated; gaps are carried over as they
+are: line breaks and every other control character, whitespace around a sentence, a bullet at the start of a line, and
+whatever has neither letters nor digits ("---", emoji).
+
+Boundaries come from `sentencex`, which cuts after list numbers and some abbreviations; those cuts are taken back here.
+"""
+
+import itertools
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import sentencex
+
+# What no sentence contains: control characters, line and paragraph separators, lone surrogates.
+_BREAKS = re.compile("([\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+)")
+# Unicode's spaces that are no control characters, zero-width space and byte order mark: nothing to translate.
+_OUTER_SPACE = " \u00a0\u1680" + "".join(map(chr, range(0x2000, 0x200C))) + "\u202f\u205f\u3000\ufeff"
+_AS_ASCII_SPACE = dict.fromkeys(map(ord, _OUTER_SPACE), " ")
+# A bullet in front of a line, or several.
+_BULLET = re.compile(r"[\s\ufeff\u200b]*(?:[-*+>#\u2022\u2023\u25e6\u2013\u2014\u00b7]+\s+)+")
+# "1.", "(2)", "a)", "iv.": a list number, never a sentence of its own.
+_LIST_NUMBER = re.compile(r"\s*[(\[]?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)\]]\s*")
+_LAST_WORD = re.compile(r"([^\s(\[\"'\u201e\u201c\u2018]+)\s*$")
+
+_ABBREVIATIONS = frozenset({
+    "approx.", "ca.", "cf.", "e.g.", "i.e.", "viz.", "vs.", "Dr.", "Mr.", "Mrs.", "Ms.", "Prof.", "Rev.", "Gen.",
+    "Col.", "Capt.", "Lt.", "Sgt.", "Sen.", "Rep.", "Gov.", "Hon.", "St.", "Mt.", "bzw.", "d.h.", "Dipl.", "evtl.",
+    "ggf.", "Hr.", "Fr.", "inkl.", "Mio.", "Mrd.", "sog.", "u.a.", "usf.", "vgl.", "z.B.", "zzgl.",
+})  # fmt: skip
+_NUMBERING = frozenset({
+    "No.", "Nos.", "no.", "Fig.", "Figs.", "Eq.", "Eqs.", "Sec.", "Ch.", "Art.", "Vol.", "p.", "pp.", "Nr.", "Abb.",
+    "Abs.", "Kap.", "Bd.", "S.", "Tab.", "Ziff.",
+})  # fmt: skip
+"""Abbreviations only where a number follows: "No." is an answer, "No. 5" is not."""
+
+_BLOCK = 4096
+_MAX_LAST_WORD = 24
+"""Only the tail of a sentence is looked at: one letter a megabyte long has no last word worth finding."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A stretch of a text: a sentence to translate, or a gap to keep."""
+
+    text: str
+    is_sentence: bool
+
+
+def split_text(text: str, language: str) -> list[Segment]:
+    """Sentences and gaps of `text`; joined they are `text`. `language` is a two-letter code. Linear in len(text)."""
+    segments: list[Segment] = []
+    for index, part in enumerate(_BREAKS.split(text)):
+        if index % 2:
+            segments.append(Segment(part, is_sentence=False))
+        else:
+            segments.extend(_split_line(part, language))
+    return _join_gaps(segments)
+
+
+def trim(part: str) -> Iterator[Segment]:
+    """`part` as gap, sentence, gap; one gap when there is nothing to translate in it."""
+    if not any(character.isalnum() for character in part):
+        yield Segment(part, is_sentence=False)
+        return
+    start = len(part) - len(part.lstrip(_OUTER_SPACE))
+    sentence = part.strip(_OUTER_SPACE)
+    yield Segment(part[:start], is_sentence=False)
+    yield Segment(sentence, is_sentence=True)
+    yield Segment(part[start + len(sentence) :], is_sentence=False)
+
+
+def _split_line(line: str, language: str) -> Iterator[Segment]:
+    bullet = _BULLET.match(line)
+    start = bullet.end() if bullet else 0
+    yield Segment(line[:start], is_sentence=False)
+    for part in _rejoin(_cut(line[start:], language)):
+        yield from trim(part)
+
+
+def _cut(line: str, language: str) -> Iterator[str]:
+    """What `sentencex` takes for sentences. It is given a block at a time, the last part of the one before in front:
+    on text that is not ASCII its time is quadratic."""
+    carried = ""
+    for start in range(0, len(line), _BLOCK):
+        parts = _segment(carried + line[start : start + _BLOCK], language)
+        carried = parts.pop()
+        yield from parts
+    yield carried
+
+
+def _segment(block: str, language: str) -> list[str]:
+    """The library's sentences; it must not see spaces beyond ASCII, over some of which it panics, so that they are
+    cut by length. A block that it cannot cut is one long sentence, which is better than a lost one."""
+    try:
+        lengths = [len(part) for part in sentencex.segment(language, block.translate(_AS_ASCII_SPACE))]
+    except BaseException as error:  # a panic of the library's native code is no Exception
+        if type(error).__name__ != "PanicException":
+            raise
+        return [block]
+    if sum(lengths) != len(block) or not lengths:
+        return [block]
+    ends = list(itertools.accumulate(lengths))
+    return [block[end - length : end] for length, end in zip(lengths, ends, strict=True)]
+
+
+def _rejoin(parts: Iterable[str]) -> Iterator[str]:
+    """Take back cuts after list numbers and abbreviations."""
+    pending: list[str] = []
+    for part in parts:
+        if pending and not _continues(pending[-1], part):
+            yield "".join(pending)
+            pending = []
+        pending.append(part)
+    if pending:
+        yield "".join(pending)
+
+
+def _continues(before: str, after: str) -> bool:
+    """True when `after` belongs to the sentence that `before` ends."""
+    if len(before) <= _MAX_LAST_WORD and _LIST_NUMBER.fullmatch(before):
+        return True
+    last = _LAST_WORD.search(before[-_MAX_LAST_WORD:])
+    if last is None:
+        return False
+    return last[1] in _ABBREVIATIONS or (last[1] in _NUMBERING and after[:1].isdigit())
+
+
+def _join_gaps(segments: Iterable[Segment]) -> list[Segment]:
+    """Drop empty segments and make one gap of neighbours."""
+    joined: list[Segment] = []
+    gap: list[str] = []
+    for segment in segments:
+        if segment.is_sentence:
+            _flush(gap, joined)
+            joined.append(segment)
+        else:
+            gap.append(segment.text)
+    _flush(gap, joined)
+    return joined
+
+
+def _flush(gap: list[str], joined: list[Segment]) -> None:
+    text = "".join(gap)
+    gap.clear()
+    if text:
+        joined.append(Segment(text, is_sentence=False))

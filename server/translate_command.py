@@ -1,0 +1,136 @@
+"""`ringmt translate`: a line in, a line out, in order, while the engine works on many at a time."""
+
+import argparse
+import queue
+import sys
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator
+
+from tqdm import tqdm
+
+from server.artifact import Artifact, ArtifactError
+from server.engine.request import Overloaded
+from server.metrics import Metrics
+from server.serve_command import add_knobs, settings_of
+from server.settings import KNOBS, Settings, SettingsError
+from server.translator import PendingText, TranslationOptions, Translator, find_artifacts
+
+LINES_AHEAD = 256
+"""Lines that are read and queued before the oldest of them must be written."""
+_KNOBS = tuple(knob for knob in KNOBS if knob.is_engine or knob.name in ("models", "default_beam_size"))
+
+
+class LineReader:
+    """Reads lines ahead in a thread of its own, so that a finished translation never waits for the next line."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._ahead: queue.Queue[str | Exception] = queue.Queue(LINES_AHEAD)
+        threading.Thread(target=self._read, args=(lines,), daemon=True, name="reader").start()
+
+    def next(self, wait: bool) -> str:
+        """The next line without its line break. Raises EOFError at the end, queue.Empty if `wait` is False and none is
+        there yet, and whatever reading raised."""
+        line = self._ahead.get(block=wait)
+        if isinstance(line, Exception):
+            raise line
+        return line
+
+    def _read(self, lines: Iterable[str]) -> None:
+        try:
+            for line in lines:
+                self._ahead.put(line.removesuffix("\n"))
+            self._ahead.put(EOFError())
+        except Exception as error:
+            self._ahead.put(error)
+
+
+def translate_lines(translator: Translator, lines: Iterable[str], options: TranslationOptions) -> Iterator[str]:
+    """Translations of `lines` in their order, as soon as each is there. At most LINES_AHEAD are in flight, which are
+    cancelled when the generator is closed."""
+    reader = LineReader(lines)
+    pending: deque[PendingText] = deque()
+    is_over = False
+    try:
+        while pending or not is_over:
+            if is_over or len(pending) == LINES_AHEAD:
+                yield pending.popleft().wait().text
+                continue
+            try:
+                line = reader.next(wait=not pending)
+            except EOFError:
+                is_over = True
+            except queue.Empty:
+                yield pending.popleft().wait().text
+            else:
+                yield from _submit(translator, line, options, pending)
+    finally:
+        for text in pending:
+            text.cancel()
+
+
+def _submit(
+    translator: Translator, line: str, options: TranslationOptions, pending: deque[PendingText]
+) -> Iterator[str]:
+    """Queue a line; while there is no room, finish the oldest ones."""
+    while True:
+        try:
+            pending.append(translator.submit_text(line, options))
+            return
+        except Overloaded:
+            if not pending:
+                raise
+        yield pending.popleft().wait().text
+
+
+def choose_artifact(settings: Settings, source: str | None, target: str | None) -> Translator:
+    """Load the first model for the languages, or the first there is. Raises ArtifactError that lists what there is."""
+    artifacts = [Artifact.load(folder) for folder in find_artifacts(settings.models)]
+    for artifact in artifacts:
+        manifest = artifact.manifest
+        if source in (None, manifest.source_language) and target in (None, manifest.target_language):
+            return Translator.load(artifact.folder, settings.engine, Metrics())
+    there = ", ".join(f"{one.manifest.source_language} to {one.manifest.target_language}" for one in artifacts)
+    raise ArtifactError(f"no model translates {source or 'anything'} to {target or 'anything'}; there is {there}")
+
+
+class TranslateCommand:
+    """`ringmt translate`."""
+
+    help = (
+        "Translate standard input to standard output: one line in, one line out, in the same order. Empty lines, "
+        "spaces at the ends and control characters are kept. Example: ringmt translate < book.en > book.de"
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser, /) -> None:
+        parser.add_argument("--source", metavar="LANGUAGE", help="language of the input (default: the first model's)")
+        parser.add_argument("--target", metavar="LANGUAGE", help="language to translate into")
+        parser.add_argument("--max-length", type=int, metavar="N", help="tokens of a translated sentence at most")
+        add_knobs(parser, _KNOBS)
+
+    def run(self, args: argparse.Namespace, /) -> int:
+        settings = settings_of(args, _KNOBS)
+        if args.max_length is not None and args.max_length < 1:
+            raise SettingsError(f"--max-length must be at least 1, not {args.max_length}")
+        translator = choose_artifact(settings, args.source, args.target)
+        options = TranslationOptions(settings.default_beam_size, 1, None, args.max_length)
+        try:
+            self._translate(translator, options)
+        finally:
+            translator.stop(timeout=0)
+        return 0
+
+    def _translate(self, translator: Translator, options: TranslationOptions) -> None:
+        """Bytes that are no UTF-8 go through as they came. Not sys.stdin: its lock, held by a reading thread, would
+        stop the interpreter from exiting."""
+        with (
+            open(0, encoding="utf-8", errors="surrogateescape", newline="\n", closefd=False) as lines,
+            tqdm(unit=" lines", file=sys.stderr, disable=not sys.stderr.isatty()) as progress,
+        ):
+            for translation in translate_lines(translator, lines, options):
+                sys.stdout.buffer.write(translation.encode("utf-8", errors="surrogateescape") + b"\n")
+                sys.stdout.flush()
+                progress.update()
+
+
+TRANSLATE = TranslateCommand()

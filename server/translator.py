@@ -1,0 +1,311 @@
+"""One loaded model: texts in, translations out."""
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+
+from server.artifact import MANIFEST, Artifact, ArtifactError
+from server.engine.request import (
+    DeadlineExceeded,
+    FinishReason,
+    SearchOptions,
+    SentenceRequest,
+    SentenceResult,
+    Timings,
+)
+from server.engine.worker import EngineWorker
+from server.metrics import Metrics
+from server.settings import EngineSettings
+from server.text.pieces import Pieces
+from server.text.plan import TextPlan, plan_text
+from server.text.repetition import is_repetitive
+
+THREAD_ABOVE_CHARS = 10_000
+"""Texts longer than this together are cut and rejoined in a thread, so that the event loop stays free."""
+GRACE_SECONDS = 2.0
+"""How long after a deadline the engine may take to say so before the request is answered without it."""
+
+
+class TooManySentences(ValueError):
+    """The texts have more sentences than the engine's waiting room could ever hold."""
+
+
+@dataclass(frozen=True)
+class TranslationOptions:
+    """How texts are translated. `max_length` is the target tokens of a sentence, EOS included; None takes
+    min(the model's longest, 20 + 3 * source pieces).
+    `length_penalty` None is the model's own. `deadline` is a time.monotonic() value."""
+
+    beam_size: int = 4
+    num_hypotheses: int = 1
+    length_penalty: float | None = None
+    max_length: int | None = None
+    deadline: float | None = None
+
+
+@dataclass(frozen=True)
+class SentenceTranslation:
+    """`score` is the summed log-probability of the target, EOS included. `flags` name what looks wrong."""
+
+    source: str
+    target: str
+    score: float
+    finish_reason: FinishReason
+    num_tokens: int
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class TextHypothesis:
+    """A whole text. `score` sums the log-probabilities of its sentences."""
+
+    text: str
+    score: float
+
+
+@dataclass(frozen=True)
+class TextTranslation:
+    """One text. `text` is the source with every sentence replaced by its best target; gaps are the source's.
+
+    `hypotheses`, best first: the k-th is made of every sentence's k-th (its last, where it has fewer). For a text of
+    one sentence these are the best k of the text; for more they are not, only a choice for each sentence.
+    """
+
+    text: str
+    sentences: tuple[SentenceTranslation, ...]
+    hypotheses: tuple[TextHypothesis, ...]
+
+
+@dataclass(frozen=True)
+class TranslationOutcome:
+    """`timings`, in seconds: queue, encode and decode are each the largest among the request's sentences (which run
+    side by side, so that the three may add up to more or less than the whole); `total` is the whole request.
+    """
+
+    translations: tuple[TextTranslation, ...]
+    timings: Timings
+    total: float
+
+
+@dataclass(frozen=True)
+class _Work:
+    """Texts that were cut, and their sentences as the engine takes them, in order."""
+
+    plans: tuple[TextPlan, ...]
+    requests: tuple[SentenceRequest, ...]
+
+
+class Translator:
+    """A model that translates. Safe to use from any thread; the engine has its own."""
+
+    def __init__(
+        self, artifact: Artifact, pieces: Pieces, worker: EngineWorker, settings: EngineSettings, metrics: Metrics
+    ) -> None:
+        self.artifact, self.pieces, self.worker = artifact, pieces, worker
+        self.settings, self.metrics = settings, metrics
+        self.name = artifact.manifest.name
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        """Source and target."""
+        return self.artifact.manifest.source_language, self.artifact.manifest.target_language
+
+    @classmethod
+    def load(cls, folder: Path, settings: EngineSettings, metrics: Metrics) -> "Translator":
+        """Load, start and warm up the model of an artifact. Raises ArtifactError or VocabularyError."""
+        started = time.monotonic()
+        artifact = Artifact.load(folder)
+        metrics.start_model(artifact.manifest.name)
+        pieces = Pieces(folder / artifact.manifest.vocabulary_file)
+        worker = EngineWorker.load(artifact, settings, metrics)
+        worker.start()
+        try:
+            worker.warm_up()
+        except BaseException:
+            worker.stop()
+            raise
+        metrics.model_load_seconds.labels(artifact.manifest.name).set(time.monotonic() - started)
+        return cls(artifact, pieces, worker, settings, metrics)
+
+    async def translate(self, texts: Sequence[str], options: TranslationOptions) -> TranslationOutcome:
+        """Translate texts side by side: all of their sentences are queued or none.
+
+        When the awaiting task is cancelled, or one sentence fails, every sentence is cancelled and leaves its slot at
+        the engine's next step. Raises Overloaded, TooManySentences, DeadlineExceeded, EngineStopped.
+        """
+        started = time.monotonic()
+        is_big = sum(map(len, texts)) > THREAD_ABOVE_CHARS
+        work = await asyncio.to_thread(self._prepare, texts, options) if is_big else self._prepare(texts, options)
+        self._submit(work.requests)
+        try:
+            async with asyncio.timeout(_seconds_left(options)):
+                await _all_done(work.requests)
+        except TimeoutError:
+            raise DeadlineExceeded("the engine did not answer by the deadline") from None
+        finally:
+            for request in work.requests:
+                request.cancel()
+        results = [request.future.result() for request in work.requests]
+        if is_big:
+            return await asyncio.to_thread(self._finish, work, results, options, started)
+        return self._finish(work, results, options, started)
+
+    def submit_text(self, text: str, options: TranslationOptions) -> "PendingText":
+        """Queue one text without waiting for it (for programs without an event loop). Raises Overloaded with
+        nothing queued, TooManySentences, EngineStopped."""
+        work = self._prepare([text], options)
+        self._submit(work.requests)
+        return PendingText(self, work, options)
+
+    def stop(self, timeout: float) -> bool:
+        """Let sentences in flight finish for at most `timeout` seconds, then stop. True if all finished."""
+        finished = self.worker.drain(timeout)
+        self.worker.stop()
+        return finished
+
+    def _prepare(self, texts: Sequence[str], options: TranslationOptions) -> _Work:
+        manifest = self.artifact.manifest
+        plans = tuple(
+            plan_text(text, manifest.source_language, self.pieces, manifest.max_source_length) for text in texts
+        )
+        requests = tuple(
+            SentenceRequest(ids, self._search_options(len(ids), options)) for plan in plans for ids in plan.source_ids
+        )
+        return _Work(plans, requests)
+
+    def _search_options(self, source_length: int, options: TranslationOptions) -> SearchOptions:
+        manifest = self.artifact.manifest
+        own = manifest.length_penalty
+        return SearchOptions(
+            beam_size=options.beam_size,
+            num_hypotheses=options.num_hypotheses,
+            length_penalty=own if options.length_penalty is None else options.length_penalty,
+            max_length=min(manifest.max_target_length, options.max_length or 20 + 3 * source_length),
+            deadline=options.deadline,
+        )
+
+    def _submit(self, requests: Sequence[SentenceRequest]) -> None:
+        """Queue all or none."""
+        if len(requests) > self.settings.max_waiting:
+            raise TooManySentences(
+                f"{len(requests)} sentences in one request, at most {self.settings.max_waiting} can wait; "
+                "send fewer texts at a time"
+            )
+        if requests:
+            self.worker.submit_all(requests)
+
+    def _finish(
+        self, work: _Work, results: Sequence[SentenceResult], options: TranslationOptions, started: float
+    ) -> TranslationOutcome:
+        remaining = iter(results)
+        translations = tuple(
+            self._join(plan, [next(remaining) for _ in plan.sentences], options.num_hypotheses) for plan in work.plans
+        )
+        return TranslationOutcome(translations, _largest(results), time.monotonic() - started)
+
+    def _join(self, plan: TextPlan, results: Sequence[SentenceResult], num_hypotheses: int) -> TextTranslation:
+        targets = iter(self.pieces.decode(hypothesis.ids for result in results for hypothesis in result.hypotheses))
+        of_sentence = [[next(targets) for _ in result.hypotheses] for result in results]
+        sentences = tuple(
+            self._sentence(source, choices[0], result)
+            for source, choices, result in zip(plan.sentences, of_sentence, results, strict=True)
+        )
+        hypotheses = tuple(
+            TextHypothesis(
+                plan.join([choices[min(rank, len(choices) - 1)] for choices in of_sentence]),
+                sum(result.hypotheses[min(rank, len(result.hypotheses) - 1)].score for result in results),
+            )
+            for rank in range(min(num_hypotheses, max((len(choices) for choices in of_sentence), default=1)))
+        )
+        return TextTranslation(hypotheses[0].text, sentences, hypotheses)
+
+    def _sentence(self, source: str, target: str, result: SentenceResult) -> SentenceTranslation:
+        best = result.hypotheses[0]
+        flags = ("repetition",) if is_repetitive(source, target) else ()
+        for flag in flags:
+            self.metrics.sentences_flagged_total.labels(flag, self.name).inc()
+        return SentenceTranslation(source, target, best.score, best.finish_reason, best.num_tokens, flags)
+
+
+class PendingText:
+    """A text that was queued."""
+
+    def __init__(self, translator: Translator, work: _Work, options: TranslationOptions) -> None:
+        self._translator, self._work, self._options = translator, work, options
+        self._started = time.monotonic()
+
+    @property
+    def num_sentences(self) -> int:
+        return len(self._work.requests)
+
+    def wait(self) -> TextTranslation:
+        """The translation, when it is there. Raises what the engine raised for a sentence."""
+        results = [request.future.result() for request in self._work.requests]
+        return self._translator._finish(self._work, results, self._options, self._started).translations[0]
+
+    def cancel(self) -> None:
+        for request in self._work.requests:
+            request.cancel()
+
+
+def find_artifacts(folders: Iterable[Path]) -> list[Path]:
+    """Artifact folders: each of `folders` that is one, and those directly inside the others. Raises ArtifactError."""
+    found = []
+    for folder in folders:
+        if not folder.is_dir():
+            raise ArtifactError(f"{folder} is not a folder; name folders of artifacts with --models or RINGMT_MODELS")
+        is_artifact = (folder / MANIFEST).is_file()
+        inside = [folder] if is_artifact else sorted(path.parent for path in folder.glob(f"*/{MANIFEST}"))
+        if not inside:
+            raise ArtifactError(f"{folder} holds no artifact (a folder with {MANIFEST}); `ringmt export` writes one")
+        found.extend(inside)
+    return found
+
+
+def _seconds_left(options: TranslationOptions) -> float | None:
+    return None if options.deadline is None else options.deadline - time.monotonic() + GRACE_SECONDS
+
+
+def _largest(results: Sequence[SentenceResult]) -> Timings:
+    return Timings(
+        queue=max((result.timings.queue for result in results), default=0.0),
+        encode=max((result.timings.encode for result in results), default=0.0),
+        decode=max((result.timings.decode for result in results), default=0.0),
+    )
+
+
+async def _all_done(requests: Sequence[SentenceRequest]) -> None:
+    """Return when every future has its result; raise the first exception among them.
+
+    The engine's thread wakes the event loop once a request, not once a sentence, and its futures are never cancelled
+    from here: resolving them is the engine's.
+    """
+    if not requests:
+        return
+    loop = asyncio.get_running_loop()
+    over = loop.create_future()
+    lock = threading.Lock()
+    missing = len(requests)
+
+    def wake(error: BaseException | None) -> None:
+        if not over.done():
+            over.set_result(None) if error is None else over.set_exception(error)
+
+    def one_done(future: "Future[SentenceResult]") -> None:
+        nonlocal missing
+        with lock:
+            missing -= 1
+            is_last = missing == 0
+        error = future.exception()
+        if is_last or error is not None:
+            with contextlib.suppress(RuntimeError):  # The event loop was closed: nobody waits any more.
+                loop.call_soon_threadsafe(wake, error)
+
+    for request in requests:
+        request.future.add_done_callback(one_done)
+    await over

@@ -1,0 +1,100 @@
+"""A real server on a free port of this machine, with a tiny model."""
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+import uvicorn
+
+from server.api.app import create_app
+from server.api.state import ServerState
+from server.serve_command import DrainingServer, config_of
+from server.settings import EngineSettings, Settings
+
+PATIENCE = 60.0
+"""Seconds after which a test gives up on the server."""
+
+
+@dataclass(frozen=True)
+class RunningServer:
+    url: str
+    state: ServerState
+    uvicorn: uvicorn.Server
+    thread: threading.Thread
+
+    def client(self) -> httpx.Client:
+        return httpx.Client(base_url=self.url, timeout=PATIENCE)
+
+    def translate(self, text: object, **fields: object) -> httpx.Response:
+        with self.client() as client:
+            return client.post("/v1/translate", json={"text": text, "source": "en", "target": "de", **fields})
+
+    @property
+    def sentences(self) -> int:
+        """Sentences that wait or run."""
+        workers = [translator.worker for translator in self.state.translators.values()]
+        return sum(worker.waiting_sentences + worker.running_sentences for worker in workers)
+
+    def metric(self, name: str, **labels: str) -> float:
+        value = self.state.metrics.registry.get_sample_value(f"ringmt_{name}", labels)
+        assert value is not None, f"no series {name} {labels}"
+        return value
+
+
+Start = Callable[[Settings], AbstractContextManager[RunningServer]]
+
+
+def until(condition: Callable[[], bool], what: str) -> None:
+    """Return as soon as `condition` holds; fail after PATIENCE seconds."""
+    give_up = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < give_up, f"waited in vain until {what}"
+        threading.Event().wait(0.005)
+
+
+@contextlib.contextmanager
+def running(settings: Settings) -> Iterator[RunningServer]:
+    """A server in a thread; it may not be ready yet."""
+    app = create_app(settings)
+    server = DrainingServer(config_of(settings, app), app.state.server)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        until(lambda: server.started, "the server listens")
+        port = server.servers[0].sockets[0].getsockname()[1]
+        yield RunningServer(f"http://127.0.0.1:{port}", app.state.server, server, thread)
+    finally:
+        server.should_exit = True
+        thread.join(PATIENCE)
+        assert not thread.is_alive(), "the server did not stop"
+
+
+def settings_for(artifact: Path, engine: EngineSettings | None = None, **changes: float) -> Settings:
+    small = EngineSettings(slots=4, max_waiting=512, num_workers=1, precision="fp32", max_beam_size=4)
+    values = {"max_text_chars": 20_000, "max_total_chars": 40_000, "max_texts": 50, "drain_timeout": 5, **changes}
+    return Settings(
+        engine=engine or small,
+        port=0,
+        models=(artifact,),
+        log_level="error",
+        max_text_chars=int(values["max_text_chars"]),
+        max_total_chars=int(values["max_total_chars"]),
+        max_texts=int(values["max_texts"]),
+        request_timeout=values.get("request_timeout", PATIENCE),
+        drain_timeout=values["drain_timeout"],
+    )
+
+
+@pytest.fixture(scope="session")
+def server(tiny_artifact: Path) -> Iterator[RunningServer]:
+    """A server that is ready."""
+    with running(settings_for(tiny_artifact)) as server:
+        until(lambda: server.state.why_not_ready is None or server.state.failure is not None, "the model is loaded")
+        assert server.state.failure is None
+        yield server

@@ -1,0 +1,63 @@
+"""Sentences through an engine, with its books checked after every step."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from server.backends.base import Backend
+from server.engine.engine import Engine
+from server.engine.meter import EngineMeter
+from server.engine.request import SearchOptions, SentenceRequest, SentenceResult
+from server.engine.scheduler import WaitingRoom
+from server.metrics import Metrics
+
+
+def new_engine(backend: Backend, slots: int = 4, max_waiting: int = 10_000) -> Engine:
+    return Engine(backend, WaitingRoom(max_waiting), slots, EngineMeter(Metrics(), "tiny"))
+
+
+def run(engine: Engine) -> None:
+    while not engine.is_idle:
+        engine.step()
+        engine.check_integrity()
+
+
+def translate(
+    backend: Backend, sources: Sequence[tuple[int, ...]], options: SearchOptions, slots: int = 4
+) -> list[SentenceResult]:
+    engine = new_engine(backend, slots)
+    requests = [SentenceRequest(source, options) for source in sources]
+    engine.waiting.put(requests)
+    run(engine)
+    return [request.future.result(timeout=0) for request in requests]
+
+
+def random_source(generator: random.Random, longest: int = 20) -> tuple[int, ...]:
+    return (*(generator.randrange(4, 320) for _ in range(generator.randrange(longest))), 3)
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A sentence that comes in before step `step`; with `cancel_after` it is cancelled so many steps later."""
+
+    step: int
+    source: tuple[int, ...]
+    options: SearchOptions
+    cancel_after: int | None = None
+
+
+def play(backend: Backend, arrivals: Sequence[Arrival], slots: int) -> list[SentenceRequest]:
+    """Run a schedule to its end; requests in the order of `arrivals`."""
+    engine = new_engine(backend, slots)
+    requests = [SentenceRequest(arrival.source, arrival.options) for arrival in arrivals]
+    step, last = 0, max(a.step + (a.cancel_after or 0) for a in arrivals)
+    while step <= last or not engine.is_idle:
+        for arrival, request in zip(arrivals, requests, strict=True):
+            if arrival.step == step:
+                engine.waiting.put([request])
+            if arrival.cancel_after is not None and arrival.step + arrival.cancel_after == step:
+                request.cancel()
+        engine.step()
+        engine.check_integrity()
+        step += 1
+    return requests

@@ -1,0 +1,155 @@
+"""The engine against the plain reference search, alone and in any company."""
+
+import random
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from model.reference_search import reference_search
+from model.translation_model import TranslationModel
+from server.engine.request import Cancelled, DeadlineExceeded, SearchOptions, SentenceRequest, SentenceResult
+from tests.server.engine.conftest import LoadBackend
+from tests.server.engine.runs import Arrival, new_engine, play, random_source, run, translate
+
+CASES = [
+    SearchOptions(beam_size=1, max_length=30),
+    SearchOptions(beam_size=2, num_hypotheses=2, max_length=30),
+    SearchOptions(beam_size=3, num_hypotheses=3, length_penalty=0.6, max_length=30),
+    SearchOptions(beam_size=4, num_hypotheses=4, length_penalty=1.3, max_length=40),
+    SearchOptions(beam_size=5, num_hypotheses=1, length_penalty=0.0, max_length=20),
+    SearchOptions(beam_size=8, num_hypotheses=8, max_length=12),
+    SearchOptions(beam_size=4, num_hypotheses=2, max_length=1),
+]
+
+
+def some_sources(count: int, seed: int = 0) -> list[tuple[int, ...]]:
+    generator = random.Random(seed)
+    return [random_source(generator) for _ in range(count)]
+
+
+def assert_same(result: SentenceResult, expected: SentenceResult, tolerance: float = 1e-4) -> None:
+    assert [h.ids for h in result.hypotheses] == [h.ids for h in expected.hypotheses]
+    assert [h.finish_reason for h in result.hypotheses] == [h.finish_reason for h in expected.hypotheses]
+    for ours, theirs in zip(result.hypotheses, expected.hypotheses, strict=True):
+        assert ours.score == pytest.approx(theirs.score, abs=tolerance)
+
+
+@pytest.mark.parametrize("kind", ["onnx", "torchscript"])
+@pytest.mark.parametrize("options", CASES, ids=lambda o: f"beam{o.beam_size}-n{o.num_hypotheses}-max{o.max_length}")
+def test_equals_the_reference_search_token_for_token(
+    load: LoadBackend, tiny_model: TranslationModel, kind: str, options: SearchOptions
+) -> None:
+    sources = some_sources(4, seed=options.beam_size)
+    for source, result in zip(sources, translate(load(kind, "fp32"), sources, options), strict=True):
+        expected = reference_search(
+            tiny_model,
+            list(source),
+            options.beam_size,
+            options.num_hypotheses,
+            options.length_penalty,
+            options.max_length,
+        )
+        assert [h.ids for h in result.hypotheses] == [h.ids for h in expected]
+        assert [h.finish_reason for h in result.hypotheses] == [h.finish_reason for h in expected]
+        for ours, theirs in zip(result.hypotheses, expected, strict=True):
+            assert ours.score == pytest.approx(theirs.score, abs=1e-3)
+            assert ours.normalized_score == pytest.approx(theirs.normalized_score, abs=1e-3)
+
+
+def test_the_test_model_is_worth_testing_with(load: LoadBackend) -> None:
+    """Its translations end and vary, or the comparisons above would say little."""
+    results = translate(load("onnx", "fp32"), some_sources(40), SearchOptions(max_length=60))
+    best = [result.hypotheses[0] for result in results]
+    assert sum(h.finish_reason == "eos" for h in best) > 20
+    assert len({len(h.ids) for h in best}) > 8
+    assert sum(len(set(h.ids)) > 3 for h in best) > 20
+
+
+@settings(deadline=None, max_examples=6)
+@given(
+    seed=st.integers(0, 10_000), slots=st.sampled_from([1, 2, 3, 5, 16]), precision=st.sampled_from(["fp32", "int8"])
+)
+def test_a_sentence_is_the_same_alone_and_in_any_company(
+    load: LoadBackend, seed: int, slots: int, precision: str
+) -> None:
+    """Random arrivals, widths and cancellations; tokens are identical, scores equal within rounding."""
+    generator, backend = random.Random(seed), load("onnx", precision)
+    arrivals = [
+        Arrival(
+            step=generator.randrange(60),
+            source=random_source(generator),
+            options=SearchOptions(beam_size=generator.choice([1, 3, 4, 4, 4]), max_length=generator.choice([5, 40])),
+            cancel_after=generator.choice([None, None, None, generator.randrange(20)]),
+        )
+        for _ in range(40)
+    ]
+    for arrival, request in zip(arrivals, play(backend, arrivals, slots), strict=True):
+        alone = translate(backend, [arrival.source], arrival.options, slots=1)[0]
+        error = request.future.exception(timeout=0)
+        if error is None:
+            assert_same(request.future.result(), alone)
+        else:
+            assert isinstance(error, Cancelled)
+            assert arrival.cancel_after is not None
+
+
+def test_hundreds_of_int8_sentences_do_not_notice_each_other(load: LoadBackend) -> None:
+    backend, sources = load("onnx", "int8"), some_sources(200, seed=7)
+    crowd = translate(backend, sources, SearchOptions(max_length=40), slots=32)
+    for source, result in zip(sources[::10], crowd[::10], strict=True):
+        assert_same(result, translate(backend, [source], SearchOptions(max_length=40), slots=1)[0])
+
+
+def test_a_late_sentence_leaves_its_slot(load: LoadBackend) -> None:
+    engine = new_engine(load("onnx", "fp32"), slots=2)
+    late = SentenceRequest((5, 6, 3), SearchOptions(deadline=time.monotonic() - 1))
+    on_time = SentenceRequest((5, 6, 3), SearchOptions(max_length=5, deadline=time.monotonic() + 600))
+    engine.waiting.put([late, on_time])
+    run(engine)
+    with pytest.raises(DeadlineExceeded):
+        late.future.result(timeout=0)
+    assert on_time.future.result(timeout=0).hypotheses
+
+
+def test_a_running_sentence_can_be_cancelled_and_its_slot_is_free_in_the_same_step(load: LoadBackend) -> None:
+    engine = new_engine(load("onnx", "fp32"), slots=1)
+    first, second = (SentenceRequest((5, 6, 3), SearchOptions(max_length=9)) for _ in range(2))
+    engine.waiting.put([first, second])
+    engine.step()
+    assert engine.num_running == 1
+    first.cancel()
+    engine.step()
+    assert engine.num_running == 0
+    with pytest.raises(Cancelled):
+        first.future.result(timeout=0)
+    run(engine)
+    assert second.future.result(timeout=0).hypotheses
+
+
+def test_memory_per_sentence_is_the_formula_at_any_length(load: LoadBackend, tiny_model: TranslationModel) -> None:
+    """2 (key, value) x layers x heads x (N-1) x beam x head_dim x 4 bytes, whatever the target's length."""
+    config = tiny_model.config
+    engine = new_engine(load("onnx", "fp32"), slots=1)
+    expected = 2 * config.decoder_layers * config.num_heads * config.ring_capacity * 4 * config.head_dim * 4
+    for longest in (3, 60):
+        engine.waiting.put([SentenceRequest((5, 6, 7, 3), SearchOptions(beam_size=4, max_length=longest))])
+        while not engine.is_idle:
+            engine.step()
+            assert engine.ring_bytes == expected
+
+
+def test_one_wide_search_costs_no_more_than_its_own_lane(load: LoadBackend) -> None:
+    engine = new_engine(load("onnx", "fp32"), slots=3)
+    options = [SearchOptions(beam_size=size, max_length=6) for size in (1, 4, 7)]
+    engine.waiting.put([SentenceRequest((5, 6, 3), one) for one in options])
+    engine.step()
+    assert {width: lane.num_running for width, lane in engine.lanes.items()} == {1: 1, 4: 1, 8: 1}
+    run(engine)
+
+
+def test_results_carry_where_the_time_went(load: LoadBackend) -> None:
+    (result,) = translate(load("onnx", "fp32"), [(5, 6, 3)], SearchOptions(max_length=5))
+    assert min(result.timings.queue, result.timings.encode, result.timings.decode) >= 0
+    assert result.timings.decode > 0

@@ -1,0 +1,62 @@
+from pathlib import Path
+
+import pytest
+
+from server.settings import KNOBS, EngineSettings, Settings, SettingsError
+
+
+def test_defaults() -> None:
+    settings = Settings.load({"PATH": "/bin"})
+    assert settings == Settings()
+    assert settings.engine.num_workers <= 4
+    assert settings.models[0].name == "bundled"
+
+
+def test_environment_and_flags() -> None:
+    settings = Settings.load({"RINGMT_SLOTS": "3", "RINGMT_PORT": "9000"}, {"port": "1", "host": None})
+    assert (settings.engine.slots, settings.port) == (3, 1)
+
+
+def test_folders() -> None:
+    assert Settings.load({"RINGMT_MODELS": "/a, /b"}).models == (Path("/a"), Path("/b"))
+
+
+def test_every_knob_is_a_variable_and_a_flag() -> None:
+    fitting = {"backend": "torchscript", "precision": "fp32", "log_level": "error", "models": "/a", "host": "::"}
+    for knob in KNOBS:
+        text = fitting.get(knob.name, "7")
+        from_variable = Settings.load({knob.env: text})
+        assert from_variable == Settings.load({}, {knob.name: text})
+        assert from_variable != Settings()
+
+
+def test_rows_describe_every_knob() -> None:
+    rows = Settings.describe()
+    assert [row[0] for row in rows] == [knob.flag for knob in KNOBS]
+    assert all(all(row) for row in rows)
+    assert ("--max-waiting", "RINGMT_MAX_WAITING", "4096") in [row[:3] for row in rows]
+    assert len({row[1] for row in rows}) == len(rows)
+
+
+@pytest.mark.parametrize(
+    ("environ", "message"),
+    [
+        ({"RINGMT_SLOT": "3"}, "unknown environment variable RINGMT_SLOT: did you mean 'RINGMT_SLOTS'"),
+        ({"RINGMT_SLOTS": "many"}, "RINGMT_SLOTS must be a whole number, not 'many'"),
+        ({"RINGMT_SLOTS": "0"}, "slots must be at least 1"),
+        ({"RINGMT_REQUEST_TIMEOUT": "nan"}, "request_timeout must be at least"),
+        ({"RINGMT_REQUEST_TIMEOUT": "soon"}, "must be a number"),
+        ({"RINGMT_BACKEND": "onyx"}, "backend must be one of onnx, torchscript"),
+        ({"RINGMT_PORT": "70000"}, "at most 65535"),
+        ({"RINGMT_MODELS": ","}, "models names no folder"),
+        ({"RINGMT_MAX_BEAM_SIZE": "2"}, "default_beam_size 4 is larger than max_beam_size 2"),
+    ],
+)
+def test_what_does_not_fit_is_told(environ: dict[str, str], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        Settings.load(environ)
+
+
+def test_fields_are_checked_without_a_reader() -> None:
+    with pytest.raises(SettingsError, match="max_waiting"):
+        EngineSettings(max_waiting=0)

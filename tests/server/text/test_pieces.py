@@ -1,0 +1,53 @@
+from pathlib import Path
+
+import pytest
+import sentencepiece
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.text.pieces import EOS_ID, Pieces, VocabularyError
+
+
+def test_ids_end_with_eos_and_come_back_as_text(pieces: Pieces) -> None:
+    sentence = "The old man reads a book."
+    [ids] = pieces.encode([sentence])
+    assert ids[-1] == EOS_ID
+    assert pieces.decode([ids[:-1]]) == [sentence]
+
+
+def test_lengths_count_eos(pieces: Pieces) -> None:
+    sentences = ["Yes.", "", "We walk home in the rain."]
+    assert pieces.lengths(sentences) == [len(ids) for ids in pieces.encode(sentences)]
+    assert pieces.lengths([""]) == [1]
+
+
+def test_a_lone_surrogate_has_ids(pieces: Pieces) -> None:
+    assert pieces.encode(["a\ud800b"]) == pieces.encode(["a\ufffdb"])
+
+
+@given(ids=st.lists(st.integers(0, 319), max_size=40))
+def test_any_ids_give_one_line_of_valid_text(pieces: Pieces, ids: list[int]) -> None:
+    [text] = pieces.decode([ids])
+    assert text.encode("utf-8").decode("utf-8") == text
+    assert len(text.splitlines()) <= 1
+    assert "\x00" not in text
+
+
+def test_a_file_that_is_no_model_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "vocabulary.model"
+    path.write_bytes(b"not a model")
+    with pytest.raises(VocabularyError, match=r"vocabulary\.model is not a SentencePiece model"):
+        Pieces(path)
+
+
+def test_other_special_ids_are_refused(tmp_path: Path) -> None:
+    prefix = tmp_path / "other"
+    sentencepiece.SentencePieceTrainer.Train(
+        sentence_iterator=iter(["a b c d e f g"] * 10),
+        model_prefix=str(prefix),
+        vocab_size=20,
+        hard_vocab_limit=False,
+        minloglevel=2,
+    )
+    with pytest.raises(VocabularyError, match="pad, unk, bos, eos"):
+        Pieces(prefix.with_suffix(".model"))

@@ -1,0 +1,92 @@
+"""Habits of the whole tree."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def run_python(code: str, **environment: str) -> str:
+    """Standard output of a fresh interpreter; fails with its error."""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env={"PATH": "/usr/bin:/bin", **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def text_files() -> list[Path]:
+    suffixes = {".py", ".md", ".toml", ".yaml", ".yml", ".txt", ".sh", ".json"}
+    skipped = {".git", ".venv", "build", "node_modules"}
+    files = (path for path in ROOT.rglob("*") if path.is_file() and not skipped & set(path.relative_to(ROOT).parts))
+    return [path for path in files if path.suffix in suffixes or path.name in {"Makefile", "Dockerfile", "run"}]
+
+
+def test_nothing_names_a_machine_or_a_registry() -> None:
+    forbidden = re.compile(r"(?<![\w.])/(?:wor" r"k|far" r"m|ro" r"ot|op" r"t)/|pypi\.or" r"g|files\.pythonhoste" r"d")
+    found = [str(path) for path in text_files() if forbidden.search(path.read_text(encoding="utf-8"))]
+    assert len(text_files()) > 60
+    assert found == []
+
+
+def test_the_licence_is_apache_2() -> None:
+    text = (ROOT / "LICENSE").read_text(encoding="utf-8")
+    assert "Apache License" in text
+    assert "END OF TERMS AND CONDITIONS" in text
+
+
+def test_telemetry_is_off_before_onnxruntime_is_imported(tmp_path: Path) -> None:
+    code = (
+        "import sys, builtins, os\n"
+        "original = builtins.__import__\n"
+        "def watching(name, *rest):\n"
+        "    if name == 'onnxruntime' and 'onnxruntime' not in sys.modules:\n"
+        "        assert os.environ.get('ORT_DISABLE_TELEMETRY') == '1'\n"
+        "        print('seen')\n"
+        "    return original(name, *rest)\n"
+        "builtins.__import__ = watching\n"
+        "import server.backends.onnx\n"
+    )
+    assert "seen" in run_python(code, HOME=str(tmp_path))
+    assert list(tmp_path.rglob("*")) == []
+
+
+def test_the_server_needs_no_torch() -> None:
+    code = (
+        "import sys\n"
+        "sys.modules['torch'] = None\n"
+        "import server.cli, server.api.app, server.backends.onnx\n"
+        "print('model' in sys.modules or 'export' in sys.modules)\n"
+    )
+    assert run_python(code).strip() == "False"
+
+
+@pytest.mark.parametrize("module", ["server.api.app", "server.engine.worker"])
+def test_runtimes_are_imported_only_when_they_are_asked_for(module: str) -> None:
+    code = f"import sys, {module}\nprint('onnxruntime' in sys.modules, 'torch' in sys.modules)"
+    assert run_python(code).strip() == "False False"
+
+
+def test_the_container_installs_the_servers_dependencies() -> None:
+    """docker/requirements-cpu.txt is pyproject's list with plain onnxruntime."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = {re.split(r"[><=; ]", line)[0] for line in project["dependencies"]} - {"onnxruntime-gpu"}
+    lines = (ROOT / "docker/requirements-cpu.txt").read_text(encoding="utf-8").splitlines()
+    assert {line for line in lines if not line.startswith("#")} == wanted
+
+
+def test_every_artifact_is_small_enough() -> None:
+    for folder in (ROOT / "server/bundled").iterdir():
+        if folder.is_dir():
+            assert sum(path.stat().st_size for path in folder.iterdir()) <= 16 * 2**20
+            assert (folder / "ATTRIBUTION.md").is_file()
