@@ -23,7 +23,7 @@ class EncodeGraph(nn.Module):
         self.model = model
 
     def forward(self, source_ids: Tensor, source_keep: Tensor) -> list[Tensor]:
-        memory = self.model.encode(source_ids, source_keep)
+        memory = self.model.encode(source_ids, source_keep > 0)
         return [tensor for layer in self.model.decoder.project_source(memory) for tensor in layer]
 
 
@@ -66,9 +66,10 @@ class StepGraph(nn.Module):
                 for ring, heads in zip(own_rings, layer.self_attention.project_memory(y), strict=True)
             ]
             written += new
-            entries = tuple(ring_entries(ring, x.shape[2] // self.model.config.num_heads) for ring in new)
-            x = x + layer.self_attention(y, entries, keep, row_position, key_position)
-            x = layer.after_self_attention(x, row_position, cross, padding_keep(source_keep), positions_of(source_keep))
+            x = x + layer.self_attention(y, tuple(new), keep, row_position, key_position)
+            x = layer.after_self_attention(
+                x, row_position, cross, padding_keep(source_keep > 0), positions_of(source_keep)
+            )
         logits = self.model.embedding.logits(self.model.decoder.norm(x)) + self.output_bias
         best, next_token, next_parent = best_candidates(torch.log_softmax(logits, dim=-1), score)
         following = next_rows(best, next_token, next_parent, is_row)
@@ -76,14 +77,8 @@ class StepGraph(nn.Module):
 
 
 def write_ring(ring: Tensor, new: Tensor, write_index: Tensor) -> Tensor:
-    """new [slot, heads, beam, head_dim] goes into this step's ring slot: [slot, heads, capacity, beam*head_dim]."""
-    return ring.index_copy(2, write_index[0, 0, 2:3], new.flatten(2)[:, :, None, :])
-
-
-def ring_entries(ring: Tensor, head_dim: int) -> Tensor:
-    """[slot, heads, capacity, beam*head_dim] -> [slot, heads, entry, head_dim]"""
-    slots, heads = ring.shape[0], ring.shape[1]
-    return ring.reshape(slots, heads, -1, head_dim)
+    """new [slot, heads, beam, head_dim] goes into this step's entries: [slot, heads, entry, head_dim]."""
+    return ring.index_copy(2, write_index[0, 0, :, 2], new)
 
 
 def inherit_ancestry(ancestry: Tensor, parent: Tensor, own_key: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from model.translation_model import TranslationModel
 from server.artifact import Artifact
 from server.backends.base import Backend
 from server.backends.load import load_backend
-from server.backends.state import DEAD_SCORE, DecoderState, Floats, Ints
+from server.backends.state import DEAD_SCORE, DecoderState, Flags, Floats, Ints
 
 TOLERANCE = 1e-4
 """Largest difference of a log-probability at fp32."""
@@ -29,10 +29,10 @@ def sample_sources(vocabulary_size: int, max_length: int, seed: int = 0) -> list
     return [[*generator.integers(4, vocabulary_size, length - 1).tolist(), 3] for length in lengths]
 
 
-def padded(sources: list[list[int]]) -> tuple[Ints, np.ndarray[tuple[int, int], np.dtype[np.bool_]]]:
+def padded(sources: list[list[int]]) -> tuple[Ints, Flags]:
     width = max(len(ids) for ids in sources)
     keep = np.array([[index < len(ids) for index in range(width)] for ids in sources])
-    return np.array([ids + [0] * (width - len(ids)) for ids in sources], np.int64), keep
+    return np.array([ids + [0] * (width - len(ids)) for ids in sources], np.int64), keep.astype(np.int32)
 
 
 @torch.no_grad()
@@ -51,8 +51,8 @@ def step_difference(model: TranslationModel, backend: Backend, steps: int) -> fl
         state.admit(slot, [tensor[slot, :, : len(sentence)] for tensor in encoded], BOS_ID, beam)
     step = backend.bind(state)
 
-    row_keep = torch.from_numpy(keep).repeat_interleave(beam, dim=0)
-    memory = model.encode(torch.from_numpy(ids), torch.from_numpy(keep)).repeat_interleave(beam, dim=0)
+    row_keep = torch.from_numpy(keep > 0).repeat_interleave(beam, dim=0)
+    memory = model.encode(torch.from_numpy(ids), torch.from_numpy(keep > 0)).repeat_interleave(beam, dim=0)
     cross, rings = model.decoder.project_source(memory), model.empty_rings(slots * beam)
     worst = 0.0
     for _ in range(steps):

@@ -15,7 +15,7 @@ from server.backends.state import DecoderState
 def example_state(manifest: Manifest, slots: int, beam: int, source_length: int) -> DecoderState:
     """A state in which every tensor has its shape and every slot one live row."""
     state = DecoderState(manifest, slots, beam, source_length)
-    state.source_keep[:] = True
+    state.source_keep[:] = 1
     state.is_row[:] = True
     state.current.score[:, 0] = 0
     return state
@@ -42,5 +42,5 @@ def trace(module: nn.Module, arguments: tuple[object, ...], path: Path) -> None:
 def write_torchscript(model: TranslationModel, manifest: Manifest, encode: Path, step: Path) -> None:
     """Write both graphs. Traced at sizes larger than one, so that no axis is taken for a constant."""
     ids = torch.full((2, 5), 7)
-    trace(EncodeGraph(model), (ids, torch.ones_like(ids, dtype=torch.bool)), encode)
+    trace(EncodeGraph(model), (ids, torch.ones_like(ids, dtype=torch.int32)), encode)
     trace(StepGraph(model), step_arguments(example_state(manifest, 3, 2, 5)), step)

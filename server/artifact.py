@@ -4,27 +4,30 @@ This text lives with its reader; export writes what is declared here.
 
 Graphs (every backend the same flat tensors):
 
-encode  source_ids int64 [batch, source], source_keep bool [batch, source]
+encode  source_ids int64 [batch, source], source_keep int32 [batch, source] (1 where there is a piece)
         -> one tensor per name in `source_tensors`: [batch, heads, source, head_dim]
 
 step    token int64 [slot, beam]        last token of every row
         parent int64 [slot, beam]       beam that each row continues, within its slot
-        position int64 [slot]           target position of `token`; rows of different slots stand anywhere
         score float [slot, beam]        cumulative log-probability
-        ancestry bool [slot, beam, capacity*beam]   which ring entries belong to each row's own past
+        ancestry bool [slot, beam, entry]   which ring entries belong to each row's own past
         is_row bool [slot, beam]        rows within the sentence's beam size; the others stay dead
-        own_key bool [beam, capacity*beam]          the entry that each beam writes in this step
-        write_index int64 [slot, heads, 3]          (slot, head, ring slot written in this step)
-        key_age int64 [capacity*beam]               steps since each entry was written (only where a variant asks)
-        source_keep bool [slot, source]
-        `ring_tensors`   float [slot, heads, capacity, beam*head_dim]   per slot, written in place, never reordered
-        `source_tensors` float [slot, heads, source, head_dim]          per slot, read only
+        position int64 [slot]           target position of `token`; rows of different slots stand anywhere
+        source_keep int32 [slot, source]
+        own_key bool [beam, entry]      the entry that each beam writes in this step
+        kept_key bool [entry]           entries that no beam writes in this step
+        key_age int64 [entry]           steps since each entry was written (only where a variant asks)
+        write_index int64 [slot, heads, beam, 3]    (slot, head, entry) written in this step
+        first_row int64 [slot, 1]       slot * beam
+        num_rows, num_candidates int64 [1]          beam and 2*beam
+        `ring_tensors`   float [slot, heads, entry, head_dim]    per slot, written in place, never reordered
+        `source_tensors` float [slot, heads, source, head_dim]   per slot, read only
         -> candidate_score, candidate_token, candidate_parent [slot, 2*beam], best first; ties: lower parent, then token
-           next_token, next_parent, next_score, next_ancestry: the rows of the following step, the best candidates that
-           are not EOS; and next_<name> for every ring tensor
+           next_token, next_parent, next_score, next_ancestry: the following step's rows, the best candidates but EOS
+           next_<name> for every ring tensor
 
-A ring entry (ring slot r, beam b) has key index r*beam + b. The ring never moves: a beam that continues another one
-inherits its parent's row of `ancestry`.
+There are capacity*beam entries; ring slot r of beam b is entry r*beam + b. The ring never moves: a beam that continues
+another one inherits its parent's row of `ancestry`.
 """
 
 import hashlib

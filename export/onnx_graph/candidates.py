@@ -28,7 +28,7 @@ def best_candidates(graph: GraphBuilder, log_probability: str, score: str, is_ro
     Ties go to the lower parent, then to the lower token: groups and words keep their order wherever scores are equal.
     """
     groups = vocabulary // GROUP
-    count = graph.op("Mul", graph.op("Shape", score, start=1, end=2), graph.constant(np.array([2])))  # 2*beam
+    count = graph.input("num_candidates", "int64", [1])
 
     grouped = graph.reshape(log_probability, 0, 0, groups, GROUP)
     best_in_group = graph.op("ReduceMax", grouped, graph.constant(np.array([3])), keepdims=0)  # [slot, beam, groups]
@@ -40,7 +40,7 @@ def best_candidates(graph: GraphBuilder, log_probability: str, score: str, is_ro
     first_token = graph.op(
         "Mul", graph.op("Mod", chosen, graph.constant(np.array(groups))), graph.constant(np.array(GROUP))
     )
-    words = gather_groups(graph, log_probability, chosen, score, groups)  # [slot, 2*beam, GROUP]
+    words = gather_groups(graph, log_probability, chosen, groups)  # [slot, 2*beam, GROUP]
     words = graph.op("Add", words, graph.unsqueeze(graph.op("GatherElements", score, parent, axis=1), 2))
     best, place = graph.node("TopK", [graph.op("Flatten", words, axis=1), count], 2, axis=1)
     group = graph.op("Div", place, graph.constant(np.array(GROUP)))
@@ -58,7 +58,7 @@ def best_candidates(graph: GraphBuilder, log_probability: str, score: str, is_ro
 def next_rows(graph: GraphBuilder, is_row: str) -> None:
     """The rows of the following step: the best candidates that are not EOS. Twin of server.engine.beam.select."""
     dead = graph.constant(DEAD_SCORE)
-    beams = graph.op("Shape", is_row, start=1, end=2)
+    beams = graph.input("num_rows", "int64", [1])
     is_eos = graph.op("Equal", "candidate_token", graph.constant(np.array(EOS_ID)))
     going_on = graph.op("Where", is_eos, graph.constant(BELOW_DEAD), "candidate_score")
     score, place = graph.node("TopK", [going_on, beams], 2, axis=1)
@@ -68,12 +68,7 @@ def next_rows(graph: GraphBuilder, is_row: str) -> None:
     graph.output(graph.op("GatherElements", "candidate_parent", place, axis=1), "next_parent", "int64", rows)
 
 
-def gather_groups(graph: GraphBuilder, log_probability: str, chosen: str, score: str, groups: int) -> str:
-    """The words of each slot's chosen groups: chosen [slot, n] -> [slot, n, GROUP]."""
-    zero, one = graph.constant(np.array(0)), graph.constant(np.array(1))
-    slots = graph.op("Squeeze", graph.op("Shape", score, start=0, end=1))
-    beams = graph.op("Shape", score, start=1, end=2)
-    per_slot = graph.op("Mul", beams, graph.constant(np.array([groups])))
-    offset = graph.op("Mul", graph.op("Range", zero, slots, one), per_slot)  # [slot]
-    rows = graph.op("Add", chosen, graph.unsqueeze(offset, 1))
-    return graph.op("Gather", graph.reshape(log_probability, -1, GROUP), rows)
+def gather_groups(graph: GraphBuilder, log_probability: str, chosen: str, groups: int) -> str:
+    """The words of each slot's chosen groups: chosen [slot, n] -> [slot, n, GROUP]. Reads the input `first_row`."""
+    offset = graph.op("Mul", "first_row", graph.constant(np.array(groups)))  # [slot, 1]
+    return graph.op("Gather", graph.reshape(log_probability, -1, GROUP), graph.op("Add", chosen, offset))

@@ -15,8 +15,7 @@ def build_encode_graph(config: ModelConfig, weights: Weights, linear: Linear) ->
     """source_ids, source_keep [batch, source] -> source.<layer>.key and .value [batch, heads, source, head_dim]."""
     graph = GraphBuilder("encode")
     ids = graph.input("source_ids", "int64", ["batch", "source"])
-    keep = graph.input("source_keep", "bool", ["batch", "source"])
-    padding = graph.op("Cast", keep, to=onnx.TensorProto.INT32)
+    padding = graph.input("source_keep", "int32", ["batch", "source"])
 
     x = embed_source(graph, linear, ids, config, weights)  # [batch, source, d]
     for index in range(config.encoder_layers):

@@ -27,13 +27,15 @@ def build_step_graph(config: ModelConfig, weights: Weights, linear: Linear) -> o
     is_row = graph.input("is_row", "bool", ["slot", "beam"])
     ancestry = graph.input("ancestry", "bool", ["slot", "beam", "entry"])
     own_key = graph.input("own_key", "bool", ["beam", "entry"])
-    write_index = graph.input("write_index", "int64", ["slot", config.num_heads, 3])
-    source_keep = graph.input("source_keep", "bool", ["slot", "source"])
+    kept_key = graph.input("kept_key", "bool", ["entry"])
+    write_index = graph.input("write_index", "int64", ["slot", config.num_heads, "beam", 3])
+    first_row = graph.input("first_row", "int64", ["slot", 1])
+    padding = graph.input("source_keep", "int32", ["slot", "source"])
 
-    ancestry = inherit_ancestry(graph, ancestry, parent, own_key)  # [slot, beam, entry]
+    rows = graph.op("Add", parent, first_row)  # [slot, beam], over all slots
+    ancestry = inherit_ancestry(graph, ancestry, rows, own_key, kept_key)  # [slot, beam, entry]
     graph.output(ancestry, "next_ancestry", "bool", ["slot", "beam", "entry"])
     ring_bias = graph.unsqueeze(bias_of(graph, "next_ancestry"), 1)  # [slot, 1, beam, entry]
-    padding = graph.op("Cast", source_keep, to=onnx.TensorProto.INT32)  # [slot, source]
 
     x = embed_tokens(graph, linear, token, position, config, weights)  # [slot, beam, d]
     for index in range(config.decoder_layers):
@@ -60,24 +62,11 @@ def output_projection(embedding: Array) -> tuple[Array, Array]:
     return weight, bias
 
 
-def inherit_ancestry(graph: GraphBuilder, ancestry: str, parent: str, own_key: str) -> str:
-    """Every row takes its parent's past; of the ring slot written in this step it keeps its own entry only.
-
-    `own_key` [beam, entry] is true where a beam writes; its columns tell which ring slot that is.
-    """
-    slots = graph.op("Shape", parent, start=0, end=1)
-    beams = graph.op("Shape", parent, start=1, end=2)
-    zero, one = graph.constant(np.array(0)), graph.constant(np.array(1))
-    first_row = graph.op("Mul", graph.op("Range", zero, graph.op("Squeeze", slots), one), beams)  # [slot]
-    rows = graph.op("Add", parent, graph.unsqueeze(first_row, 1))  # [slot, beam], over all slots
+def inherit_ancestry(graph: GraphBuilder, ancestry: str, rows: str, own_key: str, kept_key: str) -> str:
+    """Every row takes the past of its parent (`rows` [slot, beam] counts over all slots); of the ring slot that this
+    step writes it keeps its own entry only."""
     inherited = graph.op("Gather", graph.op("Flatten", ancestry, axis=2), rows)  # from [slot*beam, entry]
-    own = graph.op("Cast", own_key, to=onnx.TensorProto.INT32)
-    written = graph.op("Cast", graph.op("ReduceMax", own, zero_axis(graph), keepdims=1), to=onnx.TensorProto.BOOL)
-    return graph.op("Or", graph.op("And", inherited, graph.op("Not", written)), own_key)
-
-
-def zero_axis(graph: GraphBuilder) -> str:
-    return graph.constant(np.array([0]))
+    return graph.op("Or", graph.op("And", inherited, kept_key), own_key)
 
 
 def bias_of(graph: GraphBuilder, keep: str) -> str:
@@ -119,13 +108,12 @@ def ring_attention(
 
 def write_ring(graph: GraphBuilder, new: str, write_index: str, config: ModelConfig, name: str) -> str:
     """new [slot, beam, d] goes into the ring `name`; returns all its entries [slot, heads, entry, head_dim]."""
-    shape: list[Axis] = ["slot", config.num_heads, config.ring_capacity, "beam_head_dim"]
+    shape: list[Axis] = ["slot", config.num_heads, "entry", config.head_dim]
     ring = graph.input(name, "float32", shape)
     heads = graph.reshape(new, 0, 0, config.num_heads, config.head_dim)  # [slot, beam, heads, head_dim]
-    update = graph.reshape(graph.op("Transpose", heads, perm=[0, 2, 1, 3]), 0, 0, -1)  # [slot, heads, beam*head_dim]
-    written = graph.op("ScatterND", ring, write_index, update)
-    graph.output(written, f"next_{name}", "float32", shape)
-    return graph.reshape(f"next_{name}", 0, 0, -1, config.head_dim)
+    update = graph.op("Transpose", heads, perm=[0, 2, 1, 3])  # [slot, heads, beam, head_dim]
+    graph.output(graph.op("ScatterND", ring, write_index, update), f"next_{name}", "float32", shape)
+    return f"next_{name}"
 
 
 def cross_attention(

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from server.artifact import ArtifactError, Manifest
-from server.backends.state import Bools, DecoderState, Floats, Ints
+from server.backends.state import DecoderState, Flags, Floats, Ints
 
 Step = Callable[[], None]
 """One run of the step graph over the state it is bound to: reads and writes that state's arrays."""
@@ -15,7 +15,7 @@ class Backend(Protocol):
 
     manifest: Manifest
 
-    def encode(self, source_ids: Ints, source_keep: Bools) -> list[Floats]:
+    def encode(self, source_ids: Ints, source_keep: Flags) -> list[Floats]:
         """Ids and keep mask [batch, source] -> source tensors [batch, heads, source, head_dim], manifest order."""
         ...
 

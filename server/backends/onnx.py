@@ -8,7 +8,7 @@ import onnxruntime
 
 from server.artifact import Artifact, ArtifactError
 from server.backends.base import Step, check_names
-from server.backends.state import Bools, DecoderState, Floats, Ints
+from server.backends.state import DecoderState, Flags, Floats, Ints
 
 
 def open_session(path: Path) -> onnxruntime.InferenceSession:
@@ -40,7 +40,7 @@ class OnnxBackend:
         self._step = open_session(artifact.path(files.step))
         self._step_inputs = [tensor.name for tensor in self._step.get_inputs()]
 
-    def encode(self, source_ids: Ints, source_keep: Bools) -> list[Floats]:
+    def encode(self, source_ids: Ints, source_keep: Flags) -> list[Floats]:
         feeds = {"source_ids": source_ids, "source_keep": source_keep}
         outputs: list[Floats] = self._encode.run(list(self.manifest.source_tensors), feeds)
         return outputs
@@ -66,8 +66,12 @@ class OnnxBackend:
             "is_row": state.is_row,
             "position": state.position,
             "own_key": state.own_key,
-            "write_index": state.write_index,
+            "kept_key": state.kept_key,
             "key_age": state.key_age,
+            "write_index": state.write_index,
+            "first_row": state.first_row,
+            "num_rows": state.num_rows,
+            "num_candidates": state.num_candidates,
             "source_keep": state.source_keep,
             **state.ring,
             **state.source,

@@ -11,6 +11,8 @@ from server.artifact import Manifest
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+Flags = NDArray[np.int32]
+"""0 or 1; the type that attention kernels take for a keep mask."""
 
 DEAD_SCORE = np.float32(-1e30)
 """Cumulative score of a row that holds no hypothesis: no candidate of it is ever among the best."""
@@ -47,7 +49,9 @@ class ClockTables:
     """The tensors that say which ring slot a step writes, one row for every ring slot (see server/artifact.py)."""
 
     own_key: Bools
+    kept_key: Bools
     key_age: Ints
+    entry: Ints
 
     @classmethod
     def of(cls, capacity: int, beam: int) -> "ClockTables":
@@ -56,7 +60,10 @@ class ClockTables:
         for ring_slot in range(capacity):
             own_key[ring_slot, beams, ring_slot * beam + beams] = True
         ages = (np.arange(capacity)[:, None] - np.arange(capacity)[None, :]) % capacity
-        return cls(own_key, np.repeat(ages, beam, axis=1))
+        kept_key: Bools = np.ones((capacity, capacity * beam), np.bool_)
+        kept_key[own_key.any(axis=1)] = False
+        entry = np.arange(capacity * beam).reshape(capacity, beam)
+        return cls(own_key, kept_key, np.repeat(ages, beam, axis=1), entry)
 
 
 class DecoderState:
@@ -76,30 +83,34 @@ class DecoderState:
         self.position: Ints = np.zeros(slots, np.int64)
         self.is_running: Ints = np.zeros(slots, np.int64)
         self.own_key: Bools = np.zeros((beam, entries), np.bool_)
+        self.kept_key: Bools = np.zeros(entries, np.bool_)
         self.key_age: Ints = np.zeros(entries, np.int64)
-        self.write_index: Ints = np.zeros((slots, heads, 3), np.int64)
-        self.write_index[..., 0] = np.arange(slots)[:, None]
-        self.write_index[..., 1] = np.arange(heads)[None, :]
-        self.source_keep: Bools = np.zeros((slots, source_length), np.bool_)
+        self.write_index: Ints = np.zeros((slots, heads, beam, 3), np.int64)
+        self.write_index[..., 0] = np.arange(slots)[:, None, None]
+        self.write_index[..., 1] = np.arange(heads)[None, :, None]
+        self.first_row: Ints = np.arange(slots)[:, None] * beam
+        self.num_rows: Ints = np.array([beam])
+        self.num_candidates: Ints = np.array([2 * beam])
+        self.source_keep: Flags = np.zeros((slots, source_length), np.int32)
         self.ring: dict[str, Floats] = {
-            name: np.zeros((slots, heads, capacity, beam * head_dim), np.float32) for name in manifest.ring_tensors
+            name: np.zeros((slots, heads, entries, head_dim), np.float32) for name in manifest.ring_tensors
         }
         self.source: dict[str, Floats] = {
             name: np.zeros((slots, heads, source_length, head_dim), np.float32) for name in manifest.source_tensors
         }
         wide = (slots, 2 * beam)
         self.candidates = Candidates(np.zeros(wide, np.float32), np.zeros(wide, np.int64), np.zeros(wide, np.int64))
-        self.source_keep[:, 0] = True  # idle slots attend to one zero key, so that their arithmetic stays finite
+        self.source_keep[:, 0] = 1  # idle slots attend to one zero key, so that their arithmetic stays finite
         self._tables = ClockTables.of(capacity, beam)
-        self._written = self.write_index[..., 2]
         self._set_clock(0)
 
     def _set_clock(self, clock: int) -> None:
         self.clock = clock
         ring_slot = clock % self.capacity
         np.copyto(self.own_key, self._tables.own_key[ring_slot])
+        np.copyto(self.kept_key, self._tables.kept_key[ring_slot])
         np.copyto(self.key_age, self._tables.key_age[ring_slot])
-        self._written.fill(ring_slot)
+        np.copyto(self.write_index[..., 2], self._tables.entry[ring_slot])
 
     def tick(self) -> None:
         """After a step: its rows become current, running sentences move on by one, the next ring slot is due."""

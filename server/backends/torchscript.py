@@ -7,7 +7,7 @@ import torch
 
 from server.artifact import Artifact, ArtifactError
 from server.backends.base import Step
-from server.backends.state import Bools, DecoderState, Floats, Ints
+from server.backends.state import DecoderState, Flags, Floats, Ints
 
 
 def load_graph(path: Path) -> torch.jit.ScriptModule:
@@ -30,7 +30,7 @@ class TorchScriptBackend:
         self._step = load_graph(artifact.path(files.step))
 
     @torch.inference_mode()
-    def encode(self, source_ids: Ints, source_keep: Bools) -> list[Floats]:
+    def encode(self, source_ids: Ints, source_keep: Flags) -> list[Floats]:
         outputs = self._encode(torch.from_numpy(source_ids), torch.from_numpy(source_keep))
         return [tensor.numpy() for tensor in outputs]
 

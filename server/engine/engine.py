@@ -35,8 +35,10 @@ class Engine:
 
     def step(self) -> None:
         """One round: every running sentence gains one token."""
-        self.encode()
-        self.admit()
+        if len(self.waiting):
+            self.encode()
+        if self.ready or self._shrunk:
+            self.admit()
         for lane in self.lanes.values():
             if lane.num_running:
                 self.step_lane(lane)
@@ -53,8 +55,11 @@ class Engine:
         """Read waiting sentences, a batch at a time, until the free slots can be filled."""
         free = self.slots - self.num_running
         while len(self.ready) < free and len(self.waiting):
-            fair = -(-len(self.waiting) // self.share)
-            requests, dropped = self.waiting.take(min(fair, max(free - len(self.ready), ENCODE_AHEAD)), ENCODE_TOKENS)
+            fair = self.waiting.fair_share(self.share) - self.num_running - len(self.ready)
+            count = min(fair, max(free - len(self.ready), ENCODE_AHEAD))
+            if count <= 0:
+                return
+            requests, dropped = self.waiting.take(count, ENCODE_TOKENS)
             for request in dropped:
                 self.meter.dropped("waiting", request.is_cancelled)
             if not requests:
@@ -65,13 +70,13 @@ class Engine:
         started = time.monotonic()
         width = max(len(request.source_ids) for request in requests)
         ids = np.zeros((len(requests), width), np.int64)
-        keep = np.zeros((len(requests), width), np.bool_)
+        keep = np.zeros((len(requests), width), np.int32)
         for row, request in enumerate(requests):
             ids[row, : len(request.source_ids)] = request.source_ids
-            keep[row, : len(request.source_ids)] = True
+            keep[row, : len(request.source_ids)] = 1
         source = self.backend.encode(ids, keep)
         encoded = time.monotonic()
-        self.meter.encoded(len(requests), int(keep.sum()), int((~keep).sum()), encoded - started)
+        self.meter.encoded(len(requests), int(keep.sum()), int(keep.size - keep.sum()), encoded - started)
         return [
             EncodedSentence(request, [tensor[row, :, : len(request.source_ids)] for tensor in source], started, encoded)
             for row, request in enumerate(requests)
@@ -86,6 +91,7 @@ class Engine:
             sentence = self.ready.popleft()
             if drop_if_over(sentence.request, now):
                 self.meter.dropped("waiting", sentence.request.is_cancelled)
+                self.waiting.leave()
                 continue
             arriving.setdefault(lane_width(sentence.request.options.beam_size), []).append(sentence)
             free -= 1
@@ -111,15 +117,16 @@ class Engine:
         for slot in complete:
             hypotheses = lane.hypotheses(slot)
             self._answer(lane.release(slot), hypotheses, now, lane.state.capacity)
+        for request in lane.fresh:
+            self.meter.first_token(now - request.arrival)
+        lane.fresh.clear()
         for slot, running in enumerate(lane.running):
-            if running is None:
-                continue
-            request = running.sentence.request
-            if drop_if_over(request, now):
+            if running is not None and running.is_over(now):
+                request = running.sentence.request
+                drop_if_over(request, now)
                 lane.release(slot)
+                self.waiting.leave()
                 self.meter.dropped("running", request.is_cancelled)
-            elif lane.state.clock - running.first_clock == 1:
-                self.meter.first_token(now - request.arrival)
         if rows != lane.num_running * lane.beam:
             self._shrunk.add(lane.beam)
 
@@ -131,16 +138,19 @@ class Engine:
             decode=now - sentence.encoded,
         )
         result = SentenceResult(hypotheses, timings)
+        self.waiting.leave()
         self.meter.finished(result, capacity)
         sentence.request.future.set_result(result)
 
     def fail(self, error: Exception) -> None:
         """Answer everything in flight with `error` and start afresh."""
         for sentence in self.ready:
+            self.waiting.leave()
             sentence.request.future.set_exception(error)
         for lane in self.lanes.values():
             for running in lane.running:
                 if running is not None:
+                    self.waiting.leave()
                     running.sentence.request.future.set_exception(error)
         self.ready.clear()
         self.lanes.clear()

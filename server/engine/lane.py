@@ -1,5 +1,6 @@
 """One running batch: slots of equal beam width, the sentences in them and the history of their beams."""
 
+import math
 from collections import deque
 from dataclasses import dataclass, field
 
@@ -44,13 +45,22 @@ class Running:
     sentence: EncodedSentence
     first_clock: int
     endings: list[Ending] = field(default_factory=list)
+    deadline: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        deadline = self.sentence.request.options.deadline
+        self.deadline = math.inf if deadline is None else deadline
+
+    def is_over(self, now: float) -> bool:
+        """Cancelled or late (asked of every slot in every step)."""
+        return self.sentence.request.is_cancelled or now > self.deadline
 
 
 class Lane:
     """Slots of one beam width. Grows and shrinks with its sentences; the step graph sees only `state.slots` slots.
 
     `history` holds the rows that every past step chose, back to where the oldest running sentence began, over the
-    slots of the present state.
+    slots of the present state. `fresh` are the sentences that have not made a step yet.
     """
 
     def __init__(self, backend: Backend, beam: int, max_slots: int) -> None:
@@ -58,6 +68,7 @@ class Lane:
         self.max_target_length = backend.manifest.max_target_length
         self.running: list[Running | None] = []
         self.num_running = 0
+        self.fresh: list[SentenceRequest] = []
         self.history: deque[tuple[Ints, Ints]] = deque(maxlen=self.max_target_length)
         self.beam_size: Ints = np.zeros(0, np.int64)
         self.max_length: Ints = np.zeros(0, np.int64)
@@ -102,6 +113,7 @@ class Lane:
         self.max_length[slot] = min(options.max_length, self.max_target_length)
         self.num_ended[slot] = 0
         self.running[slot] = Running(sentence, self.state.clock)
+        self.fresh.append(sentence.request)
         self.num_running += 1
 
     def step(self) -> None:

@@ -15,6 +15,8 @@ class WaitingRoom:
         self.max_waiting = max_waiting
         self._waiting: deque[SentenceRequest] = deque()
         self._changed = threading.Condition()
+        self.in_flight = 0
+        """Sentences that were taken and not answered yet."""
         self._closed = False
 
     def __len__(self) -> int:
@@ -31,6 +33,15 @@ class WaitingRoom:
                 request.future.set_running_or_notify_cancel()  # from here on only the engine resolves it
                 self._waiting.append(request)
             self._changed.notify_all()
+
+    def fair_share(self, workers: int) -> int:
+        """How many of the sentences that wait or were taken one of `workers` should have."""
+        return -(-(len(self._waiting) + self.in_flight) // workers)
+
+    def leave(self) -> None:
+        """A sentence that was taken has been answered."""
+        with self._changed:
+            self.in_flight -= 1
 
     def take(self, count: int, max_tokens: int) -> tuple[list[SentenceRequest], list[SentenceRequest]]:
         """Up to `count` of the oldest sentences with a padded batch within `max_tokens`; at least one, if any waits.
@@ -51,6 +62,7 @@ class WaitingRoom:
                 if taken and widest * (len(taken) + 1) > max_tokens:
                     break
                 taken.append(self._waiting.popleft())
+                self.in_flight += 1
         return taken, dropped
 
     def wait(self, timeout: float) -> None:

@@ -26,6 +26,7 @@ def session(vocabulary: int) -> onnxruntime.InferenceSession:
     log_probability = graph.input("log_probability", "float32", ["slot", "beam", vocabulary])
     score = graph.input("score", "float32", ["slot", "beam"])
     is_row = graph.input("is_row", "bool", ["slot", "beam"])
+    graph.input("first_row", "int64", ["slot", 1])
     candidate_block(graph, log_probability, score, is_row, vocabulary)
     return onnxruntime.InferenceSession(graph.model().SerializeToString(), providers=["CPUExecutionProvider"])
 
@@ -59,7 +60,12 @@ def test_the_graphs_choose_what_the_plain_functions_choose(
 ) -> None:
     case = random_case(seed, slots, beam, vocabulary, levels)
     names = ["candidate_score", "candidate_token", "candidate_parent", "next_token", "next_parent", "next_score"]
-    onnx = SESSIONS[vocabulary].run(names, case)
+    counts = {
+        "first_row": np.arange(slots)[:, None] * beam,
+        "num_rows": np.array([beam]),
+        "num_candidates": np.array([2 * beam]),
+    }
+    onnx = SESSIONS[vocabulary].run(names, case | counts)
     by_torch = graphs.best_candidates(torch.from_numpy(case["log_probability"]), torch.from_numpy(case["score"]))
     rows_by_torch = graphs.next_rows(by_torch[0], by_torch[1], by_torch[2], torch.from_numpy(case["is_row"]))
     candidates = best_candidates(case["log_probability"], case["score"], 2 * beam)

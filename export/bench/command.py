@@ -1,0 +1,53 @@
+"""`ringmt bench`."""
+
+import argparse
+from pathlib import Path
+
+from export.bench.engine_bench import EnginePlan, engine_rows
+from export.bench.lengths_bench import length_rows
+from export.bench.report import Row, environment, markdown, write_json
+
+NOTE = (
+    "Random weights, source and target 24 pieces unless said otherwise, the encoder included; medians of alternating "
+    "rounds. CTranslate2 computes full attention; ours is shown with N=8 and with full attention. Ratios within one "
+    "run mean something, single figures little."
+)
+
+
+class BenchCommand:
+    """Speed of the engine, alone or beside CTranslate2."""
+
+    help = "time the engine, alone or beside CTranslate2, on this machine"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("what", nargs="?", default="engine", choices=("engine", "lengths"), help="default: engine")
+        parser.add_argument("--peer", choices=("ctranslate2",), help="time this engine in the same run")
+        parser.add_argument("--shape", default="small", choices=("small", "base", "tiny"), help="model (default small)")
+        parser.add_argument("--precision", default="int8", choices=("int8", "fp32"), help="default int8")
+        parser.add_argument("--beam", type=int, default=4, help="beam size (default 4)")
+        parser.add_argument("--batch", default="1,8,32", help="sentences per call, comma-separated (default 1,8,32)")
+        parser.add_argument("--rounds", type=int, default=7, help="rounds that count (default 7)")
+        parser.add_argument("--quick", action="store_true", help="three rounds of batch 8 only, without full attention")
+        parser.add_argument("--json", type=Path, help="write environment and rows here as well")
+
+    def run(self, args: argparse.Namespace) -> int:
+        measured_on = environment()
+        rows = self._rows(args)
+        print(f"{measured_on['cpu']}, {measured_on['cores']} cores, load before {measured_on['load_before']}\n")
+        print(markdown(rows, args.peer or "peer"))
+        print(f"\n{NOTE}")
+        if args.json:
+            write_json(args.json, measured_on, rows)
+        return 0
+
+    def _rows(self, args: argparse.Namespace) -> list[Row]:
+        with_peer = args.peer is not None
+        if args.what == "lengths":
+            return length_rows(args.shape, args.precision, 3 if args.quick else args.rounds, with_peer)
+        batches = (8,) if args.quick else tuple(int(size) for size in args.batch.split(","))
+        rounds = 3 if args.quick else args.rounds
+        plan = EnginePlan(args.shape, args.precision, args.beam, batches, rounds, with_peer, with_full=not args.quick)
+        return engine_rows(plan)
+
+
+bench_command = BenchCommand()

@@ -1,0 +1,105 @@
+"""The same weights in CTranslate2. It computes full attention: it has no decoder window to set for such models."""
+
+from pathlib import Path
+
+import ctranslate2
+import numpy as np
+from ctranslate2.specs.transformer_spec import TransformerSpec
+
+from export.onnx_graph.weights import Weights, positions_table
+from model.config import BOS_ID, EOS_ID, UNK_ID, ModelConfig
+from model.translation_model import TranslationModel
+
+
+def token(index: int) -> str:
+    """CTranslate2 wants words; ours are their own numbers."""
+    return {UNK_ID: "<unk>", BOS_ID: "<s>", EOS_ID: "</s>"}.get(index, f"w{index}")
+
+
+def convert(model: TranslationModel, folder: Path) -> None:
+    """Write `model` as a CTranslate2 model."""
+    config, weights = model.config, Weights.of(model)
+    spec = TransformerSpec.from_config((config.encoder_layers, config.decoder_layers), config.num_heads, pre_norm=True)
+    words = [token(index) for index in range(config.vocab_size)]
+    spec.register_source_vocabulary(words)
+    spec.register_target_vocabulary(words)
+    spec.config.layer_norm_epsilon = 1e-5
+    embedding = weights["embedding.weight"]
+    for side, embeddings in ((spec.encoder, spec.encoder.embeddings[0]), (spec.decoder, spec.decoder.embeddings)):
+        embeddings.weight = embedding
+        side.scale_embeddings = True
+        side.position_encodings.encodings = positions_table(config.max_length, config.d_model)
+    spec.decoder.start_from_zero_embedding = False
+    spec.decoder.projection.weight = embedding
+    spec.decoder.projection.bias = np.zeros(config.vocab_size, np.float32)
+    set_norm(spec.encoder.layer_norm, weights, "encoder.norm")
+    set_norm(spec.decoder.layer_norm, weights, "decoder.norm")
+    for index, layer in enumerate(spec.encoder.layer):
+        set_self_attention(layer.self_attention, weights, f"encoder.layers.{index}")
+        set_feed_forward(layer.ffn, weights, f"encoder.layers.{index}")
+    for index, layer in enumerate(spec.decoder.layer):
+        set_self_attention(layer.self_attention, weights, f"decoder.layers.{index}")
+        set_cross_attention(layer.attention, weights, f"decoder.layers.{index}")
+        set_feed_forward(layer.ffn, weights, f"decoder.layers.{index}")
+    spec.validate()
+    spec.optimize()
+    folder.mkdir(parents=True, exist_ok=True)
+    spec.save(str(folder))
+
+
+def set_norm(spec: object, weights: Weights, name: str) -> None:
+    spec.gamma, spec.beta = weights.linear(name)  # type: ignore[attr-defined]
+
+
+def set_linear(spec: object, pair: tuple[np.ndarray[tuple[int, ...], np.dtype[np.float32]], ...]) -> None:
+    spec.weight, spec.bias = pair  # type: ignore[attr-defined]
+
+
+def set_self_attention(spec: object, weights: Weights, prefix: str) -> None:
+    site = f"{prefix}.self_attention"
+    set_norm(spec.layer_norm, weights, f"{prefix}.self_norm")  # type: ignore[attr-defined]
+    set_linear(spec.linear[0], weights.fused(f"{site}.query", f"{site}.memory"))  # type: ignore[attr-defined]
+    set_linear(spec.linear[1], weights.linear(f"{site}.output"))  # type: ignore[attr-defined]
+
+
+def set_cross_attention(spec: object, weights: Weights, prefix: str) -> None:
+    site = f"{prefix}.cross_attention"
+    set_norm(spec.layer_norm, weights, f"{prefix}.cross_norm")  # type: ignore[attr-defined]
+    for linear, name in zip(spec.linear, ("query", "memory", "output"), strict=True):  # type: ignore[attr-defined]
+        set_linear(linear, weights.linear(f"{site}.{name}"))
+
+
+def set_feed_forward(spec: object, weights: Weights, prefix: str) -> None:
+    set_norm(spec.layer_norm, weights, f"{prefix}.ffn_norm")  # type: ignore[attr-defined]
+    set_linear(spec.linear_0, weights.linear(f"{prefix}.ffn.expand"))  # type: ignore[attr-defined]
+    set_linear(spec.linear_1, weights.linear(f"{prefix}.ffn.contract"))  # type: ignore[attr-defined]
+
+
+class CTranslate2Engine:
+    """A Translator over a converted model."""
+
+    def __init__(self, folder: Path, precision: str, workers: int, threads_each: int) -> None:
+        compute_type = {"int8": "int8", "fp32": "float32"}[precision]
+        self.workers = workers
+        self.translator = ctranslate2.Translator(
+            str(folder), device="cpu", compute_type=compute_type, inter_threads=workers, intra_threads=threads_each
+        )
+
+    def translate(self, sources: list[tuple[int, ...]], beam: int, target_length: int) -> list[list[str]]:
+        """All sources at once, a share of them to every worker; exactly `target_length` tokens each."""
+        words = [[token(index) for index in source] for source in sources]
+        share = -(-len(words) // self.workers)
+        results = self.translator.translate_batch(
+            words,
+            beam_size=beam,
+            max_batch_size=share,
+            min_decoding_length=target_length,
+            max_decoding_length=target_length,
+            max_input_length=0,
+        )
+        return [result.hypotheses[0] for result in results]
+
+
+def config_of(name: str, config: ModelConfig) -> dict[str, int | str]:
+    """What is said of the peer's model beside its figures."""
+    return {"shape": name, "decoder": "full attention", "layers": config.encoder_layers + config.decoder_layers}

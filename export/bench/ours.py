@@ -1,0 +1,46 @@
+"""The engine as the server runs it: worker threads over one set of sessions."""
+
+from pathlib import Path
+
+from export.bench.shapes import random_model, random_sources
+from export.calibration import input_ranges
+from export.manifest import GRAPHS, make_manifest
+from export.onnx_writer import write_onnx
+from model.config import ModelConfig
+from server.artifact import Artifact
+from server.backends.load import load_backend
+from server.engine.request import SearchOptions, SentenceRequest, SentenceResult
+from server.engine.worker import EngineWorker
+from server.metrics import Metrics
+from server.settings import EngineSettings
+
+
+def random_artifact(config: ModelConfig, precision: str, folder: Path) -> Artifact:
+    """Graphs of a random model; no vocabulary, as nothing here has words."""
+    model = random_model(config)
+    graph = GRAPHS["onnx", precision]
+    manifest = make_manifest(model, "bench", ("xx", "yy"), (graph,), "", "", 1.0, {})
+    samples = [list(ids[:-1]) for ids in random_sources(4, 24, config.vocab_size, seed=1)]
+    ranges = input_ranges(model, samples, max_length=24) if precision == "int8" else {}
+    write_onnx(model, precision, ranges, folder / graph.encode, folder / graph.step)
+    return Artifact(folder, manifest)
+
+
+class OurEngine:
+    """Sentences of one length through an EngineWorker."""
+
+    def __init__(self, artifact: Artifact, precision: str, num_workers: int) -> None:
+        backend = load_backend(artifact, "onnx", precision)
+        settings = EngineSettings(num_workers=num_workers)
+        self.worker = EngineWorker(backend, settings, Metrics(), artifact.manifest.name)
+        self.worker.start()
+
+    def translate(self, sources: list[tuple[int, ...]], beam: int, target_length: int) -> list[SentenceResult]:
+        """All sources at once; every translation has exactly `target_length` tokens."""
+        options = SearchOptions(beam_size=beam, max_length=target_length)
+        requests = [SentenceRequest(source, options) for source in sources]
+        self.worker.submit_all(requests)
+        return [request.future.result(timeout=600) for request in requests]
+
+    def close(self) -> None:
+        self.worker.stop()

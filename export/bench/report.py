@@ -1,0 +1,71 @@
+"""Rows of figures as Markdown and JSON, with what they were measured on."""
+
+import importlib.metadata
+import json
+import os
+import platform
+import subprocess
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison. `peer` and `ratio` are None where there is nothing beside it; ratio = ours / peer."""
+
+    name: str
+    ours: float
+    peer: float | None
+    ratio: float | None
+    unit: str
+
+
+def environment() -> dict[str, str | int | float]:
+    """Hardware, versions, commit, and how busy the machine was before the run."""
+    values: dict[str, str | int | float] = {
+        "cpu": cpu_name(),
+        "cores": os.cpu_count() or 1,
+        "load_before": round(os.getloadavg()[0], 2),
+        "python": platform.python_version(),
+        "commit": commit(),
+    }
+    for package in ("onnxruntime-gpu", "onnxruntime", "ctranslate2"):
+        try:
+            values[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return values
+
+
+def cpu_name() -> str:
+    path = Path("/proc/cpuinfo")
+    if path.is_file():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()
+
+
+def commit() -> str:
+    try:
+        done = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.2f}"
+
+
+def markdown(rows: list[Row], peer: str) -> str:
+    lines = [f"| | ours | {peer} | ours / {peer} | unit |", "|---|---|---|---|---|"]
+    lines += [f"| {r.name} | {number(r.ours)} | {number(r.peer)} | {number(r.ratio)} | {r.unit} |" for r in rows]
+    return "\n".join(lines)
+
+
+def write_json(path: Path, measured_on: dict[str, str | int | float], rows: list[Row]) -> None:
+    content = {"environment": measured_on, "rows": [asdict(row) for row in rows]}
+    path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")

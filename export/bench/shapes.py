@@ -1,0 +1,46 @@
+"""The models that are timed: two shapes with random weights that never end a sentence by themselves."""
+
+import dataclasses
+
+import numpy as np
+import torch
+
+from model.config import EOS_ID, ModelConfig
+from model.translation_model import TranslationModel
+
+SHAPES = {
+    "small": ModelConfig(
+        vocab_size=8000, d_model=256, ffn_dim=1024, encoder_layers=6, decoder_layers=3, max_length=512
+    ),
+    "base": ModelConfig(
+        vocab_size=32000, d_model=512, ffn_dim=2048, encoder_layers=6, decoder_layers=6, max_length=512
+    ),
+    "tiny": ModelConfig(
+        vocab_size=384, d_model=32, num_heads=2, ffn_dim=64, encoder_layers=2, decoder_layers=2, max_length=64
+    ),
+}
+
+
+def shape(name: str, order: int | None, max_length: int | None = None) -> ModelConfig:
+    """A shape with decoder order N; with full attention the ring has `max_length` slots."""
+    config = dataclasses.replace(SHAPES[name], ngram=order)
+    return config if max_length is None else dataclasses.replace(config, max_length=max_length)
+
+
+def random_model(config: ModelConfig) -> TranslationModel:
+    """Weights that depend on the configuration alone. EOS has a logit of zero, far below thousands of random others,
+    so that searches run to the length that is asked for."""
+    torch.manual_seed(0)
+    model = TranslationModel(config).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() == 1:
+                parameter.add_(0.1 * torch.randn_like(parameter))
+        model.embedding.weight[EOS_ID] = 0
+    return model
+
+
+def random_sources(count: int, length: int, vocabulary: int, seed: int = 0) -> list[tuple[int, ...]]:
+    """`count` sources of `length` pieces, EOS included."""
+    generator = np.random.default_rng(seed)
+    return [(*generator.integers(4, vocabulary, length - 1).tolist(), EOS_ID) for _ in range(count)]
