@@ -14,6 +14,7 @@ from export.manifest import GRAPHS, make_manifest
 from export.onnx_writer import write_onnx
 from export.parity import check_parity
 from export.torchscript import write_torchscript
+from model.config import EOS_ID
 from model.data.vocabulary import Vocabulary
 from model.training.checkpoint import VOCABULARY, load_model
 from model.translation_model import TranslationModel
@@ -106,7 +107,8 @@ def _origin(checkpoint: Path) -> dict[str, Any]:
 
 def _goldens(artifact: Artifact, vocabulary: Vocabulary, examples: tuple[str, ...]) -> list[dict[str, Any]]:
     """Every example translated by every pair of graphs."""
-    sources = [(*ids, 3) for ids in vocabulary.encode(list(examples))]
+    longest = artifact.manifest.max_source_length - 1
+    sources = [(*ids[:longest], EOS_ID) for ids in vocabulary.encode(list(examples))]
     rows = []
     for graph in artifact.manifest.graphs:
         backend = load_backend(artifact, graph.backend, graph.precision)

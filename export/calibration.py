@@ -3,8 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from model.config import BOS_ID, EOS_ID, PAD_ID
-from model.data.batching import pad
+from model.config import BOS_ID, EOS_ID
 from model.translation_model import TranslationModel
 
 SITES = (
@@ -33,11 +32,9 @@ def input_ranges(model: TranslationModel, sources: list[list[int]], max_length: 
     hooks.append(
         model.decoder.norm.register_forward_hook(lambda module, arguments, output: record("embedding", output))
     )
-    source = pad([[*ids, EOS_ID] for ids in sources])
-    keep = source != PAD_ID
-    # Padding rows would widen the ranges, so sentences are read one by one.
-    for row in range(len(sources)):
-        greedy(model, source[row : row + 1, keep[row]], max_length)
+    # One by one: padding would widen the ranges.
+    for ids in sources:
+        greedy(model, torch.tensor([[*ids[: model.config.max_length - 1], EOS_ID]]), max_length)
     for hook in hooks:
         hook.remove()
     return largest

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import sacrebleu
 
+from model.config import EOS_ID
 from model.data.corpus import read_corpus
 from model.data.vocabulary import Vocabulary
 from server.artifact import Artifact
@@ -30,7 +31,7 @@ def translate(artifact: Artifact, sources: list[str], kind: str, precision: str,
     """Sentences, one by one as they are: no splitting into smaller ones. Sources beyond the model's length are cut."""
     vocabulary = Vocabulary(artifact.path(artifact.manifest.vocabulary_file))
     longest = artifact.manifest.max_source_length - 1
-    ids = [(*source[:longest], 3) for source in vocabulary.encode(sources)]
+    ids = [(*source[:longest], EOS_ID) for source in vocabulary.encode(sources)]
     results = search(load_backend(artifact, kind, precision), ids, options)
     return vocabulary.decode([list(result.hypotheses[0].ids) for result in results])
 

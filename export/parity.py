@@ -1,5 +1,7 @@
 """Does an artifact compute what the model computes? Asked through the server's own backends, before it is written."""
 
+import math
+
 import numpy as np
 import torch
 
@@ -79,7 +81,9 @@ def model_candidates(
 
 
 def candidate_difference(state: DecoderState, expected: Floats) -> float:
-    """|score given - score expected| over the candidates that continue a live row."""
+    """|score given - score expected| over the candidates that continue a live row; infinite where one is no number."""
+    if not np.isfinite(state.candidates.score).all():
+        return math.inf
     slots = np.arange(state.slots)[:, None]
     wanted = expected[slots, state.candidates.parent, state.candidates.token]
     live = np.take_along_axis(state.current.score, state.candidates.parent, axis=1) > DEAD_SCORE / 2

@@ -1,0 +1,64 @@
+"""The bench: the peer computes the same thing, and a short run gives the promised table."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from export.bench.ctranslate2_peer import CTranslate2Engine, convert, token
+from export.bench.lengths_bench import cache_bytes
+from export.bench.measure import CompetitorOptions
+from export.bench.report import Row, markdown, number
+from export.bench.shapes import random_model, random_sources, shape
+from model.config import EOS_ID
+from model.reference_search import reference_search
+from server import cli
+
+
+def test_ctranslate2_computes_the_same_with_the_same_weights(tmp_path: Path) -> None:
+    model = random_model(shape("tiny", None))
+    convert(model, tmp_path)
+    peer = CTranslate2Engine(tmp_path, "fp32", workers=1, threads_each=1)
+    sources = random_sources(4, 9, model.config.vocab_size)
+    for source, words in zip(sources, peer.translate(sources, beam=1, target_length=12), strict=True):
+        expected = reference_search(model, list(source), beam_size=1, max_length=12)[0]
+        assert words == [token(index) for index in expected.ids]
+
+
+def test_random_models_never_end_a_sentence_by_themselves() -> None:
+    model = random_model(shape("tiny", 8))
+    for source in random_sources(3, 9, model.config.vocab_size):
+        (best,) = reference_search(model, list(source), beam_size=2, max_length=15)
+        assert (best.finish_reason, len(best.ids)) == ("length", 15)
+        assert EOS_ID not in best.ids
+
+
+@pytest.mark.parametrize(
+    ("name", "order", "length", "kib"), [("small", 8, 400, 168), ("small", None, 25, 600), ("base", 8, 25, 672)]
+)
+def test_cache_bytes_are_the_formula(name: str, order: int | None, length: int, kib: int) -> None:
+    assert cache_bytes(name, order, length) == kib * 1024
+
+
+def test_a_short_run_beside_the_peer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "bench.json"
+    assert (
+        cli.main(["bench", "engine", "--shape", "tiny", "--quick", "--peer", "ctranslate2", "--json", str(path)]) == 0
+    )
+    content = json.loads(path.read_text(encoding="utf-8"))
+    assert {"cpu", "cores", "commit", "python"} <= set(content["environment"])
+    (row,) = content["rows"]
+    assert set(row) == {"name", "ours", "peer", "ratio", "unit"}
+    assert row["ratio"] == pytest.approx(row["ours"] / row["peer"])
+    shown = capsys.readouterr().out
+    assert "| ours | ctranslate2 | ours / ctranslate2 | unit |" in shown
+    assert "CTranslate2 computes full attention" in shown
+
+
+def test_tables_round_for_readers() -> None:
+    assert [number(value) for value in (None, 1.234, 12345.6)] == ["-", "1.23", "12,346"]
+    assert "| a | 1.00 | - | - | s |" in markdown([Row("a", 1.0, None, None, "s")], "peer")
+
+
+def test_competitors_are_described_by_plain_values() -> None:
+    assert CompetitorOptions("ours", "tiny", "int8", 8).threads == 1

@@ -1,0 +1,141 @@
+"""Artifacts: written whole or not at all, read only if nothing is missing or changed."""
+
+import dataclasses
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from export import artifact_writer
+from export.artifact_writer import ExportOptions, export_artifact
+from export.commands import graph_kinds
+from export.evaluate import evaluate
+from export.onnx_writer import write_onnx
+from export.parity import ParityError
+from model.training.checkpoint import load_model
+from model.translation_model import TranslationModel
+from server import cli
+from server.artifact import MANIFEST, Artifact, ArtifactError, parse_manifest
+from server.backends.load import load_backend
+from server.engine.golden import GOLDEN, replay
+from server.engine.request import SearchOptions
+from tests.models import SENTENCES, lively_model, tiny_config, write_checkpoint
+
+SAMPLE = Path(__file__).parent.parent / "sample"
+
+
+@pytest.fixture
+def copied(tiny_artifact: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(tiny_artifact, tmp_path / "copy"))
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_checkpoint(lively_model(tiny_config()), tmp_path_factory.mktemp("checkpoint"))
+
+
+def test_an_artifact_says_what_it_is(tiny_artifact: Path) -> None:
+    manifest = Artifact.load(tiny_artifact).manifest
+    assert (manifest.name, manifest.variant, manifest.order, manifest.ring_capacity) == ("tiny", "ngram-4", 4, 3)
+    assert manifest.precisions == ("int8", "fp32")
+    text = json.dumps(dataclasses.asdict(manifest))
+    assert parse_manifest(text, "here") == manifest
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda folder: (folder / "step.int8.onnx").unlink(), "step.int8.onnx is missing"),
+        (lambda folder: (folder / "step.int8.onnx").write_bytes(b"x"), "step.int8.onnx is not the file"),
+        (lambda folder: (folder / MANIFEST).unlink(), "has no manifest.json"),
+        (lambda folder: (folder / MANIFEST).write_text("{}"), "format None, this server reads"),
+        (lambda folder: (folder / MANIFEST).write_text('{"format": 1}'), "is not a manifest"),
+    ],
+)
+def test_a_damaged_artifact_is_refused_and_the_file_named(copied: Path, change: object, message: str) -> None:
+    change(copied)  # type: ignore[operator]
+    with pytest.raises(ArtifactError, match=message):
+        Artifact.load(copied)
+
+
+def test_a_missing_kind_of_graph_lists_what_there_is(tiny_artifact: Path) -> None:
+    artifact = Artifact.load(tiny_artifact)
+    with pytest.raises(ArtifactError, match="no torchscript graphs at int8; it has onnx int8, onnx fp32"):
+        load_backend(artifact, "torchscript", "int8")
+    with pytest.raises(ArtifactError, match="unknown backend 'tensorrt'"):
+        load_backend(artifact, "tensorrt", "int8")
+
+
+def test_goldens_are_replayed_token_for_token_and_tell_another_graph(copied: Path) -> None:
+    artifact = Artifact.load(copied)
+    assert replay(artifact, load_backend(artifact, "onnx", "int8"), "onnx", "int8") == 4
+    rows = json.loads((copied / GOLDEN).read_text(encoding="utf-8"))
+    for row in rows:
+        row["normalized_score"] -= 1
+    (copied / GOLDEN).write_text(json.dumps(rows), encoding="utf-8")
+    with pytest.raises(ArtifactError, match="translates its own examples differently"):
+        replay(artifact, load_backend(artifact, "onnx", "int8"), "onnx", "int8")
+
+
+def test_a_graph_that_computes_something_else_is_not_written(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = ExportOptions("x", ("en", "de"), (("onnx", "fp32"),), calibration=SENTENCES[:2], examples=SENTENCES[:1])
+    export_artifact(checkpoint, tmp_path / "out", options)
+    before = (tmp_path / "out" / MANIFEST).read_bytes()
+    other = write_checkpoint(lively_model(tiny_config(), seed=5), tmp_path / "other")
+    wrong = load_model(other)
+
+    def write_another_model(
+        model: TranslationModel, precision: str, ranges: dict[str, float], encode: Path, step: Path
+    ) -> None:
+        write_onnx(wrong, precision, ranges, encode, step)
+
+    monkeypatch.setattr(artifact_writer, "write_onnx", write_another_model)
+    with pytest.raises(ParityError, match="onnx fp32: log-probabilities differ"):
+        export_artifact(checkpoint, tmp_path / "out", options)
+    assert (tmp_path / "out" / MANIFEST).read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "out"]
+
+
+def test_weights_that_are_not_numbers_are_not_exported(checkpoint: Path, tmp_path: Path) -> None:
+    broken = Path(shutil.copytree(checkpoint, tmp_path / "broken"))
+    weights = load_file(broken / "weights.safetensors")
+    weights["decoder.norm.bias"] = torch.full_like(weights["decoder.norm.bias"], float("nan"))
+    save_file(weights, broken / "weights.safetensors")
+    with pytest.raises(ParityError):
+        export_artifact(broken, tmp_path / "out", ExportOptions("x", ("en", "de"), (("onnx", "fp32"),)))
+
+
+def test_the_same_checkpoint_gives_the_same_files(checkpoint: Path, tmp_path: Path) -> None:
+    options = ExportOptions("x", ("en", "de"), (("onnx", "int8"),), calibration=SENTENCES[:3], examples=SENTENCES[:2])
+    for name in ("one", "two"):
+        export_artifact(checkpoint, tmp_path / name, options)
+    one, two = (Artifact.load(tmp_path / name).manifest.files for name in ("one", "two"))
+    assert one == two
+
+
+def test_the_command_writes_an_artifact_and_evaluates_it(
+    checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "artifact"
+    arguments = ["--name", "x", "--source", "en", "--target", "de", "--graphs", "onnx-int8,onnx-fp32"]
+    assert cli.main(["export", str(checkpoint), str(out), *arguments]) == 0
+    assert "onnx int8" in capsys.readouterr().out
+    scores = tmp_path / "scores.json"
+    command = ["evaluate", str(out), "--data", str(SAMPLE), "--sets", "tatoeba-dev", "--json", str(scores)]
+    assert cli.main(command) == 0
+    shown = capsys.readouterr().out
+    assert "| tatoeba-dev | 60 |" in shown
+    assert "nrefs:1|case:mixed" in shown
+    (row,) = json.loads(scores.read_text(encoding="utf-8"))
+    direct = evaluate(Artifact.load(out), SAMPLE, ["tatoeba-dev"], "onnx", "int8", SearchOptions(max_length=64))
+    assert row["bleu"] == direct[0].bleu
+
+
+def test_an_unknown_kind_of_graphs_lists_the_choices() -> None:
+    with pytest.raises(ValueError, match="onnx-int8, onnx-fp32, torchscript-fp32"):
+        graph_kinds("onnx-int4")

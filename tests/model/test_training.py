@@ -1,0 +1,181 @@
+"""From a recipe to a checkpoint, on a small sample."""
+
+import csv
+import dataclasses
+import itertools
+import math
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from model.config import ConfigError
+from model.training.checkpoint import average_weights, load_model, save_weights
+from model.training.commands import RECIPES, find_recipe
+from model.training.loss import projected_cross_entropy
+from model.training.optimizer import MasterOptimizer
+from model.training.recipe import Recipe, load_recipe, parse_recipe
+from model.training.schedule import learning_rate
+from model.training.train import Training, train
+from model.translation_model import TranslationModel
+from tests.models import tiny_config
+
+SAMPLE = Path(__file__).parent.parent / "sample"
+
+
+def tiny(steps: int = 20, **changes: object) -> Recipe:
+    recipe = load_recipe(RECIPES / "tiny.yaml")
+    training = dataclasses.replace(recipe.training, steps=steps, **changes)  # type: ignore[arg-type]
+    return dataclasses.replace(recipe, training=training)
+
+
+def metrics(folder: Path) -> list[dict[str, str]]:
+    with (folder / "metrics.csv").open(newline="", encoding="utf-8") as file:
+        return [{key: value for key, value in row.items() if key != "seconds"} for row in csv.DictReader(file)]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("run") / "straight"
+    train(tiny(20), SAMPLE, folder)
+    return folder
+
+
+def test_training_learns_and_leaves_a_checkpoint(trained: Path) -> None:
+    rows = metrics(trained)
+    assert [row["step"] for row in rows] == ["10", "20"]
+    uniform = math.log(480)
+    assert float(rows[1]["nll tatoeba-dev"]) < min(uniform, float(rows[0]["nll tatoeba-dev"]))
+    model = load_model(trained)
+    assert model.config == load_recipe(RECIPES / "tiny.yaml").model
+    assert (trained / "metrics.png").read_bytes().startswith(b"\x89PNG")
+    assert '"data_sha256"' in (trained / "training.json").read_text(encoding="utf-8")
+
+
+def test_a_run_that_was_stopped_goes_on_with_the_same_curve(trained: Path, tmp_path: Path) -> None:
+    class Stopped(Training):
+        def evaluate(self, train_nll: float) -> bool:
+            super().evaluate(train_nll)
+            return False
+
+    Stopped(tiny(20), SAMPLE, tmp_path).run()
+    assert len(metrics(tmp_path)) == 1
+    train(tiny(20), SAMPLE, tmp_path)
+    assert metrics(tmp_path) == metrics(trained)
+    ours, theirs = load_file(tmp_path / "weights.safetensors"), load_file(trained / "weights.safetensors")
+    assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+
+
+def test_a_killed_process_goes_on_too(trained: Path, tmp_path: Path) -> None:
+    """SIGKILL at an arbitrary moment after the first checkpoint."""
+    command = [
+        sys.executable,
+        "-m",
+        "server.cli",
+        "train",
+        "--recipe",
+        "tiny",
+        "--data",
+        str(SAMPLE),
+        "--out",
+        str(tmp_path),
+    ]
+    process = subprocess.Popen([*command, "--steps", "100000", "--threads", "1"], stderr=subprocess.PIPE, text=True)
+    while not (tmp_path / "training-state.pt").exists():
+        assert process.poll() is None, process.stderr.read() if process.stderr else ""
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    if process.stderr:
+        process.stderr.close()
+    before = metrics(tmp_path)
+    steps = 10 * (len(before) + 1)
+    assert (
+        subprocess.run([*command, "--steps", str(steps), "--threads", "1"], check=False, capture_output=True).returncode
+        == 0
+    )
+    after = metrics(tmp_path)
+    assert after[: len(before)] == before
+    assert after[-1]["step"] == str(steps)
+
+
+def test_training_stops_early_when_dev_gets_no_better(tmp_path: Path) -> None:
+    train(tiny(100, evaluate_every=2, patience=2, adam_rate=0.0, muon_rate=None), SAMPLE, tmp_path)
+    assert [row["step"] for row in metrics(tmp_path)] == ["2", "4", "6"]
+
+
+def test_every_recipe_is_readable() -> None:
+    names = sorted(path.stem for path in RECIPES.glob("*.yaml"))
+    assert {"en-de", "en-de-full", "tiny"} <= set(names)
+    for name in names:
+        recipe = find_recipe(name)
+        assert recipe.name == name
+        assert (RECIPES / f"{name}.yaml").read_text(encoding="utf-8").startswith("#")
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"name": "x"}, "lacks the section 'model'"),
+        ({"name": "x", "modle": {}}, "unknown key 'modle' in the recipe: did you mean 'model'"),
+        ({"name": "x", "model": {}, "data": {"source": "en"}, "training": {"steps": 1}}, "lacks 'target'"),
+        ([], "YAML mapping"),
+    ],
+)
+def test_a_recipe_that_cannot_be_used_says_why(values: object, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        parse_recipe(values)
+
+
+def test_an_unknown_recipe_names_the_nearest() -> None:
+    with pytest.raises(ConfigError, match="did you mean 'tiny'"):
+        find_recipe("tinny")
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_the_fused_loss_is_cross_entropy_with_its_gradients(smoothing: float) -> None:
+    torch.manual_seed(0)
+    hidden, weight = torch.randn(600, 16, requires_grad=True), torch.randn(40, 16, requires_grad=True)
+    target = torch.randint(0, 40, (600,))
+    loss, nll = projected_cross_entropy(hidden, weight, target, smoothing)
+    ours = torch.autograd.grad(loss, (hidden, weight))
+    logits = hidden @ weight.T
+    plain = torch.nn.functional.cross_entropy(logits, target, label_smoothing=smoothing, reduction="sum")
+    theirs = torch.autograd.grad(plain, (hidden, weight))
+    torch.testing.assert_close(loss, plain, rtol=1e-5, atol=1e-3)
+    torch.testing.assert_close(
+        nll, torch.nn.functional.cross_entropy(logits, target, reduction="sum"), rtol=1e-5, atol=1e-3
+    )
+    for one, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
+
+
+def test_the_rate_warms_up_falls_and_ends_at_zero() -> None:
+    rates = [learning_rate(step, 1.0, 10, 100, 0.2) for step in range(1, 101)]
+    assert rates[4] == pytest.approx(0.5)
+    assert max(rates) == rates[9] == 1.0
+    assert rates[39] == pytest.approx((10 / 40) ** 0.5)
+    assert all(later < earlier for earlier, later in itertools.pairwise(rates[9:]))
+    assert rates[-1] < 0.03
+
+
+def test_the_optimizer_owns_fp32_masters_of_bf16_weights() -> None:
+    model = TranslationModel(tiny_config()).bfloat16()
+    optimizer = MasterOptimizer(model, 0.0, use_muon=True)
+    before = {name: parameter.clone() for name, parameter in model.named_parameters()}
+    for parameter in model.parameters():
+        parameter.grad = torch.randn_like(parameter)
+    assert optimizer.step((1e-2, 1e-2), max_norm=1.0) > 1
+    for (name, parameter), master in zip(model.named_parameters(), optimizer.master_weights(), strict=True):
+        assert master.dtype == torch.float32
+        assert torch.equal(parameter, master.bfloat16())
+        assert not torch.equal(parameter, before[name])
+
+
+def test_averaging_is_the_mean(tmp_path: Path) -> None:
+    for index in range(3):
+        save_weights({"a": torch.full((2,), float(index))}, tmp_path / f"{index}.safetensors")
+    assert average_weights(sorted(tmp_path.glob("*.safetensors")))["a"].tolist() == [1.0, 1.0]

@@ -1,0 +1,66 @@
+"""The waiting room."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.engine.request import Cancelled, DeadlineExceeded, Overloaded, SearchOptions, SentenceRequest
+from server.engine.scheduler import WaitingRoom
+
+
+def sentence(length: int = 2, deadline: float | None = None) -> SentenceRequest:
+    return SentenceRequest((7,) * (length - 1) + (3,), SearchOptions(deadline=deadline))
+
+
+@given(lengths=st.lists(st.integers(1, 30), max_size=30), count=st.integers(1, 10), max_tokens=st.integers(1, 100))
+def test_the_oldest_leave_first_within_the_budget(lengths: list[int], count: int, max_tokens: int) -> None:
+    room, requests = WaitingRoom(100), [sentence(length) for length in lengths]
+    room.put(requests)
+    left = list(requests)
+    while left:
+        taken, dropped = room.take(count, max_tokens)
+        assert not dropped
+        assert taken == left[: len(taken)]
+        assert 1 <= len(taken) <= count
+        widest = max(len(request.source_ids) for request in taken)
+        assert len(taken) == 1 or widest * len(taken) <= max_tokens
+        del left[: len(taken)]
+    assert len(room) == 0
+    assert room.in_flight == len(requests)
+
+
+@given(waiting=st.integers(0, 20), in_flight=st.integers(0, 20), workers=st.integers(1, 4))
+def test_fair_shares_seat_everybody(waiting: int, in_flight: int, workers: int) -> None:
+    room = WaitingRoom(100)
+    room.put([sentence() for _ in range(waiting)])
+    room.in_flight = in_flight
+    share = room.fair_share(workers)
+    assert share * workers >= waiting + in_flight > (share - 1) * workers or share == 0
+
+
+def test_all_or_nothing() -> None:
+    room = WaitingRoom(3)
+    room.put([sentence(), sentence()])
+    with pytest.raises(Overloaded, match="at most 3"):
+        room.put([sentence(), sentence()])
+    assert len(room) == 2
+
+
+def test_cancelled_and_late_sentences_leave_on_the_way() -> None:
+    room = WaitingRoom(9)
+    gone, late, good = sentence(), sentence(deadline=time.monotonic() - 1), sentence()
+    room.put([gone, late, good])
+    gone.cancel()
+    taken, dropped = room.take(1, 100)
+    assert taken == [good]
+    assert dropped == [gone, late]
+    assert isinstance(gone.future.exception(timeout=0), Cancelled)
+    assert isinstance(late.future.exception(timeout=0), DeadlineExceeded)
+
+
+def test_a_queued_future_cannot_be_cancelled_behind_the_engines_back() -> None:
+    room, request = WaitingRoom(9), sentence()
+    room.put([request])
+    assert not request.future.cancel()

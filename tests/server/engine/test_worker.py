@@ -1,0 +1,155 @@
+"""Threads around the engine."""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from server.artifact import Manifest
+from server.backends.base import Backend, Step
+from server.backends.state import DecoderState, Flags, Floats, Ints
+from server.engine.request import EngineStopped, Overloaded, SearchOptions, SentenceRequest
+from server.engine.worker import EngineWorker
+from server.metrics import Metrics
+from server.settings import EngineSettings
+from tests.server.engine.conftest import LoadBackend
+from tests.server.engine.runs import translate
+from tests.server.engine.test_engine import assert_same, some_sources
+
+OPTIONS = SearchOptions(max_length=30)
+
+
+class FaultyBackend:
+    """A real backend whose next steps fail on demand, or wait at a gate."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self.manifest: Manifest = backend.manifest
+        self.faults = 0
+        self.gate = threading.Event()
+        self.gate.set()
+        self.reached = threading.Event()
+
+    def encode(self, source_ids: Ints, source_keep: Flags) -> list[Floats]:
+        return self._backend.encode(source_ids, source_keep)
+
+    def bind(self, state: DecoderState) -> Step:
+        step = self._backend.bind(state)
+
+        def faulty() -> None:
+            self.reached.set()
+            self.gate.wait(timeout=30)
+            if self.faults:
+                self.faults -= 1
+                raise RuntimeError("the graph broke")
+            step()
+
+        return faulty
+
+
+@pytest.fixture
+def backend(load: LoadBackend) -> FaultyBackend:
+    return FaultyBackend(load("onnx", "fp32"))
+
+
+@pytest.fixture(params=[1, 2])
+def worker(request: pytest.FixtureRequest, backend: FaultyBackend) -> Iterator[EngineWorker]:
+    settings = EngineSettings(slots=6, max_waiting=50, num_workers=request.param)
+    worker = EngineWorker(backend, settings, Metrics(), "tiny")
+    worker.start()
+    yield worker
+    backend.gate.set()
+    worker.stop()
+
+
+def submit(worker: EngineWorker, sources: list[tuple[int, ...]]) -> list[SentenceRequest]:
+    requests = [SentenceRequest(source, OPTIONS) for source in sources]
+    worker.submit_all(requests)
+    return requests
+
+
+def test_many_threads_get_what_one_sentence_alone_gets(load: LoadBackend, worker: EngineWorker) -> None:
+    sources = some_sources(24, seed=3)
+    expected = translate(load("onnx", "fp32"), sources, OPTIONS, slots=1)
+    requests: dict[int, SentenceRequest] = {}
+
+    def submit_some(first: int) -> None:
+        for index in range(first, 24, 4):
+            requests[index] = SentenceRequest(sources[index], OPTIONS)
+            worker.submit(requests[index])
+
+    threads = [threading.Thread(target=submit_some, args=(first,)) for first in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for index, wanted in enumerate(expected):
+        assert_same(requests[index].future.result(timeout=60), wanted)
+    assert worker.drain(timeout=30)
+    assert worker.running_sentences == worker.waiting_sentences == 0
+
+
+def test_a_fault_is_told_to_the_callers_and_the_next_sentence_is_served(
+    worker: EngineWorker, backend: FaultyBackend
+) -> None:
+    backend.faults = 1
+    (broken,) = submit(worker, [(5, 6, 3)])
+    with pytest.raises(RuntimeError, match="the graph broke"):
+        broken.future.result(timeout=30)
+    (next_one,) = submit(worker, [(5, 6, 3)])
+    assert next_one.future.result(timeout=30).hypotheses
+    assert worker.is_healthy
+
+
+def test_draining_finishes_what_is_there_and_takes_nothing_more(worker: EngineWorker) -> None:
+    requests = submit(worker, some_sources(12))
+    assert worker.drain(timeout=60)
+    assert all(request.future.done() for request in requests)
+    with pytest.raises(EngineStopped, match="shutting down"):
+        worker.submit(SentenceRequest((5, 3), OPTIONS))
+
+
+def test_stopping_leaves_nobody_waiting(worker: EngineWorker, backend: FaultyBackend) -> None:
+    backend.gate.clear()
+    requests = submit(worker, some_sources(30))
+    assert backend.reached.wait(timeout=30)
+    assert not worker.drain(timeout=0)
+    stopping = threading.Thread(target=worker.stop)
+    stopping.start()
+    backend.gate.set()
+    stopping.join(timeout=30)
+    for request in requests:
+        error = request.future.exception(timeout=0)
+        assert error is None or isinstance(error, EngineStopped)
+    assert not worker.is_healthy
+
+
+def test_too_many_sentences_are_refused_at_once(worker: EngineWorker) -> None:
+    with pytest.raises(Overloaded):
+        submit(worker, some_sources(51))
+    assert worker.waiting_sentences == 0
+
+
+def test_a_warm_up_is_a_real_decode(worker: EngineWorker, backend: FaultyBackend) -> None:
+    assert not backend.reached.is_set()
+    worker.warm_up()
+    assert backend.reached.is_set()
+    backend.faults = 2
+    with pytest.raises(RuntimeError, match="the graph broke"):
+        worker.warm_up()
+
+
+def test_memory_is_published(load: LoadBackend) -> None:
+    metrics = Metrics()
+    worker = EngineWorker(load("onnx", "fp32"), EngineSettings(slots=2, num_workers=1), metrics, "tiny")
+    worker.start()
+    try:
+        (request,) = submit(worker, [(5, 6, 3)])
+        request.future.result(timeout=30)
+        ring = metrics.registry.get_sample_value("ringmt_ring_cache_bytes", {"model": "tiny"})
+        assert ring == 2 * 2 * 2 * 3 * 4 * 16 * 4  # key and value, layers, heads, slots, beam, head_dim, bytes
+        steps = metrics.registry.get_sample_value("ringmt_decode_steps_total", {"model": "tiny"})
+        assert steps is not None
+        assert 0 < steps <= OPTIONS.max_length
+    finally:
+        worker.stop()
