@@ -4,8 +4,10 @@ import argparse
 from pathlib import Path
 
 from export.bench.engine_bench import EnginePlan, engine_rows
+from export.bench.http_bench import http_rows
 from export.bench.lengths_bench import length_rows
 from export.bench.report import Row, environment, markdown, write_json
+from export.commands import EXAMPLES, lines
 
 NOTE = (
     "Random weights, source and target 24 pieces unless said otherwise, the encoder included; medians of alternating "
@@ -20,7 +22,10 @@ class BenchCommand:
     help = "time the engine, alone or beside CTranslate2, on this machine"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("what", nargs="?", default="engine", choices=("engine", "lengths"), help="default: engine")
+        whats = ("engine", "lengths", "http")
+        parser.add_argument("what", nargs="?", default="engine", choices=whats, help="default: engine")
+        parser.add_argument("--checkpoint", type=Path, help="http: the checkpoint that both servers serve")
+        parser.add_argument("--artifact", type=Path, help="http: the artifact of that checkpoint")
         parser.add_argument("--peer", choices=("ctranslate2",), help="time this engine in the same run")
         parser.add_argument("--shape", default="small", choices=("small", "base", "tiny"), help="model (default small)")
         parser.add_argument("--precision", default="int8", choices=("int8", "fp32"), help="default int8")
@@ -42,6 +47,10 @@ class BenchCommand:
 
     def _rows(self, args: argparse.Namespace) -> list[Row]:
         with_peer = args.peer is not None
+        if args.what == "http":
+            if args.checkpoint is None or args.artifact is None:
+                raise ValueError("bench http needs --checkpoint and --artifact of the same model")
+            return http_rows(args.checkpoint, args.artifact, list(lines(EXAMPLES)), args.rounds)
         if args.what == "lengths":
             return length_rows(args.shape, args.precision, 3 if args.quick else args.rounds, with_peer)
         batches = (8,) if args.quick else tuple(int(size) for size in args.batch.split(","))

@@ -6,13 +6,18 @@ from pathlib import Path
 import pytest
 
 from export.bench.ctranslate2_peer import CTranslate2Engine, convert, token
+from export.bench.http_bench import http_rows, sentences
 from export.bench.lengths_bench import cache_bytes
 from export.bench.measure import CompetitorOptions
 from export.bench.report import Row, markdown, number
 from export.bench.shapes import random_model, random_sources, shape
+from export.commands import EXAMPLES, lines
 from model.config import EOS_ID
+from model.data.vocabulary import Vocabulary
 from model.reference_search import reference_search
 from server import cli
+from server.settings import BUNDLED_MODELS
+from tests.models import lively_model, tiny_config, write_artifact
 
 
 def test_ctranslate2_computes_the_same_with_the_same_weights(tmp_path: Path) -> None:
@@ -62,3 +67,22 @@ def test_tables_round_for_readers() -> None:
 
 def test_competitors_are_described_by_plain_values() -> None:
     assert CompetitorOptions("ours", "tiny", "int8", 8).threads == 1
+
+
+def test_sentences_for_clients_are_mixed_and_all_different() -> None:
+    vocabulary = Vocabulary(BUNDLED_MODELS / "en-de" / "vocabulary.model")
+    texts = sentences(list(lines(EXAMPLES)), vocabulary, 120)
+    lengths = [len(ids) for ids in vocabulary.encode(texts)]
+    assert len(set(texts)) == 120
+    assert min(lengths) < 10
+    assert max(lengths) > 50
+
+
+def test_both_servers_answer_the_same_clients(tmp_path: Path) -> None:
+    artifact = write_artifact(lively_model(tiny_config(max_length=256)), tmp_path)
+    throughput, latency = http_rows(
+        tmp_path / "tiny-checkpoint", artifact, list(lines(EXAMPLES)), rounds=1, clients=4, count=8
+    )
+    for row in (throughput, latency):
+        assert row.peer is not None
+        assert row.ours > 0 < row.peer
