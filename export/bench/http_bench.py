@@ -13,12 +13,13 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
+import aiohttp
 
 from export.bench.ctranslate2_peer import convert
 from export.bench.report import Row
@@ -57,14 +58,15 @@ def sentences(examples: list[str], vocabulary: Vocabulary, count: int) -> list[s
 async def turn(base: str, body: dict[str, Any], texts: list[str], vocabulary: Vocabulary, clients: int) -> Turn:
     """All texts through `clients` clients."""
     waiting, latencies, answers = iter(texts), list[float](), list[str]()
-    async with httpx.AsyncClient(base_url=base, timeout=300, limits=httpx.Limits(max_connections=clients)) as client:
+    connector = aiohttp.TCPConnector(limit=clients)  # a light client: it shares the cores with the server
+    async with aiohttp.ClientSession(base, connector=connector) as client:
 
         async def one_client() -> None:
             for text in waiting:
                 started = time.perf_counter()
-                response = await client.post("/v1/translate", json=body | {"text": text})
+                async with client.post("/v1/translate", json=body | {"text": text}, raise_for_status=True) as response:
+                    answer = await response.json()
                 latencies.append(time.perf_counter() - started)
-                answer = response.raise_for_status().json()
                 answers.append(answer["text"] if "text" in answer else answer["translations"][0]["text"])
 
         started = time.perf_counter()
@@ -80,18 +82,25 @@ def free_port() -> int:
         return int(one.getsockname()[1])
 
 
+def answers(url: str) -> bool:
+    """Whether a server says 200 there."""
+    try:
+        with urllib.request.urlopen(url, timeout=5):
+            return True
+    except OSError:
+        return False
+
+
 @contextlib.contextmanager
 def served(command: list[str], base: str, ready: str) -> Iterator[None]:
     """A server in a process of its own, from its first answer to the end of the block."""
     process = subprocess.Popen(command, env=os.environ | {"OMP_NUM_THREADS": "1"})
     try:
         until = time.monotonic() + 120
-        while True:
-            with contextlib.suppress(httpx.TransportError):
-                if httpx.get(f"{base}{ready}").status_code < 500:
-                    break
+        while not answers(f"{base}{ready}"):
             if process.poll() is not None or time.monotonic() > until:
                 raise RuntimeError(f"the server did not start: {' '.join(command)}")
+            time.sleep(0.05)
         yield
     finally:
         process.terminate()

@@ -71,11 +71,11 @@ def is_complete(num_ended: Ints, beam_size: Ints, length: Ints, max_length: Ints
     return over
 
 
-def backtrack(history: Sequence[tuple[Ints, Ints]], slot: int, beam: int) -> list[int]:
-    """Token ids of the row `beam` of `slot` after the last step in `history`, whose entries are the steps' chosen
-    (token, parent), each [slot, beam]."""
+def backtrack(history: Sequence[tuple[Ints, Ints]], beam: int) -> list[int]:
+    """Token ids of row `beam` after the last step in `history`, whose entries are one slot's chosen (token, parent) at
+    every step, each [beam]."""
     ids = []
     for token, parent in reversed(history):
-        ids.append(int(token[slot, beam]))
-        beam = int(parent[slot, beam])
+        ids.append(int(token[beam]))
+        beam = int(parent[beam])
     return ids[::-1]

@@ -1,6 +1,7 @@
 """One running batch: slots of equal beam width, the sentences in them and the history of their beams."""
 
 import math
+import sys
 from collections import deque
 from dataclasses import dataclass, field
 
@@ -12,6 +13,7 @@ from server.engine.beam import backtrack, ended, is_complete, normalize
 from server.engine.request import FinishReason, Hypothesis, SentenceRequest
 
 BOS_ID, EOS_ID = 2, 3
+NO_SEAT = (sys.maxsize, 0)
 
 
 @dataclass(frozen=True)
@@ -40,10 +42,12 @@ class Ending:
 
 @dataclass
 class Running:
-    """A sentence in a slot since the lane's clock stood at `first_clock`."""
+    """A sentence in a slot since the lane's clock stood at `first_clock`. `seats` are the slots that it had, each with
+    the clock from which on."""
 
     sentence: EncodedSentence
     first_clock: int
+    seats: list[tuple[int, int]]
     endings: list[Ending] = field(default_factory=list)
     deadline: float = field(init=False)
 
@@ -59,8 +63,8 @@ class Running:
 class Lane:
     """Slots of one beam width. Grows and shrinks with its sentences; the step graph sees only `state.slots` slots.
 
-    `history` holds the rows that every past step chose, back to where the oldest running sentence began, over the
-    slots of the present state. `fresh` are the sentences that have not made a step yet.
+    `history` holds the rows that every past step chose, as long as a sentence can run. `fresh` are the sentences that
+    have not made a step yet.
     """
 
     def __init__(self, backend: Backend, beam: int, max_slots: int) -> None:
@@ -83,12 +87,14 @@ class Lane:
             state.copy_slots(self.state, keep)
         else:
             self.history.clear()
-        self.history = deque((kept_slots(pair, keep, slots) for pair in self.history), maxlen=self.max_target_length)
         for name, idle in (("beam_size", 1), ("max_length", self.max_target_length), ("num_ended", 0)):
             values: Ints = np.full(slots, idle, np.int64)
             values[:count] = getattr(self, name)[keep]
             setattr(self, name, values)
         self.running = [self.running[slot] for slot in keep] + [None] * (slots - count)
+        for slot, running in enumerate(self.running):
+            if running is not None:
+                running.seats.append((state.clock, slot))
         self.state: DecoderState = state
         self._step: Step = self.backend.bind(state)
 
@@ -112,7 +118,7 @@ class Lane:
         self.beam_size[slot] = options.beam_size
         self.max_length[slot] = min(options.max_length, self.max_target_length)
         self.num_ended[slot] = 0
-        self.running[slot] = Running(sentence, self.state.clock)
+        self.running[slot] = Running(sentence, self.state.clock, [(self.state.clock, slot)])
         self.fresh.append(sentence.request)
         self.num_running += 1
 
@@ -145,21 +151,31 @@ class Lane:
         assert running is not None
         options = running.sentence.request.options
         best = sorted(running.endings, key=lambda ending: -ending.normalized)[: options.num_hypotheses]
-        found = [self._hypothesis(slot, running, e, "eos") for e in best]
+        found = [self._hypothesis(running, e, "eos") for e in best]
         steps = self.state.clock - running.first_clock
         for beam in range(min(options.beam_size, options.num_hypotheses - len(found))):
             score = float(self.state.current.score[slot, beam])
             if score > DEAD_SCORE / 2:
                 cut = Ending(score, normalize(score, steps, options.length_penalty), steps, beam)
-                found.append(self._hypothesis(slot, running, cut, "length"))
+                found.append(self._hypothesis(running, cut, "length"))
         return tuple(found)
 
-    def _hypothesis(self, slot: int, running: Running, ending: Ending, reason: FinishReason) -> Hypothesis:
-        oldest = self.state.clock - len(self.history)
-        first = running.first_clock - oldest
-        steps = [self.history[index] for index in range(first, first + ending.steps)]
-        ids = backtrack(steps, slot, ending.parent)
+    def _hypothesis(self, running: Running, ending: Ending, reason: FinishReason) -> Hypothesis:
+        ids = backtrack(self._steps(running, ending.steps), ending.parent)
         return Hypothesis(tuple(ids), ending.score, ending.normalized, reason)
+
+    def _steps(self, running: Running, count: int) -> list[tuple[Ints, Ints]]:
+        """What a sentence's rows chose in its first `count` steps, wherever it sat."""
+        oldest = self.state.clock - len(self.history)
+        steps = []
+        seats = iter(running.seats[1:])
+        slot, (moved, next_slot) = running.seats[0][1], next(seats, NO_SEAT)
+        for clock in range(running.first_clock, running.first_clock + count):
+            while clock >= moved:
+                slot, (moved, next_slot) = next_slot, next(seats, NO_SEAT)
+            token, parent = self.history[clock - oldest]
+            steps.append((token[slot], parent[slot]))
+        return steps
 
     def release(self, slot: int) -> Running:
         """Empty the slot; it can be seated again before the next step."""
@@ -190,14 +206,6 @@ class Lane:
                 assert self.state.source_keep[slot].sum() == running.sentence.length
         assert rows.parent.min() >= 0
         assert rows.parent.max() < self.beam
-
-
-def kept_slots(pair: tuple[Ints, Ints], keep: list[int], slots: int) -> tuple[Ints, Ints]:
-    """One step of history over other slots."""
-    token: Ints = np.zeros((slots, pair[0].shape[1]), np.int64)
-    parent = np.zeros_like(token)
-    token[: len(keep)], parent[: len(keep)] = pair[0][keep], pair[1][keep]
-    return token, parent
 
 
 def fitting(needed: int, present: int, rounded: int) -> int:

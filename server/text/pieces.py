@@ -23,8 +23,7 @@ class Pieces:
     def __init__(self, path: Path) -> None:
         """Raises VocabularyError when `path` is no SentencePiece model or numbers its special pieces otherwise."""
         try:
-            # One thread per call: the cores belong to the engine.
-            self._model = sentencepiece.SentencePieceProcessor(model_file=str(path), num_threads=1)
+            self._model = sentencepiece.SentencePieceProcessor(model_file=str(path))
         except (OSError, RuntimeError) as error:
             raise VocabularyError(f"{path} is not a SentencePiece model: {error}") from error
         ids = (self._model.pad_id(), self._model.unk_id(), self._model.bos_id(), self._model.eos_id())
@@ -36,8 +35,8 @@ class Pieces:
 
     def encode(self, sentences: Sequence[str]) -> list[tuple[int, ...]]:
         """Ids of every sentence, EOS at the end. A lone surrogate counts as U+FFFD."""
-        encoded: list[list[int]] = self._model.encode([_SURROGATE.sub("\ufffd", text) for text in sentences])
-        return [(*ids, EOS_ID) for ids in encoded]
+        # One by one: the library starts threads for a list, and on busy cores they wait long to be scheduled.
+        return [(*self._model.encode(_SURROGATE.sub("\ufffd", text)), EOS_ID) for text in sentences]
 
     def lengths(self, sentences: Sequence[str]) -> list[int]:
         """How many ids `encode` gives for every sentence, EOS included."""
@@ -48,5 +47,4 @@ class Pieces:
 
         Byte pieces can spell control characters and broken UTF-8; neither reaches the text.
         """
-        decoded: list[str] = self._model.decode([list(ids) for ids in sequences])
-        return [_CONTROL.sub(" ", text).strip() for text in decoded]
+        return [_CONTROL.sub(" ", self._model.decode(list(ids))).strip() for ids in sequences]

@@ -116,6 +116,5 @@ def test_backtracking_follows_parents(steps: list[list[tuple[int, int]]]) -> Non
     history = []
     for step in steps:
         paths = [[*paths[parent], token] for token, parent in step]
-        token, parent = np.array([[row[0] for row in step]]), np.array([[row[1] for row in step]])
-        history.append((token, parent))
-    assert [backtrack(history, 0, beam) for beam in range(3)] == paths
+        history.append((np.array([row[0] for row in step]), np.array([row[1] for row in step])))
+    assert [backtrack(history, beam) for beam in range(3)] == paths
