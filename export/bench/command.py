@@ -1,12 +1,13 @@
 """`ringmt bench`."""
 
 import argparse
+import sys
 from pathlib import Path
 
 from export.bench.engine_bench import EnginePlan, engine_rows
 from export.bench.http_bench import http_rows
 from export.bench.lengths_bench import length_rows
-from export.bench.report import Row, environment, markdown, write_json
+from export.bench.report import Row, environment, fallen, markdown, write_json
 from export.commands import EXAMPLES, lines
 
 NOTE = (
@@ -35,6 +36,8 @@ class BenchCommand:
         parser.add_argument("--quick", action="store_true", help="three rounds of batch 8 only, without full attention")
         parser.add_argument("--json", type=Path, help="write environment and rows here as well")
 
+        parser.add_argument("--against", type=Path, help="fail if a ratio is a quarter below the one in this JSON file")
+
     def run(self, args: argparse.Namespace) -> int:
         measured_on = environment()
         rows = self._rows(args)
@@ -43,7 +46,10 @@ class BenchCommand:
         print(f"\n{NOTE}")
         if args.json:
             write_json(args.json, measured_on, rows)
-        return 0
+        lost = fallen(rows, args.against) if args.against else []
+        for line in lost:
+            print(line, file=sys.stderr)
+        return 1 if lost else 0
 
     def _rows(self, args: argparse.Namespace) -> list[Row]:
         with_peer = args.peer is not None

@@ -9,7 +9,7 @@ from export.bench.ctranslate2_peer import CTranslate2Engine, convert, token
 from export.bench.http_bench import http_rows, sentences
 from export.bench.lengths_bench import cache_bytes
 from export.bench.measure import CompetitorOptions
-from export.bench.report import Row, markdown, number
+from export.bench.report import Row, fallen, markdown, number, write_json
 from export.bench.shapes import random_model, random_sources, shape
 from export.commands import EXAMPLES, lines
 from model.config import EOS_ID
@@ -86,3 +86,15 @@ def test_both_servers_answer_the_same_clients(tmp_path: Path) -> None:
     for row in (throughput, latency):
         assert row.peer is not None
         assert row.ours > 0 < row.peer
+
+
+def test_only_ratios_that_fell_by_more_than_a_quarter_are_reported(tmp_path: Path) -> None:
+    path = tmp_path / "baseline.json"
+    write_json(path, {}, [Row(name, 100, 50, 2.0, "tokens/s") for name in ("same", "fell")])
+    now = [Row("same", 10, 6.5, 1.54, "tokens/s"), Row("fell", 200, 140, 1.43, "tokens/s"), Row("new", 1, 9, 0.1, "x")]
+    assert fallen(now, path) == ["fell: ratio 1.43, was 2.00"]
+
+
+def test_the_baseline_has_the_row_of_the_quick_run() -> None:
+    rows = json.loads((Path(__file__).parents[3] / "export/bench/baseline.json").read_text(encoding="utf-8"))["rows"]
+    assert [row["name"] for row in rows] == ["small int8 beam 4 batch 8, N=8"]
