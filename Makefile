@@ -27,7 +27,7 @@ format: $(VENV)/.dev  ## format the code
 	$(BIN)/ruff format .
 
 image:  ## build the container image ringmt:cpu (docker, podman or buildah)
-	docker/build-image.sh
+	docker/build-image.sh $(BUILD_ARGS)
 
 loadtest: $(VENV)/.dev  ## 20 seconds of load on a server started for it; writes loadtest/report.html
 	BIN=$(BIN) loadtest/run.sh

@@ -7,7 +7,7 @@ import numpy as np
 from ctranslate2.specs.transformer_spec import TransformerSpec
 
 from export.onnx_graph.weights import Weights, positions_table
-from model.config import BOS_ID, EOS_ID, UNK_ID, ModelConfig
+from model.config import BOS_ID, EOS_ID, UNK_ID
 from model.translation_model import TranslationModel
 
 
@@ -98,8 +98,3 @@ class CTranslate2Engine:
             max_input_length=0,
         )
         return [result.hypotheses[0] for result in results]
-
-
-def config_of(name: str, config: ModelConfig) -> dict[str, int | str]:
-    """What is said of the peer's model beside its figures."""
-    return {"shape": name, "decoder": "full attention", "layers": config.encoder_layers + config.decoder_layers}

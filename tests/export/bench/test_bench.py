@@ -8,7 +8,6 @@ import pytest
 from export.bench.ctranslate2_peer import CTranslate2Engine, convert, token
 from export.bench.http_bench import http_rows, sentences
 from export.bench.lengths_bench import cache_bytes
-from export.bench.measure import CompetitorOptions
 from export.bench.report import Row, fallen, markdown, number, write_json
 from export.bench.shapes import random_model, random_sources, shape
 from export.commands import EXAMPLES, lines
@@ -20,13 +19,14 @@ from server.settings import BUNDLED_MODELS
 from tests.models import lively_model, tiny_config, write_artifact
 
 
-def test_ctranslate2_computes_the_same_with_the_same_weights(tmp_path: Path) -> None:
+@pytest.mark.parametrize("beam", [1, 4])
+def test_ctranslate2_computes_the_same_with_the_same_weights(tmp_path: Path, beam: int) -> None:
     model = random_model(shape("tiny", None))
     convert(model, tmp_path)
     peer = CTranslate2Engine(tmp_path, "fp32", workers=1, threads_each=1)
     sources = random_sources(4, 9, model.config.vocab_size)
-    for source, words in zip(sources, peer.translate(sources, beam=1, target_length=12), strict=True):
-        expected = reference_search(model, list(source), beam_size=1, max_length=12)[0]
+    for source, words in zip(sources, peer.translate(sources, beam, target_length=12), strict=True):
+        expected = reference_search(model, list(source), beam_size=beam, max_length=12)[0]
         assert words == [token(index) for index in expected.ids]
 
 
@@ -63,10 +63,6 @@ def test_a_short_run_beside_the_peer(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_tables_round_for_readers() -> None:
     assert [number(value) for value in (None, 1.234, 12345.6)] == ["-", "1.23", "12,346"]
     assert "| a | 1.00 | - | - | s |" in markdown([Row("a", 1.0, None, None, "s")], "peer")
-
-
-def test_competitors_are_described_by_plain_values() -> None:
-    assert CompetitorOptions("ours", "tiny", "int8", 8).threads == 1
 
 
 def test_sentences_for_clients_are_mixed_and_all_different() -> None:
