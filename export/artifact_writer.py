@@ -7,18 +7,20 @@ import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from export.calibration import input_ranges
-from export.manifest import GRAPHS, make_manifest
+from export.manifest import graph_files, make_manifest
+from export.onnx_graph.shortlist import ShortlistPlan
 from export.onnx_writer import write_onnx
-from export.parity import check_parity
+from export.parity import check_parity, every_way_to_run
 from export.torchscript import write_torchscript
 from model.config import EOS_ID
+from model.data.lexicon import LEXICON, Lexicon
 from model.data.vocabulary import Vocabulary
-from model.training.checkpoint import VOCABULARY, load_model
+from model.training.checkpoint import SUMMARY, VOCABULARY, load_model
 from model.translation_model import TranslationModel
-from server.artifact import MANIFEST, Artifact, GraphFiles, Manifest, file_hash
+from server.artifact import MANIFEST, Artifact, GraphFiles, Manifest, Shortlist, file_hash
 from server.backends.load import load_backend
 from server.engine.golden import GOLDEN, search
 from server.engine.request import SearchOptions
@@ -26,9 +28,16 @@ from server.engine.request import SearchOptions
 ATTRIBUTION = "ATTRIBUTION.md"
 
 
+DEFAULT_SHORTLIST = (2560, 192)
+"""Frequent and extra words: on dev sets of the bundled model within 0.2 BLEU of the whole vocabulary."""
+ShortlistSizes = tuple[int, int] | Literal["auto"] | None
+
+
 @dataclass(frozen=True)
 class ExportOptions:
-    """`calibration` and `examples` are source sentences; `attribution` is copied beside the graphs."""
+    """`calibration` and `examples` are source sentences; `attribution` is copied beside the graphs. `shortlist`:
+    numbers of frequent and extra words for a checkpoint that has a lexicon; "auto" takes the default where the
+    vocabulary is at least twice as large."""
 
     name: str
     languages: tuple[str, str]
@@ -36,6 +45,7 @@ class ExportOptions:
     licence: str = "not stated"
     length_penalty: float = 1.0
     attribution: Path | None = None
+    shortlist: ShortlistSizes = "auto"
     calibration: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
 
@@ -65,7 +75,8 @@ def _write(checkpoint: Path, folder: Path, options: ExportOptions) -> dict[str, 
     if options.attribution is not None:
         shutil.copyfile(options.attribution, folder / ATTRIBUTION)
     vocabulary = Vocabulary(folder / VOCABULARY)
-    graphs = tuple(GRAPHS[kind] for kind in options.graphs)
+    shortlist = shortlist_plan(checkpoint, options.shortlist)
+    graphs = tuple(graph_files(kind, shortlist is not None) for kind in options.graphs)
     manifest = make_manifest(
         model,
         options.name,
@@ -76,9 +87,12 @@ def _write(checkpoint: Path, folder: Path, options: ExportOptions) -> dict[str, 
         options.length_penalty,
         _origin(checkpoint),
     )
+    if shortlist is not None:
+        sizes = Shortlist(len(shortlist.frequent), shortlist.num_extra)
+        manifest = dataclasses.replace(manifest, shortlist=sizes)
     ranges = input_ranges(model, vocabulary.encode(list(options.calibration)))
     for graph in graphs:
-        _write_graph(model, manifest, graph, ranges, folder)
+        _write_graph(model, manifest, graph, ranges, folder, shortlist)
     differences = check_parity(model, Artifact(folder, manifest))
     goldens = _goldens(Artifact(folder, manifest), vocabulary, options.examples)
     (folder / GOLDEN).write_text(json.dumps(goldens, indent=1) + "\n", encoding="utf-8")
@@ -89,18 +103,35 @@ def _write(checkpoint: Path, folder: Path, options: ExportOptions) -> dict[str, 
     return differences
 
 
+def shortlist_plan(checkpoint: Path, sizes: ShortlistSizes) -> ShortlistPlan | None:
+    """The shortlist of a checkpoint with a lexicon; None where there is no lexicon or none is wanted."""
+    path = checkpoint / LEXICON
+    if sizes is None or not path.is_file():
+        return None
+    lexicon = Lexicon.load(path)
+    if sizes != "auto":
+        return ShortlistPlan.of(lexicon, *sizes)
+    is_worth_it = len(lexicon.by_frequency) >= 2 * sum(DEFAULT_SHORTLIST)
+    return ShortlistPlan.of(lexicon, *DEFAULT_SHORTLIST) if is_worth_it else None
+
+
 def _write_graph(
-    model: TranslationModel, manifest: Manifest, graph: GraphFiles, ranges: dict[str, float], folder: Path
+    model: TranslationModel,
+    manifest: Manifest,
+    graph: GraphFiles,
+    ranges: dict[str, float],
+    folder: Path,
+    shortlist: ShortlistPlan | None,
 ) -> None:
     if graph.backend == "onnx":
-        write_onnx(model, graph.precision, ranges, folder / graph.encode, folder / graph.step)
+        write_onnx(model, graph, ranges, folder, shortlist)
     else:
         write_torchscript(model, manifest, folder / graph.encode, folder / graph.step)
 
 
 def _origin(checkpoint: Path) -> dict[str, Any]:
     """What training.json says of the checkpoint, where there is one."""
-    path = checkpoint / "training.json"
+    path = checkpoint / SUMMARY
     origin: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     return origin
 
@@ -110,12 +141,13 @@ def _goldens(artifact: Artifact, vocabulary: Vocabulary, examples: tuple[str, ..
     longest = artifact.manifest.max_source_length - 1
     sources = [(*ids[:longest], EOS_ID) for ids in vocabulary.encode(list(examples))]
     rows = []
-    for graph in artifact.manifest.graphs:
-        backend = load_backend(artifact, graph.backend, graph.precision)
+    for graph, shortlist in every_way_to_run(artifact.manifest):
+        backend = load_backend(artifact, graph.backend, graph.precision, shortlist)
         for source, result in zip(sources, search(backend, sources, SearchOptions()), strict=True):
             best = result.hypotheses[0]
             rows.append(
-                {"backend": graph.backend, "precision": graph.precision, "source_ids": source, "target_ids": best.ids,
+                {"backend": graph.backend, "precision": graph.precision,
+                 "shortlist": shortlist == "on", "source_ids": source, "target_ids": best.ids,
                  "normalized_score": round(best.normalized_score, 4)}
             )  # fmt: skip
     return rows

@@ -5,10 +5,11 @@ import dataclasses
 import json
 from pathlib import Path
 
-from export.artifact_writer import ExportOptions, export_artifact
+from export.artifact_writer import ExportOptions, ShortlistSizes, export_artifact
 from export.evaluate import evaluate
 from export.manifest import GRAPHS
 from server.artifact import Artifact
+from server.backends.load import load_backend
 from server.engine.request import SearchOptions
 
 EXAMPLES = Path(__file__).parent / "examples.txt"
@@ -25,6 +26,16 @@ def graph_kinds(text: str) -> tuple[tuple[str, str], ...]:
         backend, precision = part.split("-")
         kinds.append((backend, precision))
     return tuple(kinds)
+
+
+def shortlist_sizes(text: str) -> ShortlistSizes:
+    """ "1536+128" -> (1536, 128), "off" -> None, "auto". Raises ValueError."""
+    if text in ("auto", "off"):
+        return "auto" if text == "auto" else None
+    frequent, plus, extra = text.partition("+")
+    if not (plus and frequent.isdecimal() and extra.isdecimal()):
+        raise ValueError(f"a shortlist is written like 1536+128 (frequent and extra words) auto or off, not '{text}'")
+    return int(frequent), int(extra)
 
 
 def lines(path: Path) -> tuple[str, ...]:
@@ -49,6 +60,11 @@ class ExportCommand:
             "--calibration", type=Path, default=EXAMPLES, help="source sentences that set the int8 ranges, one a line"
         )
         parser.add_argument(
+            "--shortlist",
+            default="auto",
+            help="frequent and extra words, like 2560+192, for a checkpoint with a lexicon; auto (default) or off",
+        )
+        parser.add_argument(
             "--length-penalty", type=float, default=1.0, help="the model's default (choose it on dev data)"
         )
         parser.add_argument("--licence", default="not stated", help="licence of the weights, as SPDX or in words")
@@ -65,12 +81,13 @@ class ExportCommand:
             licence=args.licence,
             length_penalty=args.length_penalty,
             attribution=args.attribution,
+            shortlist=shortlist_sizes(args.shortlist),
             calibration=sentences,
             examples=sentences[:NUM_GOLDENS],
         )
         differences = export_artifact(args.checkpoint, args.out, options)
         for kind, difference in differences.items():
-            print(f"{kind:18} largest difference to the model: {difference:.2g} nats")
+            print(f"{kind:22} largest difference to the model: {difference:.2g} nats")
         size = sum(path.stat().st_size for path in args.out.iterdir())
         print(f"{args.out}: {size / 2**20:.1f} MiB")
         return 0
@@ -89,17 +106,19 @@ class EvaluateCommand:
         )
         parser.add_argument("--graphs", default="onnx-int8", help=f"one of {', '.join(KINDS)} (default onnx-int8)")
         parser.add_argument("--beam", type=int, default=4, help="beam size (default 4)")
+        parser.add_argument("--shortlist", default="auto", choices=("auto", "on", "off"), help="default auto")
         parser.add_argument("--length-penalty", type=float, help="default: the artifact's")
         parser.add_argument("--json", type=Path, help="write the scores here as well")
 
     def run(self, args: argparse.Namespace) -> int:
         artifact = Artifact.load(args.artifact)
-        ((backend, precision),) = graph_kinds(args.graphs)[:1]
+        ((kind, precision),) = graph_kinds(args.graphs)[:1]
+        backend = load_backend(artifact, kind, precision, args.shortlist)
         penalty = artifact.manifest.length_penalty if args.length_penalty is None else args.length_penalty
         options = SearchOptions(
             beam_size=args.beam, length_penalty=penalty, max_length=artifact.manifest.max_target_length
         )
-        scores = evaluate(artifact, args.data, args.sets.split(","), backend, precision, options)
+        scores = evaluate(artifact, args.data, args.sets.split(","), backend, options)
         print("| set | sentences | BLEU | chrF | brevity penalty |\n|---|---|---|---|---|")
         for row in scores:
             print(f"| {row.name} | {row.sentences:,} | {row.bleu:.1f} | {row.chrf:.1f} | {row.brevity_penalty:.3f} |")

@@ -9,7 +9,7 @@ from model.config import EOS_ID
 from model.data.corpus import read_corpus
 from model.data.vocabulary import Vocabulary
 from server.artifact import Artifact
-from server.backends.load import load_backend
+from server.backends.base import Backend
 from server.engine.golden import search
 from server.engine.request import SearchOptions
 
@@ -27,12 +27,12 @@ class Score:
     chrf_signature: str
 
 
-def translate(artifact: Artifact, sources: list[str], kind: str, precision: str, options: SearchOptions) -> list[str]:
+def translate(artifact: Artifact, sources: list[str], backend: Backend, options: SearchOptions) -> list[str]:
     """Sentences, one by one as they are: no splitting into smaller ones. Sources beyond the model's length are cut."""
     vocabulary = Vocabulary(artifact.path(artifact.manifest.vocabulary_file))
     longest = artifact.manifest.max_source_length - 1
     ids = [(*source[:longest], EOS_ID) for source in vocabulary.encode(sources)]
-    results = search(load_backend(artifact, kind, precision), ids, options)
+    results = search(backend, ids, options)
     return vocabulary.decode([list(result.hypotheses[0].ids) for result in results])
 
 
@@ -51,14 +51,13 @@ def score(name: str, hypotheses: list[str], references: list[str]) -> Score:
     )
 
 
-def evaluate(
-    artifact: Artifact, data: Path, sets: list[str], kind: str, precision: str, options: SearchOptions
-) -> list[Score]:
-    """Score every set (a corpus name below `data`). Raises CorpusError for one that is not there."""
+def evaluate(artifact: Artifact, data: Path, sets: list[str], backend: Backend, options: SearchOptions) -> list[Score]:
+    """Score every set (a corpus name below `data`) as `backend` translates it. Raises CorpusError for one that is not
+    there."""
     manifest = artifact.manifest
     scores = []
     for name in sets:
         pairs = read_corpus(data, name, manifest.source_language, manifest.target_language)
-        hypotheses = translate(artifact, [pair.source for pair in pairs], kind, precision, options)
+        hypotheses = translate(artifact, [pair.source for pair in pairs], backend, options)
         scores.append(score(name, hypotheses, [pair.target for pair in pairs]))
     return scores

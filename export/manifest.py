@@ -1,5 +1,6 @@
 """What a model looks like from outside: the manifest's fields that follow from its configuration."""
 
+import dataclasses
 from typing import Any
 
 from model.config import ModelConfig
@@ -12,6 +13,14 @@ GRAPHS = {
     ("torchscript", "fp32"): GraphFiles("torchscript", "fp32", "encode.fp32.pt", "step.fp32.pt"),
 }
 """Every kind of graph that can be written."""
+
+
+def graph_files(kind: tuple[str, str], with_shortlist: bool) -> GraphFiles:
+    """The files of one kind; ONNX graphs have a second step graph where there is a shortlist."""
+    files = GRAPHS[kind]
+    if not with_shortlist or files.backend != "onnx":
+        return files
+    return dataclasses.replace(files, step_shortlist=f"step-shortlist.{files.precision}.onnx")
 
 
 def ring_tensors(model: TranslationModel) -> tuple[str, ...]:

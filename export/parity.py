@@ -1,6 +1,7 @@
 """Does an artifact compute what the model computes? Asked through the server's own backends, before it is written."""
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import torch
@@ -8,9 +9,9 @@ import torch
 from model.config import BOS_ID
 from model.decoder import LayerMemory
 from model.translation_model import TranslationModel
-from server.artifact import Artifact
+from server.artifact import Artifact, GraphFiles, Manifest
 from server.backends.base import Backend
-from server.backends.load import load_backend
+from server.backends.load import UseShortlist, load_backend
 from server.backends.state import DEAD_SCORE, DecoderState, Flags, Floats, Ints
 
 TOLERANCE = 1e-4
@@ -47,10 +48,9 @@ def step_difference(model: TranslationModel, backend: Backend, steps: int) -> fl
     sources = sample_sources(model.config.vocab_size, model.config.max_length)
     ids, keep = padded(sources)
     slots, beam = len(sources), 2
-    state = DecoderState(backend.manifest, slots, beam, ids.shape[1])
-    encoded = backend.encode(ids, keep)
-    for slot, sentence in enumerate(sources):
-        state.admit(slot, [tensor[slot, :, : len(sentence)] for tensor in encoded], BOS_ID, beam)
+    state = DecoderState(backend.manifest, slots, beam, ids.shape[1], backend.shortlist)
+    for slot, sentence in enumerate(backend.encode(ids, keep)):
+        state.admit(slot, sentence, BOS_ID, beam)
     step = backend.bind(state)
 
     row_keep = torch.from_numpy(keep > 0).repeat_interleave(beam, dim=0)
@@ -69,13 +69,17 @@ def step_difference(model: TranslationModel, backend: Backend, steps: int) -> fl
 def model_candidates(
     model: TranslationModel, state: DecoderState, rings: list[LayerMemory], cross: list[LayerMemory], keep: torch.Tensor
 ) -> tuple[Floats, list[LayerMemory]]:
-    """Cumulative log-probabilities [slot, beam, vocabulary] of every continuation, and the rings with this step."""
+    """Cumulative log-probabilities [slot, beam, vocabulary] of every continuation, and the rings with this step.
+    Words that are on no shortlist have none."""
     before, (slots, beam) = state.current, state.is_row.shape
     parents = torch.from_numpy(before.parent + np.arange(slots)[:, None] * beam).flatten()
     rings = [tuple(buffer.index_select(0, parents) for buffer in layer) for layer in rings]
     position = torch.from_numpy(state.position).repeat_interleave(beam)
     logits, rings = model.step(torch.from_numpy(before.token).flatten(), position, rings, cross, keep)
     logits[:, [0, 1, 2]] = -1e9
+    if "shortlist.word" in state.shortlist:
+        listed = torch.from_numpy(state.shortlist["shortlist.word"]).repeat_interleave(beam, dim=0)
+        logits = torch.full_like(logits, -1e9).scatter(1, listed, logits.gather(1, listed))
     total = torch.log_softmax(logits, dim=-1).view(slots, beam, -1) + torch.from_numpy(before.score)[:, :, None]
     return total.numpy(), rings
 
@@ -97,19 +101,26 @@ def swap_beams(state: DecoderState) -> None:
         array[:] = array[:, ::-1].copy()
 
 
+def every_way_to_run(manifest: Manifest) -> Iterator[tuple[GraphFiles, UseShortlist]]:
+    """All graphs as they are, and once more over the shortlist where they have one."""
+    for graph in manifest.graphs:
+        yield graph, "off"
+        if graph.step_shortlist:
+            yield graph, "on"
+
+
 def check_parity(model: TranslationModel, artifact: Artifact) -> dict[str, float]:
     """Compare every pair of graphs with the model over two wraps of the ring. Raises ParityError."""
     manifest = artifact.manifest
     steps = min(2 * manifest.ring_capacity + 2, 24, manifest.max_target_length - 1)
     differences = {}
-    for graph in manifest.graphs:
-        backend = load_backend(artifact, graph.backend, graph.precision)
-        difference = step_difference(model, backend, steps)
+    for graph, shortlist in every_way_to_run(manifest):
+        kind = f"{graph.backend} {graph.precision}" + (" shortlist" if shortlist == "on" else "")
+        backend = load_backend(artifact, graph.backend, graph.precision, shortlist)
+        differences[kind] = difference = step_difference(model, backend, steps)
         allowed = TOLERANCE if graph.precision == "fp32" else INT8_TOLERANCE
-        differences[f"{graph.backend} {graph.precision}"] = difference
         if not difference <= allowed:
             raise ParityError(
-                f"{graph.backend} {graph.precision}: log-probabilities differ from the model's by {difference:.2g}, "
-                f"allowed {allowed:.2g}"
+                f"{kind}: log-probabilities differ from the model's by {difference:.2g}, allowed {allowed:.2g}"
             )
     return differences

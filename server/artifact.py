@@ -6,6 +6,7 @@ Graphs (every backend the same flat tensors):
 
 encode  source_ids int64 [batch, source], source_keep int32 [batch, source] (1 where there is a piece)
         -> one tensor per name in `source_tensors`: [batch, heads, source, head_dim]
+           and where there is a shortlist the tensors below, with `batch` for `slot`
 
 step    token int64 [slot, beam]        last token of every row
         parent int64 [slot, beam]       beam that each row continues, within its slot
@@ -22,6 +23,8 @@ step    token int64 [slot, beam]        last token of every row
         num_rows, num_candidates int64 [1]          beam and 2*beam
         `ring_tensors`   float [slot, heads, entry, head_dim]    per slot, written in place, never reordered
         `source_tensors` float [slot, heads, source, head_dim]   per slot, read only
+        shortlist.word int64 [slot, size]           the words that are scored (step over a shortlist only)
+        shortlist.weight float or int8 [slot, d, extra], shortlist.scale float [slot, 1, extra] (int8 only)
         -> candidate_score, candidate_token, candidate_parent [slot, 2*beam], best first; ties: lower parent, then token
            next_token, next_parent, next_score, next_ancestry: the following step's rows, the best candidates but EOS
            next_<name> for every ring tensor
@@ -46,12 +49,26 @@ class ArtifactError(ValueError):
 
 @dataclass(frozen=True)
 class GraphFiles:
-    """One pair of graphs: which backend runs it and at which precision."""
+    """Graphs that belong together: which backend runs them and at which precision. `step_shortlist` is a second step
+    graph that scores a shortlist of words, empty where there is none."""
 
     backend: str
     precision: str
     encode: str
     step: str
+    step_shortlist: str = ""
+
+
+@dataclass(frozen=True)
+class Shortlist:
+    """How many words a step over a shortlist scores: `frequent` ones that are the same for all, then `extra`."""
+
+    frequent: int
+    extra: int
+
+    @property
+    def size(self) -> int:
+        return self.frequent + self.extra
 
 
 @dataclass(frozen=True)
@@ -79,6 +96,7 @@ class Manifest:
     """File name -> SHA-256 of every other file of the artifact."""
     origin: dict[str, Any]
     """How it was made: recipe, data hash, steps, versions."""
+    shortlist: Shortlist | None = None
     format: int = FORMAT
 
     @property
@@ -106,6 +124,8 @@ def parse_manifest(text: str, where: str) -> Manifest:
         if values.get("format") != FORMAT:
             raise ArtifactError(f"{where}: format {values.get('format')!r}, this server reads format {FORMAT}")
         values["graphs"] = tuple(GraphFiles(**graph) for graph in values["graphs"])
+        if values.get("shortlist") is not None:
+            values["shortlist"] = Shortlist(**values["shortlist"])
         for name in ("ring_tensors", "source_tensors"):
             values[name] = tuple(values[name])
         return Manifest(**values)

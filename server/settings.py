@@ -49,6 +49,9 @@ class EngineSettings:
     num_workers: int = knob(min(4, os.cpu_count() or 1), "threads that decode", at_least=1, shown="cores, at most 4")
     backend: Literal["onnx", "torchscript"] = knob("onnx", "which runtime executes the graphs")
     precision: Literal["int8", "fp32"] = knob("int8", "which precision of the artifact's graphs is loaded")
+    shortlist: Literal["auto", "on", "off"] = knob(
+        "auto", "score only the words that a sentence is likely to need; auto: where the artifact has a shortlist"
+    )
     max_beam_size: int = knob(8, "widest beam that a request may ask for", at_least=1)
 
     def __post_init__(self) -> None:

@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from export.artifact_writer import ExportOptions, export_artifact
 from model.config import EOS_ID, ModelConfig
+from model.data.lexicon import LEXICON, Lexicon
 from model.data.vocabulary import train_vocabulary
 from model.training.checkpoint import VOCABULARY, save_model
 from model.translation_model import TranslationModel
@@ -55,19 +57,30 @@ def tiny_config(**changes: object) -> ModelConfig:
 
 
 def write_checkpoint(model: TranslationModel, folder: Path) -> Path:
-    """A checkpoint folder of `model` with a vocabulary trained on SENTENCES; its size must be the model's."""
+    """A checkpoint folder of `model` with a lexicon and a vocabulary trained on SENTENCES; sizes must fit the model."""
     save_model(dict(model.named_parameters()), model.config, folder)
     train_vocabulary(SENTENCES * 4, model.config.vocab_size, folder / VOCABULARY)
+    random_lexicon(model.config.vocab_size).save(folder / LEXICON)
     return folder
 
 
+def random_lexicon(vocab_size: int, translations: int = 8) -> Lexicon:
+    """Translations by chance, their chances falling."""
+    generator = np.random.default_rng(0)
+    words = np.array([generator.permutation(np.arange(4, vocab_size))[:translations] for _ in range(vocab_size)])
+    chances = np.sort(generator.random(words.shape))[:, ::-1]
+    by_frequency = np.array([EOS_ID, *generator.permutation(np.arange(4, vocab_size))])
+    return Lexicon(words.astype(np.int16), chances.astype(np.float16), by_frequency.astype(np.int16))
+
+
 def write_artifact(model: TranslationModel, folder: Path, name: str = "tiny") -> Path:
-    """An artifact with every kind of graph, at folder/name."""
+    """An artifact with every kind of graph and a shortlist, at folder/name."""
     options = ExportOptions(
         name=name,
         languages=("en", "de"),
         graphs=(("onnx", "int8"), ("onnx", "fp32"), ("torchscript", "fp32")),
         licence="CC0-1.0",
+        shortlist=(64, 64),
         calibration=SENTENCES[:8],
         examples=SENTENCES[:4],
     )

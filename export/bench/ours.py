@@ -22,7 +22,7 @@ def random_artifact(config: ModelConfig, precision: str, folder: Path) -> Artifa
     manifest = make_manifest(model, "bench", ("xx", "yy"), (graph,), "", "", 1.0, {})
     samples = [list(ids[:-1]) for ids in random_sources(4, 24, config.vocab_size, seed=1)]
     ranges = input_ranges(model, samples, max_length=24) if precision == "int8" else {}
-    write_onnx(model, precision, ranges, folder / graph.encode, folder / graph.step)
+    write_onnx(model, graph, ranges, folder)
     return Artifact(folder, manifest)
 
 

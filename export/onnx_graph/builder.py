@@ -15,6 +15,7 @@ DTYPES = {
     "int64": TensorProto.INT64,
     "int32": TensorProto.INT32,
     "float32": TensorProto.FLOAT,
+    "int8": TensorProto.INT8,
     "bool": TensorProto.BOOL,
 }
 

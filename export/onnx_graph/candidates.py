@@ -21,11 +21,14 @@ def padded_vocabulary(size: int) -> int:
     return max(2 * GROUP, -(-size // GROUP) * GROUP)
 
 
-def best_candidates(graph: GraphBuilder, log_probability: str, score: str, is_row: str, vocabulary: int) -> None:
+def best_candidates(
+    graph: GraphBuilder, log_probability: str, score: str, is_row: str, vocabulary: int, scored: str = ""
+) -> None:
     """log_probability [slot, beam, vocabulary], score and is_row [slot, beam] -> the graph's candidate outputs
-    [slot, 2*beam] and the next rows.
+    [slot, 2*beam] and the next rows. `scored` [slot, vocabulary] says which tokens these are, where not all are.
 
-    Ties go to the lower parent, then to the lower token: groups and words keep their order wherever scores are equal.
+    Ties go to the lower parent, then to the token that is scored first: groups and words keep their order wherever
+    scores are equal.
     """
     groups = vocabulary // GROUP
     count = graph.input("num_candidates", "int64", [1])
@@ -49,6 +52,8 @@ def best_candidates(graph: GraphBuilder, log_probability: str, score: str, is_ro
         graph.op("GatherElements", first_token, group, axis=1),
         graph.op("Mod", place, graph.constant(np.array(GROUP))),
     )
+    if scored:
+        token = graph.op("GatherElements", scored, token, axis=1)
     graph.output(best, "candidate_score", "float32", ["slot", "candidate"])
     graph.output(token, "candidate_token", "int64", ["slot", "candidate"])
     graph.output(graph.op("GatherElements", parent, group, axis=1), "candidate_parent", "int64", ["slot", "candidate"])

@@ -7,12 +7,16 @@ import onnx
 
 from export.onnx_graph.builder import Axis, GraphBuilder
 from export.onnx_graph.linear import Linear
+from export.onnx_graph.shortlist import ShortlistPlan, add_shortlist
 from export.onnx_graph.weights import Weights, add, attention, feed_forward, layer_norm, positions_table
 from model.config import ModelConfig
 
 
-def build_encode_graph(config: ModelConfig, weights: Weights, linear: Linear) -> onnx.ModelProto:
-    """source_ids, source_keep [batch, source] -> source.<layer>.key and .value [batch, heads, source, head_dim]."""
+def build_encode_graph(
+    config: ModelConfig, weights: Weights, linear: Linear, shortlist: ShortlistPlan | None = None
+) -> onnx.ModelProto:
+    """source_ids, source_keep [batch, source] -> source.<layer>.key and .value [batch, heads, source, head_dim], and
+    the sentences' shortlists."""
     graph = GraphBuilder("encode")
     ids = graph.input("source_ids", "int64", ["batch", "source"])
     padding = graph.input("source_keep", "int32", ["batch", "source"])
@@ -27,6 +31,8 @@ def build_encode_graph(config: ModelConfig, weights: Weights, linear: Linear) ->
         shape: list[Axis] = ["batch", config.num_heads, "source", config.head_dim]
         graph.output(key, f"source.{index}.key", "float32", shape)
         graph.output(value, f"source.{index}.value", "float32", shape)
+    if shortlist is not None:
+        add_shortlist(graph, linear, ids, padding, shortlist, weights["embedding.weight"])
     return graph.model()
 
 

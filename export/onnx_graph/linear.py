@@ -58,6 +58,15 @@ class Linear(Protocol):
 
     def project(self, graph: GraphBuilder, x: str, weight: Array, bias: Array, site: str) -> str: ...
 
+    def give_columns(self, graph: GraphBuilder, words: str, weight: Array, count: int, site: str) -> None:
+        """Outputs of an encode graph: the projection's columns for words [batch, count], as shortlist.weight
+        [batch, d, count] and what else `project_columns` reads."""
+        ...
+
+    def project_columns(self, graph: GraphBuilder, x: str, count: int, width: int, site: str) -> str:
+        """x [slot, beam, width] times columns of each slot's own, inputs of the step graph -> [slot, beam, count]."""
+        ...
+
 
 class FloatLinear:
     """fp32 throughout."""
@@ -77,6 +86,14 @@ class FloatLinear:
         """The tied output projection: shares the constant of `embedding` (the transposition is folded at load)."""
         transposed = graph.op("Transpose", graph.constant(weight, "embedding"), perm=[1, 0])
         return graph.op("Add", graph.op("MatMul", x, transposed), graph.constant(bias))
+
+    def give_columns(self, graph: GraphBuilder, words: str, weight: Array, count: int, site: str) -> None:
+        rows = graph.op("Gather", graph.constant(weight, "embedding"), words)  # [batch, count, d]
+        columns = graph.op("Transpose", rows, perm=[0, 2, 1])
+        graph.output(columns, "shortlist.weight", "float32", ["batch", weight.shape[1], count])
+
+    def project_columns(self, graph: GraphBuilder, x: str, count: int, width: int, site: str) -> str:
+        return graph.op("MatMul", x, graph.input("shortlist.weight", "float32", ["slot", width, count]))
 
 
 class Int8Linear:
@@ -110,6 +127,27 @@ class Int8Linear:
         values = graph.op("Transpose", graph.constant(quantized.values, "embedding"), perm=[1, 0])
         return self._product(graph, x, values, quantized.scale, bias, site, SIGNED)
 
+    def give_columns(self, graph: GraphBuilder, words: str, weight: Array, count: int, site: str) -> None:
+        """The scale of a column holds the input's as well. Needs a calibrated range for `site`: KeyError."""
+        quantized = quantize_weight(weight)
+        rows = graph.op("Gather", graph.constant(quantized.values, "embedding"), words)  # [batch, count, d]
+        columns = graph.op("Transpose", rows, perm=[0, 2, 1])
+        graph.output(columns, "shortlist.weight", "int8", ["batch", weight.shape[1], count])
+        scale = graph.op("Gather", graph.constant(quantized.scale * self._step(site, SIGNED)), words)
+        graph.output(graph.unsqueeze(scale, 1), "shortlist.scale", "float32", ["batch", 1, count])
+
+    def project_columns(self, graph: GraphBuilder, x: str, count: int, width: int, site: str) -> str:
+        columns = graph.input("shortlist.weight", "int8", ["slot", width, count])
+        scale = graph.input("shortlist.scale", "float32", ["slot", 1, count])
+        zero = graph.constant(SIGNED.zero)
+        x8 = graph.op("QuantizeLinear", x, graph.constant(self._step(site, SIGNED)), zero)
+        product = graph.op("MatMulInteger", x8, columns, zero)  # int32
+        return graph.op("Mul", graph.op("Cast", product, to=1), scale)
+
+    def _step(self, site: str, levels: Levels) -> np.float32:
+        """Width of one level of a site with a fixed range."""
+        return np.float32(max(self.input_ranges[site], float(SMALLEST_RANGE)) / levels.above_zero)
+
     def _weight(self, graph: GraphBuilder, weight: Array) -> tuple[str, Array]:
         quantized = quantize_weight(weight)
         return graph.constant(np.ascontiguousarray(quantized.values.T)), quantized.scale
@@ -120,7 +158,7 @@ class Int8Linear:
         """x [..., in] times values int8 [in, out], scaled per output channel."""
         largest = None
         if site in self.input_ranges:
-            step = np.float32(max(self.input_ranges[site], float(SMALLEST_RANGE)) / levels.above_zero)
+            step = self._step(site, levels)
         else:
             positive = x if levels.zero == 0 else graph.op("Abs", x)
             largest = graph.op("ReduceMax", positive, graph.constant(np.array([-1], np.int64)), keepdims=1)

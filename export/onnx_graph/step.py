@@ -12,13 +12,17 @@ import onnx
 from export.onnx_graph.builder import Axis, GraphBuilder
 from export.onnx_graph.candidates import best_candidates, padded_vocabulary
 from export.onnx_graph.linear import Array, Linear
+from export.onnx_graph.shortlist import ShortlistPlan, project_shortlist
 from export.onnx_graph.weights import Weights, add, attention, feed_forward, layer_norm, positions_table
 from model.config import BOS_ID, PAD_ID, UNK_ID, ModelConfig
 
 HIDDEN_ENERGY = np.float32(-1e9)
 
 
-def build_step_graph(config: ModelConfig, weights: Weights, linear: Linear) -> onnx.ModelProto:
+def build_step_graph(
+    config: ModelConfig, weights: Weights, linear: Linear, shortlist: ShortlistPlan | None = None
+) -> onnx.ModelProto:
+    """With a shortlist the graph scores each slot's listed words only."""
     graph = GraphBuilder("step")
     token = graph.input("token", "int64", ["slot", "beam"])
     parent = graph.input("parent", "int64", ["slot", "beam"])
@@ -46,9 +50,14 @@ def build_step_graph(config: ModelConfig, weights: Weights, linear: Linear) -> o
         x = add(graph, x, feed_forward(graph, linear, y, weights, f"{prefix}.ffn"))
     hidden = layer_norm(graph, x, weights, "decoder.norm")
 
-    weight, bias = output_projection(weights["embedding.weight"])
-    logits = linear.project(graph, hidden, weight, bias, "embedding")  # [slot, beam, vocabulary]
-    best_candidates(graph, graph.op("LogSoftmax", logits, axis=-1), score, is_row, len(weight))
+    if shortlist is None:
+        weight, bias = output_projection(weights["embedding.weight"])
+        logits, words, size = linear.project(graph, hidden, weight, bias, "embedding"), "", len(weight)
+    else:
+        logits, words = project_shortlist(graph, linear, hidden, shortlist, weights["embedding.weight"])
+        size = shortlist.size
+    log_probability = graph.op("LogSoftmax", logits, axis=-1)  # [slot, beam, size]
+    best_candidates(graph, log_probability, score, is_row, size, words)
     return graph.model()
 
 

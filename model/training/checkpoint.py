@@ -12,6 +12,7 @@ from torch import Tensor
 from model.config import ModelConfig
 from model.translation_model import TranslationModel
 
+SUMMARY = "training.json"
 WEIGHTS, CONFIG, VOCABULARY, STATE = "weights.safetensors", "config.json", "vocabulary.model", "training-state.pt"
 
 

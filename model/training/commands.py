@@ -1,14 +1,18 @@
-"""`ringmt train`."""
+"""`ringmt train` and `ringmt lexicon`."""
 
 import argparse
 import dataclasses
+import json
 from pathlib import Path
 
 import torch
 
 from model.config import ConfigError, reject_unknown_keys
-from model.training.recipe import Recipe, load_recipe
-from model.training.train import train
+from model.data.lexicon import LEXICON, train_lexicon
+from model.data.vocabulary import Vocabulary
+from model.training.checkpoint import SUMMARY, VOCABULARY
+from model.training.recipe import DataRecipe, Recipe, load_recipe
+from model.training.train import epoch_pairs, load_text, train
 
 RECIPES = Path(__file__).parent.parent / "recipes"
 
@@ -55,3 +59,24 @@ class TrainCommand:
 
 
 train_command = TrainCommand()
+
+
+class LexiconCommand:
+    """Word translation probabilities for a shortlist."""
+
+    help = "learn which words translate which, for the shortlist that export adds to a checkpoint with a lexicon"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("checkpoint", type=Path, help="folder that `ringmt train` wrote; lexicon.npz goes there")
+        parser.add_argument("--data", required=True, type=Path, help="the folder of corpora that it was trained on")
+
+    def run(self, args: argparse.Namespace) -> int:
+        recipe = DataRecipe(**json.loads((args.checkpoint / SUMMARY).read_text(encoding="utf-8"))["recipe"]["data"])
+        text = load_text(recipe, args.data, Vocabulary(args.checkpoint / VOCABULARY))
+        pairs = epoch_pairs(text, recipe.corpora, seed=0, epoch=0)
+        train_lexicon(pairs, recipe.vocab_size).save(args.checkpoint / LEXICON)
+        print(f"{args.checkpoint / LEXICON}: from {len(pairs):,} pairs")
+        return 0
+
+
+lexicon_command = LexiconCommand()

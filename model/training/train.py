@@ -16,7 +16,15 @@ from model.config import PAD_ID, ConfigError
 from model.data.batching import Batch, Pair, batches_by_tokens, collate, epoch_batches
 from model.data.corpus import data_hash, read_corpus
 from model.data.vocabulary import Vocabulary, train_vocabulary
-from model.training.checkpoint import VOCABULARY, average_weights, load_state, save_model, save_state, save_weights
+from model.training.checkpoint import (
+    SUMMARY,
+    VOCABULARY,
+    average_weights,
+    load_state,
+    save_model,
+    save_state,
+    save_weights,
+)
 from model.training.loss import projected_cross_entropy
 from model.training.optimizer import MasterOptimizer
 from model.training.plot import plot_metrics
@@ -225,7 +233,7 @@ class Training:
             "torch": torch.__version__,
             "device": str(self.device),
         }
-        (self.out / "training.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
+        (self.out / SUMMARY).write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
 
 
 def train(recipe: Recipe, data: Path, out: Path) -> None:

@@ -1,10 +1,10 @@
 """The seam: what the engine needs from a runtime."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from server.artifact import ArtifactError, Manifest
-from server.backends.state import DecoderState, Flags, Floats, Ints
+from server.backends.state import Array, DecoderState, Encoded, Flags, Floats, Ints, Layout
 
 Step = Callable[[], None]
 """One run of the step graph over the state it is bound to: reads and writes that state's arrays."""
@@ -14,9 +14,11 @@ class Backend(Protocol):
     """Runs one artifact's graphs. Safe to call from several threads, each with states of its own."""
 
     manifest: Manifest
+    shortlist: Mapping[str, Layout]
+    """Tensors of a sentence's shortlist; empty when all words are scored. States must be made with it."""
 
-    def encode(self, source_ids: Ints, source_keep: Flags) -> list[Floats]:
-        """Ids and keep mask [batch, source] -> source tensors [batch, heads, source, head_dim], manifest order."""
+    def encode(self, source_ids: Ints, source_keep: Flags) -> list[Encoded]:
+        """Ids and keep mask [batch, source] -> what is known of every sentence, without its padding."""
         ...
 
     def bind(self, state: DecoderState) -> Step:
@@ -25,6 +27,15 @@ class Backend(Protocol):
         The returned call does not advance the clock: the engine does, after it has read the candidates.
         """
         ...
+
+
+def split_batch(source: Sequence[Floats], shortlist: Sequence[Array], source_keep: Flags) -> list[Encoded]:
+    """Tensors of a padded batch -> one Encoded per sentence (views, not copies)."""
+    lengths = source_keep.sum(axis=1).tolist()
+    return [
+        Encoded(tuple(tensor[row, :, :length] for tensor in source), tuple(tensor[row] for tensor in shortlist))
+        for row, length in enumerate(lengths)
+    ]
 
 
 def check_names(expected: set[str], found: set[str], what: str) -> None:

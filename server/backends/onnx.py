@@ -1,5 +1,6 @@
 """ONNX Runtime: one session per graph, shared by all workers; inputs and outputs bound to the state's own arrays."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +8,8 @@ import numpy as np
 import onnxruntime
 
 from server.artifact import Artifact, ArtifactError
-from server.backends.base import Step, check_names
-from server.backends.state import DecoderState, Flags, Floats, Ints
+from server.backends.base import Step, check_names, split_batch
+from server.backends.state import Array, DecoderState, Encoded, Flags, Ints, Layout, shortlist_layout
 
 
 def open_session(path: Path) -> onnxruntime.InferenceSession:
@@ -33,17 +34,22 @@ def open_session(path: Path) -> onnxruntime.InferenceSession:
 class OnnxBackend:
     """Backend over ONNX Runtime's CPU provider."""
 
-    def __init__(self, artifact: Artifact, precision: str) -> None:
+    def __init__(self, artifact: Artifact, precision: str, use_shortlist: bool) -> None:
         self.manifest = artifact.manifest
         files = self.manifest.graph("onnx", precision)
+        self.shortlist: Mapping[str, Layout] = shortlist_layout(self.manifest, precision) if use_shortlist else {}
         self._encode = open_session(artifact.path(files.encode))
-        self._step = open_session(artifact.path(files.step))
+        self._encode_outputs = [*self.manifest.source_tensors, *self.shortlist]
+        self._encode_options = onnxruntime.RunOptions()
+        self._encode_options.only_execute_path_to_fetches = True  # a shortlist that nobody uses costs nothing
+        self._step = open_session(artifact.path(files.step_shortlist if use_shortlist else files.step))
         self._step_inputs = [tensor.name for tensor in self._step.get_inputs()]
 
-    def encode(self, source_ids: Ints, source_keep: Flags) -> list[Floats]:
+    def encode(self, source_ids: Ints, source_keep: Flags) -> list[Encoded]:
         feeds = {"source_ids": source_ids, "source_keep": source_keep}
-        outputs: list[Floats] = self._encode.run(list(self.manifest.source_tensors), feeds)
-        return outputs
+        outputs: list[Array] = self._encode.run(self._encode_outputs, feeds, self._encode_options)
+        count = len(self.manifest.source_tensors)
+        return split_batch(outputs[:count], outputs[count:], source_keep)
 
     def bind(self, state: DecoderState) -> Step:
         bindings = [self._binding(state, turn) for turn in (0, 1)]
@@ -75,6 +81,7 @@ class OnnxBackend:
             "source_keep": state.source_keep,
             **state.ring,
             **state.source,
+            **state.shortlist,
         }
         check_names(set(inputs), set(self._step_inputs), "the step graph")
         outputs: dict[str, np.ndarray[Any, Any]] = {

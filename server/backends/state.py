@@ -1,7 +1,9 @@
 """The memory of one running batch: slots x beams, as NumPy arrays that every backend reads and writes in place."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +15,8 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Flags = NDArray[np.int32]
 """0 or 1; the type that attention kernels take for a keep mask."""
+
+Array = NDArray[Any]
 
 DEAD_SCORE = np.float32(-1e30)
 """Cumulative score of a row that holds no hypothesis: no candidate of it is ever among the best."""
@@ -66,6 +70,45 @@ class ClockTables:
         return cls(own_key, kept_key, np.repeat(ages, beam, axis=1), entry)
 
 
+@dataclass(frozen=True)
+class Layout:
+    """One slot's part of a tensor."""
+
+    shape: tuple[int, ...]
+    dtype: type[np.generic]
+
+    def empty(self, slots: int) -> Array:
+        return np.zeros((slots, *self.shape), self.dtype)
+
+
+def shortlist_layout(manifest: Manifest, precision: str) -> dict[str, Layout]:
+    """The tensors of a sentence's shortlist (see server/artifact.py); none where the artifact has no shortlist."""
+    if manifest.shortlist is None:
+        return {}
+    width, extra = manifest.num_heads * manifest.head_dim, manifest.shortlist.extra
+    weight = np.int8 if precision == "int8" else np.float32
+    layout = {
+        "shortlist.word": Layout((manifest.shortlist.size,), np.int64),
+        "shortlist.weight": Layout((width, extra), weight),
+    }
+    if precision == "int8":
+        layout["shortlist.scale"] = Layout((1, extra), np.float32)
+    return layout
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """What the encode graph says of one sentence: source tensors [heads, length, head_dim] in the manifest's order,
+    and its shortlist in the layout's order."""
+
+    source: tuple[Floats, ...]
+    shortlist: tuple[Array, ...] = ()
+
+    @property
+    def length(self) -> int:
+        return int(self.source[0].shape[1])
+
+
 class DecoderState:
     """All tensors of the step graph for `slots` sentences of up to `source_length` pieces, `beam` rows each.
 
@@ -74,7 +117,14 @@ class DecoderState:
     slot c mod capacity, wherever its sentence stands.
     """
 
-    def __init__(self, manifest: Manifest, slots: int, beam: int, source_length: int) -> None:
+    def __init__(
+        self,
+        manifest: Manifest,
+        slots: int,
+        beam: int,
+        source_length: int,
+        shortlist: Mapping[str, Layout] = MappingProxyType({}),
+    ) -> None:
         heads, capacity, head_dim = manifest.num_heads, manifest.ring_capacity, manifest.head_dim
         entries = capacity * beam
         self.slots, self.beam, self.capacity, self.source_length = slots, beam, capacity, source_length
@@ -98,6 +148,7 @@ class DecoderState:
         self.source: dict[str, Floats] = {
             name: np.zeros((slots, heads, source_length, head_dim), np.float32) for name in manifest.source_tensors
         }
+        self.shortlist = {name: layout.empty(slots) for name, layout in shortlist.items()}
         wide = (slots, 2 * beam)
         self.candidates = Candidates(np.zeros(wide, np.float32), np.zeros(wide, np.int64), np.zeros(wide, np.int64))
         self.source_keep[:, 0] = 1  # idle slots attend to one zero key, so that their arithmetic stays finite
@@ -127,12 +178,13 @@ class DecoderState:
         """The rows that the next step writes."""
         return self.rows[1 - self.clock % 2]
 
-    def admit(self, slot: int, source: Sequence[Floats], first_token: int, beam_size: int) -> None:
-        """Begin a sentence: source tensors [heads, length, head_dim] in the manifest's order; one live row, no past."""
-        length = source[0].shape[1]
-        for buffer, tensor in zip(self.source.values(), source, strict=True):
-            buffer[slot, :, :length] = tensor
-        self.source_keep[slot] = np.arange(self.source_length) < length
+    def admit(self, slot: int, sentence: Encoded, first_token: int, beam_size: int) -> None:
+        """Begin a sentence: one live row, no past."""
+        for buffer, tensor in zip(self.source.values(), sentence.source, strict=True):
+            buffer[slot, :, : sentence.length] = tensor
+        for buffer, tensor in zip(self.shortlist.values(), sentence.shortlist, strict=True):
+            buffer[slot] = tensor
+        self.source_keep[slot] = np.arange(self.source_length) < sentence.length
         rows = self.current
         rows.token[slot] = first_token
         rows.parent[slot] = np.arange(self.beam)
@@ -172,6 +224,8 @@ class DecoderState:
             ring[:count] = other.ring[name][keep]
         for name, tensor in self.source.items():
             tensor[:count, :, :width] = other.source[name][keep, :, :width]
+        for name, words in self.shortlist.items():
+            words[:count] = other.shortlist[name][keep]
 
     @property
     def ring_bytes(self) -> int:

@@ -1,13 +1,14 @@
 """TorchScript: the same graphs through torch.jit, for comparison and where torch is the runtime at hand."""
 
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
 
 from server.artifact import Artifact, ArtifactError
-from server.backends.base import Step
-from server.backends.state import DecoderState, Flags, Floats, Ints
+from server.backends.base import Step, split_batch
+from server.backends.state import DecoderState, Encoded, Flags, Ints, Layout
 
 
 def load_graph(path: Path) -> torch.jit.ScriptModule:
@@ -26,13 +27,14 @@ class TorchScriptBackend:
     def __init__(self, artifact: Artifact, precision: str) -> None:
         self.manifest = artifact.manifest
         files = self.manifest.graph("torchscript", precision)
+        self.shortlist: Mapping[str, Layout] = {}
         self._encode = load_graph(artifact.path(files.encode))
         self._step = load_graph(artifact.path(files.step))
 
     @torch.inference_mode()
-    def encode(self, source_ids: Ints, source_keep: Flags) -> list[Floats]:
+    def encode(self, source_ids: Ints, source_keep: Flags) -> list[Encoded]:
         outputs = self._encode(torch.from_numpy(source_ids), torch.from_numpy(source_keep))
-        return [tensor.numpy() for tensor in outputs]
+        return split_batch([tensor.numpy() for tensor in outputs], [], source_keep)
 
     def bind(self, state: DecoderState) -> Step:
         shared = [

@@ -15,12 +15,29 @@ ENCODE_AHEAD = 8
 """Sentences encoded together when a slot is free and none is ready: the encoder is faster in batches."""
 ENCODE_TOKENS = 1024
 """Padded source tokens of one encoder batch."""
+MOST_PADDING = 48
+"""Padded tokens in one encoder call: about what a call costs before its first token."""
 LANE_WIDTHS = (1, 2, 4, 8, 16)
 
 
 def lane_width(beam_size: int) -> int:
     """The narrowest lane that holds `beam_size` beams."""
     return next(width for width in LANE_WIDTHS if width >= beam_size)
+
+
+def similar_lengths(requests: list[SentenceRequest]) -> list[list[SentenceRequest]]:
+    """The sentences in groups of like length: at most MOST_PADDING tokens of padding in each."""
+    groups: list[list[SentenceRequest]] = []
+    padding = 0
+    for request in sorted(requests, key=lambda one: len(one.source_ids)):
+        if groups:  # a longer sentence pads every shorter one of its group
+            padding += len(groups[-1]) * (len(request.source_ids) - len(groups[-1][-1].source_ids))
+        if groups and padding <= MOST_PADDING:
+            groups[-1].append(request)
+        else:
+            groups.append([request])
+            padding = 0
+    return groups
 
 
 class Engine:
@@ -64,7 +81,8 @@ class Engine:
                 self.meter.dropped("waiting", request.is_cancelled)
             if not requests:
                 return
-            self.ready.extend(self._encode_batch(requests))
+            for group in similar_lengths(requests):
+                self.ready.extend(self._encode_batch(group))
 
     def _encode_batch(self, requests: list[SentenceRequest]) -> list[EncodedSentence]:
         started = time.monotonic()
@@ -74,12 +92,12 @@ class Engine:
         for row, request in enumerate(requests):
             ids[row, : len(request.source_ids)] = request.source_ids
             keep[row, : len(request.source_ids)] = 1
-        source = self.backend.encode(ids, keep)
+        contents = self.backend.encode(ids, keep)
         encoded = time.monotonic()
         self.meter.encoded(len(requests), int(keep.sum()), int(keep.size - keep.sum()), encoded - started)
         return [
-            EncodedSentence(request, [tensor[row, :, : len(request.source_ids)] for tensor in source], started, encoded)
-            for row, request in enumerate(requests)
+            EncodedSentence(request, content, started, encoded)
+            for request, content in zip(requests, contents, strict=True)
         ]
 
     def admit(self) -> None:

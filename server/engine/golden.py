@@ -19,10 +19,11 @@ SCORE_TOLERANCE = 0.1
 
 @dataclass(frozen=True)
 class Golden:
-    """One source and what graphs of `backend` and `precision` made of it."""
+    """One source and what graphs of `backend` and `precision` made of it, with or without a shortlist."""
 
     backend: str
     precision: str
+    shortlist: bool
     source_ids: tuple[int, ...]
     target_ids: tuple[int, ...]
     normalized_score: float
@@ -47,6 +48,7 @@ def read_goldens(path: Path) -> list[Golden]:
             Golden(
                 r["backend"],
                 r["precision"],
+                bool(r.get("shortlist", False)),
                 tuple(r["source_ids"]),
                 tuple(r["target_ids"]),
                 float(r["normalized_score"]),
@@ -58,12 +60,13 @@ def read_goldens(path: Path) -> list[Golden]:
 
 
 def replay(artifact: Artifact, backend: Backend, kind: str, precision: str) -> int:
-    """Translate the goldens of this backend and precision again; returns how many came out token for token.
+    """Translate the goldens of these graphs again; returns how many came out token for token.
 
     Raises ArtifactError where even the score is another one: then the graphs do not compute here what they computed
     where they were exported.
     """
-    goldens = [g for g in read_goldens(artifact.path(GOLDEN)) if (g.backend, g.precision) == (kind, precision)]
+    made_by = (kind, precision, bool(backend.shortlist))
+    goldens = [g for g in read_goldens(artifact.path(GOLDEN)) if (g.backend, g.precision, g.shortlist) == made_by]
     results = search(backend, [golden.source_ids for golden in goldens], SearchOptions())
     same = 0
     for golden, result in zip(goldens, results, strict=True):

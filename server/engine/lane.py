@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from server.backends.base import Backend, Step
-from server.backends.state import DEAD_SCORE, DecoderState, Floats, Ints
+from server.backends.state import DEAD_SCORE, DecoderState, Encoded, Ints
 from server.engine.beam import backtrack, ended, is_complete, normalize
 from server.engine.request import FinishReason, Hypothesis, SentenceRequest
 
@@ -18,16 +18,16 @@ NO_SEAT = (sys.maxsize, 0)
 
 @dataclass(frozen=True)
 class EncodedSentence:
-    """A sentence that was read: source tensors [heads, length, head_dim], and when that began and ended."""
+    """A sentence that was read: what the encode graph said of it, and when that began and ended."""
 
     request: SentenceRequest
-    source: list[Floats]
+    content: Encoded
     started: float
     encoded: float
 
     @property
     def length(self) -> int:
-        return int(self.source[0].shape[1])
+        return self.content.length
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Lane:
 
     def _resize(self, slots: int, source_length: int, keep: list[int]) -> None:
         """Move the sentences of slots `keep` to the first slots of a state of another size."""
-        state = DecoderState(self.backend.manifest, slots, self.beam, source_length)
+        state = DecoderState(self.backend.manifest, slots, self.beam, source_length, self.backend.shortlist)
         count = len(keep)
         if count:
             state.copy_slots(self.state, keep)
@@ -114,7 +114,7 @@ class Lane:
         """Seat a sentence in a free slot; it takes part in the next step. `fit` has made room before."""
         slot = self.running.index(None)
         options = sentence.request.options
-        self.state.admit(slot, sentence.source, BOS_ID, options.beam_size)
+        self.state.admit(slot, sentence.content, BOS_ID, options.beam_size)
         self.beam_size[slot] = options.beam_size
         self.max_length[slot] = min(options.max_length, self.max_target_length)
         self.num_ended[slot] = 0

@@ -49,7 +49,7 @@ class EngineWorker:
     @classmethod
     def load(cls, artifact: Artifact, settings: EngineSettings, metrics: Metrics) -> "EngineWorker":
         """Load the artifact's graphs and let them translate its goldens. Raises ArtifactError."""
-        backend = load_backend(artifact, settings.backend, settings.precision)
+        backend = load_backend(artifact, settings.backend, settings.precision, settings.shortlist)
         replay(artifact, backend, settings.backend, settings.precision)
         return cls(backend, settings, metrics, artifact.manifest.name)
 

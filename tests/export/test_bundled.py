@@ -8,6 +8,7 @@ from export.artifact_writer import ExportOptions, export_artifact
 from export.commands import EXAMPLES, lines
 from export.evaluate import evaluate
 from server.artifact import Artifact
+from server.backends.load import UseShortlist, load_backend
 from server.engine.request import SearchOptions
 from server.settings import BUNDLED_MODELS
 
@@ -25,6 +26,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Artifact:
         (served.source_language, served.target_language),
         (("onnx", "int8"), ("onnx", "fp32")),
         length_penalty=served.length_penalty,
+        shortlist=None if served.shortlist is None else (served.shortlist.frequent, served.shortlist.extra),
         calibration=lines(EXAMPLES),
         examples=lines(EXAMPLES)[:2],
     )
@@ -34,17 +36,33 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Artifact:
 
 def test_the_zoo_and_the_bundled_artifact_are_the_same_model(exported: Artifact) -> None:
     served = Artifact.load(BUNDLED_MODELS / "en-de")
-    for name in ("encode.int8.onnx", "step.int8.onnx", "vocabulary.model"):
+    for name in (
+        "encode.int8.onnx",
+        "step.int8.onnx",
+        "step-shortlist.int8.onnx",
+        "weights.int8.bin",
+        "vocabulary.model",
+    ):
         assert exported.manifest.files[name] == served.manifest.files[name]
 
 
-def test_int8_translates_as_well_as_fp32(exported: Artifact) -> None:
+RUNS: list[tuple[str, UseShortlist]] = [("fp32", "off"), ("int8", "off"), ("int8", "on")]
+
+
+def test_int8_translates_as_well_as_fp32_with_and_without_shortlist(exported: Artifact) -> None:
     """On 60 sentences that training did not see; on whole test sets the README shows differences up to 0.2 BLEU."""
     options = SearchOptions(length_penalty=exported.manifest.length_penalty)
-    int8, fp32 = (
-        evaluate(exported, ROOT / "tests" / "sample", ["tatoeba-dev"], "onnx", precision, options)[0]
-        for precision in ("int8", "fp32")
+    fp32, int8, listed = (
+        evaluate(
+            exported,
+            ROOT / "tests" / "sample",
+            ["tatoeba-dev"],
+            load_backend(exported, "onnx", precision, shortlist),
+            options,
+        )[0]
+        for precision, shortlist in RUNS
     )
     assert fp32.bleu > 25
-    assert int8.bleu > fp32.bleu - 1
-    assert int8.chrf > fp32.chrf - 1
+    for quick in (int8, listed):
+        assert quick.bleu > fp32.bleu - 1
+        assert quick.chrf > fp32.chrf - 1

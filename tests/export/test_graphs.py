@@ -157,7 +157,7 @@ def test_eager_onnx_and_torchscript_agree_after_several_wraps(order: int | None,
     model = lively_model(tiny_config(ngram=order, max_length=40))
     graphs = (GRAPHS["onnx", "fp32"], GRAPHS["torchscript", "fp32"])
     manifest = make_manifest(model, "x", ("en", "de"), graphs, "", "", 1.0, {})
-    write_onnx(model, "fp32", {}, tmp_path / graphs[0].encode, tmp_path / graphs[0].step)
+    write_onnx(model, graphs[0], {}, tmp_path)
     write_torchscript(model, manifest, tmp_path / graphs[1].encode, tmp_path / graphs[1].step)
     for graph in graphs:
         backend = load_backend(Artifact(tmp_path, manifest), graph.backend, "fp32")

@@ -22,7 +22,14 @@ def test_folders() -> None:
 
 
 def test_every_knob_is_a_variable_and_a_flag() -> None:
-    fitting = {"backend": "torchscript", "precision": "fp32", "log_level": "error", "models": "/a", "host": "::"}
+    fitting = {
+        "backend": "torchscript",
+        "precision": "fp32",
+        "log_level": "error",
+        "shortlist": "off",
+        "models": "/a",
+        "host": "::",
+    }
     for knob in KNOBS:
         text = fitting.get(knob.name, "7")
         from_variable = Settings.load({knob.env: text})

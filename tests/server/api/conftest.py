@@ -76,7 +76,7 @@ def running(settings: Settings) -> Iterator[RunningServer]:
 
 
 def settings_for(artifact: Path, engine: EngineSettings | None = None, **changes: float) -> Settings:
-    small = EngineSettings(slots=4, max_waiting=512, num_workers=1, precision="fp32", max_beam_size=4)
+    small = EngineSettings(slots=4, max_waiting=512, num_workers=1, precision="fp32", shortlist="off", max_beam_size=4)
     values = {"max_text_chars": 20_000, "max_total_chars": 40_000, "max_texts": 50, "drain_timeout": 5, **changes}
     return Settings(
         engine=engine or small,

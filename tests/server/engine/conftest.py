@@ -1,25 +1,27 @@
 """Backends over the tiny artifact, and a way to run sentences through an engine step by step."""
 
-from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
 from server.artifact import Artifact
 from server.backends.base import Backend
-from server.backends.load import load_backend
+from server.backends.load import UseShortlist, load_backend
 
-LoadBackend = Callable[[str, str], Backend]
+
+class LoadBackend(Protocol):
+    def __call__(self, kind: str, precision: str, shortlist: UseShortlist = "off") -> Backend: ...
 
 
 @pytest.fixture(scope="session")
 def load(tiny_artifact: Path) -> LoadBackend:
-    """(kind, precision) -> backend, loaded once."""
-    artifact, loaded = Artifact.load(tiny_artifact), dict[tuple[str, str], Backend]()
+    """(kind, precision, shortlist) -> backend, loaded once."""
+    artifact, loaded = Artifact.load(tiny_artifact), dict[tuple[str, str, UseShortlist], Backend]()
 
-    def get(kind: str, precision: str) -> Backend:
-        if (kind, precision) not in loaded:
-            loaded[kind, precision] = load_backend(artifact, kind, precision)
-        return loaded[kind, precision]
+    def get(kind: str, precision: str, shortlist: UseShortlist = "off") -> Backend:
+        if (kind, precision, shortlist) not in loaded:
+            loaded[kind, precision, shortlist] = load_backend(artifact, kind, precision, shortlist)
+        return loaded[kind, precision, shortlist]
 
     return get

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from model.reference_search import reference_search
 from model.translation_model import TranslationModel
+from server.backends.load import UseShortlist
+from server.engine.engine import MOST_PADDING, similar_lengths
 from server.engine.request import Cancelled, DeadlineExceeded, SearchOptions, SentenceRequest, SentenceResult
 from tests.server.engine.conftest import LoadBackend
 from tests.server.engine.runs import Arrival, new_engine, play, random_source, run, translate
@@ -22,6 +24,10 @@ CASES = [
     SearchOptions(beam_size=8, num_hypotheses=8, max_length=12),
     SearchOptions(beam_size=4, num_hypotheses=2, max_length=1),
 ]
+
+
+Way = tuple[str, str, UseShortlist]
+WAYS: list[Way] = [("onnx", "fp32", "off"), ("onnx", "int8", "off"), ("onnx", "int8", "on")]
 
 
 def some_sources(count: int, seed: int = 0) -> list[tuple[int, ...]]:
@@ -68,14 +74,10 @@ def test_the_test_model_is_worth_testing_with(load: LoadBackend) -> None:
 
 
 @settings(deadline=None, max_examples=6)
-@given(
-    seed=st.integers(0, 10_000), slots=st.sampled_from([1, 2, 3, 5, 16]), precision=st.sampled_from(["fp32", "int8"])
-)
-def test_a_sentence_is_the_same_alone_and_in_any_company(
-    load: LoadBackend, seed: int, slots: int, precision: str
-) -> None:
+@given(seed=st.integers(0, 10_000), slots=st.sampled_from([1, 2, 3, 5, 16]), way=st.sampled_from(WAYS))
+def test_a_sentence_is_the_same_alone_and_in_any_company(load: LoadBackend, seed: int, slots: int, way: Way) -> None:
     """Random arrivals, widths and cancellations; tokens are identical, scores equal within rounding."""
-    generator, backend = random.Random(seed), load("onnx", precision)
+    generator, backend = random.Random(seed), load(*way)
     arrivals = [
         Arrival(
             step=generator.randrange(60),
@@ -95,8 +97,9 @@ def test_a_sentence_is_the_same_alone_and_in_any_company(
             assert arrival.cancel_after is not None
 
 
-def test_hundreds_of_int8_sentences_do_not_notice_each_other(load: LoadBackend) -> None:
-    backend, sources = load("onnx", "int8"), some_sources(200, seed=7)
+@pytest.mark.parametrize("way", WAYS[1:], ids="-".join)
+def test_hundreds_of_int8_sentences_do_not_notice_each_other(load: LoadBackend, way: Way) -> None:
+    backend, sources = load(*way), some_sources(200, seed=7)
     crowd = translate(backend, sources, SearchOptions(max_length=40), slots=32)
     for source, result in zip(sources[::10], crowd[::10], strict=True):
         assert_same(result, translate(backend, [source], SearchOptions(max_length=40), slots=1)[0])
@@ -153,3 +156,17 @@ def test_results_carry_where_the_time_went(load: LoadBackend) -> None:
     (result,) = translate(load("onnx", "fp32"), [(5, 6, 3)], SearchOptions(max_length=5))
     assert min(result.timings.queue, result.timings.encode, result.timings.decode) >= 0
     assert result.timings.decode > 0
+
+
+@settings(deadline=None)
+@given(lengths=st.lists(st.integers(1, 256), min_size=1, max_size=40))
+def test_sentences_are_encoded_with_their_like(lengths: list[int]) -> None:
+    requests = [SentenceRequest((5,) * length, SearchOptions()) for length in lengths]
+    groups = similar_lengths(requests)
+    assert sorted(map(id, requests)) == sorted(id(request) for group in groups for request in group)
+    widths = [max(len(request.source_ids) for request in group) for group in groups]
+    for group, width in zip(groups, widths, strict=True):
+        assert sum(width - len(request.source_ids) for request in group) <= MOST_PADDING
+    assert widths == sorted(widths)
+    if max(lengths) == min(lengths):
+        assert len(groups) == 1

@@ -7,7 +7,7 @@ import pytest
 
 from server.artifact import Manifest
 from server.backends.base import Backend, Step
-from server.backends.state import DecoderState, Flags, Floats, Ints
+from server.backends.state import DecoderState, Encoded, Flags, Ints
 from server.engine.request import EngineStopped, Overloaded, SearchOptions, SentenceRequest
 from server.engine.worker import EngineWorker
 from server.metrics import Metrics
@@ -25,12 +25,13 @@ class FaultyBackend:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self.manifest: Manifest = backend.manifest
+        self.shortlist = backend.shortlist
         self.faults = 0
         self.gate = threading.Event()
         self.gate.set()
         self.reached = threading.Event()
 
-    def encode(self, source_ids: Ints, source_keep: Flags) -> list[Floats]:
+    def encode(self, source_ids: Ints, source_keep: Flags) -> list[Encoded]:
         return self._backend.encode(source_ids, source_keep)
 
     def bind(self, state: DecoderState) -> Step:

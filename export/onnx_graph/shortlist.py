@@ -1,0 +1,97 @@
+"""A shortlist of target words per sentence: those that any sentence may need, and those that its source calls for.
+
+The encode graph chooses them and hands out their columns of the output projection; the step graph scores nothing else.
+A sentence's list depends on its own source alone, so its neighbours in a batch change nothing. Scores are
+log-probabilities among the words of the list.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from export.onnx_graph.builder import GraphBuilder
+from export.onnx_graph.candidates import GROUP
+from export.onnx_graph.linear import Array, Linear
+from model.config import BOS_ID, PAD_ID, UNK_ID
+from model.data.lexicon import NULL_ID, Lexicon
+
+NEVER = np.float32(-1e9)
+
+
+@dataclass(frozen=True)
+class ShortlistPlan:
+    """`frequent` [n] word ids in ascending order are on every list; `num_extra` are added by the source's words."""
+
+    lexicon: Lexicon
+    frequent: NDArray[np.int64]
+    num_extra: int
+
+    @property
+    def size(self) -> int:
+        return len(self.frequent) + self.num_extra
+
+    @classmethod
+    def of(cls, lexicon: Lexicon, num_frequent: int, num_extra: int) -> "ShortlistPlan":
+        """Raises ValueError for sizes that are too large or no multiples of 64 (words are looked at in such groups)."""
+        words = len(lexicon.by_frequency)
+        if num_frequent % GROUP or num_extra % GROUP or min(num_frequent, num_extra) <= 0:
+            raise ValueError(f"a shortlist has sizes in multiples of {GROUP}, not {num_frequent}+{num_extra}")
+        if num_frequent + num_extra > words:
+            raise ValueError(f"a shortlist of {num_frequent}+{num_extra} words is longer than the vocabulary ({words})")
+        return cls(lexicon, np.sort(lexicon.by_frequency[:num_frequent].astype(np.int64)), num_extra)
+
+
+def add_shortlist(
+    graph: GraphBuilder, linear: Linear, ids: str, padding: str, plan: ShortlistPlan, embedding: Array
+) -> None:
+    """Outputs of the encode graph: shortlist.word [batch, size] and the columns of the extra words.
+
+    ids and padding [batch, source]. Ties go to the lower word.
+    """
+    extra = extra_words(graph, ids, padding, plan)
+    batch = graph.op("Shape", ids, start=0, end=1)
+    frequent = graph.op(
+        "Expand",
+        graph.constant(plan.frequent[None]),
+        graph.op("Concat", batch, graph.constant(np.array([len(plan.frequent)])), axis=0),
+    )
+    graph.output(graph.op("Concat", frequent, extra, axis=1), "shortlist.word", "int64", ["batch", plan.size])
+    linear.give_columns(graph, extra, embedding, plan.num_extra, "embedding")
+
+
+def extra_words(graph: GraphBuilder, ids: str, padding: str, plan: ShortlistPlan) -> str:
+    """The words outside the frequent ones that the source's words translate to with the largest summed probability,
+    in ascending order: [batch, extra]."""
+    lexicon = plan.lexicon
+    vocabulary = len(lexicon.words)
+    start = np.zeros((1, vocabulary), np.float32)
+    start[0, lexicon.words[NULL_ID]] = lexicon.probability[NULL_ID]
+    start[0, [PAD_ID, UNK_ID, BOS_ID, *plan.frequent]] = NEVER
+    batch = graph.op("Shape", ids, start=0, end=1)
+    shape = graph.op("Concat", batch, graph.constant(np.array([vocabulary])), axis=0)
+    empty = graph.op("Expand", graph.constant(start), shape)  # [batch, vocabulary]
+
+    words = graph.op("Cast", graph.op("Gather", graph.constant(lexicon.words), ids), to=7)
+    chance = graph.op("Cast", graph.op("Gather", graph.constant(lexicon.probability), ids), to=1)
+    kept = graph.op("Mul", chance, graph.unsqueeze(graph.op("Cast", padding, to=1), 2))  # [batch, source, k]
+    flat = graph.constant(np.array([0, -1]))
+    score = graph.op(
+        "ScatterElements", empty, graph.op("Reshape", words, flat), graph.op("Reshape", kept, flat),
+        axis=1, reduction="add",
+    )  # fmt: skip
+    count = graph.constant(np.array([plan.num_extra]))
+    _, best = graph.node("TopK", [score, count], 2, axis=1)
+    ordered, _ = graph.node("TopK", [best, count], 2, axis=1, largest=0)
+    return ordered
+
+
+def project_shortlist(
+    graph: GraphBuilder, linear: Linear, hidden: str, plan: ShortlistPlan, embedding: Array
+) -> tuple[str, str]:
+    """hidden [slot, beam, d] -> logits [slot, beam, size] of the listed words, and the input that names them."""
+    words = graph.input("shortlist.word", "int64", ["slot", plan.size])
+    weight = embedding[plan.frequent]
+    frequent = linear.apply(graph, hidden, weight, np.zeros(len(weight), np.float32), "embedding")
+    extra = linear.project_columns(graph, hidden, plan.num_extra, embedding.shape[1], "embedding")
+    return graph.op("Concat", frequent, extra, axis=-1), words

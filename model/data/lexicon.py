@@ -1,0 +1,84 @@
+"""Which target words a source sentence is likely to need: word translation probabilities (IBM model 1, Brown et al.
+1993, section 4.3) and the words that every sentence may need.
+
+A shortlist made from it spares the decoder most of its output projection. Words are the vocabulary's pieces.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
+from model.data.batching import Pair
+
+NULL_ID = UNK_ID
+"""The empty source word, which explains target words that no other explains, has the place of UNK."""
+PAIRS_AT_ONCE = 5000
+LEXICON = "lexicon.npz"
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """`words` [vocabulary, k] are the likeliest translations of every source word, best first, with `probability`
+    (same shape); `by_frequency` are all words that can be chosen, EOS first, then the most frequent of the target."""
+
+    words: NDArray[np.int16]
+    probability: NDArray[np.float16]
+    by_frequency: NDArray[np.int16]
+
+    def save(self, path: Path) -> None:
+        np.savez_compressed(
+            path, words=self.words, probability=self.probability, by_frequency=self.by_frequency
+        )  # the file is the same for the same lexicon
+
+    @classmethod
+    def load(cls, path: Path) -> "Lexicon":
+        with np.load(path) as arrays:
+            return cls(arrays["words"], arrays["probability"], arrays["by_frequency"])
+
+
+def train_lexicon(pairs: list[Pair], vocab_size: int, translations: int = 64, iterations: int = 4) -> Lexicon:
+    """Expectation maximisation over `pairs`; a source word counts once in a sentence. Needs 4 * vocab_size**2 bytes
+    twice. Vocabularies beyond 32,767 words do not fit the file's numbers: ValueError."""
+    if vocab_size > np.iinfo(np.int16).max:
+        raise ValueError(f"a lexicon holds at most {np.iinfo(np.int16).max} words, not {vocab_size}")
+    probability = np.ones((vocab_size, vocab_size), np.float32)
+    for _ in range(iterations):
+        probability = _iterate(pairs, probability)
+    best = np.argsort(-probability, axis=1, kind="stable")[:, :translations]
+    frequency = np.bincount(np.concatenate([np.asarray(pair.target) for pair in pairs]), minlength=vocab_size)
+    frequency[[PAD_ID, UNK_ID, BOS_ID]] = -1
+    frequency[EOS_ID] = np.iinfo(np.int64).max
+    order = np.argsort(-frequency, kind="stable")[:-3]
+    chances = np.take_along_axis(probability, best, axis=1)
+    return Lexicon(best.astype(np.int16), chances.astype(np.float16), order.astype(np.int16))
+
+
+def _iterate(pairs: list[Pair], probability: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Expected counts of (source word, target word) under `probability`, normalised for every source word."""
+    size = len(probability)
+    counts = np.zeros(size * size, np.float32)
+    flat = probability.reshape(-1)
+    for start in range(0, len(pairs), PAIRS_AT_ONCE):
+        cell, target_word = _cells(pairs[start : start + PAIRS_AT_ONCE], size)
+        chance = flat[cell]
+        total = np.bincount(target_word, chance)
+        np.add.at(counts, cell, (chance / total[target_word]).astype(np.float32))
+    table = counts.reshape(size, size)
+    normalised: NDArray[np.float32] = table / np.maximum(table.sum(axis=1, keepdims=True), 1e-9)
+    return normalised
+
+
+def _cells(pairs: list[Pair], vocab_size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Every combination of a source word (with NULL) and a target word that stand in one pair: its place in the
+    flat table, and the running number of its target word."""
+    cells, owners, words = [], [], 0
+    for pair in pairs:
+        source = np.unique([NULL_ID, *pair.source])
+        target = np.asarray(pair.target, np.int64)
+        cells.append((source[None, :] * vocab_size + target[:, None]).ravel())
+        owners.append(np.repeat(np.arange(words, words + len(target)), len(source)))
+        words += len(target)
+    return np.concatenate(cells), np.concatenate(owners)

@@ -1,0 +1,101 @@
+"""Shortlists: which words are listed, and searches that are the same as plain ones among the listed words."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from export.artifact_writer import DEFAULT_SHORTLIST, shortlist_plan
+from export.onnx_graph.shortlist import ShortlistPlan
+from model.data.lexicon import LEXICON, NULL_ID, Lexicon
+from model.reference_search import reference_search
+from model.translation_model import TranslationModel
+from server.artifact import Artifact, ArtifactError
+from server.backends.load import load_backend
+from server.engine.request import SearchOptions
+from tests.models import random_lexicon
+from tests.server.engine.runs import translate
+
+Source = list[int]
+SOURCES = st.lists(st.lists(st.integers(4, 319), max_size=12).map(lambda ids: [*ids, 3]), min_size=1, max_size=4)
+
+
+def listed_words(lexicon: Lexicon, source: Source, frequent: int, extra: int) -> list[int]:
+    """Slow twin of the encode graph's choice."""
+    always = {int(word) for word in lexicon.by_frequency[:frequent]}
+    score = dict.fromkeys(range(3, lexicon.words.shape[0]), np.float32(0))
+    for word in [NULL_ID, *source]:
+        for target, chance in zip(lexicon.words[word], lexicon.probability[word], strict=True):
+            score[int(target)] += np.float32(chance)
+    others = sorted((word for word in score if word not in always), key=lambda word: (-score[word], word))
+    return sorted(always) + sorted(others[:extra])
+
+
+def padded(sources: list[Source]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    width = max(len(source) for source in sources)
+    ids = np.array([[*source, *[0] * (width - len(source))] for source in sources])
+    keep = np.array([[1] * len(source) + [0] * (width - len(source)) for source in sources], np.int32)
+    return ids, keep
+
+
+@pytest.fixture(scope="module")
+def artifact(tiny_artifact: Path) -> Artifact:
+    return Artifact.load(tiny_artifact)
+
+
+@settings(deadline=None, max_examples=30)
+@given(sources=SOURCES)
+def test_lists_are_those_of_the_slow_twin_in_any_batch(artifact: Artifact, sources: list[Source]) -> None:
+    lexicon = random_lexicon(320)
+    for precision in ("fp32", "int8"):
+        backend = load_backend(artifact, "onnx", precision, "on")
+        for source, encoded in zip(sources, backend.encode(*padded(sources)), strict=True):
+            words = dict(zip(backend.shortlist, encoded.shortlist, strict=True))["shortlist.word"]
+            assert words.tolist() == listed_words(lexicon, source, 64, 64)
+
+
+@settings(deadline=None, max_examples=10)
+@given(sources=SOURCES, beam=st.integers(1, 5))
+def test_search_is_the_reference_search_among_the_listed_words(
+    artifact: Artifact, tiny_model: TranslationModel, sources: list[Source], beam: int
+) -> None:
+    options = SearchOptions(beam_size=beam, num_hypotheses=beam, max_length=16)
+    backend = load_backend(artifact, "onnx", "fp32", "on")
+    lexicon = random_lexicon(320)
+    for source, result in zip(sources, translate(backend, [tuple(s) for s in sources], options), strict=True):
+        words = listed_words(lexicon, source, 64, 64)
+        expected = reference_search(tiny_model, source, beam, beam, max_length=16, words=words)
+        assert [h.ids for h in result.hypotheses] == [h.ids for h in expected]
+        for ours, theirs in zip(result.hypotheses, expected, strict=True):
+            assert ours.score == pytest.approx(theirs.score, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [((256, 64), r"256\+64 words is longer than the vocabulary \(317\)"), ((100, 64), r"multiples of 64, not 100\+64")],
+)
+def test_sizes_that_do_not_fit_are_refused(sizes: tuple[int, int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ShortlistPlan.of(random_lexicon(320), *sizes)
+
+
+def test_auto_takes_the_list_and_off_does_without(artifact: Artifact) -> None:
+    assert load_backend(artifact, "onnx", "int8", "auto").shortlist
+    assert not load_backend(artifact, "onnx", "int8", "off").shortlist
+    assert not load_backend(artifact, "torchscript", "fp32", "auto").shortlist
+    with pytest.raises(ArtifactError, match="no shortlist for torchscript fp32: use shortlist auto or off"):
+        load_backend(artifact, "torchscript", "fp32", "on")
+
+
+def test_small_vocabularies_and_checkpoints_without_lexicon_have_no_list(tmp_path: Path) -> None:
+    assert shortlist_plan(tmp_path, "auto") is None
+    random_lexicon(320).save(tmp_path / LEXICON)
+    assert shortlist_plan(tmp_path, "auto") is None
+    random_lexicon(6000).save(tmp_path / LEXICON)
+    plan = shortlist_plan(tmp_path, "auto")
+    assert plan is not None
+    assert (len(plan.frequent), plan.num_extra) == DEFAULT_SHORTLIST
+    assert shortlist_plan(tmp_path, None) is None
