@@ -2,16 +2,18 @@
 
 from torch import Tensor, nn
 
-from model.attention.multi_head import MultiHeadAttention
+from model.attention.select import build_attention
 from model.config import ModelConfig
 from model.layers import Dropout, FeedForward
 
 
 class EncoderLayer(nn.Module):
-    def __init__(self, config: ModelConfig) -> None:
+    """`number` counts the encoder's layers from 1."""
+
+    def __init__(self, config: ModelConfig, number: int) -> None:
         super().__init__()
         self.self_norm = nn.LayerNorm(config.d_model)
-        self.self_attention = MultiHeadAttention(config.d_model, config.num_heads)
+        self.self_attention = build_attention(config, "encoder", number)
         self.ffn_norm = nn.LayerNorm(config.d_model)
         self.ffn = FeedForward(config.d_model, config.ffn_dim)
         self.dropout = Dropout(config.dropout)
@@ -27,7 +29,7 @@ class EncoderLayer(nn.Module):
 class Encoder(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
+        self.layers = nn.ModuleList(EncoderLayer(config, index + 1) for index in range(config.encoder_layers))
         self.norm = nn.LayerNorm(config.d_model)
 
     def forward(self, x: Tensor, keep: Tensor, position: Tensor) -> Tensor:
