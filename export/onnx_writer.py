@@ -26,7 +26,7 @@ def write_onnx(
     if not model.config.is_plain:
         raise ConfigError(
             f"the hand-built ONNX graphs know plain attention only, this model is {model.config.variant}: "
-            "export TorchScript graphs (backend torchscript, precision fp32)"
+            "export it with --graphs torchscript-fp32"
         )
     weights, linear = Weights.of(model), linear_for(precision, input_ranges)
     encode.write_bytes(build_encode_graph(model.config, weights, linear).SerializeToString())

@@ -10,7 +10,8 @@ from torch import Tensor, nn
 from model.attention.multi_head import MultiHeadAttention
 from model.attention.select import build_attention
 from model.config import ModelConfig, Site
-from tests.models import tiny_config
+from model.translation_model import TranslationModel
+from tests.models import lively_model, tiny_config
 from tests.reference.multi_head import Array, Weights
 
 D, HEADS = 32, 2
@@ -123,3 +124,14 @@ def assert_formula(module: MultiHeadAttention, inputs: Inputs, ordered: bool, re
             if seen:
                 expected = reference(weights, inputs.x_query[b, q].numpy(), x_keys, [positions[j] - here for j in seen])
                 np.testing.assert_allclose(ours[b, q].numpy(), expected, atol=2e-5)
+
+
+def lively_variant(name: str, **changes: object) -> TranslationModel:
+    """A model whose translations vary and end, and whose variant parameters are loud enough to matter."""
+    model = lively_model(variant_config(name, max_length=40, **changes))
+    plain = set(dict(TranslationModel(tiny_config()).named_parameters()))
+    with torch.no_grad():
+        for key, parameter in model.named_parameters():
+            if key not in plain:
+                parameter.mul_(4 if parameter.dim() > 1 else 1)
+    return model
