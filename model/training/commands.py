@@ -7,22 +7,30 @@ from pathlib import Path
 import torch
 
 from model.config import ConfigError, reject_unknown_keys
-from model.training.recipe import Recipe, load_recipe
+from model.training.recipe import ROWS, Recipe, load_recipe, load_row
 from model.training.train import train
 
 RECIPES = Path(__file__).parent.parent / "recipes"
 
 
 def find_recipe(name: str) -> Recipe:
-    """A recipe by file or by the name of a bundled one. Raises ConfigError that names the nearest bundled one."""
+    """A recipe by file, by the name of a bundled one, or by NAME/ROW for a row of a bundled one.
+
+    Raises ConfigError that names the nearest bundled one.
+    """
     path = Path(name)
     if path.suffix in (".yaml", ".yml") or path.exists():
         if not path.is_file():
             raise ConfigError(f"there is no recipe file {path}")
         return load_recipe(path)
-    bundled = sorted(path.stem for path in RECIPES.glob("*.yaml"))
-    reject_unknown_keys([name], bundled, "the bundled recipes")
-    return load_recipe(RECIPES / f"{name}.yaml")
+    base, _, row = name.partition("/")
+    reject_unknown_keys([base], bundled_recipes(), "the bundled recipes")
+    bundled = RECIPES / f"{base}.yaml"
+    return load_row(bundled, row) if row else load_recipe(bundled)
+
+
+def bundled_recipes() -> list[str]:
+    return sorted(path.stem for path in RECIPES.glob("*.yaml") if not path.name.endswith(ROWS))
 
 
 class TrainCommand:
@@ -32,7 +40,9 @@ class TrainCommand:
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            "--recipe", required=True, help="a YAML file, or the name of a bundled recipe (en-de, tiny, ...)"
+            "--recipe",
+            required=True,
+            help="a YAML file, a bundled recipe (en-de, tiny, ...), or a row of one (small/window-all)",
         )
         parser.add_argument(
             "--data", required=True, type=Path, help="folder with NAME.LANGUAGE.gz files, line by line parallel"
