@@ -19,7 +19,7 @@ def find_recipe(name: str) -> Recipe:
     Raises ConfigError that names the nearest bundled one.
     """
     path = Path(name)
-    if path.suffix in (".yaml", ".yml") or path.exists():
+    if path.suffix in (".yaml", ".yml") or path.is_file():
         if not path.is_file():
             raise ConfigError(f"there is no recipe file {path}")
         return load_recipe(path)
@@ -42,7 +42,7 @@ class TrainCommand:
         parser.add_argument(
             "--recipe",
             required=True,
-            help="a YAML file, a bundled recipe (en-de, tiny, ...), or a row of one (small/window-all)",
+            help="a YAML file, a bundled recipe (en-de, tiny, ...) or its row (small/window-all)",
         )
         parser.add_argument(
             "--data", required=True, type=Path, help="folder with NAME.LANGUAGE.gz files, line by line parallel"

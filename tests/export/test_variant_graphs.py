@@ -30,7 +30,8 @@ class EagerBackend(TorchScriptBackend):
 
     def __init__(self, model: TranslationModel, manifest: Manifest) -> None:
         self.manifest = manifest
-        self._encode, self._step = EncodeGraph(model), StepGraph(model)
+        self._encode = EncodeGraph(model)  # type: ignore[assignment]
+        self._step = StepGraph(model)  # type: ignore[assignment]
 
 
 def manifest_of(model: TranslationModel) -> Manifest:

@@ -41,17 +41,18 @@ def test_distances_beyond_the_farthest_share_a_vector() -> None:
     inputs = some_inputs(torch.ones(1, 1, 1, 60, dtype=torch.bool), queries=1)
     order = KeyOrder(inputs.keep, inputs.key_position, True)
     energy = term.energy(query, query, torch.tensor([[30]]), order)[0, 0, 0]
-    assert energy[: 30 - FARTHEST + 1].unique().numel() == 1
-    assert energy[30 + FARTHEST :].unique().numel() == 1
-    assert energy.unique().numel() == 2 * FARTHEST + 1
+    values = energy.tolist()
+    assert len(set(values[: 30 - FARTHEST + 1])) == 1
+    assert len(set(values[30 + FARTHEST :])) == 1
+    assert len(set(values)) == 2 * FARTHEST + 1
 
 
 def test_zero_tables_are_plain_attention() -> None:
     module, plain = attention_of("relative"), attention_of("relative")
     with torch.no_grad():
-        for parameter in module.terms.parameters():  # type: ignore[union-attr]
+        for parameter in module.get_submodule("terms").parameters():
             parameter.zero_()
-    plain.terms.clear()  # type: ignore[operator]
+    plain.terms = torch.nn.ModuleDict()
     inputs = some_inputs(padded_keep([6, 2], 6))
     torch.testing.assert_close(inputs.run(module, True), inputs.run(plain, True))
 

@@ -158,7 +158,7 @@ def test_a_row_that_cannot_be_used_says_where(tmp_path: Path) -> None:
     base = tmp_path / "small.yaml"
     base.write_text((RECIPES / "small.yaml").read_text(encoding="utf-8"), encoding="utf-8")
     rows_file(base).write_text("bad: {ngrm: 3}\nworse: 3\n", encoding="utf-8")
-    with pytest.raises(ConfigError, match="small-rows.yaml, row bad: unknown key 'ngrm'"):
+    with pytest.raises(ConfigError, match=r"small-rows\.yaml, row bad: unknown key 'ngrm'"):
         load_row(base, "bad")
     with pytest.raises(ConfigError, match="a row must be a mapping of model keys"):
         load_row(base, "worse")
