@@ -135,7 +135,7 @@ ATTENTIONS = ("encoder_attention", "decoder_attention", "cross_attention")
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """Shape of an encoder-decoder Transformer.
+    """Shape of an encoder-decoder Transformer, or with `encoder_layers` 0 of a decoder-only language model.
 
     `ngram` is the order N of Chelba et al. 2019: the decoder sees the last N-1 target tokens, its own input
     included; None is full causal attention. `max_length` bounds source and target positions.
@@ -161,9 +161,13 @@ class ModelConfig:
             raise ConfigError(f"d_model {self.d_model} is not a multiple of num_heads {self.num_heads}")
         if self.d_model % 2:
             raise ConfigError(f"d_model must be even for sinusoidal positions, not {self.d_model}")
-        for name in ("vocab_size", "num_heads", "ffn_dim", "encoder_layers", "decoder_layers", "max_length"):
+        for name in ("vocab_size", "num_heads", "ffn_dim", "decoder_layers", "max_length"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if self.encoder_layers < 0:
+            raise ConfigError(
+                f"encoder_layers must be at least 1, or 0 for a language model, not {self.encoder_layers}"
+            )
         if not 0 <= self.dropout < 1:
             raise ConfigError(f"dropout must lie in [0, 1), not {self.dropout}")
         self._check_attentions()
@@ -179,10 +183,14 @@ class ModelConfig:
                 "cross_attention: relative is not possible, source and target positions have no common scale; "
                 "use it in encoder_attention or decoder_attention"
             )
+        if not self.encoder_layers and AttentionConfig() != self.encoder_attention:
+            raise ConfigError("encoder_attention: a language model (encoder_layers 0) has no encoder; leave it out")
+        if not self.encoder_layers and AttentionConfig() != self.cross_attention:
+            raise ConfigError("cross_attention: a language model (encoder_layers 0) has no source; leave it out")
         for name in ATTENTIONS:
             site: Site = name.removesuffix("_attention")  # type: ignore[assignment]
             attention, layers = self.attention(site)
-            if max(attention.layer_numbers(layers)) > layers:
+            if max(attention.layer_numbers(layers), default=0) > layers:
                 raise ConfigError(f"{name}: layers {list(attention.layers)} go beyond the {layers} layers there are")
 
     def attention(self, site: Site) -> tuple[AttentionConfig, int]:
@@ -199,10 +207,11 @@ class ModelConfig:
 
     @property
     def variant(self) -> str:
-        """For people: "plain N=8", "Enc(AW)-Cr(AW,Seg)-Dec(MW) full"."""
+        """For people: "plain N=8", "Enc(AW)-Cr(AW,Seg)-Dec(MW) full", "LM Dec(MW) full"."""
         sites = {"Enc": self.encoder_attention, "Cr": self.cross_attention, "Dec": self.decoder_attention}
         named = [f"{site}({attention.label})" for site, attention in sites.items() if attention.label]
-        return f"{'-'.join(named) or 'plain'} {'full' if self.ngram is None else f'N={self.ngram}'}"
+        prefix = "" if self.encoder_layers else "LM "
+        return f"{prefix}{'-'.join(named) or 'plain'} {'full' if self.ngram is None else f'N={self.ngram}'}"
 
     @property
     def head_dim(self) -> int:
