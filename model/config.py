@@ -11,6 +11,7 @@ PAD_ID, UNK_ID, BOS_ID, EOS_ID = 0, 1, 2, 3
 
 Site = Literal["encoder", "decoder", "cross"]
 """Where an attention stands; cross-attention is between decoder and encoder."""
+SITES: tuple[Site, ...] = ("encoder", "decoder", "cross")
 
 
 class ConfigError(ValueError):
@@ -130,9 +131,6 @@ class AttentionConfig:
             raise ConfigError(f"{where}: {error}") from error
 
 
-ATTENTIONS = ("encoder_attention", "decoder_attention", "cross_attention")
-
-
 @dataclass(frozen=True)
 class ModelConfig:
     """Shape of an encoder-decoder Transformer, or with `encoder_layers` 0 of a decoder-only language model.
@@ -187,23 +185,26 @@ class ModelConfig:
             raise ConfigError("encoder_attention: a language model (encoder_layers 0) has no encoder; leave it out")
         if not self.encoder_layers and AttentionConfig() != self.cross_attention:
             raise ConfigError("cross_attention: a language model (encoder_layers 0) has no source; leave it out")
-        for name in ATTENTIONS:
-            site: Site = name.removesuffix("_attention")  # type: ignore[assignment]
+        for site in SITES:
             attention, layers = self.attention(site)
             if max(attention.layer_numbers(layers), default=0) > layers:
-                raise ConfigError(f"{name}: layers {list(attention.layers)} go beyond the {layers} layers there are")
+                beyond = f"layers {list(attention.layers)} go beyond the {layers} layers there are"
+                raise ConfigError(f"{site}_attention: {beyond}; count from 1")
 
     def attention(self, site: Site) -> tuple[AttentionConfig, int]:
         """The attention of a site and the number of layers there; cross-attention stands in the decoder's layers."""
-        layers = self.encoder_layers if site == "encoder" else self.decoder_layers
-        return {
-            "encoder": self.encoder_attention, "decoder": self.decoder_attention, "cross": self.cross_attention
-        }[site], layers  # fmt: skip
+        match site:
+            case "encoder":
+                return self.encoder_attention, self.encoder_layers
+            case "decoder":
+                return self.decoder_attention, self.decoder_layers
+            case "cross":
+                return self.cross_attention, self.decoder_layers
 
     @property
     def is_plain(self) -> bool:
         """No attention differs from plain attention; the N-gram window of the decoder may."""
-        return all(getattr(self, name) == AttentionConfig() for name in ATTENTIONS)
+        return all(self.attention(site)[0] == AttentionConfig() for site in SITES)
 
     @property
     def variant(self) -> str:
@@ -225,7 +226,8 @@ class ModelConfig:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "ModelConfig":
         reject_unknown_keys(values, (field.name for field in dataclasses.fields(cls)), "the model configuration")
-        nested = {name: AttentionConfig.from_dict(values[name], name) for name in ATTENTIONS if name in values}
+        names = [f"{site}_attention" for site in SITES]
+        nested = {name: AttentionConfig.from_dict(values[name], name) for name in names if name in values}
         return cls(**{**values, **nested})
 
     def to_dict(self) -> dict[str, Any]:

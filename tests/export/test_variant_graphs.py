@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from export.artifact_writer import ExportOptions, export_artifact
 from export.graphs import EncodeGraph, StepGraph
 from export.manifest import GRAPHS, make_manifest
 from export.onnx_writer import write_onnx
@@ -20,6 +21,7 @@ from server.backends.state import DecoderState
 from server.backends.torchscript import TorchScriptBackend
 from server.engine.golden import search
 from server.engine.request import SearchOptions
+from tests.models import SENTENCES, write_checkpoint
 from tests.variants import VARIANTS, lively_variant
 
 TORCHSCRIPT = GRAPHS["torchscript", "fp32"]
@@ -97,6 +99,15 @@ def test_traced_graphs_equal_the_model(name: str, order: int | None, tmp_path: P
     write_torchscript(model, manifest, tmp_path / TORCHSCRIPT.encode, tmp_path / TORCHSCRIPT.step)
     traced = load_backend(Artifact(tmp_path, manifest), "torchscript", "fp32")
     assert step_difference(model, traced, 9) < 1e-4
+
+
+def test_an_artifact_of_a_variant_can_be_written_and_read(tmp_path: Path) -> None:
+    """Parity and goldens included."""
+    checkpoint = write_checkpoint(lively_variant("segments"), tmp_path / "checkpoint")
+    options = ExportOptions("segments", ("en", "de"), (("torchscript", "fp32"),), examples=SENTENCES[:2])
+    differences = export_artifact(checkpoint, tmp_path / "artifact", options)
+    assert differences["torchscript fp32"] < 1e-3
+    assert Artifact.load(tmp_path / "artifact").manifest.variant == "Enc(AW,Seg,full)-Cr(AW,Seg,full)-Dec(AW,full) N=4"
 
 
 def test_the_manifest_lists_what_the_window_caches() -> None:

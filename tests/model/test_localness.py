@@ -83,13 +83,12 @@ def test_no_energy_is_above_zero_and_all_are_finite(name: str, seed: int, length
     assert (energy <= 0).all()
 
 
-def test_a_very_wide_window_is_plain_attention() -> None:
-    rank = torch.arange(1.0, 6.0)
-    torch.testing.assert_close(gaussian(rank, torch.tensor(2.5), torch.tensor(1e6)), torch.zeros(5))
-    energy = torch.randn(1, 1, 1, 5)
-    keep = torch.ones(1, 1, 1, 5, dtype=torch.bool)
-    wide = energy + gaussian(rank, torch.tensor(2.5), torch.tensor(1e6))
-    torch.testing.assert_close(masked_softmax(wide, keep), masked_softmax(energy, keep))
+def test_a_very_wide_window_is_plain_attention(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("model.attention.localness.FIXED_WINDOW", 1e6)
+    module, plain = attention_of("gauss-fixed"), MultiHeadAttention(32, HEADS).double()
+    plain.load_state_dict({key: tensor for key, tensor in module.state_dict().items() if key in plain.state_dict()})
+    inputs = some_inputs(padded_keep([6, 2], 6))
+    torch.testing.assert_close(inputs.run(module, True), inputs.run(plain, True), atol=1e-6, rtol=0)
 
 
 def test_the_narrowest_window_is_finite_and_the_nearest_key_wins() -> None:

@@ -67,6 +67,19 @@ def test_it_trains_in_bf16(name: str) -> None:
     assert losses[-1] < losses[0]
 
 
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_batch_with_an_empty_source_has_finite_gradients(name: str) -> None:
+    torch.manual_seed(0)
+    model = TranslationModel(variant_config(name))
+    source, target = torch.randint(4, 320, (2, 6)), torch.randint(4, 320, (2, 5))
+    keep = torch.ones_like(source, dtype=torch.bool)
+    keep[1] = False
+    model(source, keep, target).square().sum().backward()
+    for key, parameter in model.named_parameters():
+        assert parameter.grad is not None, key
+        assert torch.isfinite(parameter.grad).all(), key
+
+
 def test_tables_and_maps_to_heads_are_left_to_adam() -> None:
     model = TranslationModel(variant_config("gauss-query-relative"))
     narrow = {
