@@ -33,6 +33,10 @@ def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
         raise ConfigError(f"{name} must be {' or '.join(repr(choice) for choice in choices)}, not {value!r}")
 
 
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
 @dataclass(frozen=True)
 class AttentionConfig:
     """How one of a model's three attentions differs from plain attention.
@@ -60,8 +64,11 @@ class AttentionConfig:
         _check_choice("window_mode", self.window_mode, ("multiplicative", "additive"))
         self._check_layers()
         self._refuse_idle_fields()
-        if self.segment is not None and self.segment < 1:
-            raise ConfigError(f"segment must be at least 1 key, or null for none, not {self.segment}")
+        if self.segment is not None and not _is_count(self.segment):
+            raise ConfigError(f"segment must be a number of keys, at least 1, or null for none, not {self.segment!r}")
+        for name in ("relative", "window_renorm"):
+            if not isinstance(getattr(self, name), bool):
+                raise ConfigError(f"{name} must be true or false, not {getattr(self, name)!r}")
         if self.kind == "window" and self.relative:
             raise ConfigError(
                 "a window has no relative positions: it scales energies of its own, for which none are defined; "
@@ -71,10 +78,13 @@ class AttentionConfig:
             raise ConfigError("window_renorm is for window_mode 'multiplicative': additive weights sum to one already")
 
     def _check_layers(self) -> None:
-        if isinstance(self.layers, str):
-            _check_choice("layers", self.layers, ("lower", "full"))
-        elif not self.layers or min(self.layers) < 1 or len(set(self.layers)) < len(self.layers):
-            raise ConfigError(f"layers must be 'lower', 'full' or different numbers from 1, not {list(self.layers)}")
+        if self.layers in ("lower", "full"):
+            return
+        numbers = self.layers if isinstance(self.layers, tuple) else ()
+        if not numbers or not all(_is_count(number) for number in numbers) or len(set(numbers)) < len(numbers):
+            raise ConfigError(
+                f"layers must be 'lower', 'full' or a list of different numbers from 1, not {self.layers!r}"
+            )
 
     def _refuse_idle_fields(self) -> None:
         """A field that the kind never reads can only be a mistake."""
@@ -126,8 +136,8 @@ class AttentionConfig:
         reject_unknown_keys(values, (field.name for field in dataclasses.fields(cls)), where)
         layers = values.get("layers", "lower")
         try:
-            return cls(**{**values, "layers": layers if isinstance(layers, str) else tuple(layers)})
-        except (ConfigError, TypeError) as error:
+            return cls(**{**values, "layers": tuple(layers) if isinstance(layers, list) else layers})
+        except ConfigError as error:
             raise ConfigError(f"{where}: {error}") from error
 
 
