@@ -66,7 +66,7 @@ class StepGraph(nn.Module):
                 for ring, heads in zip(own_rings, layer.self_attention.project_memory(y), strict=True)
             ]
             written += new
-            x = x + layer.self_attention(y, tuple(new), keep, row_position, key_position)
+            x = x + layer.self_attention(y, tuple(new), keep, row_position, key_position, ordered=False)
             x = layer.after_self_attention(
                 x, row_position, cross, padding_keep(source_keep > 0), positions_of(source_keep)
             )

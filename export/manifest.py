@@ -34,6 +34,8 @@ def source_tensors(model: TranslationModel) -> tuple[str, ...]:
 
 
 def variant_name(config: ModelConfig) -> str:
+    if not config.is_plain:
+        return config.variant
     return "full" if config.ngram is None else f"ngram-{config.ngram}"
 
 

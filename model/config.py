@@ -1,12 +1,17 @@
-"""What a model is: one frozen dataclass, saved beside its weights."""
+"""What a model is: frozen dataclasses, saved beside its weights."""
 
 import dataclasses
 import difflib
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 PAD_ID, UNK_ID, BOS_ID, EOS_ID = 0, 1, 2, 3
+
+Site = Literal["encoder", "decoder", "cross"]
+"""Where an attention stands; cross-attention is between decoder and encoder."""
+SITES: tuple[Site, ...] = ("encoder", "decoder", "cross")
 
 
 class ConfigError(ValueError):
@@ -23,9 +28,122 @@ def reject_unknown_keys(given: Iterable[str], known: Iterable[str], where: str) 
             raise ConfigError(f"unknown key '{key}' in {where}: {hint}")
 
 
+def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ConfigError(f"{name} must be {' or '.join(repr(choice) for choice in choices)}, not {value!r}")
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+@dataclass(frozen=True)
+class AttentionConfig:
+    """How one of a model's three attentions differs from plain attention.
+
+    kind: "plain", "localness" (Yang et al. 2018) or "window" (Nguyen et al. 2020), in the layers that `layers` says:
+    "lower" (the lower half, at most three), "full" (all) or numbers counted from 1; the others are plain.
+    relative: relative positions (Shaw et al. 2018), always in all layers.
+    gauss_window, gauss_coords: see model/attention/localness.py.
+    window_mode, window_renorm, segment (keys a segment; None = every key for itself): see model/attention/window.py.
+    """
+
+    kind: str = "plain"
+    layers: str | tuple[int, ...] = "lower"
+    relative: bool = False
+    gauss_window: str = "query"
+    gauss_coords: str = "paper"
+    window_mode: str = "additive"
+    window_renorm: bool = False
+    segment: int | None = None
+
+    def __post_init__(self) -> None:
+        _check_choice("kind", self.kind, ("plain", "localness", "window"))
+        _check_choice("gauss_window", self.gauss_window, ("fixed", "layer", "query", "head"))
+        _check_choice("gauss_coords", self.gauss_coords, ("paper", "thumt"))
+        _check_choice("window_mode", self.window_mode, ("multiplicative", "additive"))
+        self._check_layers()
+        self._refuse_idle_fields()
+        if self.segment is not None and not _is_count(self.segment):
+            raise ConfigError(f"segment must be a number of keys, at least 1, or null for none, not {self.segment!r}")
+        for name in ("relative", "window_renorm"):
+            if not isinstance(getattr(self, name), bool):
+                raise ConfigError(f"{name} must be true or false, not {getattr(self, name)!r}")
+        if self.kind == "window" and self.relative:
+            raise ConfigError(
+                "a window has no relative positions: it scales energies of its own, for which none are defined; "
+                "set relative to false, or kind to 'plain' or 'localness'"
+            )
+        if self.window_mode == "additive" and self.window_renorm:
+            raise ConfigError("window_renorm is for window_mode 'multiplicative': additive weights sum to one already")
+
+    def _check_layers(self) -> None:
+        if self.layers in ("lower", "full"):
+            return
+        numbers = self.layers if isinstance(self.layers, tuple) else ()
+        if not numbers or not all(_is_count(number) for number in numbers) or len(set(numbers)) < len(numbers):
+            raise ConfigError(
+                f"layers must be 'lower', 'full' or a list of different numbers from 1, not {self.layers!r}"
+            )
+
+    def _refuse_idle_fields(self) -> None:
+        """A field that the kind never reads can only be a mistake."""
+        owners = {
+            "layers": ("localness", "window"),
+            "gauss_window": ("localness",),
+            "gauss_coords": ("localness",),
+            "window_mode": ("window",),
+            "window_renorm": ("window",),
+            "segment": ("window",),
+        }
+        for field in dataclasses.fields(self):
+            kinds = owners.get(field.name, (self.kind,))
+            if self.kind not in kinds and getattr(self, field.name) != field.default:
+                wanted = " or ".join(f"'{kind}'" for kind in kinds)
+                raise ConfigError(
+                    f"{field.name} has no meaning for kind '{self.kind}': leave it out or choose {wanted}"
+                )
+
+    def layer_numbers(self, layers: int) -> tuple[int, ...]:
+        """The layers, of `layers` in all, that are of this kind."""
+        if isinstance(self.layers, tuple):
+            return self.layers
+        return tuple(range(1, 1 + (layers if self.layers == "full" else min(3, math.ceil(layers / 2)))))
+
+    @property
+    def label(self) -> str:
+        """For people: "AW,Seg", "MW,full", "Gauss query,Rel", "" for plain attention."""
+        parts = {
+            "plain": [],
+            "localness": [f"Gauss {self.gauss_window}", *(["thumt"] if self.gauss_coords == "thumt" else [])],
+            "window": [
+                "AW" if self.window_mode == "additive" else "MW",
+                *(["renorm"] if self.window_renorm else []),
+                *(["Seg"] if self.segment else []),
+            ],
+        }[self.kind]
+        if isinstance(self.layers, tuple):
+            parts.append("L" + "+".join(str(number) for number in self.layers))
+        elif self.layers != "lower":
+            parts.append(self.layers)
+        return ",".join(parts + (["Rel"] if self.relative else []))
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any], where: str) -> "AttentionConfig":
+        """Raises ConfigError that begins with `where`, the name of the section."""
+        if not isinstance(values, Mapping):
+            raise ConfigError(f"{where} must be a section of keys and values, not {values!r}")
+        reject_unknown_keys(values, (field.name for field in dataclasses.fields(cls)), where)
+        layers = values.get("layers", "lower")
+        try:
+            return cls(**{**values, "layers": tuple(layers) if isinstance(layers, list) else layers})
+        except ConfigError as error:
+            raise ConfigError(f"{where}: {error}") from error
+
+
 @dataclass(frozen=True)
 class ModelConfig:
-    """Shape of an encoder-decoder Transformer.
+    """Shape of an encoder-decoder Transformer, or with `encoder_layers` 0 of a decoder-only language model.
 
     `ngram` is the order N of Chelba et al. 2019: the decoder sees the last N-1 target tokens, its own input
     included; None is full causal attention. `max_length` bounds source and target positions.
@@ -40,6 +158,9 @@ class ModelConfig:
     ngram: int | None = 8
     max_length: int = 256
     dropout: float = 0.1
+    encoder_attention: AttentionConfig = AttentionConfig()
+    decoder_attention: AttentionConfig = AttentionConfig()
+    cross_attention: AttentionConfig = AttentionConfig()
 
     def __post_init__(self) -> None:
         if self.ngram is not None and self.ngram < 2:
@@ -48,11 +169,60 @@ class ModelConfig:
             raise ConfigError(f"d_model {self.d_model} is not a multiple of num_heads {self.num_heads}")
         if self.d_model % 2:
             raise ConfigError(f"d_model must be even for sinusoidal positions, not {self.d_model}")
-        for name in ("vocab_size", "num_heads", "ffn_dim", "encoder_layers", "decoder_layers", "max_length"):
+        for name in ("vocab_size", "num_heads", "ffn_dim", "decoder_layers", "max_length"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if self.encoder_layers < 0:
+            raise ConfigError(
+                f"encoder_layers must be at least 1, or 0 for a language model, not {self.encoder_layers}"
+            )
         if not 0 <= self.dropout < 1:
             raise ConfigError(f"dropout must lie in [0, 1), not {self.dropout}")
+        self._check_attentions()
+
+    def _check_attentions(self) -> None:
+        if self.decoder_attention.segment is not None:
+            raise ConfigError(
+                "decoder_attention: segment is not possible, segments of unfinished text would shift while it grows; "
+                "leave segment out here, or use it in encoder_attention or cross_attention"
+            )
+        if self.cross_attention.relative:
+            raise ConfigError(
+                "cross_attention: relative is not possible, source and target positions have no common scale; "
+                "use it in encoder_attention or decoder_attention"
+            )
+        if not self.encoder_layers and AttentionConfig() != self.encoder_attention:
+            raise ConfigError("encoder_attention: a language model (encoder_layers 0) has no encoder; leave it out")
+        if not self.encoder_layers and AttentionConfig() != self.cross_attention:
+            raise ConfigError("cross_attention: a language model (encoder_layers 0) has no source; leave it out")
+        for site in SITES:
+            attention, layers = self.attention(site)
+            if max(attention.layer_numbers(layers), default=0) > layers:
+                beyond = f"layers {list(attention.layers)} go beyond the {layers} layers there are"
+                raise ConfigError(f"{site}_attention: {beyond}; count from 1")
+
+    def attention(self, site: Site) -> tuple[AttentionConfig, int]:
+        """The attention of a site and the number of layers there; cross-attention stands in the decoder's layers."""
+        match site:
+            case "encoder":
+                return self.encoder_attention, self.encoder_layers
+            case "decoder":
+                return self.decoder_attention, self.decoder_layers
+            case "cross":
+                return self.cross_attention, self.decoder_layers
+
+    @property
+    def is_plain(self) -> bool:
+        """No attention differs from plain attention; the N-gram window of the decoder may."""
+        return all(self.attention(site)[0] == AttentionConfig() for site in SITES)
+
+    @property
+    def variant(self) -> str:
+        """For people: "plain N=8", "Enc(AW)-Cr(AW,Seg)-Dec(MW) full", "LM Dec(MW) full"."""
+        sites = {"Enc": self.encoder_attention, "Cr": self.cross_attention, "Dec": self.decoder_attention}
+        named = [f"{site}({attention.label})" for site, attention in sites.items() if attention.label]
+        prefix = "" if self.encoder_layers else "LM "
+        return f"{prefix}{'-'.join(named) or 'plain'} {'full' if self.ngram is None else f'N={self.ngram}'}"
 
     @property
     def head_dim(self) -> int:
@@ -66,7 +236,9 @@ class ModelConfig:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "ModelConfig":
         reject_unknown_keys(values, (field.name for field in dataclasses.fields(cls)), "the model configuration")
-        return cls(**values)
+        names = [f"{site}_attention" for site in SITES]
+        nested = {name: AttentionConfig.from_dict(values[name], name) for name in names if name in values}
+        return cls(**{**values, **nested})
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)

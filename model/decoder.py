@@ -2,8 +2,8 @@
 
 from torch import Tensor, nn
 
-from model.attention.multi_head import MultiHeadAttention
 from model.attention.ring_cache import ring_positions, ring_write
+from model.attention.select import build_attention
 from model.config import ModelConfig
 from model.layers import Dropout, FeedForward
 from model.masks import ngram_keep
@@ -13,12 +13,14 @@ LayerMemory = tuple[Tensor, ...]
 
 
 class DecoderLayer(nn.Module):
-    def __init__(self, config: ModelConfig) -> None:
+    """`number` counts the decoder's layers from 1."""
+
+    def __init__(self, config: ModelConfig, number: int) -> None:
         super().__init__()
         self.self_norm = nn.LayerNorm(config.d_model)
-        self.self_attention = MultiHeadAttention(config.d_model, config.num_heads)
+        self.self_attention = build_attention(config, "decoder", number)
         self.cross_norm = nn.LayerNorm(config.d_model)
-        self.cross_attention = MultiHeadAttention(config.d_model, config.num_heads)
+        self.cross_attention = build_attention(config, "cross", number)
         self.ffn_norm = nn.LayerNorm(config.d_model)
         self.ffn = FeedForward(config.d_model, config.ffn_dim)
         self.dropout = Dropout(config.dropout)
@@ -53,7 +55,7 @@ class DecoderLayer(nn.Module):
         key_position = ring_positions(position, ring[0].shape[2])
         # Every filled slot lies within the window by construction, so order None is the N-gram mask here.
         keep = ngram_keep(position[:, None], key_position, None)
-        x = x + self.self_attention(y, ring, keep, position[:, None], key_position)
+        x = x + self.self_attention(y, ring, keep, position[:, None], key_position, ordered=False)
         return self.after_self_attention(x, position[:, None], cross, source_keep, source_position), ring
 
     def after_self_attention(
@@ -68,7 +70,7 @@ class Decoder(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.ngram = config.ngram
-        self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
+        self.layers = nn.ModuleList(DecoderLayer(config, index + 1) for index in range(config.decoder_layers))
         self.norm = nn.LayerNorm(config.d_model)
 
     def decoder_layers(self) -> list[DecoderLayer]:

@@ -2,22 +2,24 @@
 
 from torch import Tensor, nn
 
-from model.attention.multi_head import MultiHeadAttention
-from model.config import ModelConfig
+from model.attention.select import build_attention
+from model.config import ModelConfig, Site
 from model.layers import Dropout, FeedForward
 
 
 class EncoderLayer(nn.Module):
-    def __init__(self, config: ModelConfig) -> None:
+    """Self-attention and feed-forward; `number` counts the layers from 1, `site` says whose attention it is."""
+
+    def __init__(self, config: ModelConfig, number: int, site: Site = "encoder") -> None:
         super().__init__()
         self.self_norm = nn.LayerNorm(config.d_model)
-        self.self_attention = MultiHeadAttention(config.d_model, config.num_heads)
+        self.self_attention = build_attention(config, site, number)
         self.ffn_norm = nn.LayerNorm(config.d_model)
         self.ffn = FeedForward(config.d_model, config.ffn_dim)
         self.dropout = Dropout(config.dropout)
 
     def forward(self, x: Tensor, keep: Tensor, position: Tensor) -> Tensor:
-        """x [batch, source, d], keep [batch, 1, 1, source] -> [batch, source, d]."""
+        """x [batch, length, d], keep [batch or 1, 1, length or 1, length] -> [batch, length, d]."""
         y = self.self_norm(x)
         memory = self.self_attention.project_memory(y)
         x = x + self.dropout(self.self_attention(y, memory, keep, position, position))
@@ -27,7 +29,7 @@ class EncoderLayer(nn.Module):
 class Encoder(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
+        self.layers = nn.ModuleList(EncoderLayer(config, index + 1) for index in range(config.encoder_layers))
         self.norm = nn.LayerNorm(config.d_model)
 
     def forward(self, x: Tensor, keep: Tensor, position: Tensor) -> Tensor:

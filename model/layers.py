@@ -35,6 +35,7 @@ class TokenEmbedding(nn.Module):
     """Embedding times sqrt(d) plus sinusoidal position; its weight is also the output projection."""
 
     positions: Tensor
+    adam_matrices = ("weight",)
 
     def __init__(self, vocab_size: int, d_model: int, max_length: int, dropout: float) -> None:
         super().__init__()

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from model.config import ModelConfig
+from model.config import ConfigError, ModelConfig
 from model.decoder import Decoder, LayerMemory
 from model.encoder import Encoder
 from model.layers import TokenEmbedding
@@ -15,6 +15,8 @@ class TranslationModel(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
+        if not config.encoder_layers:
+            raise ConfigError("encoder_layers 0 is a language model, which translates nothing: set it to 1 or more")
         self.config = config
         self.embedding = TokenEmbedding(config.vocab_size, config.d_model, config.max_length, config.dropout)
         self.encoder = Encoder(config)
@@ -39,9 +41,13 @@ class TranslationModel(nn.Module):
             positions_of(source_keep),
         )
 
+    def hidden(self, source: Tensor, source_keep: Tensor, target: Tensor) -> Tensor:
+        """Teacher-forced, encoder and decoder in one: hidden [batch, target, d]."""
+        return self.decode(target, self.encode(source, source_keep), source_keep)
+
     def forward(self, source: Tensor, source_keep: Tensor, target: Tensor) -> Tensor:
         """Logits [batch, target, vocabulary] of the token that follows each target position."""
-        return self.embedding.logits(self.decode(target, self.encode(source, source_keep), source_keep))
+        return self.embedding.logits(self.hidden(source, source_keep, target))
 
     def empty_rings(self, rows: int) -> list[LayerMemory]:
         """Rings before the first token: per layer one zero buffer [row, heads, capacity, head_dim] per cached name."""

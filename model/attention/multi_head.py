@@ -12,7 +12,7 @@ from model.attention.scaled_dot_product import attend, merge_heads, split_heads
 class MultiHeadAttention(nn.Module):
     """Vaswani et al. 2017, section 3.2.2. Projections carry biases."""
 
-    memory_names = ("key", "value")
+    memory_names: tuple[str, ...] = ("key", "value")
 
     def __init__(self, d_model: int, num_heads: int) -> None:
         super().__init__()
@@ -27,12 +27,18 @@ class MultiHeadAttention(nn.Module):
         return split_heads(key, self.num_heads), split_heads(value, self.num_heads)
 
     def forward(
-        self, x: Tensor, memory: tuple[Tensor, ...], keep: Tensor, query_position: Tensor, key_position: Tensor
+        self,
+        x: Tensor,
+        memory: tuple[Tensor, ...],
+        keep: Tensor,
+        query_position: Tensor,
+        key_position: Tensor,
+        ordered: bool = True,
     ) -> Tensor:
         """x [batch, query, d], memory from project_memory, keep [batch, 1, query, key] -> [batch, query, d].
 
-        Positions ([batch, query] and [batch, key], absolute) are for mechanisms that know an order of keys;
-        plain attention needs none.
+        Positions ([batch or 1, query] and [batch or 1, key], absolute) are for mechanisms that know an order of keys;
+        plain attention needs none. `ordered`: the keys lie in memory by rising position (see key_order.py).
         """
         key, value = memory
         return self.output(merge_heads(attend(split_heads(self.query(x), self.num_heads), key, value, keep)))  # type: ignore[no-any-return]

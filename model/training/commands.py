@@ -11,22 +11,30 @@ from model.config import ConfigError, reject_unknown_keys
 from model.data.lexicon import LEXICON, train_lexicon
 from model.data.vocabulary import Vocabulary
 from model.training.checkpoint import SUMMARY, VOCABULARY
-from model.training.recipe import DataRecipe, Recipe, load_recipe
+from model.training.recipe import ROWS, DataRecipe, Recipe, load_recipe, load_row
 from model.training.train import epoch_pairs, load_text, train
 
 RECIPES = Path(__file__).parent.parent / "recipes"
 
 
 def find_recipe(name: str) -> Recipe:
-    """A recipe by file or by the name of a bundled one. Raises ConfigError that names the nearest bundled one."""
+    """A recipe by file, by the name of a bundled one, or by NAME/ROW for a row of a bundled one.
+
+    Raises ConfigError that names the nearest bundled one.
+    """
     path = Path(name)
-    if path.suffix in (".yaml", ".yml") or path.exists():
+    if path.suffix in (".yaml", ".yml") or path.is_file():
         if not path.is_file():
             raise ConfigError(f"there is no recipe file {path}")
         return load_recipe(path)
-    bundled = sorted(path.stem for path in RECIPES.glob("*.yaml"))
-    reject_unknown_keys([name], bundled, "the bundled recipes")
-    return load_recipe(RECIPES / f"{name}.yaml")
+    base, _, row = name.partition("/")
+    reject_unknown_keys([base], bundled_recipes(), "the bundled recipes")
+    bundled = RECIPES / f"{base}.yaml"
+    return load_row(bundled, row) if row else load_recipe(bundled)
+
+
+def bundled_recipes() -> list[str]:
+    return sorted(path.stem for path in RECIPES.glob("*.yaml") if not path.name.endswith(ROWS))
 
 
 class TrainCommand:
@@ -36,7 +44,9 @@ class TrainCommand:
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            "--recipe", required=True, help="a YAML file, or the name of a bundled recipe (en-de, tiny, ...)"
+            "--recipe",
+            required=True,
+            help="a YAML file, a bundled recipe (en-de, tiny, ...) or its row (small/window-all)",
         )
         parser.add_argument(
             "--data", required=True, type=Path, help="folder with NAME.LANGUAGE.gz files, line by line parallel"

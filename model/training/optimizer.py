@@ -1,7 +1,8 @@
 """Mixed precision by hand: the model computes in bf16, the optimizer owns an fp32 master copy of every weight.
 
-Matrices inside the layers are updated by Muon (torch.optim.Muon, orthogonalised momentum), everything else
-(embedding, norms, biases) by Adam.
+Matrices inside the layers are updated by Muon (torch.optim.Muon, orthogonalised momentum), everything else (norms,
+biases) by Adam. A module whose two-dimensional parameters are no maps between hidden states, but tables of vectors or
+narrow maps to a number per head, names them in `adam_matrices`: orthogonal updates would mean nothing there.
 """
 
 from typing import Any
@@ -10,18 +11,28 @@ import torch
 from torch import Tensor, nn
 
 
+def adam_matrices(model: nn.Module) -> set[str]:
+    """Full names of the matrices that their modules leave to Adam."""
+    return {
+        f"{prefix}.{name}".removeprefix(".")
+        for prefix, module in model.named_modules()
+        for name in getattr(module, "adam_matrices", ())
+    }
+
+
 class MasterOptimizer:
     """Steps fp32 masters from the model's gradients and writes them back into the model's own precision."""
 
     def __init__(self, model: nn.Module, matrix_weight_decay: float, use_muon: bool) -> None:
         named = [(name, parameter) for name, parameter in model.named_parameters() if parameter.requires_grad]
         self._pairs: list[tuple[nn.Parameter, Tensor]] = []
+        by_adam = adam_matrices(model)
         matrices: list[Tensor] = []
         rest: list[Tensor] = []
         for name, parameter in named:
             master = parameter.detach().float().clone()
             self._pairs.append((parameter, master))
-            is_matrix = use_muon and parameter.dim() == 2 and "embedding" not in name
+            is_matrix = use_muon and parameter.dim() == 2 and name not in by_adam
             (matrices if is_matrix else rest).append(master)
         adam = torch.optim.Adam(rest, betas=(0.9, 0.98), eps=1e-9, fused=True)
         self._optimizers: list[torch.optim.Optimizer] = [adam]

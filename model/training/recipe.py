@@ -9,6 +9,8 @@ import yaml
 
 from model.config import ConfigError, ModelConfig, reject_unknown_keys
 
+ROWS = "-rows.yaml"
+
 
 @dataclass(frozen=True)
 class DataRecipe:
@@ -83,8 +85,43 @@ def parse_recipe(values: Any) -> Recipe:
     return Recipe(name=str(values["name"]), model=model, data=data, training=training)
 
 
+def read_yaml(path: Path) -> Any:
+    """Raises ConfigError where the text is no YAML."""
+    try:
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path}: {error}") from error
+
+
 def load_recipe(path: Path) -> Recipe:
     try:
-        return parse_recipe(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except (ConfigError, yaml.YAMLError) as error:
+        return parse_recipe(read_yaml(path))
+    except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
+
+
+def rows_file(base: Path) -> Path:
+    """Where the rows of a recipe are: NAME-rows.yaml beside NAME.yaml."""
+    return base.with_name(f"{base.stem}{ROWS}")
+
+
+def load_row(base: Path, row: str) -> Recipe:
+    """The recipe `base` with the model changes of one of its rows, named BASE/ROW.
+
+    Raises ConfigError that names the nearest row or the key that is wrong.
+    """
+    path = rows_file(base)
+    if not path.is_file():
+        raise ConfigError(f"the recipe {base.stem} has no rows: there is no {path.name} beside it")
+    rows, recipe = read_yaml(path), read_yaml(base)
+    if not isinstance(rows, dict):
+        raise ConfigError(f"{path}: must be a mapping from row names to changes of the model")
+    reject_unknown_keys([row], rows, f"the rows of {base.stem}")
+    try:
+        if not isinstance(rows[row], dict):
+            raise ConfigError("a row must be a mapping of model keys")
+        parse_recipe(recipe)
+        name, model = f"{recipe['name']}/{row}", {**recipe["model"], **rows[row]}
+        return parse_recipe({**recipe, "name": name, "model": model})
+    except ConfigError as error:
+        raise ConfigError(f"{path}, row {row}: {error}") from error

@@ -12,10 +12,11 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from model.config import PAD_ID, ConfigError
+from model.config import PAD_ID, ConfigError, ModelConfig
 from model.data.batching import Batch, Pair, batches_by_tokens, collate, epoch_batches
 from model.data.corpus import data_hash, read_corpus
 from model.data.vocabulary import Vocabulary, train_vocabulary
+from model.language_model import LanguageModel
 from model.training.checkpoint import (
     SUMMARY,
     VOCABULARY,
@@ -31,6 +32,9 @@ from model.training.plot import plot_metrics
 from model.training.recipe import DataRecipe, Recipe
 from model.training.schedule import learning_rate
 from model.translation_model import TranslationModel
+
+AnyModel = TranslationModel | LanguageModel
+"""What can be trained: anything with an embedding and hidden states of target positions."""
 
 
 @dataclass(frozen=True)
@@ -81,15 +85,20 @@ def epoch_pairs(text: TrainingText, passes: dict[str, float], seed: int, epoch: 
     return pairs
 
 
-def batch_loss(model: TranslationModel, batch: Batch, smoothing: float) -> tuple[Tensor, Tensor]:
+def new_model(config: ModelConfig) -> AnyModel:
+    """Random weights, for whatever the configuration describes."""
+    return TranslationModel(config) if config.encoder_layers else LanguageModel(config)
+
+
+def batch_loss(model: AnyModel, batch: Batch, smoothing: float) -> tuple[Tensor, Tensor]:
     """(smoothed loss, nll), each summed over the batch's target tokens."""
-    hidden = model.decode(batch.target_in, model.encode(batch.source, batch.source_keep), batch.source_keep)
+    hidden = model.hidden(batch.source, batch.source_keep, batch.target_in)
     wanted = batch.target_out != PAD_ID
     return projected_cross_entropy(hidden[wanted], model.embedding.weight, batch.target_out[wanted], smoothing)
 
 
 @torch.no_grad()
-def dev_nll(model: TranslationModel, pairs: list[Pair], device: torch.device) -> float:
+def dev_nll(model: AnyModel, pairs: list[Pair], device: torch.device) -> float:
     """Mean negative log-likelihood per target token (EOS included), nats."""
     model.eval()
     total, tokens = 0.0, 0
@@ -116,7 +125,7 @@ class Training:
         self.text = load_text(recipe.data, data, vocabulary)
         self.data_hash = data_hash(data, list(recipe.data.corpora), (recipe.data.source, recipe.data.target))
         torch.manual_seed(recipe.training.seed)
-        self.model = TranslationModel(recipe.model).to(self.device)
+        self.model = new_model(recipe.model).to(self.device)
         if recipe.training.precision == "bf16":
             self.model.bfloat16()
         self.optimizer = MasterOptimizer(

@@ -85,7 +85,7 @@ def test_every_text_has_ids(tmp_path: Path) -> None:
         ({"ngram": 1}, "at least 2 or null"),
         ({"d_model": 30, "num_heads": 4}, "not a multiple"),
         ({"dropout": 1.0}, r"\[0, 1\)"),
-        ({"encoder_layers": 0}, "encoder_layers must be at least 1"),
+        ({"decoder_layers": 0}, "decoder_layers must be at least 1"),
         ({"n_gram": 8}, "did you mean 'ngram'"),
     ],
 )

@@ -5,7 +5,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor
 
 from model.attention.ring_cache import ring_positions, ring_reorder, ring_write
 from model.attention.scaled_dot_product import attend
@@ -13,48 +12,15 @@ from model.config import BOS_ID
 from model.decoder import LayerMemory
 from model.masks import ngram_keep
 from model.translation_model import TranslationModel
+from tests.decoding import LENGTH, some_source, some_target, stepwise
 from tests.models import lively_model, tiny_config
 from tests.reference.ngram import ngram_attention
 
 ORDERS = [2, 3, 4, 8, None]
-LENGTH = 23
 
 
 def model_of(order: int | None, layers: int = 2) -> TranslationModel:
     return lively_model(tiny_config(ngram=order, decoder_layers=layers, max_length=40)).double()
-
-
-def some_source(rows: int = 1, length: int = 6, seed: int = 0) -> tuple[Tensor, Tensor]:
-    source = torch.randint(4, 320, (rows, length), generator=torch.Generator().manual_seed(seed))
-    return source, torch.ones_like(source, dtype=torch.bool)
-
-
-def some_target(rows: int = 1, length: int = LENGTH, seed: int = 1) -> Tensor:
-    target = torch.randint(4, 320, (rows, length), generator=torch.Generator().manual_seed(seed))
-    target[:, 0] = BOS_ID
-    return target
-
-
-def stepwise(
-    model: TranslationModel, source: Tensor, keep: Tensor, target: Tensor, start: list[int] | None = None
-) -> Tensor:
-    """Logits [row, length, vocabulary] one token at a time; row r waits start[r] steps before it begins."""
-    rows, length = target.shape
-    starts = torch.tensor(start or [0] * rows)
-    cross = model.decoder.project_source(model.encode(source, keep))
-    rings, out = model.empty_rings(rows), torch.zeros(rows, length, 320, dtype=torch.float64)
-    for step in range(length + int(starts.max())):
-        position = step - starts
-        active = (position >= 0) & (position < length)
-        safe = position.clamp(0, length - 1)
-        token = target[torch.arange(rows), safe]
-        logits, new = model.step(token, safe, rings, cross, keep)
-        rings = [
-            tuple(torch.where(active[:, None, None, None], n, o) for n, o in zip(layer_new, layer_old, strict=True))
-            for layer_new, layer_old in zip(new, rings, strict=True)
-        ]
-        out[torch.arange(rows)[active], safe[active]] = logits[active]
-    return out
 
 
 @pytest.mark.parametrize("order", ORDERS)

@@ -15,10 +15,10 @@ from safetensors.torch import load_file
 
 from model.config import ConfigError
 from model.training.checkpoint import average_weights, load_model, save_weights
-from model.training.commands import RECIPES, find_recipe
+from model.training.commands import RECIPES, bundled_recipes, find_recipe
 from model.training.loss import projected_cross_entropy
 from model.training.optimizer import MasterOptimizer
-from model.training.recipe import Recipe, load_recipe, parse_recipe
+from model.training.recipe import Recipe, load_recipe, load_row, parse_recipe, read_yaml, rows_file
 from model.training.schedule import learning_rate
 from model.training.train import Training, train
 from model.translation_model import TranslationModel
@@ -108,8 +108,8 @@ def test_training_stops_early_when_dev_gets_no_better(tmp_path: Path) -> None:
 
 
 def test_every_recipe_is_readable() -> None:
-    names = sorted(path.stem for path in RECIPES.glob("*.yaml"))
-    assert {"en-de", "en-de-full", "tiny"} <= set(names)
+    names = bundled_recipes()
+    assert {"en-de", "en-de-full", "small", "tiny"} <= set(names)
     for name in names:
         recipe = find_recipe(name)
         assert recipe.name == name
@@ -128,6 +128,40 @@ def test_every_recipe_is_readable() -> None:
 def test_a_recipe_that_cannot_be_used_says_why(values: object, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         parse_recipe(values)
+
+
+def test_every_row_is_readable_and_changes_the_model_only() -> None:
+    base, seen = find_recipe("small"), []
+    rows = read_yaml(rows_file(RECIPES / "small.yaml"))
+    assert {"n2", "relative", "localness-head", "window-mw-dec-full", "window-all-n8"} <= set(rows)
+    for row in rows:
+        recipe = find_recipe(f"small/{row}")
+        assert dataclasses.replace(recipe, name=base.name, model=base.model) == base
+        assert recipe.name == f"small/{row}"
+        seen.append(recipe.model.variant)
+    assert find_recipe("small/full").model == base.model
+    assert find_recipe("small/window-all").model.variant == "Enc(AW)-Cr(AW,Seg)-Dec(MW) full"
+    assert len(set(seen)) == len(seen)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("small/window-al", "unknown key 'window-al' in the rows of small: did you mean 'window-all'"),
+     ("tiny/n2", "the recipe tiny has no rows: there is no tiny-rows.yaml")],
+)  # fmt: skip
+def test_a_row_that_does_not_exist_is_refused(name: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        find_recipe(name)
+
+
+def test_a_row_that_cannot_be_used_says_where(tmp_path: Path) -> None:
+    base = tmp_path / "small.yaml"
+    base.write_text((RECIPES / "small.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+    rows_file(base).write_text("bad: {ngrm: 3}\nworse: 3\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"small-rows\.yaml, row bad: unknown key 'ngrm'"):
+        load_row(base, "bad")
+    with pytest.raises(ConfigError, match="a row must be a mapping of model keys"):
+        load_row(base, "worse")
 
 
 def test_an_unknown_recipe_names_the_nearest() -> None:

@@ -1,0 +1,59 @@
+"""Attention with terms that are added to the energies or to the values, each term a module of its own.
+
+The composition knows none of its terms: a term sees the query, the keys and their order, never another term.
+"""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+
+from model.attention.key_order import KeyOrder
+from model.attention.multi_head import MultiHeadAttention
+from model.attention.scaled_dot_product import attention_energy, masked_softmax, merge_heads, split_heads
+
+
+class AttentionTerm(nn.Module):
+    """Something added to plain attention; a subclass overrides what it changes."""
+
+    def energy(self, query: Tensor, key: Tensor, query_position: Tensor, order: KeyOrder) -> Tensor:
+        """query [batch, heads, query, head_dim], not scaled, key [batch, heads, key, head_dim] -> fp32, broadcastable
+        to [batch, heads, query, key]."""
+        raise NotImplementedError
+
+    def value(self, weights: Tensor, query_position: Tensor, order: KeyOrder) -> Tensor | None:
+        """weights [batch, heads, query, key] fp32 -> fp32 [batch, heads, query, head_dim], or None for nothing."""
+        return None
+
+
+class TermedAttention(MultiHeadAttention):
+    """softmax(qk/sqrt(head_dim) + energies of the terms) v + values of the terms."""
+
+    def __init__(self, d_model: int, num_heads: int, terms: Mapping[str, AttentionTerm]) -> None:
+        super().__init__(d_model, num_heads)
+        self.terms = nn.ModuleDict(terms)
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: tuple[Tensor, ...],
+        keep: Tensor,
+        query_position: Tensor,
+        key_position: Tensor,
+        ordered: bool = True,
+    ) -> Tensor:
+        """See MultiHeadAttention.forward."""
+        key, value = memory
+        query = split_heads(self.query(x), self.num_heads)
+        order = KeyOrder(keep, key_position, ordered)
+        terms = [term for term in self.terms.values() if isinstance(term, AttentionTerm)]
+        energy = attention_energy(query, key).float()
+        for term in terms:
+            energy = energy + term.energy(query, key, query_position, order)
+        weights = masked_softmax(energy, keep)
+        attended = torch.matmul(weights.to(value.dtype), value)
+        for term in terms:
+            extra = term.value(weights, query_position, order)
+            if extra is not None:
+                attended = attended + extra.to(value.dtype)
+        return self.output(merge_heads(attended))  # type: ignore[no-any-return]

@@ -1,0 +1,129 @@
+"""Differentiable window (Nguyen et al. 2020, "Differentiable Window for Dynamic Local Attention").
+
+Every query and head points with two softmax distributions, left and right, at the keys between which its window lies.
+The mask m (Eq. 9) says for every key how probable it is to lie between the two pointers, in either order:
+
+    m = prefix(left) * suffix(right) + prefix(right) * suffix(left)
+
+Multiplicative attention (MW, Eq. 12-13) multiplies the softmax weights with m; additive attention (AW, Eq. 14-17)
+lets m scale the energies of a second, local pair of projections that are added to the global ones. With segments
+(Eq. 10-11) the keys are taken in runs of b, and all keys of a run share a mask value.
+
+Differs from the paper: nothing in the formulas, but a remark of it does not hold. m is called an expectation of a 0/1
+mask; when both pointers fall on one key, both products count that key, so m lies in [0, 2], and is exactly 2 for a
+single visible key. MW weights do not sum to one; `renormalize` makes them, which the paper does not.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from model.attention.key_order import KeyOrder
+from model.attention.multi_head import MultiHeadAttention
+from model.attention.scaled_dot_product import attention_energy, masked_softmax, merge_heads, split_heads
+
+SMALLEST_SUM = 1e-6
+"""Below this a row of multiplicative weights is not blown up to one."""
+
+
+class WindowAttention(MultiHeadAttention):
+    """What both forms share: two pointers. `segment` None means that every key is a segment of its own."""
+
+    def __init__(self, d_model: int, num_heads: int, segment: int | None) -> None:
+        super().__init__(d_model, num_heads)
+        self.segment = segment
+        self.boundary_query = nn.Linear(d_model, 2 * d_model)
+        self.boundary_key = nn.Linear(d_model, 2 * d_model)
+
+    def project_boundaries(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """x [batch, key, d] -> left and right pointer keys, each [batch, heads, key, head_dim]."""
+        left, right = self.boundary_key(x).chunk(2, dim=-1)
+        return split_heads(left, self.num_heads), split_heads(right, self.num_heads)
+
+    def window_mask(self, x: Tensor, left_key: Tensor, right_key: Tensor, order: KeyOrder) -> Tensor:
+        """x [batch, query, d] -> m, [batch, heads, query, key] fp32 (Eq. 7-11)."""
+        left_query, right_query = self.boundary_query(x).chunk(2, dim=-1)
+        left = masked_softmax(attention_energy(split_heads(left_query, self.num_heads), left_key), order.keep)
+        right = masked_softmax(attention_energy(split_heads(right_query, self.num_heads), right_key), order.keep)
+        return (
+            token_mask(left, right, order) if self.segment is None else segment_mask(left, right, order, self.segment)
+        )
+
+
+class MultiplicativeWindow(WindowAttention):
+    """MW: softmax(qk) * m. 4(d^2+d) parameters more than plain attention."""
+
+    memory_names = ("key", "value", "left_key", "right_key")
+
+    def __init__(self, d_model: int, num_heads: int, segment: int | None, renormalize: bool) -> None:
+        super().__init__(d_model, num_heads, segment)
+        self.renormalize = renormalize
+
+    def project_memory(self, x: Tensor) -> tuple[Tensor, ...]:
+        """x [batch, key, d] -> one tensor per memory name, each [batch, heads, key, head_dim]."""
+        return *super().project_memory(x), *self.project_boundaries(x)
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: tuple[Tensor, ...],
+        keep: Tensor,
+        query_position: Tensor,
+        key_position: Tensor,
+        ordered: bool = True,
+    ) -> Tensor:
+        """See MultiHeadAttention.forward; Eq. 12-13."""
+        key, value, left_key, right_key = memory
+        mask = self.window_mask(x, left_key, right_key, KeyOrder(keep, key_position, ordered))
+        weights = masked_softmax(attention_energy(split_heads(self.query(x), self.num_heads), key), keep) * mask
+        if self.renormalize:
+            weights = weights / weights.sum(dim=-1, keepdim=True).clamp(min=SMALLEST_SUM)
+        return self.output(merge_heads(torch.matmul(weights.to(value.dtype), value)))  # type: ignore[no-any-return]
+
+
+class AdditiveWindow(WindowAttention):
+    """AW: softmax(global qk + local qk * m). 6(d^2+d) parameters more than plain attention."""
+
+    memory_names = ("key", "value", "local_key", "left_key", "right_key")
+
+    def __init__(self, d_model: int, num_heads: int, segment: int | None) -> None:
+        super().__init__(d_model, num_heads, segment)
+        self.local_query = nn.Linear(d_model, d_model)
+        self.local_key = nn.Linear(d_model, d_model)
+
+    def project_memory(self, x: Tensor) -> tuple[Tensor, ...]:
+        """x [batch, key, d] -> one tensor per memory name, each [batch, heads, key, head_dim]."""
+        local = split_heads(self.local_key(x), self.num_heads)
+        return *super().project_memory(x), local, *self.project_boundaries(x)
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: tuple[Tensor, ...],
+        keep: Tensor,
+        query_position: Tensor,
+        key_position: Tensor,
+        ordered: bool = True,
+    ) -> Tensor:
+        """See MultiHeadAttention.forward; Eq. 14-17."""
+        key, value, local_key, left_key, right_key = memory
+        mask = self.window_mask(x, left_key, right_key, KeyOrder(keep, key_position, ordered))
+        local = attention_energy(split_heads(self.local_query(x), self.num_heads), local_key).float()
+        energy = attention_energy(split_heads(self.query(x), self.num_heads), key).float() + local * mask
+        weights = masked_softmax(energy, keep)
+        return self.output(merge_heads(torch.matmul(weights.to(value.dtype), value)))  # type: ignore[no-any-return]
+
+
+def token_mask(left: Tensor, right: Tensor, order: KeyOrder) -> Tensor:
+    """Pointers [batch, heads, query, key], zero at hidden keys -> m of the same shape (Eq. 9)."""
+    return order.prefix_sum(left) * order.suffix_sum(right) + order.prefix_sum(right) * order.suffix_sum(left)
+
+
+def segment_mask(left: Tensor, right: Tensor, order: KeyOrder, size: int) -> Tensor:
+    """Eq. 9 over segments instead of keys: key i counts before key j when its segment does (Eq. 10-11).
+
+    Pointers [batch, heads, query, key] -> m of the same shape; the last segment may be shorter than `size`.
+    """
+    members = order.segment_members(size)  # [batch, 1, segment, key]
+    left, right = (torch.matmul(pointer, members.transpose(-2, -1)) for pointer in (left, right))
+    mask = left.cumsum(-1) * right.flip(-1).cumsum(-1).flip(-1) + right.cumsum(-1) * left.flip(-1).cumsum(-1).flip(-1)
+    return torch.matmul(mask, members)
