@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from export.calibration import input_ranges
-from export.manifest import GRAPHS, make_manifest
+from export.manifest import graph_files, make_manifest
+from export.onnx_general import write_general_onnx
+from export.onnx_path import FAST, choose_path
 from export.onnx_writer import write_onnx
 from export.parity import check_parity
 from export.torchscript import write_torchscript
@@ -28,7 +30,8 @@ ATTRIBUTION = "ATTRIBUTION.md"
 
 @dataclass(frozen=True)
 class ExportOptions:
-    """`calibration` and `examples` are source sentences; `attribution` is copied beside the graphs."""
+    """`calibration` and `examples` are source sentences; `attribution` is copied beside the graphs; `path` forces one
+    of export.onnx_path.PATHS."""
 
     name: str
     languages: tuple[str, str]
@@ -38,13 +41,15 @@ class ExportOptions:
     attribution: Path | None = None
     calibration: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
+    path: str | None = None
 
 
 def export_artifact(checkpoint: Path, out: Path, options: ExportOptions) -> dict[str, float]:
     """Write the artifact of a checkpoint folder to `out`, replacing what is there.
 
-    Returns the largest difference to the PyTorch model per kind of graph. Raises ParityError, and leaves `out` as it
-    was, when a graph computes something else.
+    Plain models get the fast ONNX graphs, others the general ones, unless `options.path` says which. Returns the
+    largest difference to the PyTorch model per kind of graph. Raises ParityError, and leaves `out` as it was, when a
+    graph computes something else; PathError when there are no such graphs of this model.
     """
     out.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
@@ -61,11 +66,12 @@ def export_artifact(checkpoint: Path, out: Path, options: ExportOptions) -> dict
 
 def _write(checkpoint: Path, folder: Path, options: ExportOptions) -> dict[str, float]:
     model = load_model(checkpoint)
+    onnx_path = choose_path(model, [precision for kind, precision in options.graphs if kind == "onnx"], options.path)
     shutil.copyfile(checkpoint / VOCABULARY, folder / VOCABULARY)
     if options.attribution is not None:
         shutil.copyfile(options.attribution, folder / ATTRIBUTION)
     vocabulary = Vocabulary(folder / VOCABULARY)
-    graphs = tuple(GRAPHS[kind] for kind in options.graphs)
+    graphs = tuple(graph_files(*kind, onnx_path) for kind in options.graphs)
     manifest = make_manifest(
         model,
         options.name,
@@ -92,10 +98,13 @@ def _write(checkpoint: Path, folder: Path, options: ExportOptions) -> dict[str, 
 def _write_graph(
     model: TranslationModel, manifest: Manifest, graph: GraphFiles, ranges: dict[str, float], folder: Path
 ) -> None:
-    if graph.backend == "onnx":
-        write_onnx(model, graph.precision, ranges, folder / graph.encode, folder / graph.step)
+    encode, step = folder / graph.encode, folder / graph.step
+    if graph.backend == "torchscript":
+        write_torchscript(model, manifest, encode, step)
+    elif graph.built == FAST:
+        write_onnx(model, graph.precision, ranges, encode, step)
     else:
-        write_torchscript(model, manifest, folder / graph.encode, folder / graph.step)
+        write_general_onnx(model, manifest, encode, step)
 
 
 def _origin(checkpoint: Path) -> dict[str, Any]:

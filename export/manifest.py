@@ -1,7 +1,9 @@
 """What a model looks like from outside: the manifest's fields that follow from its configuration."""
 
+import dataclasses
 from typing import Any
 
+from export.onnx_path import GENERAL
 from model.config import ModelConfig
 from model.translation_model import TranslationModel
 from server.artifact import GraphFiles, Manifest
@@ -12,6 +14,11 @@ GRAPHS = {
     ("torchscript", "fp32"): GraphFiles("torchscript", "fp32", "encode.fp32.pt", "step.fp32.pt"),
 }
 """Every kind of graph that can be written."""
+
+
+def graph_files(backend: str, precision: str, onnx_path: str) -> GraphFiles:
+    """The entry of one kind of graphs, saying how they were built."""
+    return dataclasses.replace(GRAPHS[backend, precision], built=onnx_path if backend == "onnx" else GENERAL)
 
 
 def ring_tensors(model: TranslationModel) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ import io
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import onnx
 import torch
@@ -60,15 +61,13 @@ class StepDecoder(nn.Module):
         return [log_probability, *rest]
 
 
-def export_module(
-    module: nn.Module, arguments: tuple[object, ...], inputs: Axes, outputs: Axes
-) -> onnx.ModelProto:
+def export_module(module: nn.Module, arguments: tuple[object, ...], inputs: Axes, outputs: Axes) -> onnx.ModelProto:
     """Trace a module; `inputs` and `outputs` name its flat tensors, in order, and their free axes."""
     free = {
         name: {index: axis for index, axis in enumerate(axes) if axis is not None}
         for name, axes in (inputs | outputs).items()
     }
-    buffer = io.BytesIO()
+    buffer: Any = io.BytesIO()  # taken by the tracing exporter, though torch's type hints know files only
     with warnings.catch_warnings(), torch.inference_mode():
         warnings.simplefilter("ignore")  # the exporter announces its retirement; it needs no further package
         torch.onnx.export(
@@ -94,14 +93,14 @@ def with_versions(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def general_encode_graph(model: TranslationModel, manifest: Manifest) -> onnx.ModelProto:
-    tensors: Axes = {name: ("batch", None, "source") for name in manifest.source_tensors}
-    inputs: Axes = {name: ("batch", "source") for name in ("source_ids", "source_keep")}
+    tensors: Axes = dict.fromkeys(manifest.source_tensors, ("batch", None, "source"))
+    inputs: Axes = dict.fromkeys(("source_ids", "source_keep"), ("batch", "source"))
     return export_module(EncodeGraph(model), example_source(), inputs, tensors)
 
 
 def general_step_graph(model: TranslationModel, manifest: Manifest) -> onnx.ModelProto:
-    rings: Axes = {name: ("slot", None, "entry") for name in manifest.ring_tensors}
-    sources: Axes = {name: ("slot", None, "source") for name in manifest.source_tensors}
+    rings: Axes = dict.fromkeys(manifest.ring_tensors, ("slot", None, "entry"))
+    sources: Axes = dict.fromkeys(manifest.source_tensors, ("slot", None, "source"))
     outputs: Axes = {"log_probability": ("slot", "beam"), "next_ancestry": STEP_AXES["ancestry"]}
     outputs |= {f"next_{name}": axes for name, axes in rings.items()}
     arguments = step_arguments(example_state(manifest, 3, 2, 5))
