@@ -84,7 +84,7 @@ def _write(checkpoint: Path, folder: Path, options: ExportOptions) -> dict[str, 
     )
     ranges = input_ranges(model, vocabulary.encode(list(options.calibration)))
     for graph in graphs:
-        _write_graph(model, manifest, graph, ranges, folder)
+        write_graph(model, manifest, graph, ranges, folder)
     differences = check_parity(model, Artifact(folder, manifest))
     goldens = _goldens(Artifact(folder, manifest), vocabulary, options.examples)
     (folder / GOLDEN).write_text(json.dumps(goldens, indent=1) + "\n", encoding="utf-8")
@@ -95,9 +95,10 @@ def _write(checkpoint: Path, folder: Path, options: ExportOptions) -> dict[str, 
     return differences
 
 
-def _write_graph(
+def write_graph(
     model: TranslationModel, manifest: Manifest, graph: GraphFiles, ranges: dict[str, float], folder: Path
 ) -> None:
+    """Write one kind of graphs, in the way that `graph` says they are built."""
     encode, step = folder / graph.encode, folder / graph.step
     if graph.backend == "torchscript":
         write_torchscript(model, manifest, encode, step)
