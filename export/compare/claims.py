@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from export.compare.likelihood import Estimate, mean_estimate, per_token
-from export.compare.measurements import Measured, SentenceCosts
+from export.compare.measurements import Measured, SentenceCosts, mean_log_perplexity
 
 Z = 1.96
 """Standard errors that a difference must exceed to be resolved (95%)."""
@@ -53,6 +53,10 @@ class Order:
     @property
     def name(self) -> str:
         return "full" if self.order is None else f"N={self.order}"
+
+    @property
+    def log_perplexity(self) -> Estimate:
+        return mean_log_perplexity(self.costs)
 
 
 def ngram_groups(rows: Sequence[Measured]) -> list[list[Order]]:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from export.compare.claims import ngram_groups
-from export.compare.likelihood import mean_estimate
 from export.compare.measurements import Measured, Plan, collect, measure
 from export.compare.plots import plot_quality_against_order
 from export.compare.report import report
@@ -70,7 +69,7 @@ def write_report(folder: Path, text: str, rows: Sequence[Measured]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     pictures = []
     for number, group in enumerate(ngram_groups(rows), start=1):
-        points = [(order.order, mean_estimate([c.estimate for c in order.costs.values()])) for order in group]
+        points = [(order.order, order.log_perplexity) for order in group]
         pictures.append(f"ngram-{number}.png")
         plot_quality_against_order(points, folder / pictures[-1])
     links = "".join(f"\n![log-perplexity against N]({picture})\n" for picture in pictures)

@@ -1,7 +1,7 @@
 """Measure what is missing, then look everything up: only `measure` computes, only `collect` reads."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,6 +48,11 @@ class SentenceCosts:
         return per_token(self.nll, self.tokens)
 
 
+def mean_log_perplexity(costs: Mapping[str, SentenceCosts]) -> Estimate:
+    """The mean over sets."""
+    return mean_estimate([one.estimate for one in costs.values()])
+
+
 @dataclass(frozen=True)
 class Measured:
     """What is known of one row; sets that were not measured are absent."""
@@ -59,8 +64,7 @@ class Measured:
 
     @property
     def log_perplexity(self) -> Estimate | None:
-        """The mean over sets."""
-        return mean_estimate([costs.estimate for costs in self.costs.values()]) if self.costs else None
+        return mean_log_perplexity(self.costs) if self.costs else None
 
 
 def cost_key(text: TextSet) -> str:

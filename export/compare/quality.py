@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sacrebleu import BLEU, CHRF
-from sacrebleu.significance import PairedTest
+from sacrebleu.significance import PairedTest, Result
 
 RESAMPLES = 1000
 METRICS = ("BLEU", "chrF")
@@ -35,7 +35,8 @@ def qualities(
     signatures, scores = test()
     found: dict[str, dict[str, Quality]] = {name: {} for name in names}
     for metric, key in zip(METRICS, signatures, strict=True):
-        for name, result in zip(names, scores[key], strict=True):
+        results = [result for result in scores[key] if isinstance(result, Result)]
+        for name, result in zip(names, results, strict=True):
             tested = reference_row in systems and name != reference_row
-            found[name][metric] = Quality(result.score, result.ci, result.p_value if tested else None)
+            found[name][metric] = Quality(result.score, result.ci or 0.0, result.p_value if tested else None)
     return found, [f"{metric}: {signature}" for metric, signature in zip(METRICS, signatures.values(), strict=True)]

@@ -11,14 +11,13 @@ from export.compare.table import (
     likelihood_table,
     paper_table,
     quality_table,
-    seed_groups,
-    seed_table,
     size_table,
 )
 
 LIKELIHOOD_NOTE = (
     "Nats per target token, EOS included, ± standard error over sentences; the mean counts every set the same. Pairs "
-    "that training would leave out as too long are left out. Rows see the same sentences, so differences between rows are known better than the rows themselves: see the claims."
+    "that training would leave out as too long are left out. Rows see the same sentences, so differences between rows "
+    "are known better than the rows themselves: see the claims."
 )
 
 
@@ -27,9 +26,6 @@ def report(rows: Sequence[Measured], plan: Plan, reference: str) -> str:
     sections = [("Models", f"{size_table(rows)}\n\n{speed_note(plan)}")]
     if plan.sets:
         sections.append(("Log-perplexity", f"{likelihood_table(rows, plan.sets)}\n\n{LIKELIHOOD_NOTE}"))
-    groups = seed_groups(rows)
-    if groups:
-        sections.append(("Seeds", seed_table(groups)))
     sections += [(f"BLEU and chrF, {name}", quality_text(rows, plan, name, reference)) for name in plan.translated]
     for group in ngram_groups(rows):
         sections.append(("N-gram claims", "\n\n".join(claim_text(claim) for claim in ngram_claims(group))))

@@ -103,9 +103,7 @@ def check_comparable(rows: Sequence[Row]) -> None:
     names = [row.name for row in rows]
     for name in names:
         if names.count(name) > 1:
-            raise CompareError(
-                f"two checkpoint folders are called '{name}': rows go by their folder's name, rename one"
-            )
+            raise CompareError(f"two checkpoint folders are called '{name}': rows go by that name, rename one")
     languages = {row.name: f"{row.recipe.data.source}-{row.recipe.data.target}" for row in rows}
     if len(set(languages.values())) > 1:
         pairs = ", ".join(f"{name} {pair}" for name, pair in languages.items())

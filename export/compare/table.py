@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from export.compare.claims import Claim, Order
-from export.compare.likelihood import Estimate, mean_estimate
+from export.compare.likelihood import Estimate
 from export.compare.measurements import Measured
 from export.compare.papers import PAPER_ROWS
 from export.compare.quality import METRICS, Quality
@@ -48,26 +48,36 @@ def size_table(rows: Sequence[Measured]) -> str:
 
 
 def likelihood_table(rows: Sequence[Measured], sets: Sequence[str]) -> str:
-    cells = []
-    for measured in rows:
-        estimates = [measured.costs[name].estimate if name in measured.costs else None for name in sets]
-        cells.append([measured.row.name, *map(estimate_text, [*estimates, measured.log_perplexity])])
+    """One line a row; then one for every group of seeds, with the mean and range over its rows."""
+
+    def estimates(measured: Measured) -> list[Estimate | None]:
+        each = [measured.costs[name].estimate if name in measured.costs else None for name in sets]
+        return [*each, measured.log_perplexity]
+
+    cells = [[measured.row.name, *map(estimate_text, estimates(measured))] for measured in rows]
+    for group in seed_groups(rows):
+        columns = zip(*map(estimates, group), strict=True)
+        cells.append([seeds_text(group), *(spread_text([e.value for e in column if e], 3) for column in columns)])
     return table(["row", *sets, "mean"], cells)
 
 
 def quality_table(rows: Sequence[Measured], found: dict[str, dict[str, Quality]], reference: str) -> str:
+    """One line a row; then one for every group of seeds, with the mean and range over its rows."""
     head = ["row", *(cell for metric in METRICS for cell in (metric, f"p against {reference}"))]
     cells = []
     for measured in rows:
-        scores = found.get(measured.row.name)
-        row = [measured.row.name]
-        for metric in METRICS:
-            row += [NONE, NONE] if scores is None else quality_cells(scores[metric])
-        cells.append(row)
+        scores = found.get(measured.row.name, {})
+        cells.append([measured.row.name, *(cell for metric in METRICS for cell in quality_cells(scores.get(metric)))])
+    for group in seed_groups(rows):
+        members = [found[measured.row.name] for measured in group if measured.row.name in found]
+        spreads = [spread_text([member[metric].score for member in members], 1) for metric in METRICS]
+        cells.append([seeds_text(group), *(cell for spread in spreads for cell in (spread, NONE))])
     return table(head, cells)
 
 
-def quality_cells(quality: Quality) -> list[str]:
+def quality_cells(quality: Quality | None) -> list[str]:
+    if quality is None:
+        return [NONE, NONE]
     p_value = NONE if quality.p_value is None else f"{quality.p_value:.3f}"
     return [f"{quality.score:.1f} ± {quality.half_width:.1f}", p_value]
 
@@ -80,17 +90,15 @@ def seed_groups(rows: Sequence[Measured]) -> list[list[Measured]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def seed_table(groups: Sequence[Sequence[Measured]]) -> str:
-    """Mean and range of the log-perplexity over seeds."""
-    cells = []
-    for group in groups:
-        estimates = [measured.log_perplexity for measured in group]
-        values = [estimate.value for estimate in estimates if estimate is not None]
-        summary = (
-            [f"{sum(values) / len(values):.3f}", f"{min(values):.3f} to {max(values):.3f}"] if values else [NONE] * 2
-        )
-        cells.append([", ".join(measured.row.name for measured in group), str(len(values)), *summary])
-    return table(["rows", "seeds", "mean log-perplexity", "range"], cells)
+def seeds_text(group: Sequence[Measured]) -> str:
+    return f"{len(group)} seeds: {', '.join(measured.row.name for measured in group)}"
+
+
+def spread_text(values: Sequence[float], digits: int) -> str:
+    """Mean and range."""
+    if not values:
+        return NONE
+    return f"{sum(values) / len(values):.{digits}f} ({min(values):.{digits}f} to {max(values):.{digits}f})"
 
 
 def claim_text(claim: Claim) -> str:
@@ -105,10 +113,8 @@ def paper_table(group: Sequence[Order]) -> str:
     figures = {(row.source, row.order): f"{row.log_perplexity:.2f} ({row.bleu:.1f})" for row in PAPER_ROWS}
     cells = []
     for order in group:
-        ours = mean_estimate([costs.estimate for costs in order.costs.values()])
-        cells.append(
-            [order.name, f"{ours.value:.3f}", *(figures.get((source, order.order), NONE) for source, _ in sources)]
-        )
+        theirs = [figures.get((source, order.order), NONE) for source, _ in sources]
+        cells.append([order.name, f"{order.log_perplexity.value:.3f}", *theirs])
     head = ["order", "ours", *(f"{source.split(', ')[-1]}, {task}" for source, task in sources)]
     papers = "; ".join(dict.fromkeys(source.rsplit(", ", 1)[0] for source, _ in sources))
     note = f"Log-perplexity on test sets (BLEU) from {papers}: other data and sizes, only the direction compares."

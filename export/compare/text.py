@@ -1,5 +1,6 @@
 """The text that rows are measured on."""
 
+import functools
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ class TextSet:
     key: str
 
 
+@functools.cache
 def read_set(data: Path, name: str, languages: tuple[str, str], limit: int | None) -> TextSet:
     """Raises CorpusError for a corpus that is not below `data`."""
     pairs = read_corpus(data, name, *languages)[:limit]
