@@ -13,7 +13,8 @@ METRICS = ("BLEU", "chrF")
 @dataclass(frozen=True)
 class Quality:
     """A corpus score; half the width of its 95% bootstrap interval; p-value of the paired bootstrap test against the
-    reference row, None for that row itself or where there is none."""
+    reference row, None for that row itself or where there is none. The test asks for a difference in the direction that
+    was seen: it is about one-sided."""
 
     score: float
     half_width: float
@@ -34,9 +35,13 @@ def qualities(
     )
     signatures, scores = test()
     found: dict[str, dict[str, Quality]] = {name: {} for name in names}
+    # sacreBLEU calls two systems that say the same significantly different.
+    same = {name for name in names if list(systems[name]) == list(systems.get(reference_row or "", ()))}
     for metric, key in zip(METRICS, signatures, strict=True):
         results = [result for result in scores[key] if isinstance(result, Result)]
         for name, result in zip(names, results, strict=True):
-            tested = reference_row in systems and name != reference_row
-            found[name][metric] = Quality(result.score, result.ci or 0.0, result.p_value if tested else None)
+            p_value = None
+            if reference_row in systems and name != reference_row:
+                p_value = 1.0 if name in same else result.p_value
+            found[name][metric] = Quality(result.score, float(result.ci or 0.0), p_value)
     return found, [f"{metric}: {signature}" for metric, signature in zip(METRICS, signatures.values(), strict=True)]

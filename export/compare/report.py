@@ -21,6 +21,13 @@ LIKELIHOOD_NOTE = (
 )
 
 
+CLAIM_NOTE = (
+    "Paired differences, sentence by sentence, ± standard error over sentences; resolved beyond 1.96 of them. They are "
+    "about these checkpoints: how other seeds would have turned out is not in them. Rows that differ in their seed "
+    "alone are averaged."
+)
+
+
 def report(rows: Sequence[Measured], plan: Plan, reference: str) -> str:
     """Sections that have something to say."""
     sections = [("Models", f"{size_table(rows)}\n\n{speed_note(plan)}")]
@@ -28,7 +35,7 @@ def report(rows: Sequence[Measured], plan: Plan, reference: str) -> str:
         sections.append(("Log-perplexity", f"{likelihood_table(rows, plan.sets)}\n\n{LIKELIHOOD_NOTE}"))
     sections += [(f"BLEU and chrF, {name}", quality_text(rows, plan, name, reference)) for name in plan.translated]
     for group in ngram_groups(rows):
-        sections.append(("N-gram claims", "\n\n".join(claim_text(claim) for claim in ngram_claims(group))))
+        sections.append(("N-gram claims", "\n\n".join([*map(claim_text, ngram_claims(group)), CLAIM_NOTE])))
         sections.append(("Beside the paper", paper_table(group)))
     return "\n\n".join(f"### {title}\n\n{text}" for title, text in sections)
 
@@ -48,5 +55,8 @@ def quality_text(rows: Sequence[Measured], plan: Plan, name: str, reference: str
         return "Not measured."
     text = plan.read(name, rows[0].row)
     found, signatures = qualities(systems, text.references, reference)
-    note = f"{len(text.references):,} sentences, beam {plan.beam}; ± half of the 95% bootstrap interval."
+    note = (
+        f"{len(text.references):,} sentences, beam {plan.beam}; ± half of the 95% bootstrap interval; p of sacreBLEU's "
+        f"paired bootstrap test, about one-sided."
+    )
     return "\n\n".join([quality_table(rows, found, reference), note, "  \n".join(f"`{s}`" for s in signatures)])
