@@ -106,6 +106,7 @@ def general_step_graph(model: TranslationModel, manifest: Manifest) -> onnx.Mode
     arguments = step_arguments(example_state(manifest, 3, 2, 5))
     decoder = export_module(StepDecoder(model), arguments, STEP_AXES | rings | sources, outputs)
     drop_unused_inputs(decoder)
+    give_out_as_written(decoder, manifest.ring_tensors)
     check_in_place(decoder, manifest.ring_tensors)
     candidates = candidate_graph(padded_vocabulary(model.config.vocab_size))
     return with_versions(compose.merge_models(decoder, candidates, io_map=[("log_probability", "log_probability")]))
@@ -127,6 +128,27 @@ def drop_unused_inputs(model: onnx.ModelProto) -> None:
     read = {name for node in model.graph.node for name in node.input}
     for tensor in [tensor for tensor in model.graph.input if tensor.name not in read]:
         model.graph.input.remove(tensor)
+
+
+def give_out_as_written(model: onnx.ModelProto, rings: Sequence[str]) -> None:
+    """Let ScatterND itself give a ring out where a Cast stands between: a mechanism that asks for float32 is traced as
+    one, though rings are float32."""
+    nodes = model.graph.node
+    for ring in rings:
+        casts = {node.input[0]: node for node in nodes if node.op_type == "Cast" and node.output[0] == f"next_{ring}"}
+        for writer in [node for node in nodes if node.op_type == "ScatterND" and node.input[0] == ring]:
+            written = writer.output[0]
+            if written in casts:
+                nodes.remove(casts[written])
+                writer.output[0] = f"next_{ring}"
+                replace_input(model, written, f"next_{ring}")
+
+
+def replace_input(model: onnx.ModelProto, old: str, new: str) -> None:
+    for node in model.graph.node:
+        for index, name in enumerate(node.input):
+            if name == old:
+                node.input[index] = new
 
 
 def check_in_place(model: onnx.ModelProto, rings: Sequence[str]) -> None:

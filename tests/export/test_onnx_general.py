@@ -51,12 +51,18 @@ class OrderedAttention(nn.Module):
         return tuple(split_heads(part, self.num_heads) for part in self.memory(x).chunk(4, dim=-1))
 
     def forward(
-        self, x: Tensor, memory: tuple[Tensor, ...], keep: Tensor, query_position: Tensor, key_position: Tensor
+        self,
+        x: Tensor,
+        memory: tuple[Tensor, ...],
+        keep: Tensor,
+        query_position: Tensor,
+        key_position: Tensor,
+        ordered: bool = True,
     ) -> Tensor:
         query = split_heads(self.query(x), self.num_heads)
         key, value, left_key, right_key = memory
         weights, left, right = (
-            masked_softmax(attention_energy(query, part), keep) for part in (key, left_key, right_key)
+            masked_softmax(attention_energy(query, part), keep) for part in (key, left_key.float(), right_key)
         )
         before = (key_position[:, None, :, None] <= key_position[:, None, None, :]).float()
         window = (left @ before) * (right @ before.transpose(-2, -1))
