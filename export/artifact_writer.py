@@ -11,7 +11,9 @@ from typing import Any, Literal
 
 from export.calibration import input_ranges
 from export.manifest import graph_files, make_manifest
+from export.onnx_general import write_general_onnx
 from export.onnx_graph.shortlist import ShortlistPlan
+from export.onnx_path import FAST, choose_path
 from export.onnx_writer import write_onnx
 from export.parity import check_parity, every_way_to_run
 from export.torchscript import write_torchscript
@@ -37,7 +39,7 @@ ShortlistSizes = tuple[int, int] | Literal["auto"] | None
 class ExportOptions:
     """`calibration` and `examples` are source sentences; `attribution` is copied beside the graphs. `shortlist`:
     numbers of frequent and extra words for a checkpoint that has a lexicon; "auto" takes the default where the
-    vocabulary is at least twice as large."""
+    vocabulary is at least twice as large. `path` forces one of export.onnx_path.PATHS."""
 
     name: str
     languages: tuple[str, str]
@@ -48,13 +50,15 @@ class ExportOptions:
     shortlist: ShortlistSizes = "auto"
     calibration: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
+    path: str | None = None
 
 
 def export_artifact(checkpoint: Path, out: Path, options: ExportOptions) -> dict[str, float]:
     """Write the artifact of a checkpoint folder to `out`, replacing what is there.
 
-    Returns the largest difference to the PyTorch model per kind of graph. Raises ParityError, and leaves `out` as it
-    was, when a graph computes something else.
+    Plain models get the fast ONNX graphs, others the general ones, unless `options.path` says which. Returns the
+    largest difference to the PyTorch model per kind of graph. Raises ParityError, and leaves `out` as it was, when a
+    graph computes something else; PathError when there are no such graphs of this model.
     """
     out.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
@@ -71,12 +75,13 @@ def export_artifact(checkpoint: Path, out: Path, options: ExportOptions) -> dict
 
 def _write(checkpoint: Path, folder: Path, options: ExportOptions) -> dict[str, float]:
     model = load_model(checkpoint)
+    onnx_path = choose_path(model, [precision for kind, precision in options.graphs if kind == "onnx"], options.path)
     shutil.copyfile(checkpoint / VOCABULARY, folder / VOCABULARY)
     if options.attribution is not None:
         shutil.copyfile(options.attribution, folder / ATTRIBUTION)
     vocabulary = Vocabulary(folder / VOCABULARY)
-    shortlist = shortlist_plan(checkpoint, options.shortlist)
-    graphs = tuple(graph_files(kind, shortlist is not None) for kind in options.graphs)
+    shortlist = shortlist_plan(checkpoint, options.shortlist) if onnx_path == FAST else None
+    graphs = tuple(graph_files(*kind, onnx_path, shortlist is not None) for kind in options.graphs)
     manifest = make_manifest(
         model,
         options.name,
@@ -92,7 +97,7 @@ def _write(checkpoint: Path, folder: Path, options: ExportOptions) -> dict[str, 
         manifest = dataclasses.replace(manifest, shortlist=sizes)
     ranges = input_ranges(model, vocabulary.encode(list(options.calibration)))
     for graph in graphs:
-        _write_graph(model, manifest, graph, ranges, folder, shortlist)
+        write_graph(model, manifest, graph, ranges, folder, shortlist)
     differences = check_parity(model, Artifact(folder, manifest))
     goldens = _goldens(Artifact(folder, manifest), vocabulary, options.examples)
     (folder / GOLDEN).write_text(json.dumps(goldens, indent=1) + "\n", encoding="utf-8")
@@ -115,18 +120,21 @@ def shortlist_plan(checkpoint: Path, sizes: ShortlistSizes) -> ShortlistPlan | N
     return ShortlistPlan.of(lexicon, *DEFAULT_SHORTLIST) if is_worth_it else None
 
 
-def _write_graph(
+def write_graph(
     model: TranslationModel,
     manifest: Manifest,
     graph: GraphFiles,
     ranges: dict[str, float],
     folder: Path,
-    shortlist: ShortlistPlan | None,
+    shortlist: ShortlistPlan | None = None,
 ) -> None:
-    if graph.backend == "onnx":
+    """Write one kind of graphs, in the way that `graph` says they are built."""
+    if graph.backend == "torchscript":
+        write_torchscript(model, manifest, folder / graph.encode, folder / graph.step)
+    elif graph.built == FAST:
         write_onnx(model, graph, ranges, folder, shortlist)
     else:
-        write_torchscript(model, manifest, folder / graph.encode, folder / graph.step)
+        write_general_onnx(model, manifest, folder / graph.encode, folder / graph.step)
 
 
 def _origin(checkpoint: Path) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from export.artifact_writer import ExportOptions, ShortlistSizes, export_artifact
 from export.evaluate import evaluate
 from export.manifest import GRAPHS
+from export.onnx_path import PATHS
 from server.artifact import Artifact
 from server.backends.load import load_backend
 from server.engine.request import SearchOptions
@@ -57,6 +58,9 @@ class ExportCommand:
             "--graphs", default="onnx-int8", help=f"comma-separated, among {', '.join(KINDS)} (default onnx-int8)"
         )
         parser.add_argument(
+            "--path", choices=PATHS, help="how ONNX graphs are made (default: fast for plain models, else general)"
+        )
+        parser.add_argument(
             "--calibration", type=Path, default=EXAMPLES, help="source sentences that set the int8 ranges, one a line"
         )
         parser.add_argument(
@@ -84,6 +88,7 @@ class ExportCommand:
             shortlist=shortlist_sizes(args.shortlist),
             calibration=sentences,
             examples=sentences[:NUM_GOLDENS],
+            path=args.path,
         )
         differences = export_artifact(args.checkpoint, args.out, options)
         for kind, difference in differences.items():

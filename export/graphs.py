@@ -46,8 +46,19 @@ class StepGraph(nn.Module):
 
         Returns the three candidate tensors, the following rows in the same order, and the rings.
         """
-        is_row, position, own_key, write_index, key_age, source_keep = shared
-        token, parent, score, ancestry = rows
+        is_row, score = shared[0], rows[2]
+        log_probability, ancestry, *written = self.decode(shared, rows, rings, sources)
+        best, next_token, next_parent = best_candidates(log_probability, score)
+        following = next_rows(best, next_token, next_parent, is_row)
+        return [best, next_token, next_parent, *following, ancestry, *written]
+
+    def decode(
+        self, shared: list[Tensor], rows: list[Tensor], rings: list[Tensor], sources: list[Tensor]
+    ) -> list[Tensor]:
+        """Everything before the choice among candidates: log-probabilities [slot, beam, vocabulary], the rows'
+        ancestry with this step, and the rings."""
+        _, position, own_key, write_index, key_age, source_keep = shared
+        token, parent, _, ancestry = rows
         ancestry = inherit_ancestry(ancestry, parent, own_key)
         row_position = position[:, None].expand(token.shape)  # [slot, beam]
         key_position = position[:, None] - key_age[None, :]  # [slot, entry]
@@ -71,20 +82,21 @@ class StepGraph(nn.Module):
                 x, row_position, cross, padding_keep(source_keep > 0), positions_of(source_keep)
             )
         logits = self.model.embedding.logits(self.model.decoder.norm(x)) + self.output_bias
-        best, next_token, next_parent = best_candidates(torch.log_softmax(logits, dim=-1), score)
-        following = next_rows(best, next_token, next_parent, is_row)
-        return [best, next_token, next_parent, *following, ancestry, *written]
+        return [torch.log_softmax(logits, dim=-1), ancestry, *written]
 
 
 def write_ring(ring: Tensor, new: Tensor, write_index: Tensor) -> Tensor:
-    """new [slot, heads, beam, head_dim] goes into this step's entries: [slot, heads, entry, head_dim]."""
-    return ring.index_copy(2, write_index[0, 0, :, 2], new)
+    """new [slot, heads, beam, head_dim] goes into this step's entries: [slot, heads, entry, head_dim].
+
+    One ScatterND in ONNX, the only reader of the ring that was: see export.onnx_general.
+    """
+    return ring.index_put(write_index.unbind(dim=-1), new)
 
 
 def inherit_ancestry(ancestry: Tensor, parent: Tensor, own_key: Tensor) -> Tensor:
     """Every row takes its parent's past, forgets the ring slot written in this step, and gains its own entry."""
     inherited = torch.gather(ancestry, 1, parent[:, :, None].expand(-1, -1, ancestry.shape[2]))
-    return torch.where(own_key.any(dim=0), own_key, inherited)
+    return inherited & ~own_key.any(dim=0) | own_key
 
 
 def best_candidates(log_probability: Tensor, score: Tensor) -> list[Tensor]:

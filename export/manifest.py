@@ -3,6 +3,7 @@
 import dataclasses
 from typing import Any
 
+from export.onnx_path import FAST, GENERAL
 from model.config import ModelConfig
 from model.translation_model import TranslationModel
 from server.artifact import GraphFiles, Manifest
@@ -15,12 +16,13 @@ GRAPHS = {
 """Every kind of graph that can be written."""
 
 
-def graph_files(kind: tuple[str, str], with_shortlist: bool) -> GraphFiles:
-    """The files of one kind; ONNX graphs have a second step graph where there is a shortlist."""
-    files = GRAPHS[kind]
-    if not with_shortlist or files.backend != "onnx":
+def graph_files(backend: str, precision: str, onnx_path: str, with_shortlist: bool = False) -> GraphFiles:
+    """The entry of one kind of graphs, saying how they were built; fast ones have a second step graph where there is a
+    shortlist."""
+    files = dataclasses.replace(GRAPHS[backend, precision], built=onnx_path if backend == "onnx" else GENERAL)
+    if not with_shortlist or files.built != FAST:
         return files
-    return dataclasses.replace(files, step_shortlist=f"step-shortlist.{files.precision}.onnx")
+    return dataclasses.replace(files, step_shortlist=f"step-shortlist.{precision}.onnx")
 
 
 def ring_tensors(model: TranslationModel) -> tuple[str, ...]:

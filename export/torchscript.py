@@ -21,6 +21,12 @@ def example_state(manifest: Manifest, slots: int, beam: int, source_length: int)
     return state
 
 
+def example_source() -> tuple[Tensor, Tensor]:
+    """Ids and keep mask as EncodeGraph takes them."""
+    ids = torch.full((2, 5), 7)
+    return ids, torch.ones_like(ids, dtype=torch.int32)
+
+
 def step_arguments(state: DecoderState) -> tuple[list[Tensor], ...]:
     """The state's arrays as StepGraph takes them."""
     rows = state.current
@@ -41,6 +47,5 @@ def trace(module: nn.Module, arguments: tuple[object, ...], path: Path) -> None:
 
 def write_torchscript(model: TranslationModel, manifest: Manifest, encode: Path, step: Path) -> None:
     """Write both graphs. Traced at sizes larger than one, so that no axis is taken for a constant."""
-    ids = torch.full((2, 5), 7)
-    trace(EncodeGraph(model), (ids, torch.ones_like(ids, dtype=torch.int32)), encode)
+    trace(EncodeGraph(model), example_source(), encode)
     trace(StepGraph(model), step_arguments(example_state(manifest, 3, 2, 5)), step)

@@ -29,6 +29,9 @@ step    token int64 [slot, beam]        last token of every row
            next_token, next_parent, next_score, next_ancestry: the following step's rows, the best candidates but EOS
            next_<name> for every ring tensor
 
+A graph may leave out inputs that it does not read. `ring_tensors` and their next_ outputs are the same memory: a graph
+must read nothing of a ring but the entries as written in this step.
+
 There are capacity*beam entries; ring slot r of beam b is entry r*beam + b. The ring never moves: a beam that continues
 another one inherits its parent's row of `ancestry`.
 """
@@ -57,6 +60,9 @@ class GraphFiles:
     encode: str
     step: str
     step_shortlist: str = ""
+    built: str = "fast"
+    """"fast": ONNX built by hand for plain models; "general": from the PyTorch modules of any model. Manifests that do
+    not say it are older than the general ONNX graphs."""
 
 
 @dataclass(frozen=True)

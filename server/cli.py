@@ -17,8 +17,9 @@ COMMANDS = {
     "evaluate": "translate a test set and score it",
     "export": "write a trained model as an artifact that can be served",
     "bench": "measure how fast an artifact translates on this machine",
+    "compare": "set trained models side by side, with the uncertainty of every difference",
 }
-EXTRAS = {"train": "train", "evaluate": "train", "export": "train", "bench": "train"}
+EXTRAS = {"train": "train", "evaluate": "train", "export": "train", "bench": "train", "compare": "train"}
 """Command -> the extra that installs what it needs."""
 
 

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from export.bench.shapes import random_model, random_sources, shape
+from model.config import ModelConfig
 
 TURN_SECONDS = 0.4
 
@@ -23,8 +24,14 @@ class Competitor(Protocol):
     def translate(self, sources: list[tuple[int, ...]], beam: int, target_length: int) -> Any: ...
 
 
+def config_of(options: dict[str, Any]) -> ModelConfig:
+    if options["config"] is not None:
+        return ModelConfig.from_dict(options["config"])
+    return shape(options["shape"], options["order"], options["max_length"])
+
+
 def build(options: dict[str, Any]) -> Competitor:
-    config = shape(options["shape"], options["order"], options["max_length"])
+    config = config_of(options)
     folder = Path(options["folder"])
     if options["engine"] == "ours":
         from export.bench.ours import OurEngine, random_artifact
@@ -41,7 +48,7 @@ def build(options: dict[str, Any]) -> Competitor:
 def main() -> None:
     options = json.loads(sys.argv[1])
     competitor = build(options)
-    vocabulary = shape(options["shape"], options["order"]).vocab_size
+    vocabulary = config_of(options).vocab_size
     print(json.dumps({"ready": True}), flush=True)
     for line in sys.stdin:
         request = json.loads(line)

@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+from export.artifact_writer import write_graph
 from export.bench.shapes import random_model, random_sources
 from export.calibration import input_ranges
-from export.manifest import GRAPHS, make_manifest
-from export.onnx_writer import write_onnx
+from export.manifest import graph_files, make_manifest
+from export.onnx_path import choose_path
 from model.config import ModelConfig
 from server.artifact import Artifact
 from server.backends.load import load_backend
@@ -18,11 +19,11 @@ from server.settings import EngineSettings
 def random_artifact(config: ModelConfig, precision: str, folder: Path) -> Artifact:
     """Graphs of a random model; no vocabulary, as nothing here has words."""
     model = random_model(config)
-    graph = GRAPHS["onnx", precision]
+    graph = graph_files("onnx", precision, choose_path(model, [precision]))
     manifest = make_manifest(model, "bench", ("xx", "yy"), (graph,), "", "", 1.0, {})
     samples = [list(ids[:-1]) for ids in random_sources(4, 24, config.vocab_size, seed=1)]
     ranges = input_ranges(model, samples, max_length=24) if precision == "int8" else {}
-    write_onnx(model, graph, ranges, folder)
+    write_graph(model, manifest, graph, ranges, folder)
     return Artifact(folder, manifest)
 
 

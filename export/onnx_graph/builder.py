@@ -23,6 +23,11 @@ Axis = str | int
 """A fixed size, or the name of a free one."""
 
 
+def opsets() -> list[onnx.OperatorSetIdProto]:
+    """The operator sets that every graph declares."""
+    return [helper.make_opsetid("", OPSET), helper.make_opsetid(MICROSOFT, 1)]
+
+
 class GraphBuilder:
     """Collects nodes in order; every method returns the name of the tensor it makes."""
 
@@ -90,7 +95,6 @@ class GraphBuilder:
     def model(self) -> onnx.ModelProto:
         """The finished model, checked."""
         graph = helper.make_graph(self._nodes, self.name, self._inputs, self._outputs, list(self._constants.values()))
-        opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(MICROSOFT, 1)]
-        model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="ringmt")
+        model = helper.make_model(graph, opset_imports=opsets(), ir_version=IR_VERSION, producer_name="ringmt")
         onnx.checker.check_model(model)
         return model

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from export.artifact_writer import ExportOptions, export_artifact
+from export.artifact_writer import ExportOptions, export_artifact, write_graph
 from export.graphs import EncodeGraph, StepGraph
-from export.manifest import GRAPHS, make_manifest
-from export.onnx_writer import write_onnx
+from export.manifest import graph_files, make_manifest
+from export.onnx_path import GENERAL
 from export.parity import padded, sample_sources, step_difference, swap_beams
-from export.torchscript import write_torchscript
-from model.config import BOS_ID, ConfigError
+from model.config import BOS_ID
 from model.reference_search import reference_search
 from model.translation_model import TranslationModel
 from server.artifact import Artifact, Manifest
@@ -24,7 +23,7 @@ from server.engine.request import SearchOptions
 from tests.models import SENTENCES, write_checkpoint
 from tests.variants import VARIANTS, lively_variant
 
-TORCHSCRIPT = GRAPHS["torchscript", "fp32"]
+GENERAL_GRAPHS = tuple(graph_files(backend, "fp32", GENERAL) for backend in ("torchscript", "onnx"))
 
 
 class EagerBackend(TorchScriptBackend):
@@ -32,12 +31,13 @@ class EagerBackend(TorchScriptBackend):
 
     def __init__(self, model: TranslationModel, manifest: Manifest) -> None:
         self.manifest = manifest
+        self.shortlist = {}
         self._encode = EncodeGraph(model)  # type: ignore[assignment]
         self._step = StepGraph(model)  # type: ignore[assignment]
 
 
 def manifest_of(model: TranslationModel) -> Manifest:
-    return make_manifest(model, "x", ("en", "de"), (TORCHSCRIPT,), "", "", 1.0, {})
+    return make_manifest(model, "x", ("en", "de"), GENERAL_GRAPHS, "", "", 1.0, {})
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -48,9 +48,8 @@ def test_steps_over_a_shared_ring_equal_teacher_forcing_along_the_ancestry(name:
     sources, beam = sample_sources(320, 40)[:3], 3
     ids, keep = padded(sources)
     state = DecoderState(backend.manifest, len(sources), beam, ids.shape[1])
-    for slot, sentence in enumerate(sources):
-        encoded = backend.encode(ids, keep)
-        state.admit(slot, [tensor[slot, :, : len(sentence)] for tensor in encoded], BOS_ID, beam)
+    for slot, sentence in enumerate(backend.encode(ids, keep)):
+        state.admit(slot, sentence, BOS_ID, beam)
     step = backend.bind(state)
     pasts: list[list[list[int]]] = [[[] for _ in range(beam)] for _ in sources]
     memory = model.encode(torch.from_numpy(ids), torch.from_numpy(keep > 0))
@@ -93,21 +92,24 @@ def test_a_search_finds_what_the_reference_finds(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "order"), [*((name, 4) for name in VARIANTS), ("gauss-query-relative", None), ("mw", None), ("aw", None)]
 )
-def test_traced_graphs_equal_the_model(name: str, order: int | None, tmp_path: Path) -> None:
-    """Other numbers of slots and pieces than were traced, a padded batch, wrapped rings."""
-    model = lively_variant(name, ngram=order)
+def test_exported_graphs_equal_the_model(name: str, order: int | None, tmp_path: Path) -> None:
+    """TorchScript and ONNX: other numbers of slots and pieces than were traced, a padded batch, wrapped rings."""
+    model = lively_variant(name, loudness=1, ngram=order)
     manifest = manifest_of(model)
-    write_torchscript(model, manifest, tmp_path / TORCHSCRIPT.encode, tmp_path / TORCHSCRIPT.step)
-    traced = load_backend(Artifact(tmp_path, manifest), "torchscript", "fp32")
-    assert step_difference(model, traced, 9) < 1e-4
+    for graph in manifest.graphs:
+        write_graph(model, manifest, graph, {}, tmp_path)
+        exported = load_backend(Artifact(tmp_path, manifest), graph.backend, graph.precision)
+        assert step_difference(model, exported, 9) < 1e-4, graph.backend
 
 
 def test_an_artifact_of_a_variant_can_be_written_and_read(tmp_path: Path) -> None:
     """Parity and goldens included."""
-    checkpoint = write_checkpoint(lively_variant("segments"), tmp_path / "checkpoint")
-    options = ExportOptions("segments", ("en", "de"), (("torchscript", "fp32"),), examples=SENTENCES[:2])
+    checkpoint = write_checkpoint(lively_variant("segments", loudness=1), tmp_path / "checkpoint")
+    options = ExportOptions(
+        "segments", ("en", "de"), (("torchscript", "fp32"), ("onnx", "fp32")), examples=SENTENCES[:2]
+    )
     differences = export_artifact(checkpoint, tmp_path / "artifact", options)
-    assert differences["torchscript fp32"] < 1e-3
+    assert max(differences["torchscript fp32"], differences["onnx fp32"]) < 1e-4
     assert Artifact.load(tmp_path / "artifact").manifest.variant == "Enc(AW,Seg,full)-Cr(AW,Seg,full)-Dec(AW,full) N=4"
 
 
@@ -117,8 +119,3 @@ def test_the_manifest_lists_what_the_window_caches() -> None:
     names = ("key", "value", "local_key", "left_key", "right_key")
     assert manifest.ring_tensors[:5] == tuple(f"ring.0.{name}" for name in names)
     assert manifest.source_tensors[5:] == tuple(f"source.1.{name}" for name in names)
-
-
-def test_hand_built_onnx_graphs_refuse_a_variant(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="--graphs torchscript-fp32"):
-        write_onnx(lively_variant("mw"), "fp32", {}, tmp_path / "encode", tmp_path / "step")

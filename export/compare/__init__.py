@@ -1,0 +1,1 @@
+"""`ringmt compare`: trained models side by side, each difference with its uncertainty."""

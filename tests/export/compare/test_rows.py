@@ -1,0 +1,47 @@
+"""Which folders are rows, and what is said of the others."""
+
+from pathlib import Path
+
+import pytest
+
+from export.compare.rows import CompareError, Size, find_rows
+from tests.export.compare.checkpoints import row
+from tests.models import lively_model, tiny_config
+
+
+def test_finished_checkpoints_below_a_folder_are_rows(tmp_path: Path) -> None:
+    for name in ("n8", "full"):
+        row(tmp_path, name)
+    (tmp_path / "still-training").mkdir()
+    (tmp_path / "notes.txt").write_text("x")
+    assert [row.name for row in find_rows([tmp_path])] == ["full", "n8"]
+    assert [row.name for row in find_rows([tmp_path / "n8"])] == ["n8"]
+
+
+def test_rows_are_grouped_by_everything_but_name_and_seed(tmp_path: Path) -> None:
+    one, two = row(tmp_path, "a", seed=1), row(tmp_path, "b", seed=2)
+    other = row(tmp_path, "c", ngram=None)
+    assert one.group() == two.group() != other.group()
+    assert one.group("ngram") == other.group("ngram")
+
+
+def test_what_cannot_be_compared_is_said(tmp_path: Path) -> None:
+    with pytest.raises(CompareError, match=r"no finished checkpoint in .*empty: `ringmt train` ends by"):
+        find_rows([tmp_path / "empty"])
+    row(tmp_path / "one", "n8")
+    row(tmp_path / "two", "n8")
+    with pytest.raises(CompareError, match="two checkpoint folders are called 'n8'"):
+        find_rows([tmp_path / "one", tmp_path / "two"])
+    row(tmp_path / "three", "french", source="fr")
+    with pytest.raises(CompareError, match=r"several language pairs \(n8 en-de, french fr-de\)"):
+        find_rows([tmp_path / "one", tmp_path / "three"])
+    (tmp_path / "one" / "n8" / "weights.safetensors").unlink()
+    with pytest.raises(CompareError, match="n8 is not a finished checkpoint: FileNotFoundError"):
+        find_rows([tmp_path / "one"])
+
+
+def test_size_counts_parameters_and_the_rings_of_one_hypothesis() -> None:
+    config = tiny_config(ngram=8)
+    size = Size.of(config)
+    assert size.parameters == sum(p.numel() for p in lively_model(config).parameters())
+    assert size.cache_bytes == 2 * 2 * 7 * 32 * 4  # keys and values, layers, slots, width, bytes
