@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-import numpy as np
 import torch
 
 from export.artifact_writer import ExportOptions, export_artifact
+from export.bench.shapes import random_lexicon
 from model.config import EOS_ID, ModelConfig
-from model.data.lexicon import LEXICON, Lexicon
+from model.data.lexicon import LEXICON
 from model.data.vocabulary import train_vocabulary
 from model.training.checkpoint import VOCABULARY, save_model
 from model.translation_model import TranslationModel
@@ -62,15 +62,6 @@ def write_checkpoint(model: TranslationModel, folder: Path) -> Path:
     train_vocabulary(SENTENCES * 4, model.config.vocab_size, folder / VOCABULARY)
     random_lexicon(model.config.vocab_size).save(folder / LEXICON)
     return folder
-
-
-def random_lexicon(vocab_size: int, translations: int = 8) -> Lexicon:
-    """Translations by chance, their chances falling."""
-    generator = np.random.default_rng(0)
-    words = np.array([generator.permutation(np.arange(4, vocab_size))[:translations] for _ in range(vocab_size)])
-    chances = np.sort(generator.random(words.shape))[:, ::-1]
-    by_frequency = np.array([EOS_ID, *generator.permutation(np.arange(4, vocab_size))])
-    return Lexicon(words.astype(np.int16), chances.astype(np.float16), by_frequency.astype(np.int16))
 
 
 def write_artifact(model: TranslationModel, folder: Path, name: str = "tiny") -> Path:

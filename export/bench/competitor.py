@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from export.bench.shapes import random_model, random_sources, shape
+from export.bench.shapes import random_model, random_plan, random_sources, shape
 from model.config import ModelConfig
 
 TURN_SECONDS = 0.4
@@ -36,13 +36,14 @@ def build(options: dict[str, Any]) -> Competitor:
     if options["engine"] == "ours":
         from export.bench.ours import OurEngine, random_artifact
 
-        return OurEngine(
-            random_artifact(config, options["precision"], folder), options["precision"], options["workers"]
-        )
-    from export.bench.ctranslate2_peer import CTranslate2Engine, convert
+        artifact = random_artifact(config, options["precision"], folder, options["shortlist"])
+        return OurEngine(artifact, options["precision"], options["workers"])
+    from export.bench.ctranslate2_peer import CTranslate2Engine, convert, write_vocabulary_map
 
     convert(random_model(config), folder)
-    return CTranslate2Engine(folder, options["precision"], options["workers"], options["threads"])
+    if options["shortlist"]:
+        write_vocabulary_map(random_plan(config.vocab_size), folder)
+    return CTranslate2Engine(folder, options["precision"], options["workers"], options["threads"], options["shortlist"])
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ import ctranslate2
 import numpy as np
 from ctranslate2.specs.transformer_spec import TransformerSpec
 
+from export.onnx_graph.shortlist import ShortlistPlan
 from export.onnx_graph.weights import Weights, positions_table
 from model.config import BOS_ID, EOS_ID, UNK_ID
 from model.translation_model import TranslationModel
@@ -47,6 +48,19 @@ def convert(model: TranslationModel, folder: Path) -> None:
     spec.save(str(folder))
 
 
+def write_vocabulary_map(plan: ShortlistPlan, folder: Path) -> None:
+    """The same shortlist for a converted model, in CTranslate2's terms: words for every source, and for each source
+    word its translations. A batch scores the union of its sentences' words."""
+    lexicon = plan.lexicon
+    lines = ["\t" + " ".join(token(int(word)) for word in plan.frequent)]
+    lines += [
+        f"{token(source)}\t" + " ".join(token(int(word)) for word in words)
+        for source, words in enumerate(lexicon.words)
+        if source > EOS_ID
+    ]
+    (folder / "vmap.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
 def set_norm(spec: object, weights: Weights, name: str) -> None:
     spec.gamma, spec.beta = weights.linear(name)  # type: ignore[attr-defined]
 
@@ -78,9 +92,9 @@ def set_feed_forward(spec: object, weights: Weights, prefix: str) -> None:
 class CTranslate2Engine:
     """A Translator over a converted model."""
 
-    def __init__(self, folder: Path, precision: str, workers: int, threads_each: int) -> None:
+    def __init__(self, folder: Path, precision: str, workers: int, threads_each: int, vmap: bool = False) -> None:
         compute_type = {"int8": "int8", "fp32": "float32"}[precision]
-        self.workers = workers
+        self.workers, self.vmap = workers, vmap
         self.translator = ctranslate2.Translator(
             str(folder), device="cpu", compute_type=compute_type, inter_threads=workers, intra_threads=threads_each
         )
@@ -96,5 +110,6 @@ class CTranslate2Engine:
             min_decoding_length=target_length,
             max_decoding_length=target_length,
             max_input_length=0,
+            use_vmap=self.vmap,
         )
         return [result.hypotheses[0] for result in results]

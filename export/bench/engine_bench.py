@@ -8,6 +8,7 @@ from export.bench.report import Row
 
 FULL_LENGTH = 64
 """Ring slots of our own full attention: enough for the target length that is timed."""
+LISTED = ", shortlist"
 
 
 @dataclass(frozen=True)
@@ -24,23 +25,51 @@ class EnginePlan:
 
 
 def engine_rows(plan: EnginePlan) -> list[Row]:
-    """Ours with N=8 and with full attention against CTranslate2 (full attention), two threads of work each.
+    """Ours with N=8 and with full attention, with and without a shortlist, each beside CTranslate2 (full attention)
+    with and without one.
 
     CTranslate2 runs one worker per core, its fastest setting for batches; a single sentence keeps one of them busy, on
-    both sides.
+    both sides. Random sentences share no words, so CTranslate2's list, the union over a batch, is at its longest.
     """
-    cores = os.cpu_count() or 1
-    options = [CompetitorOptions("ours", plan.shape, plan.precision, 8, workers=cores)]
-    if plan.with_full:
-        options.append(CompetitorOptions("ours", plan.shape, plan.precision, None, FULL_LENGTH, workers=cores))
-    if plan.with_peer:
-        options.append(CompetitorOptions("ctranslate2", plan.shape, plan.precision, None, workers=cores))
+    ours = ours_of(plan)
+    peers = peers_of(plan) if plan.with_peer else {}
     rows = []
-    with competitors(options) as processes:
+    with competitors([*ours.values(), *peers.values()]) as processes:
         for batch in plan.batches:
             speeds = [median(speed) for speed in alternate(processes, Workload(batch, plan.beam), plan.rounds)]
-            peer = speeds[-1] if plan.with_peer else None
-            for label, ours in zip(["N=8", "full attention"], speeds[: 1 + plan.with_full], strict=False):
+            beside = dict(zip(peers, speeds[len(ours) :], strict=True))
+            for label, speed in zip(ours, speeds, strict=False):
                 name = f"{plan.shape} {plan.precision} beam {plan.beam} batch {batch}, {label}"
-                rows.append(Row(name, ours, peer, None if peer is None else ours / peer, "tokens/s"))
+                rows += [Row(name, speed, None, None, "tokens/s")] if not beside else []
+                for kind, peer in beside.items():
+                    if not kind or label.endswith(LISTED):
+                        rows.append(
+                            Row(name + (f" (peer{kind})" if kind else ""), speed, peer, speed / peer, "tokens/s")
+                        )
     return rows
+
+
+def ours_of(plan: EnginePlan) -> dict[str, CompetitorOptions]:
+    """Label -> options."""
+    cores = os.cpu_count() or 1
+    orders: dict[str, tuple[int | None, int | None]] = {"N=8": (8, None)}
+    if plan.with_full:
+        orders["full attention"] = (None, FULL_LENGTH)
+    return {
+        name + (LISTED if listed else ""): CompetitorOptions(
+            "ours", plan.shape, plan.precision, order, length, workers=cores, shortlist=listed
+        )
+        for name, (order, length) in orders.items()
+        for listed in (True, False)
+    }
+
+
+def peers_of(plan: EnginePlan) -> dict[str, CompetitorOptions]:
+    """What is added to a row's name -> options."""
+    cores = os.cpu_count() or 1
+    return {
+        LISTED if listed else "": CompetitorOptions(
+            "ctranslate2", plan.shape, plan.precision, None, workers=cores, shortlist=listed
+        )
+        for listed in (False, True)
+    }

@@ -25,6 +25,8 @@ class CompetitorOptions:
     workers: int = 1
     threads: int = 1
     config: dict[str, Any] | None = None
+    shortlist: bool = False
+    """Score a shortlist of words; CTranslate2 calls its own a vocabulary map."""
 
 
 @dataclass(frozen=True)

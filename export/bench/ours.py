@@ -1,14 +1,15 @@
 """The engine as the server runs it: worker threads over one set of sessions."""
 
+import dataclasses
 from pathlib import Path
 
 from export.artifact_writer import write_graph
-from export.bench.shapes import random_model, random_sources
+from export.bench.shapes import random_model, random_plan, random_sources
 from export.calibration import input_ranges
 from export.manifest import graph_files, make_manifest
 from export.onnx_path import choose_path
 from model.config import ModelConfig
-from server.artifact import Artifact
+from server.artifact import Artifact, Shortlist
 from server.backends.load import load_backend
 from server.engine.request import SearchOptions, SentenceRequest, SentenceResult
 from server.engine.worker import EngineWorker
@@ -16,14 +17,17 @@ from server.metrics import Metrics
 from server.settings import EngineSettings
 
 
-def random_artifact(config: ModelConfig, precision: str, folder: Path) -> Artifact:
+def random_artifact(config: ModelConfig, precision: str, folder: Path, with_shortlist: bool) -> Artifact:
     """Graphs of a random model; no vocabulary, as nothing here has words."""
     model = random_model(config)
-    graph = graph_files("onnx", precision, choose_path(model, [precision]))
+    graph = graph_files("onnx", precision, choose_path(model, [precision]), with_shortlist)
+    plan = random_plan(config.vocab_size) if with_shortlist else None
     manifest = make_manifest(model, "bench", ("xx", "yy"), (graph,), "", "", 1.0, {})
     samples = [list(ids[:-1]) for ids in random_sources(4, 24, config.vocab_size, seed=1)]
     ranges = input_ranges(model, samples, max_length=24) if precision == "int8" else {}
-    write_graph(model, manifest, graph, ranges, folder)
+    if plan is not None:
+        manifest = dataclasses.replace(manifest, shortlist=Shortlist(len(plan.frequent), plan.num_extra))
+    write_graph(model, manifest, graph, ranges, folder, plan)
     return Artifact(folder, manifest)
 
 

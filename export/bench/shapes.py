@@ -5,7 +5,10 @@ import dataclasses
 import numpy as np
 import torch
 
+from export.artifact_writer import DEFAULT_SHORTLIST
+from export.onnx_graph.shortlist import ShortlistPlan
 from model.config import EOS_ID, ModelConfig
+from model.data.lexicon import Lexicon
 from model.translation_model import TranslationModel
 
 SHAPES = {
@@ -38,6 +41,21 @@ def random_model(config: ModelConfig) -> TranslationModel:
                 parameter.add_(0.1 * torch.randn_like(parameter))
         model.embedding.weight[EOS_ID] = 0
     return model
+
+
+def random_lexicon(vocab_size: int, translations: int = 8) -> Lexicon:
+    """Translations by chance, their chances falling."""
+    generator = np.random.default_rng(0)
+    words = np.array([4 + generator.choice(vocab_size - 4, translations, replace=False) for _ in range(vocab_size)])
+    chances = np.sort(generator.random(words.shape))[:, ::-1]
+    by_frequency = np.array([EOS_ID, *generator.permutation(np.arange(4, vocab_size))])
+    return Lexicon(words.astype(np.int16), chances.astype(np.float16), by_frequency.astype(np.int16))
+
+
+def random_plan(vocab_size: int) -> ShortlistPlan:
+    """A shortlist of the size that export takes by default; a small one for small vocabularies."""
+    sizes = DEFAULT_SHORTLIST if vocab_size > sum(DEFAULT_SHORTLIST) else (64, 64)
+    return ShortlistPlan.of(random_lexicon(vocab_size), *sizes)
 
 
 def random_sources(count: int, length: int, vocabulary: int, seed: int = 0) -> list[tuple[int, ...]]:

@@ -14,7 +14,11 @@ class WaitingRoom:
     def __init__(self, max_waiting: int) -> None:
         self.max_waiting = max_waiting
         self._waiting: deque[SentenceRequest] = deque()
-        self._changed = threading.Condition()
+        lock = threading.Lock()
+        self._changed = threading.Condition(lock)
+        self._lock = lock
+        self._idle: list[threading.Condition] = []
+        """What idle workers wait for, the one that went to sleep last at the end: its caches are the warmest."""
         self.in_flight = 0
         """Sentences that were taken and not answered yet."""
         self._closed = False
@@ -32,7 +36,8 @@ class WaitingRoom:
                 request.arrival = now
                 request.future.set_running_or_notify_cancel()  # from here on only the engine resolves it
                 self._waiting.append(request)
-            self._changed.notify_all()
+            for _ in range(min(len(requests), len(self._idle))):
+                self._idle.pop().notify()
 
     def fair_share(self, workers: int) -> int:
         """How many of the sentences that wait or were taken one of `workers` should have."""
@@ -66,9 +71,16 @@ class WaitingRoom:
         return taken, dropped
 
     def wait(self, timeout: float) -> None:
-        """Block until a sentence waits, the room is closed, or `timeout` seconds have passed."""
-        with self._changed:
-            self._changed.wait_for(lambda: bool(self._waiting) or self._closed, timeout)
+        """Block until a sentence waits, the room is closed, or `timeout` seconds have passed. For workers: a sentence
+        wakes as many of them as it needs."""
+        with self._lock:
+            if self._waiting or self._closed:
+                return
+            woken = threading.Condition(self._lock)
+            self._idle.append(woken)
+            woken.wait(timeout)
+            if woken in self._idle:
+                self._idle.remove(woken)
 
     def wait_until(self, condition: Callable[[], bool], until: float) -> bool:
         """Block until `condition` holds or time.monotonic() reaches `until`; returns whether it held."""
@@ -85,6 +97,8 @@ class WaitingRoom:
         with self._changed:
             self._closed = True
             self._changed.notify_all()
+            while self._idle:
+                self._idle.pop().notify()
 
     def empty(self) -> list[SentenceRequest]:
         """Take everything out, for a shutdown."""

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from export.artifact_writer import DEFAULT_SHORTLIST, shortlist_plan
+from export.bench.shapes import random_lexicon
 from export.onnx_graph.shortlist import ShortlistPlan
 from model.data.lexicon import LEXICON, NULL_ID, Lexicon
 from model.reference_search import reference_search
@@ -16,7 +17,6 @@ from model.translation_model import TranslationModel
 from server.artifact import Artifact, ArtifactError
 from server.backends.load import load_backend
 from server.engine.request import SearchOptions
-from tests.models import random_lexicon
 from tests.server.engine.runs import translate
 
 Source = list[int]

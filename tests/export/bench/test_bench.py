@@ -52,7 +52,9 @@ def test_a_short_run_beside_the_peer(tmp_path: Path, capsys: pytest.CaptureFixtu
     )
     content = json.loads(path.read_text(encoding="utf-8"))
     assert {"cpu", "cores", "commit", "python"} <= set(content["environment"])
-    (row,) = content["rows"]
+    rows = content["rows"]
+    assert [row["name"].rpartition(", N=8")[2] for row in rows] == [", shortlist", ", shortlist (peer, shortlist)", ""]
+    row = rows[0]
     assert set(row) == {"name", "ours", "peer", "ratio", "unit"}
     assert row["ratio"] == pytest.approx(row["ours"] / row["peer"])
     shown = capsys.readouterr().out

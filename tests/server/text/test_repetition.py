@@ -1,7 +1,7 @@
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from server.text.repetition import is_repetitive, most_copies
+from server.text.repetition import MIN_CHARACTER_COPIES, MIN_WORD_COPIES, is_repetitive, most_copies
 
 SEQUENCES = st.text("ab", max_size=24)
 
@@ -22,6 +22,25 @@ def slow_most_copies(sequence: str, max_period: int) -> int:
 @given(sequence=SEQUENCES, max_period=st.integers(1, 8))
 def test_equals_counting_by_comparing(sequence: str, max_period: int) -> None:
     assert most_copies(sequence, max_period) == slow_most_copies(sequence, max_period)
+
+
+def slow_is_repetitive(source: str, target: str) -> bool:
+    """The counts themselves, without a first look."""
+    words, characters = target.casefold().split(), "".join(target.casefold().split())
+    of_source = source.casefold().split()
+    copies = most_copies(words)
+    if copies >= MIN_WORD_COPIES and copies > most_copies(of_source):
+        return True
+    copies = most_copies(characters)
+    return copies >= MIN_CHARACTER_COPIES and copies > most_copies("".join(of_source))
+
+
+@given(source=st.text("ab ", max_size=30), target=st.text("ab ", max_size=60))
+@example(source="a", target="ab" * 8)
+@example(source="", target="a b c d e f g h " * 3)
+@example(source="", target="a b c d e f g h " * 3 + "x")
+def test_the_first_look_changes_no_answer(source: str, target: str) -> None:
+    assert is_repetitive(source, target) == slow_is_repetitive(source, target)
 
 
 def test_loops_are_found() -> None:
