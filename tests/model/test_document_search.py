@@ -101,5 +101,6 @@ def test_batched_greedy_decoding_is_the_reference_with_a_beam_of_one(order: int 
     model = lively_model(tiny_config(ngram=order), seed=4)
     sources = [pair.source for pair in some_pairs((3, 11, 1, 6, 8, 2, 5), seed=3)]
     expected = [list(reference_search(model, [*s, EOS_ID], beam_size=1, max_length=12)[0].ids) for s in sources]
-    assert greedy(model, sources, max_length=12, batch_rows=3) == expected
+    for batch_rows in (3, 7):
+        assert greedy(model, sources, max_length=12, batch_rows=batch_rows) == expected
     assert len({len(ids) for ids in expected}) > 2
