@@ -242,3 +242,45 @@ class ModelConfig:
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
+
+
+CONTEXT_ATTENTIONS = ("flat-sentence", "flat-word", "sparse-soft", "sparse-sparse")
+CONTEXT_SIDES = ("encoder", "decoder")
+
+
+@dataclass(frozen=True)
+class ContextConfig:
+    """The layer that looks at the other sentences of a document (Maruf et al. 2019).
+
+    `attention`: one weight per sentence or per word (flat), or sentences by sparsemax and then words by softmax or
+    sparsemax. `side`: where the layer stands, on the encoder's output (context in the source language) or on the
+    decoder's (context in both). Which sentences may be seen, all others or only earlier ones, is a mask and not here.
+    """
+
+    attention: str = "sparse-soft"
+    side: str = "encoder"
+    num_heads: int = 8
+    ffn_dim: int | None = None
+    """Width of the feed-forward layer; None is four times d_model, as in the paper."""
+    dropout: float = 0.2
+
+    def __post_init__(self) -> None:
+        for name, choices in (("attention", CONTEXT_ATTENTIONS), ("side", CONTEXT_SIDES)):
+            if getattr(self, name) not in choices:
+                raise ConfigError(f"context {name} must be one of {', '.join(choices)}, not {getattr(self, name)!r}")
+        if not isinstance(self.num_heads, int) or self.num_heads < 1:
+            raise ConfigError(f"context num_heads must be a whole number from 1 on, not {self.num_heads!r}")
+        if self.ffn_dim is not None and (not isinstance(self.ffn_dim, int) or self.ffn_dim < 1):
+            raise ConfigError(
+                f"context ffn_dim must be a whole number from 1 on, or null for 4 x d_model, not {self.ffn_dim!r}"
+            )
+        if not isinstance(self.dropout, int | float) or not 0 <= self.dropout < 1:
+            raise ConfigError(f"context dropout must be a number in [0, 1), not {self.dropout!r}")
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "ContextConfig":
+        reject_unknown_keys(values, (field.name for field in dataclasses.fields(cls)), "the context configuration")
+        return cls(**values)
+
+    def to_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)

@@ -26,3 +26,16 @@ def ngram_keep(query_position: Tensor, key_position: Tensor, order: int | None) 
 def positions_of(ids: Tensor) -> Tensor:
     """Absolute positions 0..length-1 for a [batch, length] tensor, as [1, length]."""
     return torch.arange(ids.shape[1], device=ids.device)[None, :]
+
+
+def context_keep(
+    query_document: Tensor, query_index: Tensor, key_document: Tensor, key_index: Tensor, online: bool
+) -> Tensor:
+    """Which sentences of a document each sentence may look at (Maruf et al. 2019, section 3).
+
+    The query tensors [query] and the key tensors [sentence] hold a document number and the place within the document.
+    Never another document, never the sentence itself; online also none that comes later. Returns [query, sentence].
+    """
+    distance = query_index[:, None] - key_index[None, :]
+    allowed = distance > 0 if online else distance != 0
+    return allowed & (query_document[:, None] == key_document[None, :])

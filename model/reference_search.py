@@ -3,7 +3,7 @@
 One sentence at a time, the whole prefix computed anew at every step, no ring, no batch, no trick.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -11,6 +11,9 @@ from torch import Tensor
 
 from model.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 from model.translation_model import TranslationModel
+
+NextToken = Callable[[Tensor], Tensor]
+"""Target ids [1, length] from BOS on -> logits [vocabulary] of the token that follows."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,27 @@ def reference_search(
     max_length: int = 256,
     words: Sequence[int] | None = None,
 ) -> list[ReferenceHypothesis]:
-    """Best hypotheses of one sentence (`source_ids` end with EOS), best first.
+    """Best hypotheses of one sentence (`source_ids` end with EOS), best first."""
+    source = torch.tensor([source_ids])
+    keep = torch.ones_like(source, dtype=torch.bool)
+    memory = model.encode(source, keep)
+
+    def next_token(target: Tensor) -> Tensor:
+        return model.embedding.logits(model.decode(target, memory, keep))[0, -1]
+
+    return beam_search(next_token, beam_size, num_hypotheses, length_penalty, max_length, words)
+
+
+@torch.no_grad()
+def beam_search(
+    next_token: NextToken,
+    beam_size: int = 4,
+    num_hypotheses: int = 1,
+    length_penalty: float = 1.0,
+    max_length: int = 256,
+    words: Sequence[int] | None = None,
+) -> list[ReferenceHypothesis]:
+    """Best hypotheses of whatever `next_token` scores, best first.
 
     At every step the 2*beam_size best continuations of all beams are looked at, ties going to the lower beam, then the
     lower token. EOS among the first `beam_size` of them ends a hypothesis; the best `beam_size` others go on. The
@@ -47,13 +70,9 @@ def reference_search(
     there make up for hypotheses that are missing. With `words` only these can be chosen, and log-probabilities are
     among them.
     """
-    source = torch.tensor([source_ids])
-    keep = torch.ones_like(source, dtype=torch.bool)
-    memory = model.encode(source, keep)
-    hidden = torch.tensor([PAD_ID, UNK_ID, BOS_ID]) if words is None else all_but(words, model.config.vocab_size)
     live, finished = [LiveBeam((), 0.0)], list[ReferenceHypothesis]()
     for length in range(1, max_length + 1):
-        candidates = best_continuations(model, live, memory, keep, hidden, 2 * beam_size)
+        candidates = best_continuations(next_token, live, words, 2 * beam_size)
         for score, beam, token in candidates[:beam_size]:
             if token == EOS_ID:
                 finished.append(ReferenceHypothesis(live[beam].ids, score, score / length**length_penalty, "eos"))
@@ -66,22 +85,24 @@ def reference_search(
     return (finished[:num_hypotheses] + cut)[:num_hypotheses]
 
 
-def all_but(words: Sequence[int], vocab_size: int) -> Tensor:
-    """Every word id that is not among `words`, ascending."""
+def all_but(words: Sequence[int] | None, vocab_size: int) -> Tensor:
+    """Every word id that is not among `words`, ascending; without `words`, what no sentence contains."""
+    if words is None:
+        return torch.tensor([PAD_ID, UNK_ID, BOS_ID])
     left_out = torch.ones(vocab_size, dtype=torch.bool)
     left_out[list(words)] = False
     return left_out.nonzero()[:, 0]
 
 
 def best_continuations(
-    model: TranslationModel, live: list[LiveBeam], memory: Tensor, keep: Tensor, hidden: Tensor, count: int
+    next_token: NextToken, live: list[LiveBeam], words: Sequence[int] | None, count: int
 ) -> list[tuple[float, int, int]]:
-    """(cumulative score, beam, token) of the `count` best continuations, best first, without the words `hidden`."""
+    """(cumulative score, beam, token) of the `count` best continuations, best first."""
     scored = []
     for beam, hypothesis in enumerate(live):
         target = torch.tensor([[BOS_ID, *hypothesis.ids]])
-        logits = model.embedding.logits(model.decode(target, memory, keep))[0, -1]
-        logits[hidden] = -1e9
+        logits = next_token(target)
+        logits[all_but(words, len(logits))] = -1e9
         total = torch.log_softmax(logits, dim=-1) + torch.tensor(hypothesis.score, dtype=torch.float32)
         scored += [(float(score), beam, token) for token, score in enumerate(total)]
     return sorted(scored, key=lambda candidate: (-candidate[0], candidate[1], candidate[2]))[:count]

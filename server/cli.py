@@ -15,11 +15,12 @@ COMMANDS = {
     "translate": "translate standard input to standard output, line by line",
     "train": "train a model from a recipe",
     "evaluate": "translate a test set and score it",
+    "score": "how often a model prefers right to wrong translations, with context and without",
     "export": "write a trained model as an artifact that can be served",
     "bench": "measure how fast an artifact translates on this machine",
     "compare": "set trained models side by side, with the uncertainty of every difference",
 }
-EXTRAS = {"train": "train", "evaluate": "train", "export": "train", "bench": "train", "compare": "train"}
+EXTRAS = dict.fromkeys(("train", "evaluate", "score", "export", "bench", "compare"), "train")
 """Command -> the extra that installs what it needs."""
 
 

@@ -1,13 +1,16 @@
 """Batches by tokens: pairs of similar length together, order decided by seed and epoch alone."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 
 from model.config import BOS_ID, EOS_ID, PAD_ID
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,16 @@ def batches_by_tokens(pairs: Sequence[Pair], max_tokens: int) -> list[list[Pair]
     if current:
         batches.append(current)
     return batches
+
+
+def epoch_items(corpora: Mapping[str, list[T]], passes: Mapping[str, float], seed: int, epoch: int) -> list[T]:
+    """One epoch: whole passes of a corpus, then a fresh random part of it for the fraction that is left."""
+    items: list[T] = []
+    for name, corpus in corpora.items():
+        whole, part = divmod(passes[name], 1)
+        items += corpus * int(whole)
+        items += random.Random(f"{seed}/{epoch}/{name}").sample(corpus, round(len(corpus) * part))
+    return items
 
 
 def epoch_batches(pairs: Sequence[Pair], max_tokens: int, seed: int, epoch: int) -> list[list[Pair]]:

@@ -31,10 +31,13 @@ def save_model(
     save_weights(weights, folder / WEIGHTS, dtype)
 
 
+def load_config(folder: Path) -> ModelConfig:
+    return ModelConfig.from_dict(json.loads((folder / CONFIG).read_text(encoding="utf-8")))
+
+
 def load_model(folder: Path) -> TranslationModel:
     """The model of a checkpoint folder, fp32, in evaluation mode. Raises FileNotFoundError with the missing file."""
-    config = ModelConfig.from_dict(json.loads((folder / CONFIG).read_text(encoding="utf-8")))
-    model = TranslationModel(config)
+    model = TranslationModel(load_config(folder))
     model.load_state_dict({name: tensor.float() for name, tensor in load_file(folder / WEIGHTS).items()})
     return model.eval()
 

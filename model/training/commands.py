@@ -8,11 +8,14 @@ from pathlib import Path
 import torch
 
 from model.config import ConfigError, reject_unknown_keys
+from model.data.batching import epoch_items
 from model.data.lexicon import LEXICON, train_lexicon
 from model.data.vocabulary import Vocabulary
 from model.training.checkpoint import SUMMARY, VOCABULARY
-from model.training.recipe import ROWS, DataRecipe, Recipe, load_recipe, load_row
-from model.training.train import epoch_pairs, load_text, train
+from model.training.document_recipe import DocumentRecipe, load_any_recipe
+from model.training.recipe import ROWS, DataRecipe, Recipe, load_row
+from model.training.train import load_text, train
+from model.training.train_document import train_document
 
 RECIPES = Path(__file__).parent.parent / "recipes"
 
@@ -26,11 +29,11 @@ def find_recipe(name: str) -> Recipe:
     if path.suffix in (".yaml", ".yml") or path.is_file():
         if not path.is_file():
             raise ConfigError(f"there is no recipe file {path}")
-        return load_recipe(path)
+        return load_any_recipe(path)
     base, _, row = name.partition("/")
     reject_unknown_keys([base], bundled_recipes(), "the bundled recipes")
     bundled = RECIPES / f"{base}.yaml"
-    return load_row(bundled, row) if row else load_recipe(bundled)
+    return load_row(bundled, row) if row else load_any_recipe(bundled)
 
 
 def bundled_recipes() -> list[str]:
@@ -63,7 +66,10 @@ class TrainCommand:
             recipe = dataclasses.replace(recipe, training=dataclasses.replace(recipe.training, steps=args.steps))
         if args.threads is not None:
             torch.set_num_threads(args.threads)
-        train(recipe, args.data, args.out)
+        if isinstance(recipe, DocumentRecipe):
+            train_document(recipe, args.data, args.out)
+        else:
+            train(recipe, args.data, args.out)
         print(f"{args.out}: weights, vocabulary, metrics.csv, metrics.png")
         return 0
 
@@ -83,7 +89,7 @@ class LexiconCommand:
     def run(self, args: argparse.Namespace) -> int:
         recipe = DataRecipe(**json.loads((args.checkpoint / SUMMARY).read_text(encoding="utf-8"))["recipe"]["data"])
         text = load_text(recipe, args.data, Vocabulary(args.checkpoint / VOCABULARY))
-        pairs = epoch_pairs(text, recipe.corpora, seed=0, epoch=0)
+        pairs = epoch_items(text.train, recipe.corpora, seed=0, epoch=0)
         train_lexicon(pairs, recipe.vocab_size).save(args.checkpoint / LEXICON)
         print(f"{args.checkpoint / LEXICON}: from {len(pairs):,} pairs")
         return 0

@@ -36,7 +36,8 @@ class ProjectedCrossEntropy(torch.autograd.Function):
             grad.scatter_add_(1, wanted, torch.full_like(wanted, smoothing - 1, dtype=grad.dtype))
             grad = grad.to(hidden.dtype)
             grad_hidden[start : start + CHUNK] = grad @ weight
-            grad_weight += grad.T @ rows
+            if ctx.needs_input_grad[1]:
+                grad_weight += grad.T @ rows
         ctx.save_for_backward(grad_hidden, grad_weight.to(weight.dtype))
         ctx.mark_non_differentiable(nll)
         return loss, nll

@@ -58,7 +58,8 @@ class Recipe:
     training: TrainingRecipe
 
 
-def _section(kind: type[Any], values: Any, where: str) -> Any:
+def parse_section(kind: type[Any], values: Any, where: str) -> Any:
+    """A recipe's section as the dataclass `kind`. Raises ConfigError for unknown and for missing keys."""
     if not isinstance(values, dict):
         raise ConfigError(f"{where} must be a section of keys and values")
     fields = dataclasses.fields(kind)
@@ -69,6 +70,13 @@ def _section(kind: type[Any], values: Any, where: str) -> Any:
     return kind(**values)
 
 
+def parse_training(values: Any) -> TrainingRecipe:
+    training: TrainingRecipe = parse_section(TrainingRecipe, values, "the recipe's training section")
+    if training.precision not in ("bf16", "fp32"):
+        raise ConfigError(f"precision must be 'bf16' or 'fp32', not '{training.precision}'")
+    return training
+
+
 def parse_recipe(values: Any) -> Recipe:
     """Raises ConfigError that names the section and the key."""
     if not isinstance(values, dict):
@@ -77,10 +85,8 @@ def parse_recipe(values: Any) -> Recipe:
     for section in ("name", "model", "data", "training"):
         if section not in values:
             raise ConfigError(f"the recipe lacks the section '{section}'")
-    data: DataRecipe = _section(DataRecipe, values["data"], "the recipe's data section")
-    training: TrainingRecipe = _section(TrainingRecipe, values["training"], "the recipe's training section")
-    if training.precision not in ("bf16", "fp32"):
-        raise ConfigError(f"precision must be 'bf16' or 'fp32', not '{training.precision}'")
+    data: DataRecipe = parse_section(DataRecipe, values["data"], "the recipe's data section")
+    training = parse_training(values["training"])
     model = ModelConfig.from_dict({"vocab_size": data.vocab_size, **values["model"]})
     return Recipe(name=str(values["name"]), model=model, data=data, training=training)
 

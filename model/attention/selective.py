@@ -1,0 +1,183 @@
+"""Attention over the sentences of a document (Maruf et al. 2019, "Selective Attention for Context-aware Neural
+Machine Translation", section 3.1): four ways to weigh J sentences of up to W words.
+
+Every mechanism is split as all attention here: `project_store` makes what is kept per sentence for the rest of the
+document, `forward` does what depends on the query. Projections carry no bias, so the projection of a mean is the
+mean of projections. A query that sees no sentence gets weights of zero everywhere.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from model.attention.scaled_dot_product import attention_energy, masked_softmax, merge_heads, split_heads
+from model.attention.sparsemax import sparsemax
+from model.config import ConfigError, ContextConfig
+
+
+class Attended(NamedTuple):
+    """What an attention found and where it looked."""
+
+    output: Tensor
+    """[batch, query, d]"""
+    sentence_weights: Tensor
+    """[batch, heads, query, J], each row summing to one, or to zero where no sentence is visible."""
+    word_weights: Tensor | None
+    """[batch, heads, query, J, W], summing to one over all words; None where words have no weights of their own."""
+
+
+class ContextAttention(nn.Module):
+    """What the four mechanisms share."""
+
+    store_names: tuple[str, ...] = ()
+    """The tensors of `project_store`: those of a sentence are [batch, J, d], those of words [batch, J, W, d]."""
+
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.output = projection(d_model)
+
+    def heads(self, x: Tensor) -> Tensor:
+        """[batch, length, d] -> [batch, heads, length, head_dim]"""
+        return split_heads(x, self.num_heads)
+
+    def project_store(self, key: Tensor, value: Tensor, word_keep: Tensor) -> tuple[Tensor, ...]:
+        """Word representations key and value [batch, J, W, d], word_keep bool [batch, J, W] -> the stored tensors."""
+        raise NotImplementedError
+
+    def forward(self, query: Tensor, store: tuple[Tensor, ...], sentence_keep: Tensor, word_keep: Tensor) -> Attended:
+        """query [batch, query, d], store from project_store, sentence_keep bool [batch, 1 or query, J] (False for
+        sentences without words), word_keep bool [batch, J, W]."""
+        raise NotImplementedError
+
+
+class FlatSentenceAttention(ContextAttention):
+    """Softmax over sentences, each the mean of its words (Maruf et al. 2019, Eq. 6)."""
+
+    store_names = ("sentence_key", "sentence_value")
+
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__(d_model, num_heads)
+        self.query, self.key, self.value = (projection(d_model) for _ in range(3))
+
+    def project_store(self, key: Tensor, value: Tensor, word_keep: Tensor) -> tuple[Tensor, ...]:
+        return self.key(mean_of_words(key, word_keep)), self.value(mean_of_words(value, word_keep))
+
+    def forward(self, query: Tensor, store: tuple[Tensor, ...], sentence_keep: Tensor, word_keep: Tensor) -> Attended:
+        key, value = (self.heads(tensor) for tensor in store)
+        weights = masked_softmax(attention_energy(self.heads(self.query(query)), key), sentence_keep[:, None])
+        return Attended(self.output(merge_heads(torch.matmul(weights.to(value.dtype), value))), weights, None)
+
+
+class FlatWordAttention(ContextAttention):
+    """Softmax over all words of all visible sentences. A sentence's weight is the sum of its words'."""
+
+    store_names = ("word_key", "word_value")
+
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__(d_model, num_heads)
+        self.query, self.key, self.value = (projection(d_model) for _ in range(3))
+
+    def project_store(self, key: Tensor, value: Tensor, word_keep: Tensor) -> tuple[Tensor, ...]:
+        return self.key(key), self.value(value)
+
+    def forward(self, query: Tensor, store: tuple[Tensor, ...], sentence_keep: Tensor, word_keep: Tensor) -> Attended:
+        key, value = (self.heads(tensor.flatten(1, 2)) for tensor in store)
+        keep = (sentence_keep[..., None] & word_keep[:, None]).flatten(2)[:, None]
+        weights = masked_softmax(attention_energy(self.heads(self.query(query)), key), keep)
+        output = self.output(merge_heads(torch.matmul(weights.to(value.dtype), value)))
+        weights = by_sentence(weights, word_keep)
+        return Attended(output, weights.sum(dim=-1), weights)
+
+
+class HierarchicalAttention(ContextAttention):
+    """Sentences by sparsemax, the words of each by softmax or sparsemax (Maruf et al. 2019, Eq. 3-5).
+
+    A word weighs its sentence's weight times its own within the sentence; nothing is renormalised. The two halves,
+    `sentence_weights` and `attend_words`, can run apart: see `used_sentences`.
+    Differs from the paper: a sentence without words is masked, not represented by a zero vector.
+    """
+
+    store_names = ("sentence_key", "word_key", "word_value")
+
+    def __init__(self, d_model: int, num_heads: int, sparse_words: bool) -> None:
+        super().__init__(d_model, num_heads)
+        self.normalize_words = sparsemax if sparse_words else masked_softmax
+        self.sentence_query, self.word_query = projection(d_model), projection(d_model)
+        self.sentence_key, self.word_key, self.word_value = (projection(d_model) for _ in range(3))
+
+    def project_store(self, key: Tensor, value: Tensor, word_keep: Tensor) -> tuple[Tensor, ...]:
+        return self.sentence_key(mean_of_words(key, word_keep)), self.word_key(key), self.word_value(value)
+
+    def forward(self, query: Tensor, store: tuple[Tensor, ...], sentence_keep: Tensor, word_keep: Tensor) -> Attended:
+        sentence_key, word_key, word_value = store
+        weights = self.sentence_weights(query, sentence_key, sentence_keep)
+        return self.attend_words(query, word_key, word_value, word_keep, weights)
+
+    def sentence_weights(self, query: Tensor, sentence_key: Tensor, sentence_keep: Tensor) -> Tensor:
+        """query [batch, query, d], sentence_key [batch, J, d], sentence_keep [batch, 1 or query, J]
+        -> [batch, heads, query, J]."""
+        energy = attention_energy(self.heads(self.sentence_query(query)), self.heads(sentence_key))
+        return sparsemax(energy, sentence_keep[:, None])
+
+    def attend_words(
+        self, query: Tensor, word_key: Tensor, word_value: Tensor, word_keep: Tensor, sentence_weights: Tensor
+    ) -> Attended:
+        """word_key and word_value [batch, J, W, d], word_keep [batch, J, W], sentence_weights [batch, heads, query, J].
+
+        J may be any selection of sentences that has those with a weight.
+        """
+        key, value = self.heads(word_key.flatten(1, 2)), self.heads(word_value.flatten(1, 2))
+        energy = by_sentence(attention_energy(self.heads(self.word_query(query)), key), word_keep)
+        weights = sentence_weights[..., None] * self.normalize_words(energy, word_keep[:, None, None])
+        mixed = torch.matmul(weights.flatten(3).to(value.dtype), value)
+        return Attended(self.output(merge_heads(mixed)), sentence_weights, weights)
+
+
+def projection(d_model: int) -> nn.Linear:
+    linear = nn.Linear(d_model, d_model, bias=False)
+    nn.init.xavier_uniform_(linear.weight)
+    return linear
+
+
+def mean_of_words(x: Tensor, word_keep: Tensor) -> Tensor:
+    """x [batch, J, W, d], word_keep [batch, J, W] -> [batch, J, d]; zeros for a sentence without words."""
+    count = word_keep.sum(dim=-1, keepdim=True).clamp(min=1)
+    return (x * word_keep[..., None]).sum(dim=-2) / count.to(x.dtype)
+
+
+def by_sentence(x: Tensor, word_keep: Tensor) -> Tensor:
+    """[batch, heads, query, J*W] -> [batch, heads, query, J, W]"""
+    return x.reshape(*x.shape[:-1], *word_keep.shape[1:])
+
+
+def used_sentences(sentence_weights: Tensor) -> Tensor:
+    """Sentences with a weight for any head or query: [batch, heads, query, J] -> bool [batch, J]. Leaving the others
+    out of `attend_words` changes nothing."""
+    return sentence_weights.amax(dim=(1, 2)) > 0
+
+
+def select_used(used: Tensor) -> Tensor:
+    """used bool [batch, J] -> the used sentences' places [batch, U], in order, U being the most of any row; rows with
+    fewer are filled up with sentences of weight zero."""
+    most = int(used.sum(dim=1).max())
+    chosen = torch.sort(used.to(torch.int8), dim=1, descending=True, stable=True).indices[:, :most]
+    return chosen.sort(dim=1).values
+
+
+def take_sentences(x: Tensor, place: Tensor) -> Tensor:
+    """x [batch, J, ...], place [batch, U] -> [batch, U, ...]"""
+    rows = torch.arange(x.shape[0], device=x.device)[:, None]
+    return x[rows, place]
+
+
+def context_attention(d_model: int, config: ContextConfig) -> ContextAttention:
+    """The mechanism that the configuration names. Raises ConfigError where its heads do not divide d_model."""
+    if d_model % config.num_heads:
+        raise ConfigError(f"the model's d_model {d_model} is not a multiple of context num_heads {config.num_heads}")
+    if config.attention == "flat-sentence":
+        return FlatSentenceAttention(d_model, config.num_heads)
+    if config.attention == "flat-word":
+        return FlatWordAttention(d_model, config.num_heads)
+    return HierarchicalAttention(d_model, config.num_heads, sparse_words=config.attention == "sparse-sparse")

@@ -1,0 +1,66 @@
+"""The context layer: attention to other sentences of the document, a feed-forward layer, and a gate that mixes what
+they found into the sentence's own state (Maruf et al. 2019, section 3.1-3.2)."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from model.attention.selective import context_attention, projection
+from model.config import ContextConfig
+from model.layers import Dropout, FeedForward
+
+
+class Store(NamedTuple):
+    """What is kept of a document: projected tensors and which words are real."""
+
+    tensors: tuple[Tensor, ...]
+    """In the order of the attention's `store_names`: [batch, J, d] or [batch, J, W, d]."""
+    word_keep: Tensor
+    """bool [batch, J, W]"""
+
+
+class ContextResult(NamedTuple):
+    state: Tensor
+    """[batch, query, d]: what takes the place of the sentence's own state."""
+    sentence_weights: Tensor
+    """[batch, heads, query, J]"""
+    word_weights: Tensor | None
+    """[batch, heads, query, J, W], or None (see Attended)."""
+    gate: Tensor
+    """[batch, query, d]: 1 is all of the sentence's own state, 0 all context."""
+
+
+class ContextLayer(nn.Module):
+    """No residual connections around attention or feed-forward layer, as in the paper: the gate plays their part.
+
+    Differs from the paper: a query that sees no sentence keeps its own state exactly.
+    """
+
+    def __init__(self, d_model: int, config: ContextConfig) -> None:
+        super().__init__()
+        self.attention = context_attention(d_model, config)
+        self.attention_norm = nn.LayerNorm(d_model)
+        self.ffn = FeedForward(d_model, 4 * d_model if config.ffn_dim is None else config.ffn_dim)
+        self.ffn_norm = nn.LayerNorm(d_model)
+        self.gate_state, self.gate_context = projection(d_model), projection(d_model)
+        self.dropout = Dropout(config.dropout)
+        for linear in (self.ffn.expand, self.ffn.contract):
+            nn.init.xavier_uniform_(linear.weight)
+
+    def project_store(self, key: Tensor, value: Tensor, word_keep: Tensor) -> Store:
+        """Word representations [batch, J, W, d] and word_keep bool [batch, J, W] -> what is kept of them."""
+        return Store(self.attention.project_store(key, value, word_keep), word_keep)
+
+    def forward(self, query: Tensor, state: Tensor, store: Store, sentence_keep: Tensor) -> ContextResult:
+        """query and state [batch, query, d], sentence_keep bool [batch, 1 or query, J]: Eq. 7-8,
+        gate = sigmoid(state W + context W'), state' = gate * state + (1 - gate) * context."""
+        visible = sentence_keep & store.word_keep.any(dim=-1)[:, None]
+        attended = self.attention(query, store.tensors, visible, store.word_keep)
+        context = self.attention_norm(self.dropout(attended.output))
+        context = self.ffn_norm(self.dropout(self.ffn(context)))
+        gate = torch.sigmoid(self.gate_state(state) + self.gate_context(context))
+        has_context = visible.any(dim=-1)[..., None]
+        gate = torch.where(has_context, gate, torch.ones_like(gate))
+        mixed = torch.where(has_context, gate * state + (1 - gate) * context, state)
+        return ContextResult(mixed, attended.sentence_weights, attended.word_weights, gate)

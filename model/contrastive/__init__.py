@@ -1,0 +1,1 @@
+"""Contrastive test sets: is the right translation more probable than the wrong ones?"""

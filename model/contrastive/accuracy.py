@@ -1,0 +1,84 @@
+"""How often a model prefers the right translation, with 95% confidence intervals."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from model.contrastive.items import ContrastiveItem
+from model.data.batching import Pair
+from model.data.vocabulary import Vocabulary
+from model.document import DocumentModel
+from model.greedy import greedy
+from model.scoring import score_alone, score_in_context
+from model.translation_model import TranslationModel
+
+Z_95 = 1.959964
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """`low` and `high` are the ends of the 95% Wilson interval."""
+
+    right: int
+    items: int
+    low: float
+    high: float
+
+    @property
+    def share(self) -> float:
+        return self.right / self.items
+
+
+def accuracy(right: Sequence[bool]) -> Accuracy:
+    items, share = len(right), sum(right) / len(right)
+    middle = (share + Z_95**2 / (2 * items)) / (1 + Z_95**2 / items)
+    spread = Z_95 / (1 + Z_95**2 / items) * math.sqrt(share * (1 - share) / items + Z_95**2 / (4 * items**2))
+    return Accuracy(sum(right), items, max(0.0, middle - spread), min(1.0, middle + spread))
+
+
+def prefers_reference(scores: Sequence[float]) -> bool:
+    """`scores` of the reference and then of the wrong translations; equal is not preferred."""
+    return all(scores[0] > score for score in scores[1:])
+
+
+def context_pairs(
+    model: DocumentModel, vocabulary: Vocabulary, item: ContrastiveItem, from_reference: bool
+) -> list[Pair]:
+    """The item's context as ids. On the decoder's side its target is the model's own translation, as in use, or the
+    reference where the caller asks for it and the set has one."""
+    sources = vocabulary.encode(list(item.source_context))
+    if from_reference and item.reference_context:
+        targets = vocabulary.encode(list(item.reference_context))
+    elif model.on_encoder:
+        targets = [[] for _ in sources]
+    else:
+        targets = greedy(model.base, sources, model.base.config.max_length)
+    return [Pair(*both) for both in zip(sources, targets, strict=True)]
+
+
+def judge(
+    model: TranslationModel | DocumentModel,
+    vocabulary: Vocabulary,
+    items: Iterable[ContrastiveItem],
+    from_reference: bool = False,
+) -> dict[str, list[bool]]:
+    """Condition ("without context", and for a document model "with context") -> is each item right?"""
+    base = model.base if isinstance(model, DocumentModel) else model
+    right: dict[str, list[bool]] = {"without context": []}
+    for item in items:
+        source, *targets = vocabulary.encode([item.source, item.reference, *item.wrong])
+        right["without context"].append(prefers_reference(score_alone(base, source, targets)))
+        if isinstance(model, DocumentModel):
+            context = context_pairs(model, vocabulary, item, from_reference)
+            seen = prefers_reference(score_in_context(model, source, targets, context))
+            right.setdefault("with context", []).append(seen)
+    return right
+
+
+def by_group(items: Sequence[ContrastiveItem], right: Sequence[bool]) -> dict[str, Accuracy]:
+    """Over all items, and over those of each gender and template."""
+    groups: dict[str, list[bool]] = {"all": list(right)}
+    for key, value in sorted({group for item in items for group in item.groups}):
+        members = [is_right for item, is_right in zip(items, right, strict=True) if (key, value) in item.groups]
+        groups[f"{key} {value}"] = members
+    return {name: accuracy(members) for name, members in groups.items()}

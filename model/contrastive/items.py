@@ -1,0 +1,58 @@
+"""Contrastive test sets on disk: .jsonl or .jsonl.gz, one object a line."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from model.data.corpus import CorpusError, read_lines
+
+NEEDED = ("src", "ref", "contrastive")
+GROUPS = ("gender", "template")
+"""Keys by which results are also shown, where items have them."""
+
+
+@dataclass(frozen=True)
+class ContrastiveItem:
+    source: str
+    reference: str
+    wrong: tuple[str, ...]
+    source_context: tuple[str, ...]
+    """Sentences before the source, in order."""
+    reference_context: tuple[str, ...]
+    """Their translations, or nothing where the set has none."""
+    groups: tuple[tuple[str, str], ...]
+
+
+def sentences(value: Any) -> tuple[str, ...]:
+    """A context is one sentence, a list of them, or nothing."""
+    if not value:
+        return ()
+    return (value,) if isinstance(value, str) else tuple(map(str, value))
+
+
+def parse_item(line: str, where: str) -> ContrastiveItem:
+    try:
+        values = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise CorpusError(f"{where} is not JSON: {error}") from error
+    missing = [key for key in NEEDED if not isinstance(values, dict) or not values.get(key)]
+    if missing:
+        raise CorpusError(f"{where} lacks '{missing[0]}': an item needs {', '.join(NEEDED)} (and may have src_context)")
+    item = ContrastiveItem(
+        source=values["src"],
+        reference=values["ref"],
+        wrong=sentences(values["contrastive"]),
+        source_context=sentences(values.get("src_context")),
+        reference_context=sentences(values.get("ref_context")),
+        groups=tuple((key, str(values[key])) for key in GROUPS if key in values),
+    )
+    if item.reference_context and len(item.reference_context) != len(item.source_context):
+        raise CorpusError(f"{where}: src_context and ref_context differ in their number of sentences")
+    return item
+
+
+def read_items(path: Path) -> list[ContrastiveItem]:
+    """Raises CorpusError with file and line for an item that cannot be used."""
+    lines = enumerate(read_lines(path), start=1)
+    return [parse_item(line, f"{path}, line {number}") for number, line in lines if line.strip()]

@@ -1,0 +1,147 @@
+"""A sentence model that looks at the rest of the document (Maruf et al. 2019).
+
+On the encoder's side (context in the source language) the words of other sentences are their encoder outputs, and
+the context layer changes the memory that the decoder reads. On the decoder's side (context in both languages) a
+stored word is the decoder's step that predicted it: its key is what source attention left in the last layer, its
+value the final state; the layer changes what enters the output projection. Sentence states never depend on context,
+so a store can be made again from token ids alone.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from torch import Tensor, nn
+
+from model.config import BOS_ID, EOS_ID, PAD_ID, ContextConfig
+from model.context import ContextLayer, ContextResult, Store
+from model.data.batching import Batch
+from model.decoder import LayerMemory
+from model.masks import padding_keep, positions_of
+from model.translation_model import TranslationModel
+
+
+class Words(NamedTuple):
+    """Representations of the words of several sentences, not yet projected."""
+
+    key: Tensor
+    """[sentence, W, d]"""
+    value: Tensor
+    """[sentence, W, d]"""
+    keep: Tensor
+    """bool [sentence, W]: padding, BOS and EOS are no words."""
+
+
+class DocumentModel(nn.Module):
+    """A sentence model and a context layer. A sentence that sees no other is treated as by the sentence model."""
+
+    def __init__(self, base: TranslationModel, config: ContextConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.base = base
+        self.context = ContextLayer(base.config.d_model, config)
+
+    @property
+    def on_encoder(self) -> bool:
+        return self.config.side == "encoder"
+
+    def store(self, words: Words) -> Store:
+        """Project the words of one document's sentences; the store has batch 1."""
+        return self.context.project_store(words.key[None], words.value[None], words.keep[None])
+
+    def look(self, query: Tensor, state: Tensor, store: Store, sentence_keep: Tensor) -> ContextResult:
+        """query and state [row, length, d], sentence_keep bool [row, J].
+
+        Every row has its own store (store batch = row), or all rows share one (store batch 1); then they are laid
+        end to end as the queries of one document, and the weights are [1, heads, row*length, ...].
+        """
+        rows, length, width = query.shape
+        if store.word_keep.shape[0] == rows:
+            return self.context(query, state, store, sentence_keep[:, None])  # type: ignore[no-any-return]
+        query, state = (x.reshape(1, rows * length, width) for x in (query, state))
+        result: ContextResult = self.context(query, state, store, sentence_keep.repeat_interleave(length, dim=0)[None])
+        return result._replace(state=result.state.view(rows, length, width))
+
+    def encode(self, source: Tensor, source_keep: Tensor, store: Store, sentence_keep: Tensor) -> Tensor:
+        """The memory that the decoder reads: [row, source, d]."""
+        memory = self.base.encode(source, source_keep)
+        return self.look(memory, memory, store, sentence_keep).state if self.on_encoder else memory
+
+    def decode(
+        self, target: Tensor, memory: Tensor, source_keep: Tensor, store: Store, sentence_keep: Tensor
+    ) -> Tensor:
+        """Teacher-forced: target ids [row, target] from BOS on, memory from `encode` -> hidden [row, target, d]."""
+        if self.on_encoder:
+            return self.base.decode(target, memory, source_keep)
+        query, state = target_states(self.base, target, memory, source_keep)
+        return self.look(query, state, store, sentence_keep).state
+
+    def hidden(self, batch: Batch, store: Store, sentence_keep: Tensor) -> Tensor:
+        """batch of rows, sentence_keep bool [row, J] -> what enters the output projection, [row, target, d]."""
+        memory = self.encode(batch.source, batch.source_keep, store, sentence_keep)
+        return self.decode(batch.target_in, memory, batch.source_keep, store, sentence_keep)
+
+    def step(
+        self,
+        token: Tensor,
+        position: Tensor,
+        rings: list[LayerMemory],
+        cross: list[LayerMemory],
+        source_keep: Tensor,
+        store: Store,
+        sentence_keep: Tensor,
+    ) -> tuple[Tensor, list[LayerMemory]]:
+        """One token per row as TranslationModel.step, `cross` projected from `encode`; the store never changes."""
+        if self.on_encoder:
+            return self.base.step(token, position, rings, cross, source_keep)
+        with recorded(last_ffn_norm(self.base)) as queries:
+            x = self.base.embedding(token[:, None], position[:, None])
+            state, rings = self.base.decoder.step(
+                x, position, rings, cross, padding_keep(source_keep), positions_of(source_keep)
+            )
+        state = self.look(queries[0], state, store, sentence_keep).state
+        return self.base.embedding.logits(state[:, 0]), rings
+
+
+def words_of(base: TranslationModel, side: str, batch: Batch) -> Words:
+    """What a store keeps of the sentences of `batch`; their target matters on the decoder's side only."""
+    memory = base.encode(batch.source, batch.source_keep)
+    if side == "encoder":
+        return Words(memory, memory, is_word(batch.source))
+    # The step that predicts a word stands for it, so keys and values line up with target_out.
+    key, value = target_states(base, batch.target_in, memory, batch.source_keep)
+    return Words(key, value, is_word(batch.target_out))
+
+
+def is_word(ids: Tensor) -> Tensor:
+    return (ids != PAD_ID) & (ids != BOS_ID) & (ids != EOS_ID)
+
+
+def target_states(base: TranslationModel, target: Tensor, memory: Tensor, source_keep: Tensor) -> tuple[Tensor, Tensor]:
+    """Key and value of every target position, [row, target, d] each: the last layer's state after source attention,
+    normalised as its feed-forward layer sees it, and the decoder's final state.
+
+    Differs from the paper: there, layers normalise after the residual sum and both tensors come out normalised.
+    """
+    with recorded(last_ffn_norm(base)) as keys:
+        value = base.decode(target, memory, source_keep)
+    return keys[0], value
+
+
+def last_ffn_norm(base: TranslationModel) -> nn.Module:
+    return base.decoder.decoder_layers()[-1].ffn_norm
+
+
+@contextmanager
+def recorded(module: nn.Module) -> Iterator[list[Tensor]]:
+    """The outputs of `module` while the block runs. Not for two threads with one model."""
+    outputs: list[Tensor] = []
+
+    def record(_module: nn.Module, _inputs: Any, output: Tensor) -> None:
+        outputs.append(output)
+
+    handle = module.register_forward_hook(record)
+    try:
+        yield outputs
+    finally:
+        handle.remove()

@@ -1,0 +1,55 @@
+"""Batched greedy decoding with rings: translations of whole corpora for training on the decoder's side."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from model.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
+from model.data.batching import pad
+from model.translation_model import TranslationModel
+
+
+@torch.no_grad()
+def greedy(
+    model: TranslationModel, sources: Sequence[list[int]], max_length: int, batch_rows: int = 64
+) -> list[list[int]]:
+    """Translations, without EOS, of sources without EOS, in their order; as `reference_search` with a beam of one.
+
+    `max_length` counts EOS. Sentences of similar length share a batch.
+    """
+    order = sorted(range(len(sources)), key=lambda index: len(sources[index]))
+    translations: list[list[int]] = [[] for _ in sources]
+    for start in range(0, len(order), batch_rows):
+        rows = order[start : start + batch_rows]
+        for row, ids in zip(rows, greedy_batch(model, [sources[row] for row in rows], max_length), strict=True):
+            translations[row] = ids
+    return translations
+
+
+def greedy_batch(model: TranslationModel, sources: Sequence[list[int]], max_length: int) -> list[list[int]]:
+    """One batch; rows that have ended leave it."""
+    source = pad([[*ids, EOS_ID] for ids in sources]).to(model.embedding.weight.device)
+    keep = source != PAD_ID
+    cross = model.decoder.project_source(model.encode(source, keep))
+    rings = model.empty_rings(len(sources))
+    out: list[list[int]] = [[] for _ in sources]
+    live, token = list(range(len(sources))), source.new_full((len(sources),), BOS_ID)
+    for step in range(max_length):
+        logits, rings = model.step(token, torch.full_like(token, step), rings, cross, keep)
+        logits[:, [PAD_ID, UNK_ID, BOS_ID]] = -torch.inf
+        token = logits.argmax(dim=-1)
+        going_on = (token != EOS_ID).nonzero()[:, 0]
+        live = [live[row] for row in going_on.tolist()]
+        if not live:
+            break
+        if len(live) < len(token):
+            rings, cross = (select_rows(tensors, going_on) for tensors in (rings, cross))
+            token, keep = token[going_on], keep[going_on]
+        for row, ids in zip(live, token.tolist(), strict=True):
+            out[row].append(ids)
+    return out
+
+
+def select_rows(layers: list[tuple[Tensor, ...]], rows: Tensor) -> list[tuple[Tensor, ...]]:
+    return [tuple(tensor.index_select(0, rows) for tensor in layer) for layer in layers]

@@ -1,0 +1,55 @@
+"""A document model on disk: the checkpoint of its sentence model, and beside it context.json and
+context.safetensors. What loads sentence models loads the folder as one, without context."""
+
+import json
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor
+
+from model.config import ConfigError, ContextConfig, ModelConfig
+from model.document import DocumentModel
+from model.training.checkpoint import load_model, save_model, save_weights
+
+CONTEXT_CONFIG, CONTEXT_WEIGHTS = "context.json", "context.safetensors"
+
+
+def split_weights(weights: dict[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """A document model's weights by name -> those of its sentence model, those of its context layer."""
+    base, context = (
+        {name.removeprefix(part): tensor for name, tensor in weights.items() if name.startswith(part)}
+        for part in ("base.", "context.")
+    )
+    return base, context
+
+
+def save_document_model(
+    weights: dict[str, Tensor],
+    config: ModelConfig,
+    context: ContextConfig,
+    folder: Path,
+    dtype: torch.dtype = torch.float32,
+) -> None:
+    base_weights, context_weights = split_weights(weights)
+    save_model(base_weights, config, folder, dtype)
+    (folder / CONTEXT_CONFIG).write_text(json.dumps(context.to_dict(), indent=2) + "\n", encoding="utf-8")
+    save_weights(context_weights, folder / CONTEXT_WEIGHTS, dtype)
+
+
+def has_context(folder: Path) -> bool:
+    return (folder / CONTEXT_CONFIG).is_file()
+
+
+def load_document_model(folder: Path) -> DocumentModel:
+    """fp32, in evaluation mode. Raises ConfigError for a folder that holds a sentence model only."""
+    if not has_context(folder):
+        raise ConfigError(
+            f"{folder} holds no context layer ({CONTEXT_CONFIG} is missing): "
+            f"train one with a recipe that has the section 'document'"
+        )
+    config = ContextConfig.from_dict(json.loads((folder / CONTEXT_CONFIG).read_text(encoding="utf-8")))
+    model = DocumentModel(load_model(folder), config)
+    weights = load_file(folder / CONTEXT_WEIGHTS)
+    model.context.load_state_dict({name: tensor.float() for name, tensor in weights.items()})
+    return model.eval()

@@ -1,0 +1,145 @@
+"""The context graphs against the PyTorch model."""
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import pytest
+import torch
+from torch import Tensor
+
+from export.document_graphs import (
+    ContextAttendGraph,
+    ContextEncodeGraph,
+    MemoryGraph,
+    ProjectGraph,
+    attend_outputs,
+    write_document_onnx,
+    write_document_torchscript,
+)
+from export.graphs import EncodeGraph
+from model.config import CONTEXT_ATTENTIONS, ConfigError
+from model.data.batching import collate
+from model.document import DocumentModel, is_word
+from tests.documents import lively_document_model, some_pairs
+
+Graph = Callable[[list[Tensor]], list[Tensor]]
+FILES = ("store", "attend", "project")
+BATCH = collate(some_pairs((4, 7, 1, 5)))
+KEEP = torch.tensor([[0, 1, 1, 1], [1, 0, 1, 1], [0, 0, 0, 0], [0, 0, 1, 0]], dtype=torch.int32)
+"""Who sees whom: the third sees nothing, the fourth only the third."""
+
+kinds = pytest.mark.parametrize("attention", CONTEXT_ATTENTIONS)
+
+
+def eager(model: DocumentModel) -> list[Graph]:
+    encode, attend, project = ContextEncodeGraph(model), ContextAttendGraph(model), ProjectGraph(model)
+    return [lambda x: encode(*x), lambda x: attend(*x[:4], x[4:]), lambda x: project(*x)]
+
+
+def traced(model: DocumentModel, folder: Path) -> list[Graph]:
+    paths = [folder / f"{name}.pt" for name in FILES]
+    write_document_torchscript(model, *paths)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch.jit announces its retirement
+        encode, attend, project = (torch.jit.load(str(path)) for path in paths)  # type: ignore[no-untyped-call]
+    return [lambda x: encode(*x), lambda x: attend(*x[:4], x[4:]), lambda x: project(*x)]
+
+
+def onnx(model: DocumentModel, folder: Path) -> list[Graph]:
+    paths = [folder / f"{name}.onnx" for name in FILES]
+    write_document_onnx(model, *paths)
+
+    def graph(path: Path) -> Graph:
+        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+        inputs = [each.name for each in session.get_inputs()]
+
+        def run(tensors: list[Tensor]) -> list[Tensor]:
+            # An input that does not matter to this attention is not in the graph.
+            named = dict(zip(all_inputs(model, path.stem), tensors, strict=True))
+            feeds = {name: named[name].numpy() for name in inputs}
+            return [torch.from_numpy(np.asarray(out)) for out in session.run(None, feeds)]
+
+        return run
+
+    return [graph(path) for path in paths]
+
+
+def all_inputs(model: DocumentModel, graph: str) -> tuple[str, ...]:
+    return {
+        "store": ("memory", "word_keep"),
+        "attend": ("memory", "keep", "sentence_keep", "word_keep", *model.context.attention.store_names),
+        "project": ("memory",),
+    }[graph]
+
+
+def chain(model: DocumentModel, graphs: list[Graph], sentences: int, extra: int = 0) -> list[Tensor]:
+    """Store four sentences, the second without words, let the first `sentences` of them look; `extra` adds padding
+    to J and W. Returns every tensor on the way."""
+    encode, attend, project = graphs
+    with torch.no_grad():
+        memory = MemoryGraph(model)(BATCH.source, BATCH.source_keep.int())
+    word_keep = is_word(BATCH.source).int()
+    word_keep[1] = 0
+    stored = encode([memory, word_keep])
+    pad = torch.nn.functional.pad
+    shared = [pad(t, (0, 0, 0, extra, 0, extra) if t.dim() == 3 else (0, 0, 0, extra), value=3.0) for t in stored]
+    store = [t[None].expand(sentences, *t.shape).contiguous() for t in shared]
+    words = pad(word_keep, (0, extra, 0, extra))[None].expand(sentences, -1, -1).contiguous()
+    keep = pad(KEEP[:sentences], (0, extra))
+    found = attend([memory[:sentences], BATCH.source_keep[:sentences].int(), keep, words, *store])
+    return [*stored, *found, *project([found[0]])]
+
+
+@kinds
+@torch.no_grad()
+def test_eager_torchscript_and_onnx_agree(attention: str, tmp_path: Path) -> None:
+    """Batches of one and four; padded sources, sentences and words; a sentence without words, a row without
+    context."""
+    model = lively_document_model(attention)
+    plain, others = eager(model), (traced(model, tmp_path), onnx(model, tmp_path))
+    for sentences, extra in ((4, 0), (4, 3), (1, 0)):
+        expected = chain(model, plain, sentences, extra)
+        for graphs in others:
+            ours = chain(model, graphs, sentences, extra)
+            assert len(ours) == len(expected)
+            for one, other in zip(ours, expected, strict=True):
+                torch.testing.assert_close(one, other, atol=1e-5, rtol=0)
+
+
+@kinds
+@torch.no_grad()
+def test_the_graphs_are_the_document_model(attention: str) -> None:
+    model = lively_document_model(attention)
+    names = [*model.context.attention.store_names, *attend_outputs(model)]
+    found = dict(zip(names, chain(model, eager(model), 4), strict=False))
+    memory = model.base.encode(BATCH.source, BATCH.source_keep)
+    words = is_word(BATCH.source)
+    words[1] = False
+    store = model.context.project_store(memory[None], memory[None], words[None])
+    expected = model.encode(BATCH.source, BATCH.source_keep, store, KEEP > 0)
+    real = BATCH.source_keep
+    torch.testing.assert_close(found["new_memory"][real], expected[real], atol=1e-5, rtol=0)
+    assert torch.equal(found["new_memory"][~real], memory[~real])
+    assert torch.equal(found["new_memory"][2], memory[2])
+    assert (found["new_memory"][0] - memory[0]).abs().max() > 1e-2
+    assert torch.equal(found["gate"][2], torch.ones_like(found["gate"][2]))
+    sums = found["sentence_weights"].sum(dim=-1)
+    sees = (real & torch.tensor([True, True, False, True])[:, None])[:, None].expand(sums.shape)
+    torch.testing.assert_close(sums, sees.float(), atol=1e-5, rtol=0)
+
+
+@torch.no_grad()
+def test_without_context_the_graphs_are_the_sentence_models_encoder() -> None:
+    model = lively_document_model()
+    memory = MemoryGraph(model)(BATCH.source, BATCH.source_keep.int())
+    expected = EncodeGraph(model.base)(BATCH.source, BATCH.source_keep.int())
+    for one, other in zip(ProjectGraph(model)(memory), expected, strict=True):
+        assert torch.equal(one, other)
+
+
+def test_context_on_the_decoders_side_has_no_graphs() -> None:
+    with pytest.raises(ConfigError, match=r"layer\.side 'encoder'"):
+        ContextAttendGraph(lively_document_model(side="decoder"))

@@ -1,0 +1,106 @@
+"""Protocols of document translation, and batched greedy decoding."""
+
+from typing import Any
+
+import pytest
+import torch
+
+from model.config import CONTEXT_ATTENTIONS, EOS_ID, ConfigError
+from model.document_search import document_keep, draft, stack_store, store_sentence, translate_document
+from model.greedy import greedy
+from model.reference_search import ReferenceHypothesis, reference_search
+from tests.documents import lively_document_model, some_pairs
+from tests.models import lively_model, tiny_config
+
+SOURCES = [pair.source for pair in some_pairs((4, 7, 2), seed=5)]
+SIDES = ("encoder", "decoder")
+
+sides = pytest.mark.parametrize("side", SIDES)
+OPTIONS: dict[str, Any] = {"beam_size": 2, "max_length": 8}
+
+
+def ids(found: list[list[ReferenceHypothesis]]) -> list[tuple[int, ...]]:
+    return [hypotheses[0].ids for hypotheses in found]
+
+
+@sides
+@pytest.mark.parametrize("online", [False, True])
+def test_a_document_of_one_sentence_is_translated_by_the_sentence_model(side: str, online: bool) -> None:
+    model = lively_document_model(side=side)
+    for source in SOURCES:
+        expected = reference_search(model.base, [*source, EOS_ID], **OPTIONS)
+        assert translate_document(model, [source], online, **OPTIONS) == [expected]
+
+
+@pytest.mark.parametrize("attention", CONTEXT_ATTENTIONS)
+@sides
+def test_context_changes_translations(attention: str, side: str) -> None:
+    model = lively_document_model(attention, side)
+    alone = [reference_search(model.base, [*source, EOS_ID], **OPTIONS) for source in SOURCES]
+    for online in (False, True):
+        found = translate_document(model, SOURCES, online, **OPTIONS)
+        scores = [(one[0].score, other[0].score) for one, other in zip(found, alone, strict=True)]
+        assert (scores[0][0] == pytest.approx(scores[0][1], abs=1e-4)) == online
+        assert all(abs(one - other) > 1e-3 for one, other in scores[1:])
+
+
+@sides
+def test_the_order_in_which_sentences_are_translated_offline_does_not_matter(side: str) -> None:
+    """Offline masks know no order, so shuffling the document shuffles its translations."""
+    model = lively_document_model(side=side)
+    found, turned = (translate_document(model, sources, **OPTIONS) for sources in (SOURCES, SOURCES[::-1]))
+    assert ids(found) == ids(turned)[::-1]
+
+
+@pytest.mark.parametrize(("side", "store_from"), [("encoder", "draft"), ("decoder", "draft"), ("decoder", "final")])
+def test_online_translations_do_not_wait_for_later_sentences(side: str, store_from: str) -> None:
+    model = lively_document_model(side=side)
+    whole = translate_document(model, SOURCES, online=True, store_from=store_from, **OPTIONS)
+    begun = translate_document(model, SOURCES[:2], online=True, store_from=store_from, **OPTIONS)
+    assert ids(whole)[:2] == ids(begun)
+
+
+def test_finals_as_context_are_the_drafts_where_both_are_equal() -> None:
+    """The first two sentences with a beam of one: the first sentence's final is its draft, so the second agrees."""
+    model = lively_document_model(side="decoder")
+    options: dict[str, Any] = {"beam_size": 1, "max_length": 8}
+    drafts, finals = (
+        translate_document(model, SOURCES[:2], online=True, store_from=kind, **options) for kind in ("draft", "final")
+    )
+    assert ids(drafts) == ids(finals)
+    assert drafts[1][0].score == pytest.approx(finals[1][0].score, abs=1e-4)
+    assert ids(drafts)[0] == draft(model, SOURCES[0], **options)
+
+
+@pytest.mark.parametrize(("side", "online"), [("encoder", True), ("decoder", False)])
+def test_finals_can_be_context_on_the_decoders_side_online_only(side: str, online: bool) -> None:
+    with pytest.raises(ConfigError, match="take 'draft'"):
+        translate_document(lively_document_model(side=side), SOURCES, online, store_from="final")
+    with pytest.raises(ConfigError, match="store_from must be one of draft, final"):
+        translate_document(lively_document_model(side=side), SOURCES, online, store_from="drafts")
+
+
+@sides
+def test_an_empty_translation_is_no_context(side: str) -> None:
+    model = lively_document_model(side=side)
+    store = stack_store([store_sentence(model, SOURCES[0], [7, 8]), store_sentence(model, [], [])])
+    assert store.word_keep.any(dim=-1).tolist() == [[True, False]]
+    with torch.no_grad():
+        query = torch.randn(1, 3, 32)
+        unseen = model.look(query, query, store, torch.tensor([[False, True]]))
+    assert torch.equal(unseen.state, query)
+
+
+def test_a_document_of_three() -> None:
+    assert document_keep(3, online=False).int().tolist() == [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
+    assert document_keep(3, online=True).int().tolist() == [[0, 0, 0], [1, 0, 0], [1, 1, 0]]
+
+
+@pytest.mark.parametrize("order", [2, 4, None])
+def test_batched_greedy_decoding_is_the_reference_with_a_beam_of_one(order: int | None) -> None:
+    model = lively_model(tiny_config(ngram=order), seed=4)
+    sources = [pair.source for pair in some_pairs((3, 11, 1, 6, 8, 2, 5), seed=3)]
+    expected = [list(reference_search(model, [*s, EOS_ID], beam_size=1, max_length=12)[0].ids) for s in sources]
+    for batch_rows in (3, 7):
+        assert greedy(model, sources, max_length=12, batch_rows=batch_rows) == expected
+    assert len({len(ids) for ids in expected}) > 2

@@ -1,0 +1,294 @@
+"""Documents on disk, passages, and training on them."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.torch import load_file
+
+from model.config import ConfigError, ContextConfig
+from model.data.corpus import CorpusError
+from model.data.documents import (
+    Document,
+    Passage,
+    Sentence,
+    cut_documents,
+    epoch_documents,
+    foreign_documents,
+    passages,
+    read_documents,
+)
+from model.data.vocabulary import Vocabulary
+from model.greedy import greedy
+from model.training.checkpoint import VOCABULARY, WEIGHTS, load_config, load_model
+from model.training.commands import RECIPES, find_recipe
+from model.training.document_checkpoint import has_context, load_document_model
+from model.training.document_recipe import DocumentRecipe, DocumentSection, find_base, parse_document_recipe
+from model.training.drafts import drafts_of
+from model.training.recipe import DataRecipe, TrainingRecipe
+from model.training.train_document import DocumentTraining, minibatches, train_document
+from tests.documents import some_pairs
+from tests.models import lively_model, tiny_config, write_checkpoint
+
+SAMPLE = Path(__file__).parent.parent / "sample"
+DIALOGUES = (14, 20, 19, 19, 18)
+"""Sentences of the sample's documents."""
+
+
+def some_documents(lengths: tuple[int, ...]) -> list[Document]:
+    return [
+        [Sentence(pair, number, index) for index, pair in enumerate(some_pairs((3,) * length, number))]
+        for number, length in enumerate(lengths)
+    ]
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_checkpoint(lively_model(tiny_config(max_length=130), seed=4), tmp_path_factory.mktemp("base"))
+
+
+def recipe(base: Path, steps: int = 8, training: dict[str, object] | None = None, **section: object) -> DocumentRecipe:
+    layer = ContextConfig(num_heads=2, dropout=0.1, side=str(section.pop("side", "encoder")))
+    return DocumentRecipe(
+        name="tiny-document",
+        model=load_config(base),
+        document=DocumentSection(str(base), layer, max_sentences=10, **section),  # type: ignore[arg-type]
+        data=DataRecipe("en", "de", {"dialogues": 0.4}, {"dialogues": 16}, max_pair_length=40),
+        training=TrainingRecipe(
+            **{"steps": steps, "warmup_steps": 2, "evaluate_every": 4, "batch_tokens": 256, "muon_rate": None}
+            | (training or {})  # type: ignore[arg-type]
+        ),
+    )
+
+
+def test_documents_are_what_stands_between_empty_lines(base: Path) -> None:
+    documents = read_documents(SAMPLE, "dialogues", ("en", "de"), Vocabulary(base / VOCABULARY), 200)
+    lines = (SAMPLE / "dialogues.en").read_text(encoding="utf-8").rstrip("\n").split("\n\n")
+    assert [len(document) for document in documents] == [len(part.split("\n")) for part in lines]
+    vocabulary = Vocabulary(base / VOCABULARY)
+    assert vocabulary.encode([lines[1].split("\n")[2]])[0] == documents[1][2].pair.source
+    for number, document in enumerate(documents):
+        assert [(sentence.document, sentence.index) for sentence in document] == [
+            (number, i) for i in range(len(document))
+        ]
+    few = read_documents(SAMPLE, "dialogues", ("en", "de"), vocabulary, 200, limit=17)
+    assert sum(map(len, few)) == 17
+
+
+def test_long_pairs_leave_their_document(base: Path) -> None:
+    vocabulary = Vocabulary(base / VOCABULARY)
+    documents = read_documents(SAMPLE, "dialogues", ("en", "de"), vocabulary, 30)
+    longest = max(max(len(s.pair.source), len(s.pair.target)) for document in documents for s in document)
+    assert longest <= 30
+    assert [s.index for s in documents[0]] == list(range(len(documents[0])))
+
+
+def test_a_corpus_without_documents_is_refused(base: Path) -> None:
+    with pytest.raises(CorpusError, match="not divided into documents"):
+        read_documents(SAMPLE, "tatoeba", ("en", "de"), Vocabulary(base / VOCABULARY), 200)
+
+
+@settings(deadline=None, max_examples=50)
+@given(lengths=st.lists(st.integers(1, 25), min_size=1, max_size=6), most=st.integers(2, 12))
+def test_passages_hold_whole_pieces_of_limited_length(lengths: list[int], most: int) -> None:
+    documents = some_documents(tuple(lengths))
+    pieces = cut_documents(documents, most)
+    assert [s.pair for piece in pieces for s in piece] == [s.pair for document in documents for s in document]
+    assert max(map(len, pieces)) <= most
+    numbered = epoch_documents({"x": pieces}, {"x": 1}, 1, 0)
+    packed = passages(numbered, most)
+    assert all(len(passage.queries) <= most and passage.queries == passage.keys for passage in packed)
+    assert sorted(s.document for passage in packed for s in passage.queries) == sorted(
+        number for number, piece in enumerate(numbered) for _ in piece
+    )
+
+
+def test_an_epoch_is_decided_by_its_number() -> None:
+    corpora = {"a": some_documents((2, 3, 4)), "b": some_documents((5,) * 8)}
+    one, again, other = (epoch_documents(corpora, {"a": 1, "b": 0.5}, 1, epoch) for epoch in (0, 0, 1))
+    assert one == again != other
+    assert sorted(map(len, one)) == [2, 3, 4, 5, 5, 5, 5]
+    assert [document[0].document for document in one] == list(range(7))
+
+
+def test_a_foreign_document_takes_the_place_of_the_true_one() -> None:
+    documents = some_documents((3, 4, 2, 5))
+    foreign = foreign_documents(documents, "seed")
+    (passage,) = passages(documents, 100, foreign)
+    for number in range(4):
+        shown = [s for s in passage.keys if s.document == number]
+        assert [s.pair for s in shown] == [s.pair for s in foreign[number]]
+        assert foreign[number][0].document != number
+    keep = passage.keep(online=False)
+    assert keep.shape == (14, 14)
+    assert bool(keep.any(dim=1).all())
+
+
+def test_a_passage_knows_who_sees_whom() -> None:
+    sentences = [sentence for document in some_documents((2, 2)) for sentence in document]
+    keep = Passage(sentences, sentences).keep(online=True)
+    assert keep.int().tolist() == [[0, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0], [0, 0, 1, 0]]
+
+
+@given(lengths=st.lists(st.integers(1, 20), min_size=1, max_size=12), most=st.integers(4, 60))
+def test_minibatches_hold_every_sentence_once(lengths: list[int], most: int) -> None:
+    sentences = [Sentence(pair, 0, i) for i, pair in enumerate(some_pairs(lengths))]
+    batches = minibatches(sentences, most)
+    assert sorted(row for batch in batches for row in batch) == list(range(len(lengths)))
+    for batch in batches:
+        widest = max(max(len(sentences[row].pair.source), len(sentences[row].pair.target)) + 1 for row in batch)
+        assert len(batch) == 1 or widest * len(batch) <= most
+
+
+def test_drafts_are_made_once(base: Path, tmp_path: Path) -> None:
+    model, sources = load_model(base), [pair.source for pair in some_pairs((3, 6, 2))]
+    cache = tmp_path / "drafts"
+    made = drafts_of(model, base / WEIGHTS, sources, 9, cache)
+    assert made == greedy(model, sources, 9)
+    with torch.no_grad():
+        model.embedding.weight.zero_()  # whoever asks again gets the file
+    assert drafts_of(model, base / WEIGHTS, sources, 9, cache) == made
+    assert drafts_of(model, base / WEIGHTS, sources[:2], 9, cache) != made[:2]
+
+
+@pytest.mark.parametrize("side", ["encoder", "decoder"])
+def test_the_context_layer_learns_and_the_sentence_model_stays(side: str, base: Path, tmp_path: Path) -> None:
+    train_document(recipe(base, side=side, training={"precision": "fp32"}), SAMPLE, tmp_path)
+    summary = yaml.safe_load((tmp_path / "training.json").read_text(encoding="utf-8"))
+    assert summary["steps"] == 8
+    assert (tmp_path / "metrics.csv").read_text(encoding="utf-8").count("\n") == 3
+    ours, theirs = load_file(tmp_path / WEIGHTS), load_file(base / WEIGHTS)
+    assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+    assert load_model(tmp_path).config == load_model(base).config  # a sentence model as well
+    model = load_document_model(tmp_path)
+    assert model.config.side == side
+    run = DocumentTraining(recipe(base, side=side, training={"precision": "fp32"}), SAMPLE, tmp_path / "again")
+    before = run.documents.context.state_dict()
+    assert any(not torch.equal(tensor, before[name]) for name, tensor in model.context.state_dict().items())
+    # Random context hurts a random model; some steps later it hurts less.
+    assert summary["dev_nll_with_context"]["dialogues"] < run.dev_scores()["dialogues"]
+    assert summary["dev_nll_without_context"]["dialogues"] == pytest.approx(
+        run.dev_scores(False)["dialogues"], abs=1e-3
+    )
+    assert (tmp_path / "drafts").is_dir() == (side == "decoder")
+
+
+def test_everything_can_learn_and_stores_follow_once_an_epoch(base: Path, tmp_path: Path) -> None:
+    class Watching(DocumentTraining):
+        def epoch_work(self, epoch: int) -> list[Passage]:
+            work = super().epoch_work(epoch)
+            current = self.documents.base.state_dict()
+            same.append(all(torch.equal(t, current[n]) for n, t in self.represents.state_dict().items()))
+            return work
+
+    for refresh, expected in (("epoch", [True, True, True]), ("never", [True, False, False])):
+        same: list[bool] = []
+        one = recipe(base, train="all", rep_refresh=refresh)
+        Watching(one, SAMPLE, tmp_path / refresh).run()
+        assert same == expected
+        changed, before = load_file(tmp_path / refresh / WEIGHTS), load_file(base / WEIGHTS)
+        assert not torch.equal(changed["embedding.weight"], before["embedding.weight"])
+
+
+@pytest.mark.parametrize("train", ["context_only", "all"])
+def test_a_run_that_was_stopped_goes_on_with_the_same_curve(train: str, base: Path, tmp_path: Path) -> None:
+    class Stopped(DocumentTraining):
+        def evaluate(self, train_nll: float) -> bool:
+            super().evaluate(train_nll)
+            return False
+
+    whole = recipe(base, train=train, visible="online")
+    train_document(whole, SAMPLE, tmp_path / "straight")
+    Stopped(whole, SAMPLE, tmp_path / "stopped").run()
+    train_document(whole, SAMPLE, tmp_path / "stopped")
+    for name in (WEIGHTS, "context.safetensors"):
+        straight, stopped = (load_file(tmp_path / folder / name) for folder in ("straight", "stopped"))
+        assert all(torch.equal(straight[key], stopped[key]) for key in straight)
+
+
+def test_the_control_without_context_is_the_sentence_model_trained_on(base: Path, tmp_path: Path) -> None:
+    train_document(recipe(base, train="all", context="none"), SAMPLE, tmp_path)
+    summary = yaml.safe_load((tmp_path / "training.json").read_text(encoding="utf-8"))
+    assert summary["dev_nll_with_context"] == summary["dev_nll_without_context"]
+    assert not has_context(tmp_path)
+    assert not torch.equal(
+        load_file(tmp_path / WEIGHTS)["embedding.weight"], load_file(base / WEIGHTS)["embedding.weight"]
+    )
+
+
+def test_the_control_with_foreign_context_shows_foreign_context(base: Path, tmp_path: Path) -> None:
+    run = DocumentTraining(recipe(base, context="shuffled"), SAMPLE, tmp_path)
+    for passage in run.epoch_work(0):
+        true = {id(s.pair) for s in passage.queries}
+        numbers = {s.document for s in passage.queries}
+        assert {s.document for s in passage.keys} == numbers
+        for number in numbers:
+            shown = {id(s.pair) for s in passage.keys if s.document == number}
+            assert not shown & {id(s.pair) for s in passage.queries if s.document == number}
+        assert true
+    run.update(run.epoch_work(0)[0])
+
+
+@pytest.mark.parametrize("train", ["context_only", "all"])
+def test_gradients_go_where_something_learns_and_never_into_the_store(train: str, base: Path, tmp_path: Path) -> None:
+    run = DocumentTraining(recipe(base, train=train, side="decoder"), SAMPLE, tmp_path)
+    passage = run.epoch_work(0)[0]
+    words = run.words(passage.keys, run.documents.base)
+    assert not words.key.requires_grad
+    assert not words.value.requires_grad
+    run.backward(passage)
+    assert all(parameter.grad is not None for parameter in run.documents.context.parameters())
+    learns = [parameter.grad is not None for parameter in run.documents.base.parameters()]
+    assert all(learns) if train == "all" else not any(learns)
+    assert run.documents.context.training
+    assert run.documents.base.training == (train == "all")
+
+
+def test_the_bundled_recipes_are_for_documents() -> None:
+    for side in ("encoder", "decoder"):
+        found = find_recipe(f"document-{side}")
+        assert isinstance(found, DocumentRecipe)
+        assert found.document.layer.side == side
+        assert has_context(find_base(found.document.base)) is False
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"train": "some"}, "train must be one of context_only, all"),
+        ({"context": "none"}, "leaves nothing to learn"),
+        ({"visible": "past"}, "visible must be one of offline, online"),
+        ({"max_sentences": 1}, "max_sentences must be a whole number from 2 on, not 1"),
+        ({"refresh": "epoch"}, "unknown key 'refresh' in the recipe's document section: did you mean 'rep_refresh'"),
+        ({"layer": None}, "the section 'layer'"),
+        ({"layer": {"atention": "x"}}, "did you mean 'attention'"),
+    ],
+)
+def test_a_document_recipe_that_cannot_be_used_says_why(changes: dict[str, object], message: str) -> None:
+    values = yaml.safe_load((RECIPES / "document-encoder.yaml").read_text(encoding="utf-8"))
+    values["document"] |= changes
+    with pytest.raises(ConfigError, match=message):
+        parse_document_recipe(values)
+
+
+def test_the_vocabulary_is_the_bases() -> None:
+    values = yaml.safe_load((RECIPES / "document-encoder.yaml").read_text(encoding="utf-8"))
+    values["data"]["vocab_size"] = 8000
+    with pytest.raises(ConfigError, match="the base has its vocabulary"):
+        parse_document_recipe(values)
+
+
+def test_a_base_that_is_not_there_and_a_folder_without_context(base: Path) -> None:
+    with pytest.raises(ConfigError, match="neither a checkpoint folder nor a model"):
+        find_base("en-dee")
+    with pytest.raises(ConfigError, match="holds no context layer"):
+        load_document_model(base)
+
+
+def test_recipes_are_frozen(base: Path) -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        recipe(base).document.train = "all"  # type: ignore[misc]

@@ -1,0 +1,167 @@
+"""Log-probabilities of given translations, and accuracy on contrastive sets."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from model.config import EOS_ID, ConfigError
+from model.contrastive.accuracy import accuracy, context_pairs, judge, prefers_reference
+from model.contrastive.command import ScoreCommand
+from model.contrastive.items import ContrastiveItem, read_items
+from model.data.batching import Pair
+from model.data.corpus import CorpusError
+from model.data.vocabulary import Vocabulary
+from model.document import DocumentModel
+from model.document_search import translate_document
+from model.greedy import greedy
+from model.reference_search import reference_search
+from model.scoring import score_alone, score_in_context
+from model.training.checkpoint import VOCABULARY
+from model.training.document_checkpoint import save_document_model
+from server.cli import Parser
+from tests.documents import lively_document_model, some_pairs
+from tests.models import SENTENCES, write_checkpoint
+
+SOURCES = [pair.source for pair in some_pairs((4, 6), seed=5)]
+ITEM = {
+    "src_context": SENTENCES[0],
+    "src": SENTENCES[1],
+    "ref": SENTENCES[9],
+    "contrastive": [SENTENCES[10], SENTENCES[11]],
+    "gender": "m",
+}
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    model = lively_document_model(side="decoder", seed=4)
+    folder = write_checkpoint(model.base, tmp_path_factory.mktemp("scoring"))
+    save_document_model(model.state_dict(), model.base.config, model.config, folder)
+    return folder
+
+
+def write_items(path: Path, *items: object) -> Path:
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        file.write("\n".join(json.dumps(item) for item in items) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("seed", [4, 11])
+def test_a_score_is_what_the_search_finds(seed: int) -> None:
+    model = lively_document_model(seed=seed)
+    for source in SOURCES:
+        found = [
+            h for h in reference_search(model.base, [*source, EOS_ID], 4, 4, max_length=12) if h.finish_reason == "eos"
+        ]
+        scores = score_alone(model.base, source, [list(h.ids) for h in found])
+        assert scores == pytest.approx([allowing_bans(model, source, h.ids, h.score) for h in found], abs=1e-3)
+
+
+def allowing_bans(model: DocumentModel, source: list[int], ids: tuple[int, ...], score: float) -> float:
+    """The search never chooses PAD, UNK or BOS and shares their probability among the others; take it back."""
+    with torch.no_grad():
+        target = torch.tensor([[2, *ids]])
+        keep = torch.ones(1, len(source) + 1, dtype=torch.bool)
+        memory = model.base.encode(torch.tensor([[*source, EOS_ID]]), keep)
+        probability = torch.softmax(model.base.embedding.logits(model.base.decode(target, memory, keep)), dim=-1)
+    return score + float(torch.log1p(-probability[0, :, :3].sum(dim=-1)).sum())
+
+
+@pytest.mark.parametrize("side", ["encoder", "decoder"])
+def test_context_counts_and_its_absence_is_the_sentence_model(side: str) -> None:
+    model = lively_document_model(side=side)
+    targets = [[7, 8, 9], [10, 11]]
+    alone = score_alone(model.base, SOURCES[0], targets)
+    assert score_in_context(model, SOURCES[0], targets, []) == alone
+    seen = score_in_context(model, SOURCES[0], targets, [Pair(SOURCES[1], [12, 13])])
+    assert all(abs(one - other) > 1e-2 for one, other in zip(alone, seen, strict=True))
+    other_target = score_in_context(model, SOURCES[0], targets, [Pair(SOURCES[1], [14, 15, 16])])
+    assert (other_target == seen) == (side == "encoder")
+
+
+def test_context_scores_as_the_online_search_does() -> None:
+    """The second sentence of a document, its context translated greedily."""
+    model = lively_document_model(side="decoder", seed=4)
+    drafts = greedy(model.base, SOURCES[:1], 10)
+    found = translate_document(model, SOURCES, online=True, beam_size=1, max_length=10)[1][0]
+    targets = [list(found.ids), [7, 8]]
+    score, _ = score_in_context(model, SOURCES[1], targets, [Pair(SOURCES[0], drafts[0])])
+    if found.finish_reason == "eos":
+        assert score == pytest.approx(found.score, abs=0.1)  # but for the mass of banned tokens
+    assert score < 0
+
+
+def test_wilson_intervals() -> None:
+    """Against published values: 81 of 263, Newcombe 1998, Table I."""
+    found = accuracy([True] * 81 + [False] * 182)
+    assert found.low == pytest.approx(0.2553, abs=1e-4)
+    assert found.high == pytest.approx(0.3662, abs=1e-4)
+    assert accuracy([True] * 5).high == pytest.approx(1)
+    assert accuracy([False] * 5).low == pytest.approx(0)
+
+
+def test_equal_is_not_preferred() -> None:
+    assert prefers_reference([-1.0, -2.0, -1.5])
+    assert not prefers_reference([-1.0, -1.0])
+    assert not prefers_reference([-1.0, -2.0, -0.5])
+
+
+def test_items_are_judged_with_their_own_context(checkpoint: Path, tmp_path: Path) -> None:
+    vocabulary = Vocabulary(checkpoint / VOCABULARY)
+    model = lively_document_model(side="decoder", seed=4)
+    (item,) = read_items(write_items(tmp_path / "a.jsonl.gz", ITEM | {"ref_context": SENTENCES[8]}))
+    own, reference = (context_pairs(model, vocabulary, item, from_reference) for from_reference in (False, True))
+    assert own[0].source == reference[0].source == vocabulary.encode([SENTENCES[0]])[0]
+    assert reference[0].target == vocabulary.encode([SENTENCES[8]])[0]
+    assert own[0].target == greedy(model.base, [own[0].source], 64)[0]
+    source, *targets = vocabulary.encode([item.source, item.reference, *item.wrong])
+    expected = prefers_reference(score_in_context(model, source, targets, own))
+    assert judge(model, vocabulary, [item])["with context"] == [expected]
+    assert list(judge(model.base, vocabulary, [item])) == ["without context"]
+
+
+def test_the_command_prints_groups_and_conditions(
+    checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_items(tmp_path / "set.jsonl.gz", ITEM, ITEM | {"gender": "f", "src_context": ""}, ITEM)
+    command, parser = ScoreCommand(), Parser("ringmt score", "")
+    command.add_arguments(parser)
+    report = tmp_path / "report.json"
+    assert command.run(parser.parse([str(checkpoint), "--set", str(path), "--json", str(report)])) == 0
+    printed = capsys.readouterr().out
+    assert "| items | number | without context | with context |" in printed
+    assert "| all | 3 |" in printed
+    assert "| gender f | 1 |" in printed
+    values = json.loads(report.read_text(encoding="utf-8"))
+    assert values["with context"]["gender m"]["items"] == 2
+    assert values["with context"]["gender f"] == values["without context"]["gender f"]  # it has no context
+    assert command.run(parser.parse([str(checkpoint), "--set", str(path), "--limit", "1"])) == 0
+    assert "| all | 1 |" in capsys.readouterr().out
+    with pytest.raises(ConfigError, match="at least 1"):
+        command.run(parser.parse([str(checkpoint), "--set", str(path), "--limit", "0"]))
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        ({"src": "a", "ref": "b"}, "line 1 lacks 'contrastive'"),
+        (["a"], "line 1 lacks 'src'"),
+        (ITEM | {"ref_context": ["a", "b"]}, "differ in their number of sentences"),
+    ],
+)
+def test_an_item_that_cannot_be_used_says_why(item: object, message: str, tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match=message):
+        read_items(write_items(tmp_path / "a.jsonl.gz", item))
+
+
+def test_a_context_may_have_several_sentences(tmp_path: Path) -> None:
+    (item,) = read_items(write_items(tmp_path / "a.jsonl.gz", ITEM | {"src_context": ["One.", "Two."]}))
+    assert isinstance(item, ContrastiveItem)
+    assert item.source_context == ("One.", "Two.")
+    path = tmp_path / "b.jsonl"
+    path.write_text("{\n", encoding="utf-8")
+    with pytest.raises(CorpusError, match="line 1 is not JSON"):
+        read_items(path)
