@@ -1,6 +1,7 @@
 """A real server on a free port of this machine, with a tiny model."""
 
 import contextlib
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -63,11 +64,12 @@ def running(settings: Settings) -> Iterator[RunningServer]:
     """A server in a thread; it may not be ready yet."""
     app = create_app(settings)
     server = DrainingServer(config_of(settings, app), app.state.server)
-    thread = threading.Thread(target=server.run, daemon=True)
+    listening = socket.create_server(("127.0.0.1", 0))  # ours: a server that fails at once has closed its own by now
+    port = listening.getsockname()[1]
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     try:
         until(lambda: server.started, "the server listens")
-        port = server.servers[0].sockets[0].getsockname()[1]
         yield RunningServer(f"http://127.0.0.1:{port}", app.state.server, server, thread)
     finally:
         server.should_exit = True
