@@ -38,6 +38,10 @@ def build(options: dict[str, Any]) -> Competitor:
 
         artifact = random_artifact(config, options["precision"], folder, options["shortlist"])
         return OurEngine(artifact, options["precision"], options["workers"])
+    if options["engine"] == "transformers":
+        from export.bench.transformers_peer import TransformersEngine
+
+        return TransformersEngine(random_model(config), options["threads"])
     from export.bench.ctranslate2_peer import CTranslate2Engine, convert, write_vocabulary_map
 
     convert(random_model(config), folder)

@@ -20,19 +20,19 @@ class EnginePlan:
     beam: int
     batches: tuple[int, ...]
     rounds: int
-    with_peer: bool
+    peer: str | None
     with_full: bool = True
 
 
 def engine_rows(plan: EnginePlan) -> list[Row]:
-    """Ours with N=8 and with full attention, with and without a shortlist, each beside CTranslate2 (full attention)
-    with and without one.
+    """Ours with N=8 and with full attention, with and without a shortlist, each beside the peer (full attention).
 
-    CTranslate2 runs one worker per core, its fastest setting for batches; a single sentence keeps one of them busy, on
-    both sides. Random sentences share no words, so CTranslate2's list, the union over a batch, is at its longest.
+    CTranslate2 is timed with and without a shortlist. It runs one worker per core, its fastest setting for batches; a
+    single sentence keeps one of them busy, on both sides. Random sentences share few words, so that its list, the union
+    over a batch, is longer than in a text. transformers takes all cores for one batch.
     """
     ours = ours_of(plan)
-    peers = peers_of(plan) if plan.with_peer else {}
+    peers = peers_of(plan)
     rows = []
     with competitors([*ours.values(), *peers.values()]) as processes:
         for batch in plan.batches:
@@ -67,9 +67,15 @@ def ours_of(plan: EnginePlan) -> dict[str, CompetitorOptions]:
 def peers_of(plan: EnginePlan) -> dict[str, CompetitorOptions]:
     """What is added to a row's name -> options."""
     cores = os.cpu_count() or 1
+    if plan.peer is None:
+        return {}
+    if plan.peer == "transformers":
+        if plan.precision != "fp32":
+            raise ValueError("transformers is timed at fp32: add --precision fp32")
+        return {"": CompetitorOptions(plan.peer, plan.shape, plan.precision, None, threads=cores)}
     return {
         LISTED if listed else "": CompetitorOptions(
-            "ctranslate2", plan.shape, plan.precision, None, workers=cores, shortlist=listed
+            plan.peer, plan.shape, plan.precision, None, workers=cores, shortlist=listed
         )
         for listed in (False, True)
     }

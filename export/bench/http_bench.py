@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -108,11 +108,15 @@ def served(command: list[str], base: str, ready: str) -> Iterator[None]:
 
 
 def http_rows(
-    checkpoint: Path, artifact: Path, examples: list[str], rounds: int, clients: int = CLIENTS, count: int = SENTENCES
+    checkpoint: Path,
+    artifact: Path,
+    examples: list[str],
+    rounds: int,
+    clients: Sequence[int] = (CLIENTS,),
+    count: int = SENTENCES,
 ) -> list[Row]:
-    """Tokens per second and p95 latency of both servers, medians of alternating turns."""
+    """Tokens per second and p95 latency of both servers for each number of clients, medians of alternating turns."""
     vocabulary = Vocabulary(checkpoint / VOCABULARY)
-    texts = sentences(examples, vocabulary, count)
     ports = [free_port(), free_port()]
     bases = [f"http://127.0.0.1:{port}" for port in ports]
     ours = [sys.executable, "-m", "server.cli", "serve", "--port", str(ports[0]), "--models", str(artifact)]
@@ -121,13 +125,23 @@ def http_rows(
         peer = [sys.executable, "-m", "export.bench.http_peer", folder, str(checkpoint / VOCABULARY), str(ports[1])]
         stack.enter_context(served([*ours, "--log-level", "error"], bases[0], "/readyz"))
         stack.enter_context(served(peer, bases[1], "/openapi.json"))
-        bodies: list[dict[str, Any]] = [{"source": "en", "target": "de"}, {}]
-        turns: list[list[Turn]] = [[], []]
-        for number in range(rounds + 1):
-            for base, body, own in zip(bases, bodies, turns, strict=True):
-                done = asyncio.run(turn(base, body, texts, vocabulary, clients))
-                if number:
-                    own.append(done)
+        rows = []
+        for number in clients:
+            # Few clients take longer for a sentence each: fewer sentences for them.
+            texts = sentences(examples, vocabulary, max(8, min(count, 16 * number)))
+            rows += client_rows(bases, texts, vocabulary, rounds, number)
+    return rows
+
+
+def client_rows(bases: list[str], texts: list[str], vocabulary: Vocabulary, rounds: int, clients: int) -> list[Row]:
+    """Ours at the first base beside the peer at the second; one round before those that count."""
+    bodies: list[dict[str, Any]] = [{"source": "en", "target": "de"}, {}]
+    turns: list[list[Turn]] = [[], []]
+    for number in range(rounds + 1):
+        for base, body, own in zip(bases, bodies, turns, strict=True):
+            done = asyncio.run(turn(base, body, texts, vocabulary, clients))
+            if number:
+                own.append(done)
     speed = [statistics.median(one.tokens_per_second for one in own) for own in turns]
     p95 = [statistics.median(one.p95 for one in own) for own in turns]
     return [

@@ -5,11 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from export.bench.ctranslate2_peer import CTranslate2Engine, convert, token
+from export.bench import variants_bench
+from export.bench.ctranslate2_peer import CTranslate2Engine, convert, token, write_vocabulary_map
+from export.bench.figure import LENGTHS, draw, read_rows, series
 from export.bench.http_bench import http_rows, sentences
 from export.bench.lengths_bench import cache_bytes
 from export.bench.report import Row, fallen, markdown, number, write_json
-from export.bench.shapes import random_model, random_sources, shape
+from export.bench.shapes import random_model, random_plan, random_sources, shape
+from export.bench.variants_bench import variant_rows, variants
 from export.commands import EXAMPLES, lines
 from model.config import EOS_ID
 from model.data.vocabulary import Vocabulary
@@ -79,7 +82,7 @@ def test_sentences_for_clients_are_mixed_and_all_different() -> None:
 def test_both_servers_answer_the_same_clients(tmp_path: Path) -> None:
     artifact = write_artifact(lively_model(tiny_config(max_length=256)), tmp_path)
     throughput, latency = http_rows(
-        tmp_path / "tiny-checkpoint", artifact, list(lines(EXAMPLES)), rounds=1, clients=4, count=8
+        tmp_path / "tiny-checkpoint", artifact, list(lines(EXAMPLES)), rounds=1, clients=[4], count=8
     )
     for row in (throughput, latency):
         assert row.peer is not None
@@ -96,3 +99,80 @@ def test_only_ratios_that_fell_by_more_than_a_quarter_are_reported(tmp_path: Pat
 def test_the_baseline_has_the_row_of_the_quick_run() -> None:
     rows = json.loads((Path(__file__).parents[3] / "export/bench/baseline.json").read_text(encoding="utf-8"))["rows"]
     assert [row["name"] for row in rows] == ["small int8 beam 4 batch 8, N=8"]
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_transformers_computes_the_same_with_the_same_weights(beam: int) -> None:
+    pytest.importorskip("transformers", reason="a peer that is only installed to be compared with")
+    from export.bench.transformers_peer import TransformersEngine
+
+    model = random_model(shape("tiny", None))
+    peer = TransformersEngine(model, threads=1)
+    sources = random_sources(3, 9, model.config.vocab_size)
+    for source, ids in zip(sources, peer.translate(sources, beam, target_length=12), strict=True):
+        expected = reference_search(model, list(source), beam_size=beam, max_length=12)[0]
+        assert ids == list(expected.ids)
+
+
+def test_a_vocabulary_map_holds_the_plans_words(tmp_path: Path) -> None:
+    plan = random_plan(384)
+    write_vocabulary_map(plan, tmp_path)
+    lines = (tmp_path / "vmap.txt").read_text(encoding="utf-8").splitlines()
+    always, *others = [line.split("\t") for line in lines]
+    assert (always[0], len(always[1].split())) == ("", 64)
+    assert [source for source, _ in others] == [token(index) for index in range(4, 384)]
+    assert others[5][1].split() == [token(int(word)) for word in plan.lexicon.words[9]]
+
+
+def test_a_peer_with_the_map_translates_within_it(tmp_path: Path) -> None:
+    model = random_model(shape("tiny", None))
+    plan = random_plan(model.config.vocab_size)
+    convert(model, tmp_path)
+    write_vocabulary_map(plan, tmp_path)
+    peer = CTranslate2Engine(tmp_path, "fp32", workers=1, threads_each=1, vmap=True)
+    (source,) = random_sources(1, 9, model.config.vocab_size)
+    allowed = {int(word) for word in plan.frequent}
+    allowed |= {int(word) for index in source for word in plan.lexicon.words[index]}
+    (words,) = peer.translate([source], 2, target_length=12)
+    assert {int(word[1:]) for word in words if word.startswith("w")} <= allowed
+
+
+def test_variants_are_timed_beside_plain_attention(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(variants_bench, "variants", lambda base: dict(list(variants(base).items())[:2]))
+    plain, other = variant_rows("tiny", 1)
+    assert (plain.name, plain.ratio) == ("tiny fp32 beam 4 batch 32, plain, N=8", 1.0)
+    assert other.ratio == pytest.approx(other.ours / plain.ours)
+    kinds = {config.variant for config in variants(shape("small", None)).values()}
+    assert len(kinds) == 10
+
+
+def test_the_figure_is_drawn_from_files(tmp_path: Path) -> None:
+    rows = [Row(f"{n} clients: {what}", 2.0, 1.0, 2.0, "x") for n in (1, 64) for what in ("throughput", "p95 latency")]
+    rows += [Row(f"small int8 length {n}, N=8: step", 1.0, n, 1 / n, "us") for n in (25, 400)]
+    write_json(tmp_path / "rows.json", {}, rows)
+    picture = tmp_path / "speed.png"
+    arguments = ["bench", "figure", "--from", str(tmp_path / "rows.json"), "--picture", str(picture)]
+    assert cli.main(arguments) == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    points = series(read_rows([tmp_path / "rows.json"]), LENGTHS, "N=8")
+    assert points == [(25.0, 1.0, 25), (400.0, 1.0, 400)]
+    write_json(tmp_path / "rows.json", {}, [])
+    with pytest.raises(ValueError, match="nothing to draw"):
+        draw(read_rows([tmp_path / "rows.json"]), picture)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["http"], "needs --checkpoint and --artifact"),
+        (["figure"], "needs --from FILES and --picture FILE"),
+        (["engine", "--peer", "transformers"], "add --precision fp32"),
+        (["lengths", "--peer", "transformers"], "knows one peer: ctranslate2"),
+        (["engine", "--batch", "1,x"], "written like 1,8,32, not '1,x'"),
+    ],
+)
+def test_options_that_do_not_fit_are_told(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["bench", *arguments]) == 1
+    assert message in capsys.readouterr().err

@@ -1,0 +1,88 @@
+"""The same weights in Hugging Face transformers (an M2M100 model: pre-norm, sinusoidal positions, tied embedding),
+fp32 on PyTorch. It computes full attention."""
+
+from typing import Any
+
+import torch
+from transformers import M2M100Config, M2M100ForConditionalGeneration
+
+from model.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
+from model.layers import sinusoidal_positions
+from model.translation_model import TranslationModel
+
+SITES = {"self_attention": "self_attn", "cross_attention": "encoder_attn"}
+NORMS = {"self_norm": "self_attn_layer_norm", "cross_norm": "encoder_attn_layer_norm", "ffn_norm": "final_layer_norm"}
+
+
+def convert(model: TranslationModel) -> Any:
+    """A transformers model with the weights of `model`."""
+    config = model.config
+    layers: dict[str, Any] = {
+        f"{side}_{name}": value
+        for side in ("encoder", "decoder")
+        for name, value in (("attention_heads", config.num_heads), ("ffn_dim", config.ffn_dim), ("layerdrop", 0.0))
+    }
+    theirs = M2M100ForConditionalGeneration(
+        M2M100Config(
+            vocab_size=config.vocab_size, d_model=config.d_model, encoder_layers=config.encoder_layers,
+            decoder_layers=config.decoder_layers, activation_function="relu", scale_embedding=True,
+            max_position_embeddings=config.max_length, pad_token_id=PAD_ID, bos_token_id=BOS_ID, eos_token_id=EOS_ID,
+            decoder_start_token_id=BOS_ID, **layers,
+        )
+    ).eval()  # type: ignore[no-untyped-call]  # fmt: skip
+    missing, unexpected = theirs.load_state_dict(renamed(model), strict=False)
+    if unexpected or set(missing) - {"lm_head.weight"}:
+        raise ValueError(f"transformers lays its model out differently: {[*missing, *unexpected][:3]}")
+    theirs.tie_weights()
+    for side in (theirs.model.encoder, theirs.model.decoder):
+        table = side.embed_positions.weights  # its row i is position i - 1, after the padding's
+        table[1 : 1 + config.max_length] = sinusoidal_positions(config.max_length, config.d_model)[: len(table) - 1]
+    return theirs
+
+
+def renamed(model: TranslationModel) -> dict[str, torch.Tensor]:
+    """Our weights under their names."""
+    ours, theirs = model.state_dict(), dict[str, torch.Tensor]()
+    for name in ("shared", "encoder.embed_tokens", "decoder.embed_tokens"):
+        theirs[f"model.{name}.weight"] = ours["embedding.weight"]
+    for name, tensor in ours.items():
+        side, _, rest = name.partition(".")
+        if rest.startswith("norm."):
+            theirs[f"model.{side}.layer_norm.{rest.removeprefix('norm.')}"] = tensor
+        elif rest.startswith("layers."):
+            _, index, part, *inner = rest.split(".")
+            theirs |= {
+                f"model.{side}.layers.{index}.{key}": part for key, part in one_part(part, inner, tensor).items()
+            }
+    return theirs
+
+
+def one_part(part: str, inner: list[str], tensor: torch.Tensor) -> dict[str, torch.Tensor]:
+    """One tensor of a layer, under its name there; keys and values are one map here and two there."""
+    kind = inner[-1]
+    if part in NORMS:
+        return {f"{NORMS[part]}.{kind}": tensor}
+    if part == "ffn":
+        return {f"{ {'expand': 'fc1', 'contract': 'fc2'}[inner[0]] }.{kind}": tensor}
+    if inner[0] == "memory":
+        key, value = tensor.chunk(2)
+        return {f"{SITES[part]}.k_proj.{kind}": key, f"{SITES[part]}.v_proj.{kind}": value}
+    return {f"{SITES[part]}.{ {'query': 'q_proj', 'output': 'out_proj'}[inner[0]] }.{kind}": tensor}
+
+
+class TransformersEngine:
+    """`generate` over a converted model."""
+
+    def __init__(self, model: TranslationModel, threads: int) -> None:
+        torch.set_num_threads(threads)
+        self.model = convert(model)
+
+    @torch.inference_mode()
+    def translate(self, sources: list[tuple[int, ...]], beam: int, target_length: int) -> list[list[int]]:
+        """All sources at once, which have one length; exactly `target_length` tokens each."""
+        out = self.model.generate(
+            torch.tensor(sources), num_beams=beam, min_new_tokens=target_length, max_new_tokens=target_length,
+            suppress_tokens=[PAD_ID, UNK_ID, BOS_ID], length_penalty=1.0, do_sample=False,
+        )  # fmt: skip
+        ids: list[list[int]] = out[:, 1:].tolist()
+        return ids
