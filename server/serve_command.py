@@ -27,6 +27,11 @@ def settings_of(args: argparse.Namespace, knobs: Iterable[Knob]) -> Settings:
     return Settings.load(os.environ, {knob.name: getattr(args, knob.name) for knob in knobs})
 
 
+SWITCH_INTERVAL = 0.0005
+"""Seconds after which a Python thread lets another run. A decoding thread needs the interpreter for some microseconds
+a step; with Python's own 5 ms it waits for whole requests being read or answered (4% of the throughput)."""
+
+
 class DrainingServer(uvicorn.Server):
     """Refuses new requests from the signal on, and ends when the models cannot be loaded."""
 
@@ -53,6 +58,7 @@ class ServeCommand:
     def run(self, args: argparse.Namespace, /) -> int:
         settings = settings_of(args, KNOBS)
         find_artifacts(settings.models)  # A wrong path is told before the port is taken.
+        sys.setswitchinterval(SWITCH_INTERVAL)
         app = create_app(settings)
         state: ServerState = app.state.server
         DrainingServer(config_of(settings, app), state).run()

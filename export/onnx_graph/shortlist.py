@@ -64,15 +64,15 @@ def extra_words(graph: GraphBuilder, ids: str, padding: str, plan: ShortlistPlan
     """The words outside the frequent ones that the source's words translate to with the largest summed probability,
     in ascending order: [batch, extra]."""
     lexicon = plan.lexicon
-    vocabulary = len(lexicon.words)
-    start = np.zeros((1, vocabulary), np.float32)
-    start[0, lexicon.words[NULL_ID]] = lexicon.probability[NULL_ID]
-    start[0, [PAD_ID, UNK_ID, BOS_ID, *plan.frequent]] = NEVER
+    others, place = other_words(plan)
+    start = np.zeros((1, len(others) + 1), np.float32)
+    start[0, place[lexicon.words[NULL_ID]]] = lexicon.probability[NULL_ID]
+    start[0, len(others)] = NEVER
     batch = graph.op("Shape", ids, start=0, end=1)
-    shape = graph.op("Concat", batch, graph.constant(np.array([vocabulary])), axis=0)
-    empty = graph.op("Expand", graph.constant(start), shape)  # [batch, vocabulary]
+    shape = graph.op("Concat", batch, graph.constant(np.array([len(others) + 1])), axis=0)
+    empty = graph.op("Expand", graph.constant(start), shape)  # [batch, others + 1]
 
-    words = graph.op("Cast", graph.op("Gather", graph.constant(lexicon.words), ids), to=7)
+    words = graph.op("Cast", graph.op("Gather", graph.constant(place[lexicon.words]), ids), to=7)
     chance = graph.op("Cast", graph.op("Gather", graph.constant(lexicon.probability), ids), to=1)
     kept = graph.op("Mul", chance, graph.unsqueeze(graph.op("Cast", padding, to=1), 2))  # [batch, source, k]
     flat = graph.constant(np.array([0, -1]))
@@ -83,7 +83,17 @@ def extra_words(graph: GraphBuilder, ids: str, padding: str, plan: ShortlistPlan
     count = graph.constant(np.array([plan.num_extra]))
     _, best = graph.node("TopK", [score, count], 2, axis=1)
     ordered, _ = graph.node("TopK", [best, count], 2, axis=1, largest=0)
-    return ordered
+    return graph.op("Gather", graph.constant(others), ordered)
+
+
+def other_words(plan: ShortlistPlan) -> tuple[NDArray[np.int64], NDArray[np.int16]]:
+    """The words that are not on every list, ascending, and each word's place among them: scores are kept for no others.
+    Words that are on every list or can't be chosen share the place after the last."""
+    vocabulary = len(plan.lexicon.words)
+    others = np.setdiff1d(np.arange(vocabulary), [PAD_ID, UNK_ID, BOS_ID, *plan.frequent])
+    place = np.full(vocabulary, len(others), np.int16)
+    place[others] = np.arange(len(others))
+    return others, place
 
 
 def project_shortlist(
