@@ -10,22 +10,25 @@ from pathlib import Path
 from typing import Any, Literal
 
 from export.calibration import input_ranges
-from export.manifest import graph_files, make_manifest
+from export.context_parity import check_context_parity
+from export.decoder_context import write_decoder_context_onnx
+from export.document_graphs import write_document_onnx
+from export.goldens import write_goldens
+from export.manifest import CONTEXT_FILES, context_files, graph_files, make_manifest
 from export.onnx_general import write_general_onnx
 from export.onnx_graph.shortlist import ShortlistPlan
-from export.onnx_path import FAST, choose_path
+from export.onnx_path import FAST, PathError, choose_path
 from export.onnx_writer import write_onnx
-from export.parity import check_parity, every_way_to_run
+from export.parity import check_parity
 from export.torchscript import write_torchscript
-from model.config import EOS_ID
 from model.data.lexicon import LEXICON, Lexicon
 from model.data.vocabulary import Vocabulary
+from model.document import DocumentModel
 from model.training.checkpoint import SUMMARY, VOCABULARY, load_model
+from model.training.document_checkpoint import has_context, load_document_model
 from model.translation_model import TranslationModel
 from server.artifact import MANIFEST, Artifact, GraphFiles, Manifest, Shortlist, file_hash
-from server.backends.load import load_backend
-from server.engine.golden import GOLDEN, search
-from server.engine.request import SearchOptions
+from server.engine.golden import GOLDEN
 
 ATTRIBUTION = "ATTRIBUTION.md"
 
@@ -74,7 +77,8 @@ def export_artifact(checkpoint: Path, out: Path, options: ExportOptions) -> dict
 
 
 def _write(checkpoint: Path, folder: Path, options: ExportOptions) -> dict[str, float]:
-    model = load_model(checkpoint)
+    document = load_for_export(checkpoint, options)
+    model = load_model(checkpoint) if document is None else document.base
     onnx_path = choose_path(model, [precision for kind, precision in options.graphs if kind == "onnx"], options.path)
     shutil.copyfile(checkpoint / VOCABULARY, folder / VOCABULARY)
     if options.attribution is not None:
@@ -95,17 +99,42 @@ def _write(checkpoint: Path, folder: Path, options: ExportOptions) -> dict[str, 
     if shortlist is not None:
         sizes = Shortlist(len(shortlist.frequent), shortlist.num_extra)
         manifest = dataclasses.replace(manifest, shortlist=sizes)
+    if document is not None:
+        manifest = dataclasses.replace(manifest, context=context_files(document))
+        write_context(document, manifest, folder)
     ranges = input_ranges(model, vocabulary.encode(list(options.calibration)))
     for graph in graphs:
         write_graph(model, manifest, graph, ranges, folder, shortlist)
-    differences = check_parity(model, Artifact(folder, manifest))
-    goldens = _goldens(Artifact(folder, manifest), vocabulary, options.examples)
+    artifact = Artifact(folder, manifest)
+    differences = check_parity(model, artifact)
+    if document is not None:
+        differences |= check_context_parity(document, artifact)
+    goldens = write_goldens(artifact, vocabulary.encode(list(options.examples)))
     (folder / GOLDEN).write_text(json.dumps(goldens, indent=1) + "\n", encoding="utf-8")
     hashes = {path.name: file_hash(path) for path in sorted(folder.iterdir())}
     text = json.dumps(dataclasses.asdict(dataclasses.replace(manifest, files=hashes)), indent=2)
     (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
     Artifact.load(folder)
     return differences
+
+
+def load_for_export(checkpoint: Path, options: ExportOptions) -> DocumentModel | None:
+    """The document model of a checkpoint that has one. Raises PathError where none of the graphs that are asked for
+    could look at a document."""
+    if not has_context(checkpoint):
+        return None
+    if all(kind != "onnx" for kind, _ in options.graphs):
+        raise PathError("context is served by ONNX graphs: ask for onnx-fp32 or onnx-int8 beside other kinds")
+    return load_document_model(checkpoint)
+
+
+def write_context(document: DocumentModel, manifest: Manifest, folder: Path) -> None:
+    """The context graphs of either side."""
+    files = [folder / name for name in CONTEXT_FILES[document.config.side].values()]
+    if document.on_encoder:
+        write_document_onnx(document, *files)
+    else:
+        write_decoder_context_onnx(document, manifest, *files)
 
 
 def shortlist_plan(checkpoint: Path, sizes: ShortlistSizes) -> ShortlistPlan | None:
@@ -132,7 +161,7 @@ def write_graph(
     if graph.backend == "torchscript":
         write_torchscript(model, manifest, folder / graph.encode, folder / graph.step)
     elif graph.built == FAST:
-        write_onnx(model, graph, ranges, folder, shortlist)
+        write_onnx(model, graph, ranges, folder, shortlist, manifest.gives_memory)
     else:
         write_general_onnx(model, manifest, folder / graph.encode, folder / graph.step)
 
@@ -142,20 +171,3 @@ def _origin(checkpoint: Path) -> dict[str, Any]:
     path = checkpoint / SUMMARY
     origin: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     return origin
-
-
-def _goldens(artifact: Artifact, vocabulary: Vocabulary, examples: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Every example translated by every pair of graphs."""
-    longest = artifact.manifest.max_source_length - 1
-    sources = [(*ids[:longest], EOS_ID) for ids in vocabulary.encode(list(examples))]
-    rows = []
-    for graph, shortlist in every_way_to_run(artifact.manifest):
-        backend = load_backend(artifact, graph.backend, graph.precision, shortlist)
-        for source, result in zip(sources, search(backend, sources, SearchOptions()), strict=True):
-            best = result.hypotheses[0]
-            rows.append(
-                {"backend": graph.backend, "precision": graph.precision,
-                 "shortlist": shortlist == "on", "source_ids": source, "target_ids": best.ids,
-                 "normalized_score": round(best.normalized_score, 4)}
-            )  # fmt: skip
-    return rows

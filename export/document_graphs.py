@@ -8,12 +8,15 @@ and has `ProjectGraph` turn that into cross-attention tensors. Nothing in the gr
 import warnings
 from pathlib import Path
 
+import onnx
 import torch
 from torch import Tensor, nn
 
+from export.half_weights import halve_weights
+from export.manifest import source_tensors
+from export.paged_attention import Pages, example_pages, look_at_pages, page_axes, page_names
 from export.torchscript import trace
 from model.config import ConfigError
-from model.context import Store
 from model.document import DocumentModel
 
 ONNX_OPSET = 17
@@ -46,23 +49,20 @@ class ContextEncodeGraph(nn.Module):
 class ContextAttendGraph(nn.Module):
     """The memory that the decoder reads, and where it comes from.
 
-    memory [batch, source, d], keep [batch, source], sentence_keep [batch, J], word_keep [batch, J, W], store tensors
-    with [batch, J] in front. Returns memory [batch, source, d], sentence weights [batch, heads, source, J], word
-    weights [batch, heads, source, J, W] (but for flat-sentence, where words have none) and gate [batch, source, d].
-    Padded positions see no context: their memory stays, their weights are zero, their gate is one.
+    memory [batch, source, d], keep [batch, source], and the document's pages in the order of `page_inputs`. Returns
+    memory [batch, source, d], sentence weights [batch, heads, source, J], gate [batch, source, d] and, but for
+    flat-sentence, where words have none, word weights: for every page the mean over the source, [batch, heads, J of
+    the page, W of the page]. Padded positions see no context: their memory stays, their weights are zero, their gate
+    is one.
     """
 
     def __init__(self, model: DocumentModel) -> None:
         super().__init__()
         self.context = encoder_side(model).context
 
-    def forward(
-        self, memory: Tensor, keep: Tensor, sentence_keep: Tensor, word_keep: Tensor, store: list[Tensor]
-    ) -> list[Tensor]:
-        visible = (keep > 0)[:, :, None] & (sentence_keep > 0)[:, None, :]
-        result = self.context(memory, memory, Store(tuple(store), word_keep > 0), visible)
-        weights = [result.sentence_weights, result.word_weights]
-        return [result.state, *(tensor for tensor in weights if tensor is not None), result.gate]
+    def forward(self, memory: Tensor, keep: Tensor, document: list[Tensor]) -> list[Tensor]:
+        found = look_at_pages(self.context, memory, memory, keep > 0, Pages.of(document))
+        return [found.mixed.state, found.mixed.sentence_weights, found.mixed.gate, *found.word_means]
 
 
 class ProjectGraph(nn.Module):
@@ -79,8 +79,8 @@ class ProjectGraph(nn.Module):
 def encoder_side(model: DocumentModel) -> DocumentModel:
     if not model.on_encoder:
         raise ConfigError(
-            "document graphs are for context on the encoder's side; on the decoder's side the step graph itself would "
-            "look at the store: train with layer.side 'encoder' to export"
+            "these graphs are for context on the encoder's side; on the decoder's side the step graph itself looks at "
+            "the document: use export.decoder_context, or train with layer.side 'encoder'"
         )
     return model
 
@@ -88,47 +88,41 @@ def encoder_side(model: DocumentModel) -> DocumentModel:
 def attend_outputs(model: DocumentModel) -> list[str]:
     """Names of ContextAttendGraph's results."""
     has_words = model.config.attention != "flat-sentence"
-    return ["new_memory", "sentence_weights", *(["word_weights"] if has_words else []), "gate"]
+    return ["new_memory", "sentence_weights", "gate", *(page_names("word_weights") if has_words else [])]
 
 
-def attend_example(model: DocumentModel) -> tuple[Tensor, Tensor, Tensor, Tensor, list[Tensor]]:
-    """Arguments of ContextAttendGraph of sizes larger than one, so that no axis is taken for a constant."""
-    batch, source, sentences, words = 2, 5, 3, 4
-    width = model.base.config.d_model
-    keep, sentence_keep = (torch.ones(batch, length, dtype=torch.int32) for length in (source, sentences))
-    shapes = {"sentence": (batch, sentences, width), "word": (batch, sentences, words, width)}
-    store = [torch.randn(shapes[name.split("_")[0]]) for name in model.context.attention.store_names]
-    word_keep = torch.ones(batch, sentences, words, dtype=torch.int32)
-    return torch.randn(batch, source, width), keep, sentence_keep, word_keep, store
+def attend_example(model: DocumentModel) -> tuple[Tensor, Tensor, list[Tensor]]:
+    """Arguments of ContextAttendGraph."""
+    batch, source, width = 2, 5, model.base.config.d_model
+    keep = torch.ones(batch, source, dtype=torch.int32)
+    return torch.randn(batch, source, width), keep, example_pages(model.context.attention, batch, width)
 
 
 def write_document_onnx(model: DocumentModel, store: Path, attend: Path, project: Path) -> None:
     """The three graphs by torch's exporter, at fp32."""
     names = model.context.attention.store_names
-    memory, keep, sentence_keep, word_keep, tensors = attend_example(model)
+    memory, *_ = attend_example(model)
     ones = torch.ones(memory.shape[:2], dtype=torch.int32)
     axes = {"memory": {0: "sentence", 1: "W"}, "word_keep": {0: "sentence", 1: "W"}}
     axes |= {name: {0: "sentence"} | ({1: "W"} if name.startswith("word") else {}) for name in names}
     export_onnx(ContextEncodeGraph(model), (memory, ones), ["memory", "word_keep"], list(names), axes, store)
 
-    inputs = ["memory", "keep", "sentence_keep", "word_keep", *names]
-    axes = {name: {0: "batch", 1: "J"} for name in ("sentence_keep", *names)}
-    axes |= {name: {0: "batch", 1: "source"} for name in ("memory", "keep", "new_memory", "gate")}
-    axes |= {name: {0: "batch", 1: "J", 2: "W"} for name in ("word_keep", *names) if name.startswith("word")}
-    axes["sentence_weights"] = {0: "batch", 2: "source", 3: "J"}
-    axes["word_weights"] = axes["sentence_weights"] | {4: "W"}
+    inputs = {"memory": ("batch", "source"), "keep": ("batch", "source"), **page_axes(model.context.attention, "batch")}
+    free = inputs | dict.fromkeys(("new_memory", "gate"), ("batch", "source"))
+    free["sentence_weights"] = ("batch", None, "source", "J")
+    free |= {name: ("batch", None, f"J{page}", f"W{page}") for page, name in enumerate(page_names("word_weights"))}
     outputs = attend_outputs(model)
-    used = {name: axis for name, axis in axes.items() if name in (*inputs, *outputs)}
-    arguments = (memory, keep, sentence_keep, word_keep, tensors)
-    export_onnx(ContextAttendGraph(model), arguments, inputs, outputs, used, attend)
+    axes = {name: named(free[name]) for name in (*inputs, *outputs)}
+    export_onnx(ContextAttendGraph(model), attend_example(model), list(inputs), outputs, axes, attend)
 
-    cross = [
-        f"cross_{index}_{name}"
-        for index, layer in enumerate(model.base.decoder.decoder_layers())
-        for name in layer.cross_attention.memory_names
-    ]
+    cross = list(source_tensors(model.base))
     axes = {"memory": {0: "batch", 1: "source"}} | {name: {0: "batch", 2: "source"} for name in cross}
     export_onnx(ProjectGraph(model), (memory,), ["memory"], cross, axes, project)
+
+
+def named(axes: tuple[str | None, ...]) -> dict[int, str]:
+    """Free axes as torch's exporter takes them."""
+    return {index: axis for index, axis in enumerate(axes) if axis is not None}
 
 
 def export_onnx(
@@ -151,6 +145,7 @@ def export_onnx(
             opset_version=ONNX_OPSET,
             dynamo=False,
         )
+    path.write_bytes(halve_weights(onnx.load(path)).SerializeToString())
 
 
 def write_document_torchscript(model: DocumentModel, store: Path, attend: Path, project: Path) -> None:

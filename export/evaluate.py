@@ -10,7 +10,7 @@ from model.data.corpus import read_corpus
 from model.data.vocabulary import Vocabulary
 from server.artifact import Artifact
 from server.backends.base import Backend
-from server.engine.golden import search
+from server.engine.golden import Source, search
 from server.engine.request import SearchOptions
 
 
@@ -31,7 +31,7 @@ def translate(artifact: Artifact, sources: list[str], backend: Backend, options:
     """Sentences, one by one as they are: no splitting into smaller ones. Sources beyond the model's length are cut."""
     vocabulary = Vocabulary(artifact.path(artifact.manifest.vocabulary_file))
     longest = artifact.manifest.max_source_length - 1
-    ids = [(*source[:longest], EOS_ID) for source in vocabulary.encode(sources)]
+    ids = [Source((*source[:longest], EOS_ID)) for source in vocabulary.encode(sources)]
     results = search(backend, ids, options)
     return vocabulary.decode([list(result.hypotheses[0].ids) for result in results])
 

@@ -7,7 +7,10 @@ server/artifact.py.
 import torch
 from torch import Tensor, nn
 
+from export.paged_attention import Pages, look_at_pages
 from model.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
+from model.context import ContextLayer
+from model.document import last_ffn_norm, recorded
 from model.masks import ngram_keep, padding_keep, positions_of
 from model.translation_model import TranslationModel
 from server.backends.state import DEAD_SCORE
@@ -16,47 +19,73 @@ NEVER = -1e9
 
 
 class EncodeGraph(nn.Module):
-    """source_ids, source_keep [batch, source] -> every layer's cross-attention tensors, flat."""
+    """source_ids, source_keep [batch, source] -> every layer's cross-attention tensors, flat, and, if it is wanted,
+    the memory [batch, source, d] that they are made of."""
 
-    def __init__(self, model: TranslationModel) -> None:
+    def __init__(self, model: TranslationModel, with_memory: bool = False) -> None:
         super().__init__()
-        self.model = model
+        self.model, self.with_memory = model, with_memory
 
     def forward(self, source_ids: Tensor, source_keep: Tensor) -> list[Tensor]:
         memory = self.model.encode(source_ids, source_keep > 0)
-        return [tensor for layer in self.model.decoder.project_source(memory) for tensor in layer]
+        tensors = [tensor for layer in self.model.decoder.project_source(memory) for tensor in layer]
+        return [*tensors, memory] if self.with_memory else tensors
 
 
 class StepGraph(nn.Module):
-    """One token for every row; rows are a slot's query positions, the ring's entries of all beams its keys."""
+    """One token for every row; rows are a slot's query positions, the ring's entries of all beams its keys. With a
+    `context` layer on the decoder's side every slot has a document, which its rows look at last."""
 
     output_bias: Tensor
 
-    def __init__(self, model: TranslationModel) -> None:
+    def __init__(self, model: TranslationModel, context: ContextLayer | None = None) -> None:
         super().__init__()
-        self.model = model
+        self.model, self.context = model, context
         bias = torch.zeros(model.config.vocab_size)
         bias[[PAD_ID, UNK_ID, BOS_ID]] = NEVER
         self.register_buffer("output_bias", bias)
 
     def forward(
-        self, shared: list[Tensor], rows: list[Tensor], rings: list[Tensor], sources: list[Tensor]
+        self,
+        shared: list[Tensor],
+        rows: list[Tensor],
+        rings: list[Tensor],
+        sources: list[Tensor],
+        document: list[Tensor] | None = None,
     ) -> list[Tensor]:
-        """shared: is_row, position, own_key, write_index, key_age, source_keep; rows: token, parent, score, ancestry.
+        """shared: is_row, position, own_key, write_index, key_age, source_keep; rows: token, parent, score, ancestry;
+        document: every slot's pages, in the order of export.paged_attention.page_inputs.
 
         Returns the three candidate tensors, the following rows in the same order, and the rings.
         """
         is_row, score = shared[0], rows[2]
-        log_probability, ancestry, *written = self.decode(shared, rows, rings, sources)
+        log_probability, ancestry, *written = self.decode(shared, rows, rings, sources, document)
         best, next_token, next_parent = best_candidates(log_probability, score)
         following = next_rows(best, next_token, next_parent, is_row)
         return [best, next_token, next_parent, *following, ancestry, *written]
 
     def decode(
-        self, shared: list[Tensor], rows: list[Tensor], rings: list[Tensor], sources: list[Tensor]
+        self,
+        shared: list[Tensor],
+        rows: list[Tensor],
+        rings: list[Tensor],
+        sources: list[Tensor],
+        document: list[Tensor] | None = None,
     ) -> list[Tensor]:
         """Everything before the choice among candidates: log-probabilities [slot, beam, vocabulary], the rows'
         ancestry with this step, and the rings."""
+        with recorded(last_ffn_norm(self.model)) as queries:
+            state, ancestry, *written = self.decode_alone(shared, rows, rings, sources)
+        if self.context is not None and document is not None:
+            looks = rows[0] >= 0  # every row
+            state = look_at_pages(self.context, queries[0], state, looks, Pages.of(document)).mixed.state
+        logits = self.model.embedding.logits(state) + self.output_bias
+        return [torch.log_softmax(logits, dim=-1), ancestry, *written]
+
+    def decode_alone(
+        self, shared: list[Tensor], rows: list[Tensor], rings: list[Tensor], sources: list[Tensor]
+    ) -> list[Tensor]:
+        """The final state of every row [slot, beam, d], which no document has changed, ancestry and rings."""
         _, position, own_key, write_index, key_age, source_keep = shared
         token, parent, _, ancestry = rows
         ancestry = inherit_ancestry(ancestry, parent, own_key)
@@ -81,8 +110,7 @@ class StepGraph(nn.Module):
             x = layer.after_self_attention(
                 x, row_position, cross, padding_keep(source_keep > 0), positions_of(source_keep)
             )
-        logits = self.model.embedding.logits(self.model.decoder.norm(x)) + self.output_bias
-        return [torch.log_softmax(logits, dim=-1), ancestry, *written]
+        return [self.model.decoder.norm(x), ancestry, *written]
 
 
 def write_ring(ring: Tensor, new: Tensor, write_index: Tensor) -> Tensor:
@@ -90,7 +118,7 @@ def write_ring(ring: Tensor, new: Tensor, write_index: Tensor) -> Tensor:
 
     One ScatterND in ONNX, the only reader of the ring that was: see export.onnx_general.
     """
-    return ring.index_put(write_index.unbind(dim=-1), new)
+    return ring.index_put(write_index.unbind(dim=-1), new.transpose(1, 2))
 
 
 def inherit_ancestry(ancestry: Tensor, parent: Tensor, own_key: Tensor) -> Tensor:

@@ -5,8 +5,9 @@ from typing import Any
 
 from export.onnx_path import FAST, GENERAL
 from model.config import ModelConfig
+from model.document import DocumentModel
 from model.translation_model import TranslationModel
-from server.artifact import GraphFiles, Manifest
+from server.artifact import ContextFiles, GraphFiles, Manifest
 
 GRAPHS = {
     ("onnx", "int8"): GraphFiles("onnx", "int8", "encode.int8.onnx", "step.int8.onnx"),
@@ -33,6 +34,33 @@ def ring_tensors(model: TranslationModel) -> tuple[str, ...]:
 def source_tensors(model: TranslationModel) -> tuple[str, ...]:
     layers = enumerate(model.decoder.decoder_layers())
     return tuple(f"source.{index}.{name}" for index, layer in layers for name in layer.cross_attention.memory_names)
+
+
+CONTEXT_FILES = {
+    "encoder": {
+        "store": "context-store.onnx",
+        "attend": "context-attend.onnx",
+        "project": "context-project.onnx",
+    },
+    "decoder": {
+        "store": "context-store.onnx",
+        "attend": "context-attend.onnx",
+        "step": "context-step.onnx",
+    },
+}
+"""Of each side, in the order in which their writers take them."""
+
+
+def context_files(document: DocumentModel) -> ContextFiles:
+    """What the manifest says of a model's context."""
+    return ContextFiles(
+        attention=document.config.attention,
+        side=document.config.side,
+        num_heads=document.config.num_heads,
+        width=document.base.config.d_model,
+        store_tensors=document.context.attention.store_names,
+        **CONTEXT_FILES[document.config.side],
+    )
 
 
 def variant_name(config: ModelConfig) -> str:

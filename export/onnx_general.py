@@ -19,7 +19,9 @@ from torch import Tensor, nn
 from export.graphs import NEVER, EncodeGraph, StepGraph
 from export.onnx_graph.builder import IR_VERSION, OPSET, GraphBuilder, opsets
 from export.onnx_graph.candidates import best_candidates, padded_vocabulary
+from export.paged_attention import example_pages, page_axes
 from export.torchscript import example_source, example_state, step_arguments
+from model.context import ContextLayer
 from model.translation_model import TranslationModel
 from server.artifact import Manifest
 
@@ -27,7 +29,7 @@ STEP_AXES = {
     "is_row": ("slot", "beam"),
     "position": ("slot",),
     "own_key": ("beam", "entry"),
-    "write_index": ("slot", None, "beam"),
+    "write_index": ("slot", "beam"),
     "key_age": ("entry",),
     "source_keep": ("slot", "source"),
     "token": ("slot", "beam"),
@@ -47,15 +49,20 @@ class InPlaceError(ValueError):
 class StepDecoder(nn.Module):
     """StepGraph up to the log-probabilities, their last axis padded for export.onnx_graph.candidates."""
 
-    def __init__(self, model: TranslationModel) -> None:
+    def __init__(self, model: TranslationModel, context: ContextLayer | None = None) -> None:
         super().__init__()
-        self.graph = StepGraph(model)
+        self.graph = StepGraph(model, context)
         self.padding = padded_vocabulary(model.config.vocab_size) - model.config.vocab_size
 
     def forward(
-        self, shared: list[Tensor], rows: list[Tensor], rings: list[Tensor], sources: list[Tensor]
+        self,
+        shared: list[Tensor],
+        rows: list[Tensor],
+        rings: list[Tensor],
+        sources: list[Tensor],
+        document: list[Tensor] | None = None,
     ) -> list[Tensor]:
-        log_probability, *rest = self.graph.decode(shared, rows, rings, sources)
+        log_probability, *rest = self.graph.decode(shared, rows, rings, sources, document)
         if self.padding:
             log_probability = nn.functional.pad(log_probability, (0, self.padding), value=NEVER)
         return [log_probability, *rest]
@@ -95,16 +102,25 @@ def with_versions(model: onnx.ModelProto) -> onnx.ModelProto:
 def general_encode_graph(model: TranslationModel, manifest: Manifest) -> onnx.ModelProto:
     tensors: Axes = dict.fromkeys(manifest.source_tensors, ("batch", None, "source"))
     inputs: Axes = dict.fromkeys(("source_ids", "source_keep"), ("batch", "source"))
-    return export_module(EncodeGraph(model), example_source(), inputs, tensors)
+    if manifest.gives_memory:
+        tensors["memory"] = ("batch", "source")
+    return export_module(EncodeGraph(model, manifest.gives_memory), example_source(), inputs, tensors)
 
 
-def general_step_graph(model: TranslationModel, manifest: Manifest) -> onnx.ModelProto:
+def general_step_graph(
+    model: TranslationModel, manifest: Manifest, context: ContextLayer | None = None
+) -> onnx.ModelProto:
+    """With `context` (on the decoder's side) every slot has a document."""
     rings: Axes = dict.fromkeys(manifest.ring_tensors, ("slot", None, "entry"))
     sources: Axes = dict.fromkeys(manifest.source_tensors, ("slot", None, "source"))
     outputs: Axes = {"log_probability": ("slot", "beam"), "next_ancestry": STEP_AXES["ancestry"]}
     outputs |= {f"next_{name}": axes for name, axes in rings.items()}
-    arguments = step_arguments(example_state(manifest, 3, 2, 5))
-    decoder = export_module(StepDecoder(model), arguments, STEP_AXES | rings | sources, outputs)
+    arguments: tuple[list[Tensor], ...] = step_arguments(example_state(manifest, 3, 2, 5))
+    inputs = STEP_AXES | rings | sources
+    if context is not None:
+        arguments = (*arguments, example_pages(context.attention, 3, model.config.d_model))
+        inputs |= page_axes(context.attention, "slot")
+    decoder = export_module(StepDecoder(model, context), arguments, inputs, outputs)
     drop_unused_inputs(decoder)
     give_out_as_written(decoder, manifest.ring_tensors)
     check_in_place(decoder, manifest.ring_tensors)

@@ -27,12 +27,15 @@ def write_onnx(
     input_ranges: dict[str, float],
     folder: Path,
     shortlist: ShortlistPlan | None = None,
+    with_memory: bool = False,
 ) -> None:
     """Write the files that `graph` names. `input_ranges`: see export.calibration; only int8 uses them. `shortlist`
-    is needed if `graph` has a step over one."""
+    is needed if `graph` has a step over one. `with_memory`: the encode graph gives out the encoder's output too."""
     config, weights, linear = model.config, Weights.of(model), linear_for(graph.precision, input_ranges)
     models = {
-        graph.encode: build_encode_graph(config, weights, linear, shortlist if graph.step_shortlist else None),
+        graph.encode: build_encode_graph(
+            config, weights, linear, shortlist if graph.step_shortlist else None, with_memory
+        ),
         graph.step: build_step_graph(config, weights, linear),
     }
     if graph.step_shortlist:

@@ -1,24 +1,38 @@
 """Does an artifact compute what the model computes? Asked through the server's own backends, before it is written."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
 
 import numpy as np
 import torch
 
 from model.config import BOS_ID
-from model.decoder import LayerMemory
+from model.decoder import Decoder, LayerMemory
 from model.translation_model import TranslationModel
 from server.artifact import Artifact, GraphFiles, Manifest
 from server.backends.base import Backend
 from server.backends.load import UseShortlist, load_backend
-from server.backends.state import DEAD_SCORE, DecoderState, Flags, Floats, Ints
+from server.backends.state import DEAD_SCORE, DecoderState, Encoded, Flags, Floats, Ints, document_layout
 
 TOLERANCE = 1e-4
 """Largest difference of a log-probability at fp32."""
 INT8_TOLERANCE = 1.0
 """Largest difference of a cumulative log-probability after the steps of `step_difference` at int8: a gross error is
 far beyond it; what int8 costs is measured in BLEU."""
+
+
+class Stepwise(Protocol):
+    """What parity asks of a model: a TranslationModel, or one in the light of a document."""
+
+    @property
+    def decoder(self) -> Decoder: ...
+
+    @property
+    def empty_rings(self) -> Callable[[int], list[LayerMemory]]: ...
+
+    @property
+    def step(self) -> Callable[..., tuple[torch.Tensor, list[LayerMemory]]]: ...
 
 
 class ParityError(ValueError):
@@ -45,16 +59,26 @@ def step_difference(model: TranslationModel, backend: Backend, steps: int) -> fl
     The model side keeps one ring per row, the graphs share a ring per slot: after more steps than the ring has slots
     the comparison covers wrapped rings and inherited ancestry. Both sides follow the backend's choices.
     """
-    sources = sample_sources(model.config.vocab_size, model.config.max_length)
-    ids, keep = padded(sources)
-    slots, beam = len(sources), 2
-    state = DecoderState(backend.manifest, slots, beam, ids.shape[1], backend.shortlist)
-    for slot, sentence in enumerate(backend.encode(ids, keep)):
+    ids, keep = padded(sample_sources(model.config.vocab_size, model.config.max_length))
+    memory = model.encode(torch.from_numpy(ids), torch.from_numpy(keep > 0))
+    return decoding_difference(model, backend, backend.encode(ids, keep), memory, steps)
+
+
+@torch.no_grad()
+def decoding_difference(
+    model: Stepwise, backend: Backend, sentences: Sequence[Encoded], memory: torch.Tensor, steps: int
+) -> float:
+    """The difference over sentences that a backend has encoded; `memory` [sentence, source, d] is what the model reads
+    of them, padded to the longest."""
+    slots, width, beam = len(sentences), memory.shape[1], 2
+    document = document_layout(sentences)
+    state = DecoderState(backend.manifest, slots, beam, width, {} if document else backend.shortlist, document)
+    for slot, sentence in enumerate(sentences):
         state.admit(slot, sentence, BOS_ID, beam)
     step = backend.bind(state)
 
-    row_keep = torch.from_numpy(keep > 0).repeat_interleave(beam, dim=0)
-    memory = model.encode(torch.from_numpy(ids), torch.from_numpy(keep > 0)).repeat_interleave(beam, dim=0)
+    row_keep = torch.from_numpy(state.source_keep > 0).repeat_interleave(beam, dim=0)
+    memory = memory.repeat_interleave(beam, dim=0)
     cross, rings = model.decoder.project_source(memory), model.empty_rings(slots * beam)
     worst = 0.0
     for _ in range(steps):
@@ -67,7 +91,7 @@ def step_difference(model: TranslationModel, backend: Backend, steps: int) -> fl
 
 
 def model_candidates(
-    model: TranslationModel, state: DecoderState, rings: list[LayerMemory], cross: list[LayerMemory], keep: torch.Tensor
+    model: Stepwise, state: DecoderState, rings: list[LayerMemory], cross: list[LayerMemory], keep: torch.Tensor
 ) -> tuple[Floats, list[LayerMemory]]:
     """Cumulative log-probabilities [slot, beam, vocabulary] of every continuation, and the rings with this step.
     Words that are on no shortlist have none."""
@@ -111,16 +135,29 @@ def every_way_to_run(manifest: Manifest) -> Iterator[tuple[GraphFiles, UseShortl
 
 def check_parity(model: TranslationModel, artifact: Artifact) -> dict[str, float]:
     """Compare every pair of graphs with the model over two wraps of the ring. Raises ParityError."""
-    manifest = artifact.manifest
-    steps = min(2 * manifest.ring_capacity + 2, 24, manifest.max_target_length - 1)
     differences = {}
-    for graph, shortlist in every_way_to_run(manifest):
-        kind = f"{graph.backend} {graph.precision}" + (" shortlist" if shortlist == "on" else "")
+    for graph, shortlist in every_way_to_run(artifact.manifest):
         backend = load_backend(artifact, graph.backend, graph.precision, shortlist)
-        differences[kind] = difference = step_difference(model, backend, steps)
-        allowed = TOLERANCE if graph.precision == "fp32" else INT8_TOLERANCE
-        if not difference <= allowed:
-            raise ParityError(
-                f"{kind}: log-probabilities differ from the model's by {difference:.2g}, allowed {allowed:.2g}"
-            )
+        difference = step_difference(model, backend, two_wraps(artifact.manifest))
+        kind = kind_of(graph, shortlist)
+        differences[kind] = checked(difference, kind, TOLERANCE if graph.precision == "fp32" else INT8_TOLERANCE)
     return differences
+
+
+def kind_of(graph: GraphFiles, shortlist: UseShortlist) -> str:
+    """How a way to run is called."""
+    return f"{graph.backend} {graph.precision}" + (" shortlist" if shortlist == "on" else "")
+
+
+def two_wraps(manifest: Manifest) -> int:
+    """Steps in which the ring begins anew twice, within what the model decodes and what is worth waiting for."""
+    return min(2 * manifest.ring_capacity + 2, 24, manifest.max_target_length - 1)
+
+
+def checked(difference: float, kind: str, allowed: float) -> float:
+    """`difference`, unless it is too large or no number: ParityError."""
+    if not difference <= allowed:
+        raise ParityError(
+            f"{kind}: log-probabilities differ from the model's by {difference:.2g}, allowed {allowed:.2g}"
+        )
+    return difference

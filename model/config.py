@@ -263,6 +263,9 @@ class ContextConfig:
     ffn_dim: int | None = None
     """Width of the feed-forward layer; None is four times d_model, as in the paper."""
     dropout: float = 0.2
+    gate_offset: float = 0.0
+    """Added to what the gate's sigmoid gets; 0 as in the paper. Above 0 less context comes through than training let
+    in: a layer that learned from the same text as its sentence model trusts context too much on other text."""
 
     def __post_init__(self) -> None:
         for name, choices in (("attention", CONTEXT_ATTENTIONS), ("side", CONTEXT_SIDES)):
@@ -276,6 +279,8 @@ class ContextConfig:
             )
         if not isinstance(self.dropout, int | float) or not 0 <= self.dropout < 1:
             raise ConfigError(f"context dropout must be a number in [0, 1), not {self.dropout!r}")
+        if not isinstance(self.gate_offset, int | float):
+            raise ConfigError(f"context gate_offset must be a number, not {self.gate_offset!r}")
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "ContextConfig":

@@ -1,14 +1,18 @@
 """The context layer: attention to other sentences of the document, a feed-forward layer, and a gate that mixes what
 they found into the sentence's own state (Maruf et al. 2019, section 3.1-3.2)."""
 
+import math
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from model.attention.selective import context_attention, projection
+from model.attention.selective import Attended, context_attention, projection
 from model.config import ContextConfig
 from model.layers import Dropout, FeedForward
+
+START_BIAS = 0.1
+"""Of the last norm, see `open_gate`: small against what norms put out."""
 
 
 class Store(NamedTuple):
@@ -44,9 +48,23 @@ class ContextLayer(nn.Module):
         self.ffn = FeedForward(d_model, 4 * d_model if config.ffn_dim is None else config.ffn_dim)
         self.ffn_norm = nn.LayerNorm(d_model)
         self.gate_state, self.gate_context = projection(d_model), projection(d_model)
+        self.gate_offset = config.gate_offset
         self.dropout = Dropout(config.dropout)
         for linear in (self.ffn.expand, self.ffn.contract):
             nn.init.xavier_uniform_(linear.weight)
+
+    @torch.no_grad()
+    def open_gate(self, gate: float) -> None:
+        """Begin with this gate (below 1) everywhere, whatever the query and the context. 0.95 is nearly the sentence
+        model; weights at random begin at about 0.5, which destroys half of a state that others were trained to read.
+
+        The gate has no bias: that of the norm before it, the same in every place, does its work. Norms sum to zero
+        over places, so what is read from context begins at nothing.
+        """
+        width = self.ffn_norm.normalized_shape[0]
+        self.gate_state.weight.zero_()
+        self.ffn_norm.bias.fill_(START_BIAS)
+        self.gate_context.weight.fill_(math.log(gate / (1 - gate)) / (width * START_BIAS))
 
     def project_store(self, key: Tensor, value: Tensor, word_keep: Tensor) -> Store:
         """Word representations [batch, J, W, d] and word_keep bool [batch, J, W] -> what is kept of them."""
@@ -56,10 +74,14 @@ class ContextLayer(nn.Module):
         """query and state [batch, query, d], sentence_keep bool [batch, 1 or query, J]: Eq. 7-8,
         gate = sigmoid(state W + context W'), state' = gate * state + (1 - gate) * context."""
         visible = sentence_keep & store.word_keep.any(dim=-1)[:, None]
-        attended = self.attention(query, store.tensors, visible, store.word_keep)
+        return self.mix(self.attention(query, store.tensors, visible, store.word_keep), state, visible)
+
+    def mix(self, attended: Attended, state: Tensor, visible: Tensor) -> ContextResult:
+        """What attention found goes into state [batch, query, d] where any sentence is visible bool
+        [batch, 1 or query, J]."""
         context = self.attention_norm(self.dropout(attended.output))
         context = self.ffn_norm(self.dropout(self.ffn(context)))
-        gate = torch.sigmoid(self.gate_state(state) + self.gate_context(context))
+        gate = torch.sigmoid(self.gate_state(state) + self.gate_context(context) + self.gate_offset)
         has_context = visible.any(dim=-1)[..., None]
         gate = torch.where(has_context, gate, torch.ones_like(gate))
         mixed = torch.where(has_context, gate * state + (1 - gate) * context, state)

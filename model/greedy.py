@@ -1,13 +1,17 @@
 """Batched greedy decoding with rings: translations of whole corpora for training on the decoder's side."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
 from model.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 from model.data.batching import pad
+from model.decoder import LayerMemory
 from model.translation_model import TranslationModel
+
+StepFunction = Callable[..., tuple[Tensor, list[LayerMemory]]]
+"""Like TranslationModel.step."""
 
 
 @torch.no_grad()
@@ -28,15 +32,33 @@ def greedy(
 
 
 def greedy_batch(model: TranslationModel, sources: Sequence[list[int]], max_length: int) -> list[list[int]]:
-    """One batch; rows that have ended leave it."""
-    source = pad([[*ids, EOS_ID] for ids in sources]).to(model.embedding.weight.device)
+    """One batch of `greedy`."""
+    source = source_batch(sources).to(model.embedding.weight.device)
     keep = source != PAD_ID
     cross = model.decoder.project_source(model.encode(source, keep))
-    rings = model.empty_rings(len(sources))
-    out: list[list[int]] = [[] for _ in sources]
-    live, token = list(range(len(sources))), source.new_full((len(sources),), BOS_ID)
-    for step in range(max_length):
-        logits, rings = model.step(token, torch.full_like(token, step), rings, cross, keep)
+    return greedy_rows(model.step, model.empty_rings(len(sources)), cross, (keep,), max_length)
+
+
+def source_batch(sources: Sequence[list[int]]) -> Tensor:
+    return pad([[*ids, EOS_ID] for ids in sources])
+
+
+def greedy_rows(
+    step: StepFunction,
+    rings: list[LayerMemory],
+    cross: list[LayerMemory],
+    per_row: tuple[Tensor, ...],
+    max_length: int,
+) -> list[list[int]]:
+    """The best token of every row at every step until it is EOS; rows that have ended leave the batch.
+
+    `per_row` [row, ...] is what `step` gets besides token, position, rings and cross.
+    """
+    rows = len(per_row[0])
+    out: list[list[int]] = [[] for _ in range(rows)]
+    live, token = list(range(rows)), torch.full((rows,), BOS_ID, device=per_row[0].device)
+    for position in range(max_length):
+        logits, rings = step(token, torch.full_like(token, position), rings, cross, *per_row)
         logits[:, [PAD_ID, UNK_ID, BOS_ID]] = -torch.inf
         token = logits.argmax(dim=-1)
         going_on = (token != EOS_ID).nonzero()[:, 0]
@@ -45,11 +67,11 @@ def greedy_batch(model: TranslationModel, sources: Sequence[list[int]], max_leng
             break
         if len(live) < len(token):
             rings, cross = (select_rows(tensors, going_on) for tensors in (rings, cross))
-            token, keep = token[going_on], keep[going_on]
+            token, per_row = token[going_on], tuple(tensor[going_on] for tensor in per_row)
         for row, ids in zip(live, token.tolist(), strict=True):
             out[row].append(ids)
     return out
 
 
-def select_rows(layers: list[tuple[Tensor, ...]], rows: Tensor) -> list[tuple[Tensor, ...]]:
+def select_rows(layers: list[LayerMemory], rows: Tensor) -> list[LayerMemory]:
     return [tuple(tensor.index_select(0, rows) for tensor in layer) for layer in layers]

@@ -7,6 +7,7 @@ Graphs (every backend the same flat tensors):
 encode  source_ids int64 [batch, source], source_keep int32 [batch, source] (1 where there is a piece)
         -> one tensor per name in `source_tensors`: [batch, heads, source, head_dim]
            and where there is a shortlist the tensors below, with `batch` for `slot`
+           and for models with context on the encoder's side `memory` float [batch, source, d], the encoder's output
 
 step    token int64 [slot, beam]        last token of every row
         parent int64 [slot, beam]       beam that each row continues, within its slot
@@ -18,7 +19,7 @@ step    token int64 [slot, beam]        last token of every row
         own_key bool [beam, entry]      the entry that each beam writes in this step
         kept_key bool [entry]           entries that no beam writes in this step
         key_age int64 [entry]           steps since each entry was written (only where a variant asks)
-        write_index int64 [slot, heads, beam, 3]    (slot, head, entry) written in this step
+        write_index int64 [slot, beam, heads, 3]    (slot, head, entry) written in this step
         first_row int64 [slot, 1]       slot * beam
         num_rows, num_candidates int64 [1]          beam and 2*beam
         `ring_tensors`   float [slot, heads, entry, head_dim]    per slot, written in place, never reordered
@@ -32,6 +33,32 @@ step    token int64 [slot, beam]        last token of every row
 A graph may leave out inputs that it does not read. `ring_tensors` and their next_ outputs are the same memory: a graph
 must read nothing of a ring but the entries as written in this step.
 
+Models with context (Maruf et al. 2019, section 3) have more graphs, at fp32. The J sentences of a document lie in
+PAGES pages, so that short ones are not padded to the longest: page p holds J_p of them, each of up to W_p words. A page
+without sentences has one that nobody sees. Names of pages end with a dot and the number of the page, from 0.
+
+store   memory float [sentence, W, d], word_keep int32 [sentence, W] (1 for words, 0 for EOS and padding)
+        -> one tensor per name in `context.store_tensors`: sentence_... [sentence, d], word_... [sentence, W, d]
+
+attend  memory float [batch, source, d], keep int32 [batch, source], and of every page sentence_keep.p int32
+        [batch, J_p] (who is visible), word_keep.p int32 [batch, J_p, W_p] and the store's tensors [batch, J_p, ...]
+        -> new_memory [batch, source, d], gate [batch, source, d], and sentence_weights [batch, heads, source, J], J
+           being the sentences of all pages in their order
+           and where words have weights word_weights.p [batch, heads, J_p, W_p], means over the source
+
+project memory float [batch, source, d] -> one tensor per name in `source_tensors`, as encode gives them
+
+On the decoder's side, where the words of a document are those of its translations, they are
+
+store   source_ids int64, source_keep int32 [batch, source], target_ids int64 [batch, target] from BOS on without the
+        last word, word_keep int32 [batch, target] (0 where no word is predicted)
+        -> one tensor per name in `context.store_tensors`: sentence_... [batch, d], word_... [batch, target, d]
+
+attend  source_ids, source_keep, target_ids from BOS on, and the pages as above: where a finished translation looked
+        -> gate, sentence_weights and word_weights.p as above, with `target` for `source`
+
+step    as above over the whole vocabulary, and the pages with [slot, J_p, ...]
+
 There are capacity*beam entries; ring slot r of beam b is entry r*beam + b. The ring never moves: a beam that continues
 another one inherits its parent's row of `ancestry`.
 """
@@ -42,8 +69,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "manifest.json"
+PAGES = 4
+BOS_ID, EOS_ID = 2, 3
 
 
 class ArtifactError(ValueError):
@@ -78,6 +107,24 @@ class Shortlist:
 
 
 @dataclass(frozen=True)
+class ContextFiles:
+    """How sentences look at the rest of their document: the kind of `attention`, on which `side` ("encoder": context
+    in the source language), its graphs and their tensors. `width` is d, `num_heads` counts the context's own heads."""
+
+    attention: str
+    side: str
+    num_heads: int
+    width: int
+    store_tensors: tuple[str, ...]
+    store: str
+    attend: str
+    project: str = ""
+    """On the encoder's side only."""
+    step: str = ""
+    """On the decoder's side only."""
+
+
+@dataclass(frozen=True)
 class Manifest:
     """What an artifact is. Lengths count pieces with EOS; `order` is N, None for full attention."""
 
@@ -103,11 +150,18 @@ class Manifest:
     origin: dict[str, Any]
     """How it was made: recipe, data hash, steps, versions."""
     shortlist: Shortlist | None = None
+    context: ContextFiles | None = None
+    """None for models that translate every sentence by itself."""
     format: int = FORMAT
 
     @property
     def precisions(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(graph.precision for graph in self.graphs))
+
+    @property
+    def gives_memory(self) -> bool:
+        """Whether the encode graph gives out the memory that a context layer changes."""
+        return self.context is not None and self.context.side == "encoder"
 
     def graph(self, backend: str, precision: str) -> GraphFiles:
         """The graphs for one backend and precision. Raises ArtifactError that lists what there is."""
@@ -128,15 +182,22 @@ def parse_manifest(text: str, where: str) -> Manifest:
     try:
         values = json.loads(text)
         if values.get("format") != FORMAT:
-            raise ArtifactError(f"{where}: format {values.get('format')!r}, this server reads format {FORMAT}")
+            found = values.get("format")
+            raise ArtifactError(f"{where}: format {found!r}, this server reads {FORMAT}: repeat `ringmt export`")
         values["graphs"] = tuple(GraphFiles(**graph) for graph in values["graphs"])
         if values.get("shortlist") is not None:
             values["shortlist"] = Shortlist(**values["shortlist"])
+        if values.get("context") is not None:
+            values["context"] = parse_context(values["context"])
         for name in ("ring_tensors", "source_tensors"):
             values[name] = tuple(values[name])
         return Manifest(**values)
     except (TypeError, KeyError, AttributeError, json.JSONDecodeError) as error:
         raise ArtifactError(f"{where} is not a manifest: {error}") from error
+
+
+def parse_context(values: dict[str, Any]) -> ContextFiles:
+    return ContextFiles(**(values | {"store_tensors": tuple(values["store_tensors"])}))
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,17 @@ COMMANDS = {
     "serve": "answer translation requests over HTTP",
     "translate": "translate standard input to standard output, line by line",
     "train": "train a model from a recipe",
+    "zoo": "keep finished runs as small folders",
     "evaluate": "translate a test set and score it",
     "score": "how often a model prefers right to wrong translations, with context and without",
     "export": "write a trained model as an artifact that can be served",
     "bench": "measure how fast an artifact translates on this machine",
     "compare": "set trained models side by side, with the uncertainty of every difference",
+    "compare-documents": "set context layers beside their sentence model, on whole documents",
 }
-EXTRAS = dict.fromkeys(("train", "evaluate", "score", "export", "bench", "compare"), "train")
+EXTRAS = dict.fromkeys(
+    ("train", "zoo", "evaluate", "score", "export", "bench", "compare", "compare-documents"), "train"
+)
 """Command -> the extra that installs what it needs."""
 
 

@@ -1,9 +1,10 @@
 """Every metric of the server: names, units, labels and buckets in one place.
 
 Durations are seconds, sizes bytes, counters end in `_total`. Every metric carries `model`; it is "" for a request that
-named no model that is served. Series exist with zero from the start: the rate of a fresh server is 0, not absent.
+named no model that is served and for what all models share. Series exist with zero from the start: the rate of a
+fresh server is 0, not absent.
 Who writes: `server.api` requests_total, _duration, _in_progress, _rejected and ready; `server.translator`
-sentences_flagged_total and model_load_seconds; the engine the rest.
+sentences_flagged_total and model_load_seconds; `server.documents` context_*; the engine the rest.
 """
 
 import platform
@@ -18,6 +19,11 @@ FINISH_REASONS = ("eos", "length")
 FLAGS = ("repetition",)
 STAGES = ("waiting", "running")
 """Where a sentence was when it was cancelled or its deadline passed."""
+LOOKUPS = ("hit", "miss")
+JOB_RESULTS = ("done", "failed", "released", "lost")
+"""How a process' work on a document ended: "released" for others to go on, "lost" to another process or deleted."""
+EVICTIONS = ("budget", "too_large")
+"""Why a sentence's states are not in the cache: others pushed them out, or they alone are larger than the budget."""
 REJECTIONS = ("overloaded", "too_large", "not_ready")
 
 
@@ -28,6 +34,7 @@ def geometric(first: float, last: float, count: int) -> tuple[float, ...]:
 
 
 REQUEST_BUCKETS = geometric(0.001, 60, 17)
+DOCUMENT_BUCKETS = geometric(0.01, 3600, 17)
 STEP_BUCKETS = geometric(0.00005, 1, 15)
 SIZE_BUCKETS = tuple(float(2**i) for i in range(15))
 
@@ -43,6 +50,7 @@ class Metrics:
         self._add_sentences()
         self._add_batches()
         self._add_memory()
+        self._add_documents()
         self._add_build()
 
     def _add_requests(self) -> None:
@@ -103,6 +111,60 @@ class Metrics:
         self.ring_cache_used_slots = self._gauge("ring_cache_used_slots", "Slots whose ring is in use")
         self.ring_cache_wraps_total = self._counter("ring_cache_wraps_total", "Times a ring began anew")
         self.source_memory_bytes = self._gauge("source_memory_bytes", "Memory of the encoded sources")
+
+    def _add_documents(self) -> None:
+        by_model = ("model",)
+        self.context_store_documents = Gauge(
+            "ringmt_context_store_documents", "Documents kept", by_model, registry=self.registry
+        )
+        self.context_store_expired_total = Counter(
+            "ringmt_context_store_expired_total",
+            "Documents deleted because nobody touched them for long",
+            by_model,
+            registry=self.registry,
+        )
+        self.context_cache_bytes = Gauge(
+            "ringmt_context_cache_bytes", "Memory of the cached states of sentences", by_model, registry=self.registry
+        )
+        self.context_cache_limit_bytes = Gauge(
+            "ringmt_context_cache_limit_bytes", "Most memory that the cache may take", by_model, registry=self.registry
+        )
+        self.context_cache_lookups_total = Counter(
+            "ringmt_context_cache_lookups_total",
+            "Sentences looked up in the cache",
+            ("result", "model"),
+            registry=self.registry,
+        )
+        self.context_cache_evictions_total = Counter(
+            "ringmt_context_cache_evictions_total",
+            "Sentences that the cache had no room for",
+            ("reason", "model"),
+            registry=self.registry,
+        )
+        self.document_jobs_total = Counter(
+            "ringmt_document_jobs_total",
+            "Times that work on a document ended",
+            ("result", "model"),
+            registry=self.registry,
+        )
+        self.document_job_duration_seconds = Histogram(
+            "ringmt_document_job_duration_seconds",
+            "Work on a document, from its claim to its end",
+            by_model,
+            buckets=DOCUMENT_BUCKETS,
+            registry=self.registry,
+        )
+        for result in JOB_RESULTS:
+            self.document_jobs_total.labels(result, NO_MODEL)
+        self.document_job_duration_seconds.labels(NO_MODEL)
+        self.context_store_documents.labels(NO_MODEL)
+        self.context_store_expired_total.labels(NO_MODEL)
+        self.context_cache_bytes.labels(NO_MODEL)
+        self.context_cache_limit_bytes.labels(NO_MODEL)
+        for result in LOOKUPS:
+            self.context_cache_lookups_total.labels(result, NO_MODEL)
+        for reason in EVICTIONS:
+            self.context_cache_evictions_total.labels(reason, NO_MODEL)
 
     def _add_build(self) -> None:
         self.build_info = Gauge("ringmt_build_info", "Always 1", ("version", "python"), registry=self.registry)

@@ -75,6 +75,20 @@ class Settings:
     default_beam_size: int = knob(4, "beam size when the request names none", at_least=1)
     request_timeout: float = knob(60.0, "seconds a request may take; then 504 and its slots are free", at_least=0.001)
     drain_timeout: float = knob(20.0, "seconds that requests in flight get to finish at shutdown", at_least=0)
+    context_store: str = knob(
+        "memory://", "where documents are kept: memory://, sqlite:///PATH or redis://HOST:PORT/DB"
+    )
+    context_cache_bytes: int = knob(
+        268_435_456, "memory for the context of documents in bytes; what does not fit is computed anew", at_least=0
+    )
+    document_ttl: float = knob(86400.0, "seconds after which a document that nobody changed is deleted", at_least=1)
+    document_lease: float = knob(
+        15.0, "seconds after which a document of a process that died is finished by another", at_least=0.1
+    )
+    max_document_sentences: int = knob(
+        2000, "sentences of one document, parts of long ones counted; a longer one is refused with 413", at_least=1
+    )
+    max_documents: int = knob(10_000, "documents kept at the same time", at_least=1)
     log_level: Literal["debug", "info", "warning", "error"] = knob("info", "how much is logged; debug logs each access")
 
     def __post_init__(self) -> None:

@@ -6,10 +6,15 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from tqdm import tqdm
 
 from server.artifact import Artifact, ArtifactError
+from server.document_command import translate_file
+from server.documents.job import Unservable
+from server.documents.records import Mode
+from server.documents.store import StoreError
 from server.engine.request import Overloaded
 from server.metrics import Metrics
 from server.serve_command import add_knobs, settings_of
@@ -18,7 +23,8 @@ from server.translator import PendingText, TranslationOptions, Translator, find_
 
 LINES_AHEAD = 256
 """Lines that are read and queued before the oldest of them must be written."""
-_KNOBS = tuple(knob for knob in KNOBS if knob.is_engine or knob.name in ("models", "default_beam_size"))
+_NAMES = ("models", "default_beam_size", "context_store", "context_cache_bytes")
+_KNOBS = tuple(knob for knob in KNOBS if knob.is_engine or knob.name in _NAMES)
 
 
 class LineReader:
@@ -106,19 +112,47 @@ class TranslateCommand:
         parser.add_argument("--source", metavar="LANGUAGE", help="language of the input (default: the first model's)")
         parser.add_argument("--target", metavar="LANGUAGE", help="language to translate into")
         parser.add_argument("--max-length", type=int, metavar="N", help="tokens of a translated sentence at most")
+        parser.add_argument(
+            "--document",
+            type=Path,
+            metavar="FILE",
+            help="translate this file instead, as one document: sentences in the light of each other, by models that "
+            "know context. With a --context-store that lasts, an interrupted run goes on where it was",
+        )
+        parser.add_argument(
+            "--mode",
+            choices=("offline", "online"),
+            help="with --document: a sentence sees all others (offline, the default) or those before it (online)",
+        )
         add_knobs(parser, _KNOBS)
 
     def run(self, args: argparse.Namespace, /) -> int:
         settings = settings_of(args, _KNOBS)
         if args.max_length is not None and args.max_length < 1:
             raise SettingsError(f"--max-length must be at least 1, not {args.max_length}")
+        if args.mode is not None and args.document is None:
+            raise SettingsError("--mode is for --document FILE")
         translator = choose_artifact(settings, args.source, args.target)
         options = TranslationOptions(settings.default_beam_size, 1, None, args.max_length)
         try:
-            self._translate(translator, options)
+            if args.document is None:
+                self._translate(translator, options)
+            else:
+                self._translate_document(translator, options, args.document, args.mode or "offline", settings)
         finally:
             translator.stop(timeout=0)
         return 0
+
+    def _translate_document(
+        self, translator: Translator, options: TranslationOptions, path: Path, mode: Mode, settings: Settings
+    ) -> None:
+        store, cache_bytes = settings.context_store, settings.context_cache_bytes
+        try:
+            translation = translate_file(translator, path, mode, options, store, cache_bytes)
+        except (StoreError, Unservable) as error:
+            raise ValueError(error) from error
+        sys.stdout.buffer.write(translation.encode("utf-8", errors="surrogateescape"))
+        sys.stdout.flush()
 
     def _translate(self, translator: Translator, options: TranslationOptions) -> None:
         """Bytes that are no UTF-8 go through as they came. Not sys.stdin: its lock, held by a reading thread, would

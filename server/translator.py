@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import hashlib
 import threading
 import time
 from collections.abc import Iterable, Sequence
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from server.artifact import MANIFEST, Artifact, ArtifactError
+from server.backends.context import SentenceContext
 from server.engine.request import (
     DeadlineExceeded,
     FinishReason,
@@ -109,6 +111,9 @@ class Translator:
         self.artifact, self.pieces, self.worker = artifact, pieces, worker
         self.settings, self.metrics = settings, metrics
         self.name = artifact.manifest.name
+        files = sorted(artifact.manifest.files.items())
+        self.fingerprint = hashlib.sha256(repr(files).encode()).hexdigest()[:32]
+        """Changes with the weights and the vocabulary."""
 
     @property
     def languages(self) -> tuple[str, str]:
@@ -132,28 +137,39 @@ class Translator:
         metrics.model_load_seconds.labels(artifact.manifest.name).set(time.monotonic() - started)
         return cls(artifact, pieces, worker, settings, metrics)
 
-    async def translate(self, texts: Sequence[str], options: TranslationOptions) -> TranslationOutcome:
-        """Translate texts side by side: all of their sentences are queued or none.
+    async def translate(
+        self, texts: Sequence[str], options: TranslationOptions, context: SentenceContext | None = None
+    ) -> TranslationOutcome:
+        """Translate texts side by side: all of their sentences are queued or none. Every sentence sees `context`, and
+        no other sentence of the texts. Cancelled and raises as `run` does.
+        """
+        started = time.monotonic()
+        is_big = sum(map(len, texts)) > THREAD_ABOVE_CHARS
+        if is_big:
+            work = await asyncio.to_thread(self._prepare, texts, options, context)
+        else:
+            work = self._prepare(texts, options, context)
+        results = await self.run(work.requests, options.deadline)
+        if is_big:
+            return await asyncio.to_thread(self._finish, work, results, options, started)
+        return self._finish(work, results, options, started)
+
+    async def run(self, requests: Sequence[SentenceRequest], deadline: float | None) -> list[SentenceResult]:
+        """Queue all of the sentences or none, and wait for all.
 
         When the awaiting task is cancelled, or one sentence fails, every sentence is cancelled and leaves its slot at
         the engine's next step. Raises Overloaded, TooManySentences, DeadlineExceeded, EngineStopped.
         """
-        started = time.monotonic()
-        is_big = sum(map(len, texts)) > THREAD_ABOVE_CHARS
-        work = await asyncio.to_thread(self._prepare, texts, options) if is_big else self._prepare(texts, options)
-        self._submit(work.requests)
+        self._submit(requests)
         try:
-            async with asyncio.timeout(_seconds_left(options)):
-                await _all_done(work.requests)
+            async with asyncio.timeout(_seconds_left(deadline)):
+                await _all_done(requests)
         except TimeoutError:
             raise DeadlineExceeded("the engine did not answer by the deadline") from None
         finally:
-            for request in work.requests:
+            for request in requests:
                 request.cancel()
-        results = [request.future.result() for request in work.requests]
-        if is_big:
-            return await asyncio.to_thread(self._finish, work, results, options, started)
-        return self._finish(work, results, options, started)
+        return [request.future.result() for request in requests]
 
     def submit_text(self, text: str, options: TranslationOptions) -> "PendingText":
         """Queue one text without waiting for it (for programs without an event loop). Raises Overloaded with
@@ -168,17 +184,32 @@ class Translator:
         self.worker.stop()
         return finished
 
-    def _prepare(self, texts: Sequence[str], options: TranslationOptions) -> _Work:
+    def plan(self, text: str) -> TextPlan:
+        """Cut a text into sentences that the model can read."""
         manifest = self.artifact.manifest
-        plans = tuple(
-            plan_text(text, manifest.source_language, self.pieces, manifest.max_source_length) for text in texts
-        )
+        return plan_text(text, manifest.source_language, self.pieces, manifest.max_source_length)
+
+    def _prepare(
+        self, texts: Sequence[str], options: TranslationOptions, context: SentenceContext | None = None
+    ) -> _Work:
+        plans = tuple(self.plan(text) for text in texts)
+        owner = object()  # all sentences of one call wait in one line
         requests = tuple(
-            SentenceRequest(ids, self._search_options(len(ids), options)) for plan in plans for ids in plan.source_ids
+            SentenceRequest(ids, self.search_options(len(ids), options), context, owner)
+            for plan in plans
+            for ids in plan.source_ids
         )
         return _Work(plans, requests)
 
-    def _search_options(self, source_length: int, options: TranslationOptions) -> SearchOptions:
+    @property
+    def knows_context(self) -> bool:
+        """Whether sentences are translated in the light of their document. Context on the decoder's side, which would
+        need a first translation of every sentence, is decoded by the engine but not made for documents."""
+        context = self.worker.context
+        return context is not None and context.side == "encoder"
+
+    def search_options(self, source_length: int, options: TranslationOptions) -> SearchOptions:
+        """How a sentence of `source_length` ids is searched."""
         manifest = self.artifact.manifest
         own = manifest.length_penalty
         return SearchOptions(
@@ -226,10 +257,15 @@ class Translator:
 
     def _sentence(self, source: str, target: str, result: SentenceResult) -> SentenceTranslation:
         best = result.hypotheses[0]
+        flags = self.flag(source, target)
+        return SentenceTranslation(source, target, best.score, best.finish_reason, best.num_tokens, flags)
+
+    def flag(self, source: str, target: str) -> tuple[str, ...]:
+        """What looks wrong with a translation; counted."""
         flags = ("repetition",) if is_repetitive(source, target) else ()
         for flag in flags:
             self.metrics.sentences_flagged_total.labels(flag, self.name).inc()
-        return SentenceTranslation(source, target, best.score, best.finish_reason, best.num_tokens, flags)
+        return flags
 
 
 class PendingText:
@@ -267,8 +303,8 @@ def find_artifacts(folders: Iterable[Path]) -> list[Path]:
     return found
 
 
-def _seconds_left(options: TranslationOptions) -> float | None:
-    return None if options.deadline is None else options.deadline - time.monotonic() + GRACE_SECONDS
+def _seconds_left(deadline: float | None) -> float | None:
+    return None if deadline is None else deadline - time.monotonic() + GRACE_SECONDS
 
 
 def _largest(results: Sequence[SentenceResult]) -> Timings:

@@ -1,13 +1,16 @@
-"""A small document model for tests, and documents of token ids for it."""
+"""A small document model for tests, documents of token ids for it, and its artifact."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import torch
 
+from export.artifact_writer import ExportOptions, export_artifact
 from model.config import ContextConfig
 from model.data.batching import Pair
 from model.document import DocumentModel
-from tests.models import lively_model, tiny_config
+from model.training.document_checkpoint import save_document_model
+from tests.models import SENTENCES, add_vocabulary, lively_model, tiny_config
 
 
 def lively_document_model(attention: str = "sparse-soft", side: str = "encoder", seed: int = 0) -> DocumentModel:
@@ -31,3 +34,30 @@ def some_pairs(lengths: Sequence[int], seed: int = 0) -> list[Pair]:
         Pair(*(torch.randint(4, 320, (n,), generator=generator).tolist() for n in (length, length + 1)))
         for length in lengths
     ]
+
+
+def write_document_checkpoint(model: DocumentModel, folder: Path) -> Path:
+    """A checkpoint folder of a document model, like tests.models.write_checkpoint."""
+    save_document_model(dict(model.named_parameters()), model.base.config, model.config, folder)
+    add_vocabulary(model.base.config.vocab_size, folder)
+    return folder
+
+
+def write_document_artifact(
+    model: DocumentModel,
+    folder: Path,
+    name: str = "documents",
+    graphs: tuple[tuple[str, str], ...] = (("onnx", "fp32"), ("onnx", "int8")),
+) -> Path:
+    """An artifact with context and a shortlist, at folder/name."""
+    options = ExportOptions(
+        name=name,
+        languages=("en", "de"),
+        graphs=graphs,
+        licence="CC0-1.0",
+        shortlist=(64, 64),
+        calibration=SENTENCES[:8],
+        examples=SENTENCES[:4],
+    )
+    export_artifact(write_document_checkpoint(model, folder / f"{name}-checkpoint"), folder / name, options)
+    return folder / name

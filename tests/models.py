@@ -59,9 +59,14 @@ def tiny_config(**changes: object) -> ModelConfig:
 def write_checkpoint(model: TranslationModel, folder: Path) -> Path:
     """A checkpoint folder of `model` with a lexicon and a vocabulary trained on SENTENCES; sizes must fit the model."""
     save_model(dict(model.named_parameters()), model.config, folder)
-    train_vocabulary(SENTENCES * 4, model.config.vocab_size, folder / VOCABULARY)
-    random_lexicon(model.config.vocab_size).save(folder / LEXICON)
+    add_vocabulary(model.config.vocab_size, folder)
     return folder
+
+
+def add_vocabulary(size: int, folder: Path) -> None:
+    """A vocabulary trained on SENTENCES, and a lexicon."""
+    train_vocabulary(SENTENCES * 4, size, folder / VOCABULARY)
+    random_lexicon(size).save(folder / LEXICON)
 
 
 def write_artifact(model: TranslationModel, folder: Path, name: str = "tiny") -> Path:

@@ -2,12 +2,10 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
-from export.compare.claims import ngram_groups
-from export.compare.measurements import Measured, Plan, collect, measure
-from export.compare.plots import plot_quality_against_order
+from export.compare.measurements import Plan, collect, measure
+from export.compare.page import write_page
 from export.compare.report import report
 from export.compare.rows import CompareError, find_rows
 from export.compare.store import Store
@@ -34,7 +32,8 @@ class CompareCommand:
         parser.add_argument("--data", required=True, type=Path, help="folder with the sets, NAME.LANGUAGE.gz")
         parser.add_argument("--sets", default=DEFAULT_SETS, help=f"sets for log-perplexity (default {DEFAULT_SETS})")
         parser.add_argument("--translate", help="sets for BLEU and chrF (default: those of --sets; '' for none)")
-        parser.add_argument("--limit", type=int, help="first sentences of each set that count (default: all)")
+        parser.add_argument("--limit", type=int, help="first sentences of a set that count (default: all)")
+        parser.add_argument("--translate-limit", type=int, help="the same for BLEU and chrF (default: --limit)")
         parser.add_argument("--beam", type=int, default=4, help="beam size (default 4)")
         parser.add_argument("--rounds", type=int, default=5, help="rounds of the speed test, 0 for none (default 5)")
         parser.add_argument(
@@ -42,7 +41,7 @@ class CompareCommand:
         )
         parser.add_argument("--json", type=Path, help="keep measurements here; what is there is not measured again")
         parser.add_argument("--only", choices=("table",), help="table: measure nothing, show what --json holds")
-        parser.add_argument("--out", type=Path, help="folder for results.md and plots")
+        parser.add_argument("--out", type=Path, help="folder for README.md and plots")
 
     def run(self, args: argparse.Namespace) -> int:
         rows = find_rows(args.folders)
@@ -52,7 +51,8 @@ class CompareCommand:
             raise CompareError("--only table shows what --json FILE holds: say which file")
         sets = names(args.sets)
         translated = sets if args.translate is None else names(args.translate)
-        plan = Plan(args.data, sets, translated, args.limit, args.beam, args.rounds)
+        translate_limit = args.limit if args.translate_limit is None else args.translate_limit
+        plan = Plan(args.data, sets, translated, args.limit, translate_limit, args.beam, args.rounds)
         store = Store(args.json)
         if args.only is None:
             measure(rows, plan, store, say=lambda line: print(line, file=sys.stderr))
@@ -60,20 +60,8 @@ class CompareCommand:
         text = report(measured, plan, args.reference or DEFAULT_REFERENCE)
         print(text)
         if args.out:
-            write_report(args.out, text, measured)
+            write_page(args.out, text, measured)
         return 0
-
-
-def write_report(folder: Path, text: str, rows: Sequence[Measured]) -> None:
-    """results.md, and one picture per group of rows that differ in N."""
-    folder.mkdir(parents=True, exist_ok=True)
-    pictures = []
-    for number, group in enumerate(ngram_groups(rows), start=1):
-        points = [(order.order, order.log_perplexity) for order in group]
-        pictures.append(f"ngram-{number}.png")
-        plot_quality_against_order(points, folder / pictures[-1])
-    links = "".join(f"\n![log-perplexity against N]({picture})\n" for picture in pictures)
-    (folder / "results.md").write_text(f"{text}\n{links}", encoding="utf-8")
 
 
 compare_command = CompareCommand()

@@ -1,5 +1,6 @@
 """Log-perplexity: what each sentence costs, and differences between rows on the same sentences."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ from torch import nn
 
 from model.config import PAD_ID
 from model.data.batching import Pair, batches_by_tokens, collate
-from model.translation_model import TranslationModel
+from model.training.checkpoint import AnyModel
 
 BATCH_TOKENS = 2048
 Array = NDArray[np.float64]
@@ -23,17 +24,26 @@ class Estimate:
     value: float
     error: float
 
+    @property
+    def perplexity(self) -> "Estimate":
+        """Of a log-perplexity."""
+        return Estimate(math.exp(self.value), math.exp(self.value) * self.error)
+
 
 @torch.inference_mode()
-def sentence_nll(model: TranslationModel, pairs: Sequence[Pair]) -> list[tuple[float, int]]:
+def sentence_nll(model: AnyModel, pairs: Sequence[Pair]) -> list[tuple[float, int]]:
     """Negative log-likelihood (nats) and number of tokens of every target, EOS included, in the order given."""
     order = sorted(range(len(pairs)), key=lambda index: (len(pairs[index].target), len(pairs[index].source)))
     scored: list[tuple[float, int]] = []
     for group in batches_by_tokens([pairs[index] for index in order], BATCH_TOKENS):
         batch = collate(group)
-        logits = model(batch.source, batch.source_keep, batch.target_in).transpose(1, 2)
-        nll = nn.functional.cross_entropy(logits, batch.target_out, ignore_index=PAD_ID, reduction="none").sum(dim=1)
-        scored += zip(nll.tolist(), (batch.target_out != PAD_ID).sum(dim=1).tolist(), strict=True)
+        wanted = batch.target_out != PAD_ID
+        hidden = model.hidden(batch.source, batch.source_keep, batch.target_in)[wanted]
+        nll = torch.zeros(wanted.shape)
+        nll[wanted] = nn.functional.cross_entropy(
+            model.embedding.logits(hidden), batch.target_out[wanted], reduction="none"
+        )
+        scored += zip(nll.sum(dim=1).tolist(), wanted.sum(dim=1).tolist(), strict=True)
     by_index = dict(zip(order, scored, strict=True))
     return [by_index[index] for index in range(len(pairs))]
 

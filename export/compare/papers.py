@@ -1,35 +1,78 @@
-"""What papers report, to stand beside rows of the same order: other data, other sizes; only directions compare."""
+"""What papers report and claim, to stand beside rows of ours: other data, other sizes; only directions compare."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+CHELBA = "Chelba et al. 2019, Faster Transformer Decoding: N-gram Masked Self-Attention"
+YANG = "Yang et al. 2018, Modeling Localness for Self-Attention Networks"
+NGUYEN = "Nguyen et al. 2020, Differentiable Window for Dynamic Local Attention"
 
 
 @dataclass(frozen=True)
-class PaperRow:
+class OrderRow:
     """Test-set figures of one N-gram order (None: full attention) in one of a paper's experiments."""
 
-    source: str
+    table: str
     task: str
     order: int | None
     log_perplexity: float
     bleu: float
 
 
-CHELBA = "Chelba et al. 2019, Faster Transformer Decoding: N-gram Masked Self-Attention"
-EN_DE = f"{CHELBA}, Table 1"
-EN_FR = f"{CHELBA}, Table 2"
-
-PAPER_ROWS = (
-    PaperRow(EN_DE, "WMT'18 en-de", 3, 2.76, 28.0),
-    PaperRow(EN_DE, "WMT'18 en-de", 4, 2.72, 28.4),
-    PaperRow(EN_DE, "WMT'18 en-de", 6, 2.68, 28.3),
-    PaperRow(EN_DE, "WMT'18 en-de", 8, 2.66, 28.2),
-    PaperRow(EN_DE, "WMT'18 en-de", 10, 2.65, 28.3),
-    PaperRow(EN_DE, "WMT'18 en-de", None, 2.64, 28.6),
-    PaperRow(EN_FR, "WMT'14 en-fr", 2, 2.52, 36.7),
-    PaperRow(EN_FR, "WMT'14 en-fr", 3, 2.21, 40.3),
-    PaperRow(EN_FR, "WMT'14 en-fr", 4, 2.19, 40.4),
-    PaperRow(EN_FR, "WMT'14 en-fr", 6, 2.17, 41.1),
-    PaperRow(EN_FR, "WMT'14 en-fr", 8, 2.17, 40.7),
-    PaperRow(EN_FR, "WMT'14 en-fr", 10, 2.17, 40.8),
-    PaperRow(EN_FR, "WMT'14 en-fr", None, 2.16, 41.1),
+EN_DE = "Table 1", "WMT'18 en-de"
+EN_FR = "Table 2", "WMT'14 en-fr"
+CHELBA_ROWS = (
+    OrderRow(*EN_DE, 3, 2.76, 28.0),
+    OrderRow(*EN_DE, 4, 2.72, 28.4),
+    OrderRow(*EN_DE, 6, 2.68, 28.3),
+    OrderRow(*EN_DE, 8, 2.66, 28.2),
+    OrderRow(*EN_DE, 10, 2.65, 28.3),
+    OrderRow(*EN_DE, None, 2.64, 28.6),
+    OrderRow(*EN_FR, 2, 2.52, 36.7),
+    OrderRow(*EN_FR, 3, 2.21, 40.3),
+    OrderRow(*EN_FR, 4, 2.19, 40.4),
+    OrderRow(*EN_FR, 6, 2.17, 41.1),
+    OrderRow(*EN_FR, 8, 2.17, 40.7),
+    OrderRow(*EN_FR, 10, 2.17, 40.8),
+    OrderRow(*EN_FR, None, 2.16, 41.1),
 )
+
+Side = tuple[str, ...]
+"""Names of bundled rows."""
+
+
+@dataclass(frozen=True)
+class PaperClaim:
+    """Every step (worse rows, better rows) says that the log-perplexities of the first sum to more than those of the
+    second; of a tie, that they sum to the same."""
+
+    text: str
+    steps: tuple[tuple[Side, Side], ...]
+    is_tie: bool = False
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """One table: for each of our rows, the first of them the base, the paper's figures in `columns` (None where it has
+    none). `note` says how ours differ."""
+
+    source: str
+    title: str
+    columns: tuple[str, ...]
+    figures: Mapping[str, tuple[float | None, ...]]
+    claims: tuple[PaperClaim, ...]
+    note: str = ""
+
+    @property
+    def base(self) -> str:
+        return next(iter(self.figures))
+
+
+def better(text: str, *steps: tuple[str, str]) -> PaperClaim:
+    """Claims that the second row of every pair is better than the first."""
+    return PaperClaim(text, tuple(((worse,), (than,)) for worse, than in steps))
+
+
+def equal(text: str, *steps: tuple[str, str]) -> PaperClaim:
+    """Claims that the rows of every pair are the same."""
+    return PaperClaim(text, tuple(((one,), (other,)) for one, other in steps), is_tie=True)

@@ -1,6 +1,7 @@
 """Pictures of the comparison, drawn from plain numbers."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,26 @@ matplotlib.use("Agg")
 from matplotlib import pyplot
 
 Floats = NDArray[np.floating[Any]]
-DPI = 110
+DPI = 80
+
+
+@dataclass(frozen=True)
+class LayerSizes:
+    """Mean window sizes of one kind of attention: [layer, head], and the layers' numbers from 1."""
+
+    title: str
+    layers: tuple[int, ...]
+    sizes: Floats
+
+
+@dataclass(frozen=True)
+class LayerMasks:
+    """Soft windows of one layer, [head, query, key], and what to call queries and keys."""
+
+    title: str
+    masks: Floats
+    queries: tuple[str, ...]
+    keys: tuple[str, ...]
 
 
 def save(figure: Any, picture: Path) -> None:
@@ -44,38 +64,49 @@ def plot_quality_against_order(points: Sequence[tuple[int | None, Estimate]], pi
     save(figure, picture)
 
 
-def plot_window_sizes(sizes: Floats, picture: Path) -> None:
-    """Mean learned window size per layer and head, [layer, head] (Yang et al. 2018, Figures 2 and 3): every head's
-    as a dot, the layer's mean as a line."""
-    layers, heads = sizes.shape
-    figure, axes = pyplot.subplots(figsize=(6, 4))
-    numbers = np.arange(1, layers + 1)
-    for head in range(heads):
-        axes.plot(numbers, sizes[:, head], linestyle="", marker="o", alpha=0.6, label=f"head {head + 1}")
-    axes.plot(numbers, sizes.mean(axis=1), color="black", label="mean of heads")
-    axes.set_xticks(numbers)
-    axes.set_xlabel("layer")
-    axes.set_ylabel("window size, tokens")
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize="small", ncols=2)
+def plot_window_sizes(panels: Sequence[LayerSizes], picture: Path) -> None:
+    """Mean learned window size per layer and head (Yang et al. 2018, Figures 2 and 3), a panel each: every head's as a
+    dot, the layer's mean as a line."""
+    figure, all_axes = grid(len(panels), 4, 2.6)
+    for axes, panel in zip(all_axes, panels, strict=True):
+        for head, sizes in enumerate(panel.sizes.T):
+            axes.plot(panel.layers, sizes, linestyle="", marker="o", alpha=0.6, label=f"head {head + 1}")
+        axes.plot(panel.layers, panel.sizes.mean(axis=1), color="black", label="mean of heads")
+        axes.set_xticks(panel.layers)
+        axes.set_ylim(bottom=0)
+        axes.set_title(panel.title, fontsize="small")
+        axes.grid(alpha=0.3)
+    all_axes[0].set_xlabel("layer")
+    all_axes[0].set_ylabel("window size, tokens")
+    all_axes[0].legend(fontsize="x-small")
     save(figure, picture)
 
 
-def plot_window_masks(masks: Floats, queries: Sequence[str], keys: Sequence[str], picture: Path) -> None:
-    """Soft windows over a sentence, [head, query, key] with values from 0 to 2 (Nguyen et al. 2020, appendix): one
-    panel per head. Raises ValueError when the labels do not fit."""
-    heads, num_queries, num_keys = masks.shape
-    if (len(queries), len(keys)) != (num_queries, num_keys):
-        raise ValueError(f"masks of {num_queries} x {num_keys} need as many labels, not {len(queries)} x {len(keys)}")
-    columns = min(heads, 4)
-    rows = -(-heads // columns)
-    figure, panels = pyplot.subplots(rows, columns, figsize=(3 * columns, 3 * rows), squeeze=False)
-    for index, axes in enumerate(panels.flat):
-        if index >= heads:
-            axes.set_visible(False)
-            continue
-        axes.imshow(masks[index], vmin=0, vmax=2, cmap="viridis", aspect="auto")
-        axes.set_title(f"head {index + 1}")
-        axes.set_xticks(range(num_keys), keys, rotation=90, fontsize="x-small")
-        axes.set_yticks(range(num_queries), queries, fontsize="x-small")
+def plot_window_masks(layers: Sequence[LayerMasks], picture: Path) -> None:
+    """Soft windows over a sentence, with values from 0 to 2 (Nguyen et al. 2020, appendix): a row of panels per layer,
+    a panel per head. Raises ValueError when the labels do not fit."""
+    heads = max(len(layer.masks) for layer in layers)
+    figure, all_axes = grid(len(layers) * heads, heads, 2.4)
+    for row, layer in enumerate(layers):
+        _, queries, keys = layer.masks.shape
+        if (len(layer.queries), len(layer.keys)) != (queries, keys):
+            raise ValueError(
+                f"masks of {queries} x {keys} need as many labels, not {len(layer.queries)} x {len(layer.keys)}"
+            )
+        for head, mask in enumerate(layer.masks):
+            axes = all_axes[row * heads + head]
+            axes.imshow(mask, vmin=0, vmax=2, cmap="viridis", aspect="auto")
+            axes.set_title(f"{layer.title}, head {head + 1}", fontsize="small")
+            axes.set_xticks(range(keys), layer.keys, rotation=90, fontsize="xx-small")
+            axes.set_yticks(range(queries), layer.queries, fontsize="xx-small")
     save(figure, picture)
+
+
+def grid(panels: int, columns: int, inches: float) -> tuple[Any, list[Any]]:
+    """A figure, and the axes of its panels; places that are left over stay empty."""
+    columns = min(panels, columns)
+    rows = -(-panels // columns)
+    figure, axes = pyplot.subplots(rows, columns, figsize=(inches * columns, inches * rows), squeeze=False)
+    for unused in axes.flat[panels:]:
+        unused.set_visible(False)
+    return figure, list(axes.flat[:panels])

@@ -1,15 +1,18 @@
-"""The comparison as Markdown."""
+"""The comparison's tables as Markdown."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from export.compare.claims import Claim, Order
+from export.compare.claims import Claim, OrderGroup, short
+from export.compare.contenders import Contender, contrast, named, seed_groups
 from export.compare.likelihood import Estimate
 from export.compare.measurements import Measured
-from export.compare.papers import PAPER_ROWS
+from export.compare.papers import CHELBA, CHELBA_ROWS, PaperTable
 from export.compare.quality import METRICS, Quality
-from export.compare.rows import Row, Size
+from export.compare.rows import Size
 
 NONE = "-"
+Qualities = Mapping[str, Mapping[str, Quality]]
+"""Row -> metric -> score."""
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -21,28 +24,46 @@ def estimate_text(estimate: Estimate | None) -> str:
     return NONE if estimate is None else f"{estimate.value:.3f} ± {estimate.error:.3f}"
 
 
-def order_text(row: Row) -> str:
-    return "full" if row.order is None else str(row.order)
+def difference_text(estimate: Estimate | None) -> str:
+    return NONE if estimate is None else f"{estimate.value:+.3f} ± {estimate.error:.3f}"
 
 
-def size_table(rows: Sequence[Measured]) -> str:
-    head = [
-        "row",
-        "N",
-        "seed",
-        "parameters",
-        "cache bytes per hypothesis",
-        "tokens/s",
-        "target tokens",
-        "training, min",
-    ]
+def overview(rows: Sequence[Measured], found: Qualities, reference: str) -> str:
+    """Everything that translates, a line each; the difference and the p-values are against `reference`."""
+    head = ["row", "attention", "seed", "parameters", "cache, bytes", "tokens/s", "log-perplexity"]
+    head += [f"less {reference}'s", *quality_head(reference), "target tokens", "training, min"]
+    against = next((one for one in rows if one.row.name == reference), None)
     cells = []
     for measured in rows:
         row, size = measured.row, Size.of(measured.row.config)
-        speed = NONE if measured.speed is None else f"{measured.speed:,.0f}"
         cells.append(
-            [row.name, order_text(row), str(row.recipe.training.seed), f"{size.parameters:,}", f"{size.cache_bytes:,}",
-             speed, f"{row.target_tokens / 1e6:.1f} M", f"{row.seconds / 60:.0f}"]
+            [row.name, row.config.variant, str(row.recipe.training.seed), f"{size.parameters:,}",
+             f"{size.cache_bytes:,}", NONE if measured.speed is None else f"{measured.speed:,.0f}",
+             estimate_text(measured.log_perplexity), difference_text(difference(measured, against)),
+             *(cell for metric in METRICS for cell in quality_cells(found.get(row.name, {}).get(metric))),
+             f"{row.target_tokens / 1e6:.1f} M", f"{row.seconds / 60:.1f}"]
+        )  # fmt: skip
+    return table(head, cells)
+
+
+def difference(one: Measured, reference: Measured | None) -> Estimate | None:
+    """In log-perplexity; None for the reference itself and where both were not measured alike."""
+    if reference is None or one is reference or not (one.costs and reference.costs):
+        return None
+    if one.row.vocabulary_hash != reference.row.vocabulary_hash:
+        return None
+    return contrast([Contender(one.row.name, one.costs)], [Contender(reference.row.name, reference.costs)])
+
+
+def language_table(rows: Sequence[Measured]) -> str:
+    head = ["row", "attention", "seed", "parameters", "perplexity", "log-perplexity", "target tokens", "training, min"]
+    cells = []
+    for measured in rows:
+        row, cost = measured.row, measured.log_perplexity
+        cells.append(
+            [row.name, row.config.variant, str(row.recipe.training.seed), f"{Size.of(row.config).parameters:,}",
+             NONE if cost is None else f"{cost.perplexity.value:.2f} ± {cost.perplexity.error:.2f}",
+             estimate_text(cost), f"{row.target_tokens / 1e6:.1f} M", f"{row.seconds / 60:.1f}"]
         )  # fmt: skip
     return table(head, cells)
 
@@ -61,9 +82,8 @@ def likelihood_table(rows: Sequence[Measured], sets: Sequence[str]) -> str:
     return table(["row", *sets, "mean"], cells)
 
 
-def quality_table(rows: Sequence[Measured], found: dict[str, dict[str, Quality]], reference: str) -> str:
+def quality_table(rows: Sequence[Measured], found: Qualities, reference: str) -> str:
     """One line a row; then one for every group of seeds, with the mean and range over its rows."""
-    head = ["row", *(cell for metric in METRICS for cell in (metric, f"p against {reference}"))]
     cells = []
     for measured in rows:
         scores = found.get(measured.row.name, {})
@@ -72,7 +92,11 @@ def quality_table(rows: Sequence[Measured], found: dict[str, dict[str, Quality]]
         members = [found[measured.row.name] for measured in group if measured.row.name in found]
         spreads = [spread_text([member[metric].score for member in members], 1) for metric in METRICS]
         cells.append([seeds_text(group), *(cell for spread in spreads for cell in (spread, NONE))])
-    return table(head, cells)
+    return table(["row", *quality_head(reference)], cells)
+
+
+def quality_head(reference: str) -> list[str]:
+    return [cell for metric in METRICS for cell in (metric, f"p against {reference}")]
 
 
 def quality_cells(quality: Quality | None) -> list[str]:
@@ -80,14 +104,6 @@ def quality_cells(quality: Quality | None) -> list[str]:
         return [NONE, NONE]
     p_value = NONE if quality.p_value is None else f"{quality.p_value:.3f}"
     return [f"{quality.score:.1f} ± {quality.half_width:.1f}", p_value]
-
-
-def seed_groups(rows: Sequence[Measured]) -> list[list[Measured]]:
-    """Rows that differ in their seed alone, where there are several."""
-    groups: dict[str, list[Measured]] = {}
-    for measured in rows:
-        groups.setdefault(measured.row.group(), []).append(measured)
-    return [group for group in groups.values() if len(group) > 1]
 
 
 def seeds_text(group: Sequence[Measured]) -> str:
@@ -103,19 +119,46 @@ def spread_text(values: Sequence[float], digits: int) -> str:
 
 def claim_text(claim: Claim) -> str:
     lines = [f"**{claim.text}: {claim.verdict}**", ""]
-    cells = [[step.label, estimate_text(step.difference), step.verdict] for step in claim.steps]
-    return "\n".join([*lines, table(["difference in log-perplexity", "nats per token", ""], cells)])
+    cells = [
+        [step.label, difference_text(step.difference), f"{step.seed_error:.3f}" if step.seed_error else NONE,
+         step.verdict]
+        for step in claim.steps
+    ]  # fmt: skip
+    return "\n".join([*lines, table(["difference in log-perplexity", "nats per token", "± of seeds", ""], cells)])
 
 
-def paper_table(group: Sequence[Order]) -> str:
-    """Our orders beside the papers'."""
-    sources = list(dict.fromkeys((row.source, row.task) for row in PAPER_ROWS))
-    figures = {(row.source, row.order): f"{row.log_perplexity:.2f} ({row.bleu:.1f})" for row in PAPER_ROWS}
+def order_table(group: OrderGroup) -> str:
+    """Our orders beside the paper's."""
+    columns = list(dict.fromkeys((row.table, row.task) for row in CHELBA_ROWS))
+    figures = {(row.table, row.order): f"{row.log_perplexity:.2f} ({row.bleu:.1f})" for row in CHELBA_ROWS}
+    cells = [
+        [
+            order.name,
+            f"{order.log_perplexity.value:.3f}",
+            *(figures.get((name, order.order), NONE) for name, _ in columns),
+        ]
+        for order in group.orders
+    ]
+    note = f"Log-perplexity on test sets (BLEU) from {CHELBA}: other data and sizes, only the direction compares."
+    return f"{table(['order', 'ours', *(f'{name}, {task}' for name, task in columns)], cells)}\n\n{note}"
+
+
+def paper_table(paper: PaperTable, family: Mapping[str, Contender]) -> str:
+    """A paper's figures beside ours; rows that were not trained say so."""
+    base = family.get(paper.base)
     cells = []
-    for order in group:
-        theirs = [figures.get((source, order.order), NONE) for source, _ in sources]
-        cells.append([order.name, f"{order.log_perplexity.value:.3f}", *theirs])
-    head = ["order", "ours", *(f"{source.split(', ')[-1]}, {task}" for source, task in sources)]
-    papers = "; ".join(dict.fromkeys(source.rsplit(", ", 1)[0] for source, _ in sources))
-    note = f"Log-perplexity on test sets (BLEU) from {papers}: other data and sizes, only the direction compares."
-    return f"{table(head, cells)}\n\n{note}"
+    for name, figures in paper.figures.items():
+        theirs = [NONE if figure is None else f"{figure:.2f}" for figure in figures]
+        ours = family.get(name)
+        if ours is None:
+            cells.append([short(name), *theirs, "not trained", NONE])
+        else:
+            change = contrast([ours], [base]) if base and ours is not base else None
+            cells.append([short(name), *theirs, estimate_text(ours.log_perplexity), difference_text(change)])
+    text = table(["row", *paper.columns, "log-perplexity, ours", f"less {short(paper.base)}'s"], cells)
+    return f"{text}\n\n{paper.note}" if paper.note else text
+
+
+def has_rows(paper: PaperTable, family: Mapping[str, Contender]) -> bool:
+    """Whether there is anything to compare."""
+    return sum(named(family, [name]) is not None for name in paper.figures) > 1

@@ -13,10 +13,14 @@ from model.config import ModelConfig
 
 
 def build_encode_graph(
-    config: ModelConfig, weights: Weights, linear: Linear, shortlist: ShortlistPlan | None = None
+    config: ModelConfig,
+    weights: Weights,
+    linear: Linear,
+    shortlist: ShortlistPlan | None = None,
+    with_memory: bool = False,
 ) -> onnx.ModelProto:
-    """source_ids, source_keep [batch, source] -> source.<layer>.key and .value [batch, heads, source, head_dim], and
-    the sentences' shortlists."""
+    """source_ids, source_keep [batch, source] -> source.<layer>.key and .value [batch, heads, source, head_dim], the
+    sentences' shortlists and, for models with context, memory [batch, source, d]."""
     graph = GraphBuilder("encode")
     ids = graph.input("source_ids", "int64", ["batch", "source"])
     padding = graph.input("source_keep", "int32", ["batch", "source"])
@@ -31,6 +35,8 @@ def build_encode_graph(
         shape: list[Axis] = ["batch", config.num_heads, "source", config.head_dim]
         graph.output(key, f"source.{index}.key", "float32", shape)
         graph.output(value, f"source.{index}.value", "float32", shape)
+    if with_memory:
+        graph.output(memory, "memory", "float32", ["batch", "source", config.d_model])
     if shortlist is not None:
         add_shortlist(graph, linear, ids, padding, shortlist, weights["embedding.weight"])
     return graph.model()
@@ -50,8 +56,9 @@ def encoder_layer(
     """Pre-norm layer: [batch, source, d] -> [batch, source, d]."""
     site = f"{prefix}.self_attention"
     y = layer_norm(graph, x, weights, f"{prefix}.self_norm")
-    fused = linear.apply(graph, y, *weights.fused(f"{site}.query", f"{site}.memory"), f"{site}.query")
-    query, key, value = graph.node("Split", [fused], 3, axis=-1, num_outputs=3)  # each [batch, source, d]
+    # Three products on one quantized input are faster than one that has to be split.
+    parts = [weights.linear(f"{site}.query"), *weights.halves(f"{site}.memory")]
+    query, key, value = (linear.apply(graph, y, *part, f"{site}.query") for part in parts)  # each [batch, source, d]
     mixed = attention(graph, query, key, value, config.num_heads, padding=padding)
     x = add(graph, x, linear.apply(graph, mixed, *weights.linear(f"{site}.output"), f"{site}.output"))
     y = layer_norm(graph, x, weights, f"{prefix}.ffn_norm")
@@ -63,8 +70,7 @@ def project_source(
 ) -> tuple[str, str]:
     """Memory [batch, source, d] -> key and value, [batch, heads, source, head_dim] each."""
     site = f"decoder.layers.{index}.cross_attention.memory"
-    fused = linear.apply(graph, memory, *weights.linear(site), site)  # [batch, source, 2d]
-    split = graph.node("Split", [fused], 2, axis=-1, num_outputs=2)
+    split = [linear.apply(graph, memory, *part, site) for part in weights.halves(site)]  # each [batch, source, d]
     heads = [graph.reshape(part, 0, 0, config.num_heads, config.head_dim) for part in split]
     key, value = (graph.op("Transpose", part, perm=[0, 2, 1, 3]) for part in heads)
     return key, value

@@ -118,8 +118,8 @@ class Int8Linear:
     def embedding(self, graph: GraphBuilder, ids: str, weight: Array, factor: float) -> str:
         quantized = quantize_weight(weight)
         rows = graph.op("Gather", graph.constant(quantized.values, "embedding"), ids)
-        scale = graph.op("Gather", graph.constant(quantized.scale * np.float32(factor), "embedding.scale"), ids)
-        return graph.op("Mul", graph.op("Cast", rows, to=1), graph.unsqueeze(scale, -1))
+        scales = graph.constant((quantized.scale * np.float32(factor))[:, None], "embedding.scale")
+        return graph.op("Mul", graph.op("Cast", rows, to=1), graph.op("Gather", scales, ids))
 
     def project(self, graph: GraphBuilder, x: str, weight: Array, bias: Array, site: str) -> str:
         """The tied output projection: its int8 rows are the embedding's (the transposition is folded at load)."""
@@ -128,21 +128,20 @@ class Int8Linear:
         return self._product(graph, x, values, quantized.scale, bias, site, SIGNED)
 
     def give_columns(self, graph: GraphBuilder, words: str, weight: Array, count: int, site: str) -> None:
-        """The scale of a column holds the input's as well. Needs a calibrated range for `site`: KeyError."""
         quantized = quantize_weight(weight)
         rows = graph.op("Gather", graph.constant(quantized.values, "embedding"), words)  # [batch, count, d]
         columns = graph.op("Transpose", rows, perm=[0, 2, 1])
         graph.output(columns, "shortlist.weight", "int8", ["batch", weight.shape[1], count])
-        scale = graph.op("Gather", graph.constant(quantized.scale * self._step(site, SIGNED)), words)
+        scale = graph.op("Gather", graph.constant(quantized.scale), words)
         graph.output(graph.unsqueeze(scale, 1), "shortlist.scale", "float32", ["batch", 1, count])
 
     def project_columns(self, graph: GraphBuilder, x: str, count: int, width: int, site: str) -> str:
+        """Needs a calibrated range for `site`: KeyError."""
         columns = graph.input("shortlist.weight", "int8", ["slot", width, count])
         scale = graph.input("shortlist.scale", "float32", ["slot", 1, count])
-        zero = graph.constant(SIGNED.zero)
-        x8 = graph.op("QuantizeLinear", x, graph.constant(self._step(site, SIGNED)), zero)
-        product = graph.op("MatMulInteger", x8, columns, zero)  # int32
-        return graph.op("Mul", graph.op("Cast", product, to=1), scale)
+        step, zero = graph.constant(self._step(site, SIGNED)), graph.constant(SIGNED.zero)
+        x8 = graph.op("QuantizeLinear", x, step, zero)
+        return graph.op("MatMulIntegerToFloat", x8, columns, step, scale, zero, domain=MICROSOFT)
 
     def _step(self, site: str, levels: Levels) -> np.float32:
         """Width of one level of a site with a fixed range."""

@@ -32,7 +32,7 @@ def build_step_graph(
     ancestry = graph.input("ancestry", "bool", ["slot", "beam", "entry"])
     own_key = graph.input("own_key", "bool", ["beam", "entry"])
     kept_key = graph.input("kept_key", "bool", ["entry"])
-    write_index = graph.input("write_index", "int64", ["slot", config.num_heads, "beam", 3])
+    write_index = graph.input("write_index", "int64", ["slot", "beam", config.num_heads, 3])
     first_row = graph.input("first_row", "int64", ["slot", 1])
     padding = graph.input("source_keep", "int32", ["slot", "source"])
 
@@ -89,8 +89,8 @@ def embed_tokens(
     """token [slot, beam], position [slot] -> [slot, beam, d]."""
     weight, _ = output_projection(weights["embedding.weight"])
     embedded = linear.embedding(graph, token, weight, math.sqrt(config.d_model))
-    table = graph.constant(positions_table(config.max_length, config.d_model), "positions")
-    return add(graph, embedded, graph.unsqueeze(graph.op("Gather", table, position), 1))
+    table = graph.constant(positions_table(config.max_length, config.d_model)[:, None], "positions")
+    return add(graph, embedded, graph.op("Gather", table, position))
 
 
 def ring_attention(
@@ -106,11 +106,11 @@ def ring_attention(
     """Write this step's keys and values into the ring, then attend: [slot, beam, d] -> [slot, beam, d]."""
     site = f"decoder.layers.{index}.self_attention"
     y = layer_norm(graph, x, weights, f"decoder.layers.{index}.self_norm")
-    fused = linear.apply(graph, y, *weights.fused(f"{site}.query", f"{site}.memory"), f"{site}.query")
-    query, *new = graph.node("Split", [fused], 3, axis=-1, num_outputs=3)  # each [slot, beam, d]
+    query = linear.apply(graph, y, *weights.linear(f"{site}.query"), f"{site}.query")
     entries = []
-    for name, tensor in zip(("key", "value"), new, strict=True):
-        entries.append(write_ring(graph, tensor, write_index, config, f"ring.{index}.{name}"))
+    for name, part in zip(("key", "value"), weights.halves(f"{site}.memory"), strict=True):
+        new = linear.apply(graph, y, *part, f"{site}.query")  # [slot, beam, d]; one input, one range
+        entries.append(write_ring(graph, new, write_index, config, f"ring.{index}.{name}"))
     mixed = attention(graph, query, entries[0], entries[1], config.num_heads, bias=ring_bias)
     return add(graph, x, linear.apply(graph, mixed, *weights.linear(f"{site}.output"), f"{site}.output"))
 
@@ -120,8 +120,7 @@ def write_ring(graph: GraphBuilder, new: str, write_index: str, config: ModelCon
     shape: list[Axis] = ["slot", config.num_heads, "entry", config.head_dim]
     ring = graph.input(name, "float32", shape)
     heads = graph.reshape(new, 0, 0, config.num_heads, config.head_dim)  # [slot, beam, heads, head_dim]
-    update = graph.op("Transpose", heads, perm=[0, 2, 1, 3])  # [slot, heads, beam, head_dim]
-    graph.output(graph.op("ScatterND", ring, write_index, update), f"next_{name}", "float32", shape)
+    graph.output(graph.op("ScatterND", ring, write_index, heads), f"next_{name}", "float32", shape)
     return f"next_{name}"
 
 

@@ -28,6 +28,11 @@ class Weights:
         """weight [out, in] and bias [out]"""
         return self[f"{prefix}.weight"], self[f"{prefix}.bias"]
 
+    def halves(self, prefix: str) -> list[tuple[Array, Array]]:
+        """The linear map `prefix` to keys and values as two."""
+        weight, bias = self.linear(prefix)
+        return list(zip(np.split(weight, 2), np.split(bias, 2), strict=True))
+
     def fused(self, *prefixes: str) -> tuple[Array, Array]:
         """Several linear maps of one input as one: outputs one after the other."""
         pairs = [self.linear(prefix) for prefix in prefixes]

@@ -49,11 +49,19 @@ class GaussianLocalness(AttentionTerm):
 
     def energy(self, query: Tensor, key: Tensor, query_position: Tensor, order: KeyOrder) -> Tensor:
         """G, [batch, heads, query, key], fp32 and never above zero (Eq. 4)."""
-        hidden = torch.tanh(self.hidden(merge_heads(query)))  # [batch, query, d]
+        hidden = self.hidden_query(query)
         center = torch.sigmoid(per_head(self.center, hidden))  # [batch, heads, query, 1]
         window = self.window_size(hidden, key, order)
         first = 1 if self.coordinates == "thumt" else 0
         return gaussian(order.rank - first, (order.count - first) * center, window)
+
+    def hidden_query(self, query: Tensor) -> Tensor:
+        """query [batch, heads, query, head_dim] -> [batch, query, d]"""
+        return torch.tanh(self.hidden(merge_heads(query)))
+
+    def window_sizes(self, query: Tensor, key: Tensor, order: KeyOrder) -> Tensor:
+        """D of every query, [batch, heads, query, 1], fp32; arguments as those of `energy`."""
+        return self.window_size(self.hidden_query(query), key, order).expand(*query.shape[:3], 1)
 
     def window_size(self, hidden: Tensor, key: Tensor, order: KeyOrder) -> Tensor:
         """hidden [batch, query, d] -> D, fp32, broadcastable to [batch, heads, query, 1]."""

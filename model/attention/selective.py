@@ -128,11 +128,18 @@ class HierarchicalAttention(ContextAttention):
 
         J may be any selection of sentences that has those with a weight.
         """
+        mixed, weights = self.mix_words(query, word_key, word_value, word_keep, sentence_weights)
+        return Attended(self.output(mixed), sentence_weights, weights)
+
+    def mix_words(
+        self, query: Tensor, word_key: Tensor, word_value: Tensor, word_keep: Tensor, sentence_weights: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """`attend_words` before the output's projection, [batch, query, d], and the words' weights. Mixtures of parts
+        of a document add up to that of the whole."""
         key, value = self.heads(word_key.flatten(1, 2)), self.heads(word_value.flatten(1, 2))
         energy = by_sentence(attention_energy(self.heads(self.word_query(query)), key), word_keep)
         weights = sentence_weights[..., None] * self.normalize_words(energy, word_keep[:, None, None])
-        mixed = torch.matmul(weights.flatten(3).to(value.dtype), value)
-        return Attended(self.output(merge_heads(mixed)), sentence_weights, weights)
+        return merge_heads(torch.matmul(weights.flatten(3).to(value.dtype), value)), weights
 
 
 def projection(d_model: int) -> nn.Linear:

@@ -52,7 +52,7 @@ def context_pairs(
     elif model.on_encoder:
         targets = [[] for _ in sources]
     else:
-        targets = greedy(model.base, sources, model.base.config.max_length)
+        targets = greedy(model.base, sources, model.base.config.max_length - 1)  # BOS takes a place, too
     return [Pair(*both) for both in zip(sources, targets, strict=True)]
 
 

@@ -47,3 +47,7 @@ class Vocabulary:
 
     def decode(self, ids: list[list[int]]) -> list[str]:
         return [str(text) for text in self._pieces.decode(ids)]
+
+    def pieces(self, ids: list[int]) -> list[str]:
+        """The pieces themselves, as they are listed in the vocabulary."""
+        return [str(piece) for piece in self._pieces.id_to_piece(ids)]

@@ -3,16 +3,21 @@
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from safetensors.torch import load_file, save_file
-from torch import Tensor
+from torch import Tensor, nn
 
 from model.config import ModelConfig
+from model.language_model import LanguageModel
 from model.translation_model import TranslationModel
 
-SUMMARY = "training.json"
+AnyModel = TranslationModel | LanguageModel
+"""What can be trained: anything with an embedding and hidden states of target positions."""
+Model = TypeVar("Model", bound=nn.Module)
+
+SUMMARY, METRICS = "training.json", "metrics.csv"
 WEIGHTS, CONFIG, VOCABULARY, STATE = "weights.safetensors", "config.json", "vocabulary.model", "training-state.pt"
 
 
@@ -35,9 +40,22 @@ def load_config(folder: Path) -> ModelConfig:
     return ModelConfig.from_dict(json.loads((folder / CONFIG).read_text(encoding="utf-8")))
 
 
-def load_model(folder: Path) -> TranslationModel:
+def new_model(config: ModelConfig) -> AnyModel:
+    """Random weights, for whatever the configuration describes."""
+    return TranslationModel(config) if config.encoder_layers else LanguageModel(config)
+
+
+def load_any_model(folder: Path) -> AnyModel:
     """The model of a checkpoint folder, fp32, in evaluation mode. Raises FileNotFoundError with the missing file."""
-    model = TranslationModel(load_config(folder))
+    return _load_weights(new_model(load_config(folder)), folder)
+
+
+def load_model(folder: Path) -> TranslationModel:
+    """Like load_any_model, for what translates. Raises ConfigError for a language model."""
+    return _load_weights(TranslationModel(load_config(folder)), folder)
+
+
+def _load_weights(model: Model, folder: Path) -> Model:
     model.load_state_dict({name: tensor.float() for name, tensor in load_file(folder / WEIGHTS).items()})
     return model.eval()
 

@@ -7,37 +7,15 @@ from pathlib import Path
 
 import torch
 
-from model.config import ConfigError, reject_unknown_keys
 from model.data.batching import epoch_items
 from model.data.lexicon import LEXICON, train_lexicon
 from model.data.vocabulary import Vocabulary
+from model.training.bundled import find_recipe
 from model.training.checkpoint import SUMMARY, VOCABULARY
-from model.training.document_recipe import DocumentRecipe, load_any_recipe
-from model.training.recipe import ROWS, DataRecipe, Recipe, load_row
+from model.training.document_recipe import DocumentRecipe
+from model.training.recipe import DataRecipe
 from model.training.train import load_text, train
 from model.training.train_document import train_document
-
-RECIPES = Path(__file__).parent.parent / "recipes"
-
-
-def find_recipe(name: str) -> Recipe:
-    """A recipe by file, by the name of a bundled one, or by NAME/ROW for a row of a bundled one.
-
-    Raises ConfigError that names the nearest bundled one.
-    """
-    path = Path(name)
-    if path.suffix in (".yaml", ".yml") or path.is_file():
-        if not path.is_file():
-            raise ConfigError(f"there is no recipe file {path}")
-        return load_any_recipe(path)
-    base, _, row = name.partition("/")
-    reject_unknown_keys([base], bundled_recipes(), "the bundled recipes")
-    bundled = RECIPES / f"{base}.yaml"
-    return load_row(bundled, row) if row else load_any_recipe(bundled)
-
-
-def bundled_recipes() -> list[str]:
-    return sorted(path.stem for path in RECIPES.glob("*.yaml") if not path.name.endswith(ROWS))
 
 
 class TrainCommand:
@@ -59,11 +37,12 @@ class TrainCommand:
         )
         parser.add_argument("--threads", type=int, help="CPU threads (default: torch's choice)")
         parser.add_argument("--steps", type=int, help="train this many steps instead of the recipe's number")
+        parser.add_argument("--seed", type=int, help="random seed instead of the recipe's: another run of the same row")
 
     def run(self, args: argparse.Namespace) -> int:
         recipe = find_recipe(args.recipe)
-        if args.steps is not None:
-            recipe = dataclasses.replace(recipe, training=dataclasses.replace(recipe.training, steps=args.steps))
+        changes = {name: getattr(args, name) for name in ("steps", "seed") if getattr(args, name) is not None}
+        recipe = dataclasses.replace(recipe, training=dataclasses.replace(recipe.training, **changes))
         if args.threads is not None:
             torch.set_num_threads(args.threads)
         if isinstance(recipe, DocumentRecipe):

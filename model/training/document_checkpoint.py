@@ -1,5 +1,10 @@
 """A document model on disk: the checkpoint of its sentence model, and beside it context.json and
-context.safetensors. What loads sentence models loads the folder as one, without context."""
+context.safetensors. What loads sentence models loads the folder as one, without context.
+
+Where the sentence model was frozen, context.json and context.safetensors are enough: one sentence model serves any
+number of context layers. context-training.json, of layers that are kept, says how they were trained and on which
+weights.
+"""
 
 import json
 from pathlib import Path
@@ -12,7 +17,7 @@ from model.config import ConfigError, ContextConfig, ModelConfig
 from model.document import DocumentModel
 from model.training.checkpoint import load_model, save_model, save_weights
 
-CONTEXT_CONFIG, CONTEXT_WEIGHTS = "context.json", "context.safetensors"
+CONTEXT_CONFIG, CONTEXT_WEIGHTS, CONTEXT_SUMMARY = "context.json", "context.safetensors", "context-training.json"
 
 
 def split_weights(weights: dict[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
@@ -33,23 +38,33 @@ def save_document_model(
 ) -> None:
     base_weights, context_weights = split_weights(weights)
     save_model(base_weights, config, folder, dtype)
+    save_context(context_weights, context, folder, dtype)
+
+
+def save_context(weights: dict[str, Tensor], context: ContextConfig, folder: Path, dtype: torch.dtype) -> None:
+    """The layer alone."""
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / CONTEXT_CONFIG).write_text(json.dumps(context.to_dict(), indent=2) + "\n", encoding="utf-8")
-    save_weights(context_weights, folder / CONTEXT_WEIGHTS, dtype)
+    save_weights(weights, folder / CONTEXT_WEIGHTS, dtype)
 
 
 def has_context(folder: Path) -> bool:
     return (folder / CONTEXT_CONFIG).is_file()
 
 
-def load_document_model(folder: Path) -> DocumentModel:
-    """fp32, in evaluation mode. Raises ConfigError for a folder that holds a sentence model only."""
+def load_context_config(folder: Path) -> ContextConfig:
+    return ContextConfig.from_dict(json.loads((folder / CONTEXT_CONFIG).read_text(encoding="utf-8")))
+
+
+def load_document_model(folder: Path, base: Path | None = None) -> DocumentModel:
+    """fp32, in evaluation mode; the sentence model from `base`, if it is not in the folder as well. Raises ConfigError
+    for a folder that holds a sentence model only."""
     if not has_context(folder):
         raise ConfigError(
             f"{folder} holds no context layer ({CONTEXT_CONFIG} is missing): "
             f"train one with a recipe that has the section 'document'"
         )
-    config = ContextConfig.from_dict(json.loads((folder / CONTEXT_CONFIG).read_text(encoding="utf-8")))
-    model = DocumentModel(load_model(folder), config)
+    model = DocumentModel(load_model(base or folder), load_context_config(folder))
     weights = load_file(folder / CONTEXT_WEIGHTS)
     model.context.load_state_dict({name: tensor.float() for name, tensor in weights.items()})
     return model.eval()

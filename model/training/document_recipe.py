@@ -8,7 +8,17 @@ import yaml
 
 from model.config import ConfigError, ContextConfig, reject_unknown_keys
 from model.training.checkpoint import CONFIG, load_config
-from model.training.recipe import DataRecipe, Recipe, parse_recipe, parse_section, parse_training
+from model.training.recipe import (
+    DataRecipe,
+    Recipe,
+    load_row,
+    parse_recipe,
+    parse_section,
+    parse_training,
+    read_row,
+    read_yaml,
+    rows_file,
+)
 
 ZOO = Path(__file__).parent.parent / "zoo"
 SECTIONS = ("name", "document", "data", "training")
@@ -34,6 +44,16 @@ class DocumentSection:
     another document)."""
     max_sentences: int = 32
     """Longer documents are cut; shorter ones share an update up to this number."""
+    first_gate: float | None = 0.95
+    """How much of its own state a sentence keeps as training begins, so that it begins almost as the sentence model;
+    null: random weights, about 0.5, as in the paper."""
+    base_dropout: bool = False
+    """Dropout in the frozen sentence model as well, but not in what is stored. Without it, a layer that learns from
+    text that the sentence model was trained on learns to trust that it knows the text."""
+    hide: float = 0.0
+    """Share of source pieces that are unknown to the sentence in training, but not to those that look at it."""
+    hide_repeated: bool = False
+    """Hide only pieces that another sentence of the document has too."""
 
     def __post_init__(self) -> None:
         choices = {
@@ -49,6 +69,11 @@ class DocumentSection:
             raise ConfigError("context 'none' with train 'context_only' leaves nothing to learn: set train to 'all'")
         if not isinstance(self.max_sentences, int) or self.max_sentences < 2:
             raise ConfigError(f"document max_sentences must be a whole number from 2 on, not {self.max_sentences!r}")
+
+        if self.first_gate is not None and not (isinstance(self.first_gate, float) and 0 < self.first_gate < 1):
+            raise ConfigError(f"document first_gate must be between 0 and 1, or null, not {self.first_gate!r}")
+        if not isinstance(self.hide, int | float) or not 0 <= self.hide < 1:
+            raise ConfigError(f"document hide must be a number in [0, 1), not {self.hide!r}")
 
     @property
     def freezes_base(self) -> bool:
@@ -89,6 +114,12 @@ def parse_document_recipe(values: dict[str, Any]) -> DocumentRecipe:
     )
 
 
+def recorded_recipe(values: dict[str, Any]) -> DocumentRecipe:
+    """The recipe as training.json has it. Raises ConfigError where its base is not there."""
+    data = {key: value for key, value in values["data"].items() if not key.startswith("vocab")}
+    return parse_document_recipe({key: values[key] for key in ("name", "document", "training")} | {"data": data})
+
+
 def load_any_recipe(path: Path) -> Recipe:
     """A DocumentRecipe where the file has the section `document`."""
     try:
@@ -98,6 +129,27 @@ def load_any_recipe(path: Path) -> Recipe:
         return parse_recipe(values)
     except (ConfigError, yaml.YAMLError) as error:
         raise ConfigError(f"{path}: {error}") from error
+
+
+def load_any_row(base: Path, row: str) -> Recipe:
+    """Like load_row; a row of a recipe with the section `document` changes that section, and may have the section
+    `training` with changes of the recipe's.
+
+    Raises ConfigError that names the nearest row or the key that is wrong.
+    """
+    recipe = read_yaml(base)
+    if not isinstance(recipe, dict) or "document" not in recipe:
+        return load_row(base, row)
+    changes = read_row(base, row)
+    try:
+        parse_document_recipe(recipe)
+        training = {**recipe["training"], **changes.pop("training", {})}
+        section = {**recipe["document"], **changes}
+        section["layer"] = {**recipe["document"]["layer"], **changes.get("layer", {})}
+        name = f"{recipe['name']}/{row}"
+        return parse_document_recipe({**recipe, "name": name, "document": section, "training": training})
+    except (ConfigError, TypeError) as error:
+        raise ConfigError(f"{rows_file(base)}, row {row}: {error}") from error
 
 
 def find_base(name: str) -> Path:

@@ -111,23 +111,30 @@ def rows_file(base: Path) -> Path:
     return base.with_name(f"{base.stem}{ROWS}")
 
 
+def read_row(base: Path, row: str) -> dict[str, Any]:
+    """What a row changes. Raises ConfigError that names the nearest row."""
+    path = rows_file(base)
+    if not path.is_file():
+        raise ConfigError(f"the recipe {base.stem} has no rows: there is no {path.name} beside it")
+    rows = read_yaml(path)
+    if not isinstance(rows, dict):
+        raise ConfigError(f"{path}: must be a mapping from row names to changes")
+    reject_unknown_keys([row], rows, f"the rows of {base.stem}")
+    if not isinstance(rows[row], dict):
+        raise ConfigError(f"{path}, row {row}: a row must be a mapping of keys")
+    changes: dict[str, Any] = rows[row]
+    return changes
+
+
 def load_row(base: Path, row: str) -> Recipe:
     """The recipe `base` with the model changes of one of its rows, named BASE/ROW.
 
     Raises ConfigError that names the nearest row or the key that is wrong.
     """
-    path = rows_file(base)
-    if not path.is_file():
-        raise ConfigError(f"the recipe {base.stem} has no rows: there is no {path.name} beside it")
-    rows, recipe = read_yaml(path), read_yaml(base)
-    if not isinstance(rows, dict):
-        raise ConfigError(f"{path}: must be a mapping from row names to changes of the model")
-    reject_unknown_keys([row], rows, f"the rows of {base.stem}")
+    changes, recipe = read_row(base, row), read_yaml(base)
     try:
-        if not isinstance(rows[row], dict):
-            raise ConfigError("a row must be a mapping of model keys")
         parse_recipe(recipe)
-        name, model = f"{recipe['name']}/{row}", {**recipe["model"], **rows[row]}
+        name, model = f"{recipe['name']}/{row}", {**recipe["model"], **changes}
         return parse_recipe({**recipe, "name": name, "model": model})
     except ConfigError as error:
-        raise ConfigError(f"{path}, row {row}: {error}") from error
+        raise ConfigError(f"{rows_file(base)}, row {row}: {error}") from error

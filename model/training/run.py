@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from model.training.checkpoint import SUMMARY, average_weights, load_state, save_state, save_weights
+from model.training.checkpoint import METRICS, SUMMARY, average_weights, load_state, save_state, save_weights
 from model.training.optimizer import MasterOptimizer
 from model.training.plot import plot_metrics
 from model.training.recipe import TrainingRecipe
@@ -112,7 +112,7 @@ class TrainingRun(ABC, Generic[Work]):
         return self.stale < self.training.patience
 
     def log(self, row: dict[str, float]) -> None:
-        path = self.out / "metrics.csv"
+        path = self.out / METRICS
         kept = []
         if path.is_file():  # rows after the checkpoint that a killed run left behind are written again
             with path.open(newline="", encoding="utf-8") as file:
@@ -156,7 +156,7 @@ class TrainingRun(ABC, Generic[Work]):
         nll, label = min(scored)
         self.load_trained(candidates[label])
         self.write_checkpoint(candidates[label])
-        plot_metrics(self.out / "metrics.csv", self.out / "metrics.png", self.name)
+        plot_metrics(self.out / METRICS, self.out / "metrics.png", self.name)
         summary = {
             **self.summary(),
             "steps": self.step,

@@ -8,19 +8,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from model.config import PAD_ID, ConfigError, ModelConfig
+from model.config import PAD_ID, ConfigError
 from model.data.batching import Batch, Pair, batches_by_tokens, collate, epoch_batches, epoch_items
 from model.data.corpus import data_hash, read_corpus
 from model.data.vocabulary import Vocabulary, train_vocabulary
-from model.language_model import LanguageModel
-from model.training.checkpoint import VOCABULARY, save_model
+from model.training.checkpoint import VOCABULARY, AnyModel, new_model, save_model
 from model.training.loss import projected_cross_entropy
 from model.training.recipe import DataRecipe, Recipe
 from model.training.run import TrainingRun
-from model.translation_model import TranslationModel
-
-AnyModel = TranslationModel | LanguageModel
-"""What can be trained: anything with an embedding and hidden states of target positions."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +54,6 @@ def load_text(recipe: DataRecipe, data: Path, vocabulary: Vocabulary) -> Trainin
         train={name: encode_corpus(recipe, data, name, vocabulary, None) for name in recipe.corpora},
         dev={name: encode_corpus(recipe, data, name, vocabulary, limit) for name, limit in recipe.dev.items()},
     )
-
-
-def new_model(config: ModelConfig) -> AnyModel:
-    """Random weights, for whatever the configuration describes."""
-    return TranslationModel(config) if config.encoder_layers else LanguageModel(config)
 
 
 def batch_loss(model: AnyModel, batch: Batch, smoothing: float) -> tuple[Tensor, Tensor]:

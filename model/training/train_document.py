@@ -6,6 +6,7 @@ model can be frozen (`context_only`), which makes stores the same in training an
 """
 
 import copy
+import random
 import shutil
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -26,6 +27,7 @@ from model.data.documents import (
     cut_documents,
     epoch_documents,
     foreign_documents,
+    hide_pieces,
     passages,
     read_documents,
 )
@@ -55,6 +57,8 @@ class DocumentTraining(TrainingRun[Passage]):
         self.data_hash = data_hash(data, list(recipe.data.corpora), languages)
         torch.manual_seed(recipe.training.seed)
         self.documents = DocumentModel(base, self.section.layer).to(self.device)
+        if self.section.first_gate is not None:
+            self.documents.context.open_gate(self.section.first_gate)
         base.requires_grad_(not self.section.freezes_base)
         self.documents.context.requires_grad_(self.section.context != "none")
         super().__init__(recipe.name, recipe.training, self.documents, out)
@@ -80,11 +84,12 @@ class DocumentTraining(TrainingRun[Passage]):
         self.dev_documents = {name: documents(name, limit) for name, limit in recipe.dev.items()}
 
     def training_mode(self) -> None:
-        """Dropout where something learns: a frozen sentence model computes what it will compute in use."""
-        self.documents.train()
-        if self.section.freezes_base:
-            self.documents.base.eval()
+        """Dropout where something learns: a frozen sentence model computes what it will compute in use, unless the
+        recipe says otherwise."""
         self.represents.eval()
+        self.documents.train()
+        if self.section.freezes_base and not self.section.base_dropout:
+            self.documents.base.eval()
 
     def passages_of(self, documents: list[Document], seed: str) -> list[Passage]:
         foreign = foreign_documents(documents, seed) if self.section.context == "shuffled" else None
@@ -101,6 +106,9 @@ class DocumentTraining(TrainingRun[Passage]):
     def backward(self, work: Passage) -> tuple[float, int]:
         tokens = sum(len(sentence.pair.target) + 1 for sentence in work.queries)
         total = 0.0
+        if self.section.hide:
+            numbers = random.Random(f"{self.training.seed}/{self.step}")
+            work = hide_pieces(work, self.section.hide, self.section.hide_repeated, numbers)
         for loss, nll in self.losses(work, self.represents, self.training.label_smoothing):
             (loss / tokens).backward()  # type: ignore[no-untyped-call]
             total += float(nll)
@@ -131,7 +139,11 @@ class DocumentTraining(TrainingRun[Passage]):
     @torch.no_grad()
     def words(self, sentences: list[Sentence], represents: TranslationModel) -> Words:
         batch = collate([Pair(sentence.pair.source, list(sentence.draft)) for sentence in sentences])
-        return words_of(represents, self.section.layer.side, batch.to(self.device))
+        training = represents.training
+        try:
+            return words_of(represents.eval(), self.section.layer.side, batch.to(self.device))
+        finally:
+            represents.train(training)
 
     @torch.no_grad()
     def dev_scores(self, with_context: bool = True) -> dict[str, float]:

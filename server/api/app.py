@@ -9,12 +9,14 @@ from fastapi import FastAPI, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from server.api.documents import documents_router, endpoints
 from server.api.errors import TABLE, ApiError, answer, documented
 from server.api.health import health_router
 from server.api.middleware import CLIENT_GONE, RequestMiddleware
 from server.api.models import models_router
 from server.api.state import ServerState
 from server.api.translate import PATH, translate_router
+from server.documents.store import StoreError
 from server.metrics import Metrics, package_version
 from server.settings import Settings
 
@@ -38,27 +40,36 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_middleware(RequestMiddleware, metrics=state.metrics)
     app.add_exception_handler(HTTPException, _router_error)
     app.include_router(translate_router(state))
+    app.include_router(documents_router(state))
     app.include_router(models_router(state))
     app.include_router(health_router(state))
     state.metrics.start_endpoint(PATH, (200, *(int(status) for status in documented("translate")), CLIENT_GONE))
+    for path, statuses in endpoints():
+        state.metrics.start_endpoint(path, (*statuses, CLIENT_GONE))
     return app
 
 
 @contextlib.asynccontextmanager
 async def _lifespan(state: ServerState) -> AsyncIterator[None]:
-    loading = asyncio.create_task(asyncio.to_thread(_load, state))
+    loading = asyncio.create_task(_start(state))
     try:
         yield
     finally:
         await loading
+        await state.stop_jobs()
         await asyncio.to_thread(state.stop)
+
+
+async def _start(state: ServerState) -> None:
+    await asyncio.to_thread(_load, state)
+    state.start_jobs()
 
 
 def _load(state: ServerState) -> None:
     """Load in a thread; whatever goes wrong is the reason why the server is not ready."""
     try:
         state.load()
-    except ValueError as error:  # An artifact, a vocabulary or a setting that cannot be used: the message says it all.
+    except (ValueError, StoreError) as error:  # What cannot be used or opened: the message says it all.
         state.failure = str(error)
         logger.error("%s", error)
     except Exception as error:

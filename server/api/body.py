@@ -78,8 +78,11 @@ def validate(value: object, schema: type[Body]) -> Body:
         return schema.model_validate(value)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
+        message = _sentence(first["msg"])
+        if not first["loc"]:  # It is about several fields.
+            raise ApiError("invalid_value", message) from None
         param = str(first["loc"][0])
-        raise ApiError("invalid_value", f"{param}: {_sentence(first['msg'])}", param) from None
+        raise ApiError("invalid_value", f"{param}: {message}", param) from None
 
 
 def _sentence(message: str) -> str:

@@ -1,18 +1,24 @@
 """What can go wrong, in one table: every type of error has one status, and every failure is answered from here."""
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from starlette.responses import JSONResponse
 
+from server.documents.service import Refused, TooLong, TooManyDocuments, UnknownSentence
+from server.documents.store import StoreError, UnknownDocument
 from server.engine.request import Cancelled, DeadlineExceeded, EngineStopped, Overloaded
 from server.translator import TooManySentences
+
+logger = logging.getLogger("ringmt")
 
 ErrorType = Literal[
     "malformed",
     "not_found",
     "method_not_allowed",
+    "conflict",
     "too_large",
     "unsupported_media_type",
     "invalid_value",
@@ -23,26 +29,36 @@ ErrorType = Literal[
 ]
 
 
+Route = Literal["translate", "document write", "document read", "probe"]
+"""Kinds of routes: those of one kind answer with the same errors."""
+_BODIES: tuple[Route, ...] = ("translate", "document write")
+_DOCUMENTS: tuple[Route, ...] = ("document write", "document read")
+_WORKING: tuple[Route, ...] = ("translate", "document write", "document read")
+
+
 @dataclass(frozen=True)
 class ErrorRow:
-    """`answered_by`: the translation route, a probe too, or only the router (an unknown path has no documentation)."""
+    """`answered_by`: kinds of routes; the router itself answers for an unknown path and has no documentation."""
 
     status: int
     meaning: str
-    answered_by: Literal["translate", "probe", "router"]
+    answered_by: tuple[Route, ...]
 
 
 TABLE: Mapping[ErrorType, ErrorRow] = {
-    "malformed": ErrorRow(400, "The body is not JSON in UTF-8.", "translate"),
-    "not_found": ErrorRow(404, "There is nothing at this path.", "router"),
-    "method_not_allowed": ErrorRow(405, "The path does not take this method.", "router"),
-    "too_large": ErrorRow(413, "The body, a text or their number is larger than this server takes.", "translate"),
-    "unsupported_media_type": ErrorRow(415, "The body must be application/json, not compressed.", "translate"),
-    "invalid_value": ErrorRow(422, "A field is missing, unknown or has a value that cannot be used.", "translate"),
-    "overloaded": ErrorRow(429, "Too much is waiting already; Retry-After says when to come back.", "translate"),
-    "internal": ErrorRow(500, "A fault of the server; the log has it under the request's id.", "translate"),
-    "not_ready": ErrorRow(503, "Loading, draining or failed; Retry-After says when to come back.", "probe"),
-    "deadline_exceeded": ErrorRow(504, "The translation took longer than request_timeout.", "translate"),
+    "malformed": ErrorRow(400, "The body is not JSON in UTF-8.", _BODIES),
+    "not_found": ErrorRow(404, "There is nothing at this path.", _DOCUMENTS),
+    "method_not_allowed": ErrorRow(405, "The path does not take this method.", ()),
+    "conflict": ErrorRow(409, "The document's mode, state or length does not allow it.", _DOCUMENTS),
+    "too_large": ErrorRow(413, "The body, a text or their number is larger than this server takes.", _BODIES),
+    "unsupported_media_type": ErrorRow(415, "The body must be application/json, not compressed.", _BODIES),
+    "invalid_value": ErrorRow(422, "A field is missing, unknown or has a value that cannot be used.", _WORKING),
+    "overloaded": ErrorRow(429, "Too much is waiting already; Retry-After says when to come back.", _WORKING),
+    "internal": ErrorRow(500, "A fault of the server; the log has it under the request's id.", _WORKING),
+    "not_ready": ErrorRow(
+        503, "Loading, draining or failed; Retry-After says when to come back.", (*_WORKING, "probe")
+    ),
+    "deadline_exceeded": ErrorRow(504, "The translation took longer than request_timeout.", _BODIES),
 }
 
 RETRY_AFTER_SECONDS: Mapping[ErrorType, int] = {"overloaded": 1, "not_ready": 5}
@@ -58,7 +74,7 @@ class ApiError(Exception):
 
 
 def from_engine(error: Exception) -> ApiError | None:
-    """What an error of the translator or engine means at the door; None for a fault of the server."""
+    """What an error of the translator, engine or documents means at the door; None for a fault of the server."""
     match error:
         case Overloaded():
             return ApiError("overloaded", "too many sentences are waiting; try again later")
@@ -66,6 +82,19 @@ def from_engine(error: Exception) -> ApiError | None:
             return ApiError("too_large", str(error), "text")
         case DeadlineExceeded():
             return ApiError("deadline_exceeded", "the translation did not finish within the server's request_timeout")
+        case UnknownDocument():
+            return ApiError("not_found", "there is no such document: it never was, was deleted, or expired")
+        case UnknownSentence():
+            return ApiError("not_found", str(error))
+        case Refused():
+            return ApiError("conflict", str(error))
+        case TooLong():
+            return ApiError("too_large", str(error), error.param)
+        case TooManyDocuments():
+            return ApiError("overloaded", str(error))
+        case StoreError():
+            logger.error("%s", error)
+            return ApiError("not_ready", "the documents cannot be reached at the moment; the server's log says why")
         case EngineStopped() | Cancelled():
             return ApiError("not_ready", "the server is stopping or its model has failed")
     return None
@@ -87,13 +116,12 @@ def printable(text: str) -> str:
     return valid if len(valid) <= _LONGEST_MESSAGE else valid[:_LONGEST_MESSAGE] + "..."
 
 
-def documented(route: Literal["translate", "probe"]) -> dict[int | str, dict[str, Any]]:
+def documented(route: Route) -> dict[int | str, dict[str, Any]]:
     """The error statuses of a route for its OpenAPI entry."""
-    answered = ("translate", "probe") if route == "translate" else ("probe",)
     return {
         row.status: {"description": row.meaning, "content": {"application/json": {"schema": BODY_SCHEMA}}}
         for row in TABLE.values()
-        if row.answered_by in answered
+        if route in row.answered_by
     }
 
 

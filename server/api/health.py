@@ -34,6 +34,7 @@ def health_router(state: ServerState) -> APIRouter:
             "name": "RingMT",
             "version": package_version(),
             "translate": "/v1/translate",
+            "documents": "/v1/documents",
             "models": "/v1/models",
             "languages": "/v1/languages",
             "openapi": "/openapi.json",

@@ -40,4 +40,5 @@ def _model(translator: Translator) -> Model:
         precisions=list(manifest.precisions),
         max_source_length=manifest.max_source_length,
         max_target_length=manifest.max_target_length,
+        context=translator.knows_context,
     )

@@ -8,7 +8,7 @@ from pydantic_core import PydanticCustomError
 from server.translator import SentenceTranslation, TextTranslation, TranslationOutcome
 
 
-def _check_text(value: Any) -> Any:
+def check_text(value: Any) -> Any:
     """A text or a list of texts of valid Unicode. JSON can spell half a character ("\\ud800"), which no text has."""
     for index, text in enumerate(value if isinstance(value, list) else [value]):
         where = f"text {index}" if isinstance(value, list) else "it"
@@ -22,12 +22,17 @@ def _check_text(value: Any) -> Any:
     return value
 
 
+def check_optional_text(value: Any) -> Any:
+    """The same, where null is as good as nothing."""
+    return None if value is None else check_text(value)
+
+
 class TranslateRequest(BaseModel):
     """`POST /v1/translate`."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
-    text: Annotated[str | list[str], BeforeValidator(_check_text)] = Field(
+    text: Annotated[str | list[str], BeforeValidator(check_text)] = Field(
         description="What to translate. Line breaks and spaces around sentences are kept as they are.",
         examples=["Hello world.", ["Good morning.", "How are you?"]],
     )
@@ -47,6 +52,15 @@ class TranslateRequest(BaseModel):
     max_length: int | None = Field(
         None, ge=1, description="Tokens of one translated sentence at most; by default 20 + 3 * its source's."
     )
+    context: Annotated[str | list[str] | None, BeforeValidator(check_optional_text)] = Field(
+        None,
+        description="What comes before the text in its document, in the source language: it is read, not translated, "
+        "and every sentence of the text sees all of it. Of use to models that know context.",
+    )
+
+    @property
+    def contexts(self) -> list[str]:
+        return [self.context] if isinstance(self.context, str) else self.context or []
 
     @property
     def texts(self) -> list[str]:
@@ -111,6 +125,9 @@ class TranslateResponse(BaseModel):
     translations: list[Translation]
     model: str
     timings: Timings
+    context: bool | None = Field(
+        None, description="Only when context was given: false when the model knows none and read the text alone."
+    )
 
 
 class Model(BaseModel):
@@ -124,6 +141,7 @@ class Model(BaseModel):
     precisions: list[str]
     max_source_length: int
     max_target_length: int
+    context: bool = Field(description="Whether sentences of a document are translated in the light of each other.")
 
 
 class Models(BaseModel):

@@ -4,6 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from server.api.errors import ApiError
+from server.documents.janitor import Janitor
+from server.documents.metering import metered_cache
+from server.documents.open_store import open_store
+from server.documents.runner import JobRunner
+from server.documents.service import DocumentService
+from server.documents.states import StateReader
 from server.metrics import Metrics
 from server.settings import Settings, nearest
 from server.translator import Translator, find_artifacts
@@ -23,9 +29,12 @@ class ServerState:
     is_loaded: bool = False
     is_draining: bool = False
     failure: str | None = None
+    _documents: DocumentService | None = None
+    _janitor: Janitor | None = None
 
     def load(self) -> None:
-        """Load and warm up every model. Raises ArtifactError, VocabularyError or ModelsClash."""
+        """Load and warm up every model, open the documents. Raises ArtifactError, VocabularyError, ModelsClash or
+        StoreError."""
         for folder in find_artifacts(self.settings.models):
             translator = Translator.load(folder, self.settings.engine, self.metrics)
             if translator.name in self.translators:
@@ -33,7 +42,24 @@ class ServerState:
                 raise ModelsClash(f"{folder}: there is another model named '{translator.name}'; serve one of them")
             self.translators[translator.name] = translator
             self.metrics.ready.labels(translator.name).set(1)
+        self._open_documents()
         self.is_loaded = True
+
+    def _open_documents(self) -> None:
+        settings = self.settings
+        store = open_store(settings.context_store)
+        reader = StateReader(metered_cache(settings.context_cache_bytes, self.metrics))
+        runner = JobRunner(store, reader, self.translators, settings.document_lease, self.metrics)
+        self._documents = DocumentService(store, reader, runner, self.translators, settings)
+        self._janitor = Janitor(store, settings.document_ttl, self.metrics)
+        self._janitor.start()
+
+    @property
+    def documents(self) -> DocumentService:
+        """The documents of a server that has loaded. Raises ApiError before."""
+        if self._documents is None:
+            raise ApiError("not_ready", "the documents are not open yet")
+        return self._documents
 
     def drain(self) -> None:
         """Take no more requests."""
@@ -41,11 +67,25 @@ class ServerState:
         for name in self.translators:
             self.metrics.ready.labels(name).set(0)
 
+    def start_jobs(self) -> None:
+        """Begin to work on documents, in the event loop that calls."""
+        if self._documents is not None:
+            self._documents.runner.start()
+
+    async def stop_jobs(self) -> None:
+        """Give back the documents that are being worked on; in the same event loop."""
+        if self._documents is not None:
+            await self._documents.runner.stop()
+
     def stop(self) -> None:
-        """Let what is in flight finish within drain_timeout, then stop every engine."""
+        """Let what is in flight finish within drain_timeout, then stop every engine and close the documents."""
         self.drain()
         for translator in self.translators.values():
             translator.stop(self.settings.drain_timeout)
+        if self._janitor is not None:
+            self._janitor.stop(self.settings.drain_timeout)
+        if self._documents is not None:
+            self._documents.store.close()
 
     @property
     def why_not_alive(self) -> str | None:

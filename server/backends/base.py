@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from server.artifact import ArtifactError, Manifest
+from server.backends.context import ContextBackend
 from server.backends.state import Array, DecoderState, Encoded, Flags, Floats, Ints, Layout
 
 Step = Callable[[], None]
@@ -16,6 +17,8 @@ class Backend(Protocol):
     manifest: Manifest
     shortlist: Mapping[str, Layout]
     """Tensors of a sentence's shortlist; empty when all words are scored. States must be made with it."""
+    context: ContextBackend | None
+    """None where sentences cannot look at their document: the artifact has no context, or the runtime no graphs."""
 
     def encode(self, source_ids: Ints, source_keep: Flags) -> list[Encoded]:
         """Ids and keep mask [batch, source] -> what is known of every sentence, without its padding."""

@@ -1,34 +1,18 @@
 """ONNX Runtime: one session per graph, shared by all workers; inputs and outputs bound to the state's own arrays."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnxruntime
 
-from server.artifact import Artifact, ArtifactError
+from server.artifact import Artifact
 from server.backends.base import Step, check_names, split_batch
+from server.backends.context import ContextBackend
+from server.backends.onnx_context import OnnxContext
+from server.backends.onnx_decoder_context import OnnxDecoderContext
+from server.backends.onnx_session import open_session
 from server.backends.state import Array, DecoderState, Encoded, Flags, Ints, Layout, shortlist_layout
-
-
-def open_session(path: Path) -> onnxruntime.InferenceSession:
-    """A session for one thread at a time per run; parallelism comes from several workers (twice as fast on two
-    cores as one session with two threads, because a step's matrices are small)."""
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
-    options.log_severity_level = 3
-    options.add_session_config_entry("session.set_denormal_as_zero", "1")
-    # The fused Add + LayerNormalization kernel is several times slower on CPUs than the two nodes that it replaces.
-    slow = ["SkipLayerNormFusion", "BiasSkipLayerNormFusion"]
-    try:
-        return onnxruntime.InferenceSession(
-            str(path), options, providers=["CPUExecutionProvider"], disabled_optimizers=slow
-        )
-    except Exception as error:  # the runtime's own exceptions share no public base class
-        raise ArtifactError(f"onnxruntime cannot load {path}: {error}") from error
 
 
 class OnnxBackend:
@@ -43,7 +27,15 @@ class OnnxBackend:
         self._encode_options = onnxruntime.RunOptions()
         self._encode_options.only_execute_path_to_fetches = True  # a shortlist that nobody uses costs nothing
         self._step = open_session(artifact.path(files.step_shortlist if use_shortlist else files.step))
-        self._step_inputs = [tensor.name for tensor in self._step.get_inputs()]
+        self._look: onnxruntime.InferenceSession | None = None
+        """The step of sentences that look at their document, where that is on the decoder's side."""
+        self.context: ContextBackend | None = None
+        context = self.manifest.context
+        if context is not None and context.side == "decoder":
+            on_decoder = OnnxDecoderContext(artifact, context, self.encode)
+            self.context, self._look = on_decoder, on_decoder.step
+        elif context is not None:
+            self.context = OnnxContext(artifact, context, self._encode, self._encode_options, list(self.shortlist))
 
     def encode(self, source_ids: Ints, source_keep: Flags) -> list[Encoded]:
         feeds = {"source_ids": source_ids, "source_keep": source_keep}
@@ -52,17 +44,19 @@ class OnnxBackend:
         return split_batch(outputs[:count], outputs[count:], source_keep)
 
     def bind(self, state: DecoderState) -> Step:
-        bindings = [self._binding(state, turn) for turn in (0, 1)]
-        run = self._step.run_with_iobinding
+        session = self._look if state.document else self._step
+        assert session is not None
+        bindings = [self._binding(session, state, turn) for turn in (0, 1)]
+        run = session.run_with_iobinding
 
         def step() -> None:
             run(bindings[state.clock % 2])
 
         return step
 
-    def _binding(self, state: DecoderState, turn: int) -> onnxruntime.IOBinding:
+    def _binding(self, session: onnxruntime.InferenceSession, state: DecoderState, turn: int) -> onnxruntime.IOBinding:
         """Inputs and outputs for the steps in which `rows[turn]` are read and the other ones written."""
-        binding = self._step.io_binding()
+        binding, wanted = session.io_binding(), [tensor.name for tensor in session.get_inputs()]
         before, after = state.rows[turn], state.rows[1 - turn]
         inputs: dict[str, np.ndarray[Any, Any]] = {
             "token": before.token,
@@ -82,8 +76,9 @@ class OnnxBackend:
             **state.ring,
             **state.source,
             **state.shortlist,
+            **state.document,
         }
-        check_names(set(inputs), set(self._step_inputs), "the step graph")
+        check_names(set(inputs), set(wanted), "the step graph")
         outputs: dict[str, np.ndarray[Any, Any]] = {
             "candidate_score": state.candidates.score,
             "candidate_token": state.candidates.token,
@@ -94,7 +89,7 @@ class OnnxBackend:
             "next_ancestry": after.ancestry,
             **{f"next_{name}": buffer for name, buffer in state.ring.items()},
         }
-        for name in self._step_inputs:
+        for name in wanted:
             array = inputs[name]
             binding.bind_input(name, "cpu", 0, array.dtype.type, array.shape, array.ctypes.data)
         for name, array in outputs.items():

@@ -1,7 +1,8 @@
 """The memory of one running batch: slots x beams, as NumPy arrays that every backend reads and writes in place."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -52,22 +53,21 @@ class Rows:
 class ClockTables:
     """The tensors that say which ring slot a step writes, one row for every ring slot (see server/artifact.py)."""
 
-    own_key: Bools
-    kept_key: Bools
+    keys: Bools
+    """[ring slot, beam + 1, entry]: own_key, and kept_key in the last row."""
     key_age: Ints
     entry: Ints
 
     @classmethod
     def of(cls, capacity: int, beam: int) -> "ClockTables":
-        own_key = np.zeros((capacity, beam, capacity * beam), np.bool_)
+        keys = np.zeros((capacity, beam + 1, capacity * beam), np.bool_)
         beams = np.arange(beam)
         for ring_slot in range(capacity):
-            own_key[ring_slot, beams, ring_slot * beam + beams] = True
+            keys[ring_slot, beams, ring_slot * beam + beams] = True
+        keys[:, beam] = ~keys[:, :beam].any(axis=1)
         ages = (np.arange(capacity)[:, None] - np.arange(capacity)[None, :]) % capacity
-        kept_key: Bools = np.ones((capacity, capacity * beam), np.bool_)
-        kept_key[own_key.any(axis=1)] = False
-        entry = np.arange(capacity * beam).reshape(capacity, beam)
-        return cls(own_key, kept_key, np.repeat(ages, beam, axis=1), entry)
+        entry = np.arange(capacity * beam).reshape(capacity, beam, 1)
+        return cls(keys, np.repeat(ages, beam, axis=1), entry)
 
 
 @dataclass(frozen=True)
@@ -99,14 +99,29 @@ def shortlist_layout(manifest: Manifest, precision: str) -> dict[str, Layout]:
 @dataclass(frozen=True)
 class Encoded:
     """What the encode graph says of one sentence: source tensors [heads, length, head_dim] in the manifest's order,
-    and its shortlist in the layout's order."""
+    and its shortlist in the layout's order. `document`: the pages that its steps look at, [J_p, ...] by name, where
+    context is on the decoder's side."""
 
     source: tuple[Floats, ...]
     shortlist: tuple[Array, ...] = ()
+    document: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def length(self) -> int:
         return int(self.source[0].shape[1])
+
+
+def document_layout(sentences: Iterable[Encoded]) -> dict[str, Layout]:
+    """Room for the documents of all of these sentences; numbers of sentences are rounded up to powers of two, so that
+    few arrivals ask for more."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    dtypes: dict[str, type[np.generic]] = {}
+    for sentence in sentences:
+        for name, tensor in sentence.document.items():
+            needed = (1 << (len(tensor) - 1).bit_length(), *tensor.shape[1:])
+            shapes[name] = tuple(map(max, zip(shapes.get(name, needed), needed, strict=True)))
+            dtypes[name] = tensor.dtype.type
+    return {name: Layout(shape, dtypes[name]) for name, shape in shapes.items()}
 
 
 class DecoderState:
@@ -124,6 +139,7 @@ class DecoderState:
         beam: int,
         source_length: int,
         shortlist: Mapping[str, Layout] = MappingProxyType({}),
+        document: Mapping[str, Layout] = MappingProxyType({}),
     ) -> None:
         heads, capacity, head_dim = manifest.num_heads, manifest.ring_capacity, manifest.head_dim
         entries = capacity * beam
@@ -132,12 +148,14 @@ class DecoderState:
         self.is_row: Bools = np.zeros((slots, beam), np.bool_)
         self.position: Ints = np.zeros(slots, np.int64)
         self.is_running: Ints = np.zeros(slots, np.int64)
-        self.own_key: Bools = np.zeros((beam, entries), np.bool_)
-        self.kept_key: Bools = np.zeros(entries, np.bool_)
+        self._keys: Bools = np.zeros((beam + 1, entries), np.bool_)
+        self.own_key: Bools = self._keys[:beam]
+        self.kept_key: Bools = self._keys[beam]
         self.key_age: Ints = np.zeros(entries, np.int64)
-        self.write_index: Ints = np.zeros((slots, heads, beam, 3), np.int64)
+        self.write_index: Ints = np.zeros((slots, beam, heads, 3), np.int64)
         self.write_index[..., 0] = np.arange(slots)[:, None, None]
-        self.write_index[..., 1] = np.arange(heads)[None, :, None]
+        self.write_index[..., 1] = np.arange(heads)[None, None, :]
+        self._write_entry: Ints = self.write_index[..., 2]
         self.first_row: Ints = np.arange(slots)[:, None] * beam
         self.num_rows: Ints = np.array([beam])
         self.num_candidates: Ints = np.array([2 * beam])
@@ -149,19 +167,31 @@ class DecoderState:
             name: np.zeros((slots, heads, source_length, head_dim), np.float32) for name in manifest.source_tensors
         }
         self.shortlist = {name: layout.empty(slots) for name, layout in shortlist.items()}
+        self.document = {name: layout.empty(slots) for name, layout in document.items()}
         wide = (slots, 2 * beam)
         self.candidates = Candidates(np.zeros(wide, np.float32), np.zeros(wide, np.int64), np.zeros(wide, np.int64))
         self.source_keep[:, 0] = 1  # idle slots attend to one zero key, so that their arithmetic stays finite
         self._tables = ClockTables.of(capacity, beam)
         self._set_clock(0)
 
+    def suits(self, document: Mapping[str, Layout]) -> bool:
+        """Whether there is room for such documents, and not far more than they need: every step reads it."""
+        if not document:
+            return True
+        has_room = all(
+            mine >= needed
+            for name, layout in document.items()
+            for mine, needed in zip(self.document[name].shape[1:], layout.shape, strict=True)
+        )
+        present = sum(tensor[0].size for tensor in self.document.values())
+        return has_room and present <= 4 * sum(math.prod(layout.shape) for layout in document.values())
+
     def _set_clock(self, clock: int) -> None:
         self.clock = clock
         ring_slot = clock % self.capacity
-        np.copyto(self.own_key, self._tables.own_key[ring_slot])
-        np.copyto(self.kept_key, self._tables.kept_key[ring_slot])
-        np.copyto(self.key_age, self._tables.key_age[ring_slot])
-        np.copyto(self.write_index[..., 2], self._tables.entry[ring_slot])
+        self._keys[:] = self._tables.keys[ring_slot]
+        self.key_age[:] = self._tables.key_age[ring_slot]
+        self._write_entry[:] = self._tables.entry[ring_slot]
 
     def tick(self) -> None:
         """After a step: its rows become current, running sentences move on by one, the next ring slot is due."""
@@ -184,6 +214,10 @@ class DecoderState:
             buffer[slot, :, : sentence.length] = tensor
         for buffer, tensor in zip(self.shortlist.values(), sentence.shortlist, strict=True):
             buffer[slot] = tensor
+        for name, buffer in self.document.items():
+            pages = sentence.document[name]
+            buffer[slot] = 0
+            buffer[slot][tuple(slice(size) for size in pages.shape)] = pages
         self.source_keep[slot] = np.arange(self.source_length) < sentence.length
         rows = self.current
         rows.token[slot] = first_token
@@ -202,6 +236,9 @@ class DecoderState:
         self.position[slot] = 0
         self.is_running[slot] = 0
         self.source_keep[slot] = np.arange(self.source_length) < 1
+        for name, buffer in self.document.items():
+            if name.startswith("sentence_keep"):
+                buffer[slot] = 0
 
     def copy_slots(self, other: "DecoderState", slots: Sequence[int]) -> None:
         """Continue `slots` of another state here, in slots 0, 1, ...; only valid before this state's first step."""
@@ -226,6 +263,11 @@ class DecoderState:
             tensor[:count, :, :width] = other.source[name][keep, :, :width]
         for name, words in self.shortlist.items():
             words[:count] = other.shortlist[name][keep]
+        for name, pages in self.document.items():
+            theirs_of = other.document[name]
+            common = tuple(slice(min(sizes)) for sizes in zip(pages.shape[1:], theirs_of.shape[1:], strict=True))
+            for new, old in enumerate(keep):
+                pages[new][common] = theirs_of[old][common]
 
     @property
     def ring_bytes(self) -> int:
@@ -233,4 +275,4 @@ class DecoderState:
 
     @property
     def source_bytes(self) -> int:
-        return sum(tensor.nbytes for tensor in self.source.values())
+        return sum(tensor.nbytes for tensor in (*self.source.values(), *self.document.values()))

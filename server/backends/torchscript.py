@@ -8,6 +8,7 @@ import torch
 
 from server.artifact import Artifact, ArtifactError
 from server.backends.base import Step, split_batch
+from server.backends.context import ContextBackend
 from server.backends.state import DecoderState, Encoded, Flags, Ints, Layout
 
 
@@ -28,6 +29,7 @@ class TorchScriptBackend:
         self.manifest = artifact.manifest
         files = self.manifest.graph("torchscript", precision)
         self.shortlist: Mapping[str, Layout] = {}
+        self.context: ContextBackend | None = None
         self._encode = load_graph(artifact.path(files.encode))
         self._step = load_graph(artifact.path(files.step))
 

@@ -9,9 +9,11 @@ State = Literal["queued", "running", "done", "failed"]
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence. `gap` is the text between it and the one before (for the first: before it). `target_ids` without
-    EOS, None until it is translated. `version` rises whenever its source or its translation changes; `seen_version` is
-    the document's version at which the translation was made.
+    """One sentence. `gap` is the text between it and the one before (for the first: before it). A sentence that is too
+    long for the model, or is several, has parts: `source_ids` and `target_ids` are those of all parts, one after the
+    other, EOS after each; none where there is nothing to translate. `target_ids` and `translation` are None until it is
+    translated. `version` rises whenever its source or its translation changes; `seen_version` is the document's version
+    at which the translation was made.
     """
 
     index: int
@@ -21,13 +23,20 @@ class Sentence:
     translation: str | None = None
     target_ids: tuple[int, ...] | None = None
     score: float | None = None
-    finish_reason: str | None = None
+    finish_reason: Literal["eos", "length"] | None = None
     is_edited: bool = False
-    """The translation is a person's: it is context for others and is never translated again."""
+    """The translation is a person's: it is never translated again."""
+    is_stale: bool = False
+    """The translation is of an earlier state of the document and is to be made again."""
     version: int = 1
     seen_version: int = 0
     context_used: tuple[tuple[int, float], ...] = ()
-    """(sentence index, weight), largest first."""
+    """(sentence index, weight), largest first; the largest few."""
+
+    @property
+    def is_pending(self) -> bool:
+        """It waits to be translated, for the first time or again."""
+        return self.translation is None or self.is_stale
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,9 @@ from collections import deque
 import numpy as np
 
 from server.backends.base import Backend
-from server.engine.lane import EncodedSentence, Lane, Running
+from server.backends.context import Attended
+from server.backends.state import Flags, Ints, document_layout
+from server.engine.lane import EncodedSentence, Lane, LaneKind, Running
 from server.engine.meter import EngineMeter
 from server.engine.request import Hypothesis, SentenceRequest, SentenceResult, Timings
 from server.engine.scheduler import WaitingRoom, drop_if_over
@@ -18,6 +20,8 @@ ENCODE_TOKENS = 1024
 MOST_PADDING = 48
 """Padded tokens in one encoder call: about what a call costs before its first token."""
 LANE_WIDTHS = (1, 2, 4, 8, 16)
+STEPS_TOLD_TOGETHER = 32
+"""Metrics hear of so many steps at once, or of all when nothing runs: telling them one by one costs three times it."""
 
 
 def lane_width(beam_size: int) -> int:
@@ -40,18 +44,33 @@ def similar_lengths(requests: list[SentenceRequest]) -> list[list[SentenceReques
     return groups
 
 
+def pad(requests: list[SentenceRequest]) -> tuple[Ints, Flags]:
+    """Ids and keep mask [sentence, longest]."""
+    width = max(len(request.source_ids) for request in requests)
+    ids = np.zeros((len(requests), width), np.int64)
+    keep = np.zeros((len(requests), width), np.int32)
+    for row, request in enumerate(requests):
+        ids[row, : len(request.source_ids)] = request.source_ids
+        keep[row, : len(request.source_ids)] = 1
+    return ids, keep
+
+
 class Engine:
     """Runs the sentences of a waiting room. Not thread-safe: one worker owns it."""
 
     def __init__(self, backend: Backend, waiting: WaitingRoom, slots: int, meter: EngineMeter, share: int = 1) -> None:
         """`share`: how many engines empty the same waiting room; each takes its part, so that none sits idle."""
         self.backend, self.waiting, self.slots, self.meter, self.share = backend, waiting, slots, meter, share
-        self.lanes: dict[int, Lane] = {}
+        self.lanes: dict[LaneKind, Lane] = {}
         self.ready: deque[EncodedSentence] = deque()
-        self._shrunk: set[int] = set()
+        self._shrunk: set[LaneKind] = set()
+        self._steps: list[tuple[int, float]] = []
+        """Rows and seconds of the steps that the metrics have not heard of."""
 
     def step(self) -> None:
-        """One round: every running sentence gains one token."""
+        """One round: at most one errand is done, every running sentence gains one token."""
+        if self.waiting.num_errands:
+            self.do_errand()
         if len(self.waiting):
             self.encode()
         if self.ready or self._shrunk:
@@ -62,11 +81,20 @@ class Engine:
 
     @property
     def is_idle(self) -> bool:
-        return not self.ready and not len(self.waiting) and not self.num_running
+        return not (self.ready or len(self.waiting) or self.waiting.num_errands or self.num_running)
 
     @property
     def num_running(self) -> int:
         return sum(lane.num_running for lane in self.lanes.values())
+
+    def do_errand(self) -> None:
+        """Do the errand whose turn it is: never two in a row, or a long document's would hold up all that run."""
+        errand = self.waiting.take_errand()
+        if errand is not None:
+            try:
+                errand.do()
+            finally:
+                self.waiting.leave()
 
     def encode(self) -> None:
         """Read waiting sentences, a batch at a time, until the free slots can be filled."""
@@ -81,29 +109,46 @@ class Engine:
                 self.meter.dropped("waiting", request.is_cancelled)
             if not requests:
                 return
-            for group in similar_lengths(requests):
-                self.ready.extend(self._encode_batch(group))
+            self._read(requests)
+
+    def _read(self, requests: list[SentenceRequest]) -> None:
+        """Encode sentences that were taken; those of a batch that fails are told."""
+        for group in similar_lengths(requests):
+            plain = [request for request in group if request.context is None]
+            for batch in (plain, [request for request in group if request.context is not None]):
+                if batch:
+                    try:
+                        self.ready.extend(self._encode_batch(batch))
+                    except Exception as error:
+                        for request in batch:
+                            self.waiting.leave()
+                            request.future.set_exception(error)
 
     def _encode_batch(self, requests: list[SentenceRequest]) -> list[EncodedSentence]:
+        """Sentences all without or all with context. Those without take the same path as if there were no context."""
         started = time.monotonic()
-        width = max(len(request.source_ids) for request in requests)
-        ids = np.zeros((len(requests), width), np.int64)
-        keep = np.zeros((len(requests), width), np.int32)
-        for row, request in enumerate(requests):
-            ids[row, : len(request.source_ids)] = request.source_ids
-            keep[row, : len(request.source_ids)] = 1
-        contents = self.backend.encode(ids, keep)
+        ids, keep = pad(requests)
+        if requests[0].context is None:
+            contents = [Attended(content, None) for content in self.backend.encode(ids, keep)]
+        else:
+            contents = self._attend(ids, keep, requests)
         encoded = time.monotonic()
         self.meter.encoded(len(requests), int(keep.sum()), int(keep.size - keep.sum()), encoded - started)
         return [
-            EncodedSentence(request, content, started, encoded)
+            EncodedSentence(request, content.encoded, started, encoded, content.use)
             for request, content in zip(requests, contents, strict=True)
         ]
+
+    def _attend(self, ids: Ints, keep: Flags, requests: list[SentenceRequest]) -> list[Attended]:
+        backend = self.backend.context
+        if backend is None:
+            raise ValueError(f"model '{self.backend.manifest.name}' knows no context")
+        return backend.encode(ids, keep, [request.context for request in requests if request.context is not None])
 
     def admit(self) -> None:
         """Seat sentences that are ready, oldest first; lanes that lost sentences without gaining any may shrink."""
         now = time.monotonic()
-        arriving: dict[int, list[EncodedSentence]] = {}
+        arriving: dict[LaneKind, list[EncodedSentence]] = {}
         free = self.slots - self.num_running
         while self.ready and free > 0:
             sentence = self.ready.popleft()
@@ -111,17 +156,19 @@ class Engine:
                 self.meter.dropped("waiting", sentence.request.is_cancelled)
                 self.waiting.leave()
                 continue
-            arriving.setdefault(lane_width(sentence.request.options.beam_size), []).append(sentence)
+            kind = (lane_width(sentence.request.options.beam_size), bool(sentence.content.document))
+            arriving.setdefault(kind, []).append(sentence)
             free -= 1
-        for width, sentences in arriving.items():
-            if width not in self.lanes:
-                self.lanes[width] = Lane(self.backend, width, self.slots)
-            lane = self.lanes[width]
+        for kind, sentences in arriving.items():
+            if kind not in self.lanes:
+                document = document_layout([sentences[0].content])
+                self.lanes[kind] = Lane(self.backend, kind[0], self.slots, document)
+            lane = self.lanes[kind]
             lane.fit(sentences)
             for sentence in sentences:
                 lane.admit(sentence)
-        for width in self._shrunk - set(arriving):
-            self.lanes[width].fit([])
+        for kind in self._shrunk - set(arriving):
+            self.lanes[kind].fit([])
         self._shrunk.clear()
 
     def step_lane(self, lane: Lane) -> None:
@@ -131,7 +178,7 @@ class Engine:
         lane.step()
         complete = lane.advance()
         now = time.monotonic()
-        self.meter.stepped(rows, now - started)
+        self._steps.append((rows, now - started))
         for slot in complete:
             hypotheses = lane.hypotheses(slot)
             self._answer(lane.release(slot), hypotheses, now, lane.state.capacity)
@@ -146,7 +193,10 @@ class Engine:
                 self.waiting.leave()
                 self.meter.dropped("running", request.is_cancelled)
         if rows != lane.num_running * lane.beam:
-            self._shrunk.add(lane.beam)
+            self._shrunk.add(lane.kind)
+        if len(self._steps) >= STEPS_TOLD_TOGETHER or not self.num_running:
+            self.meter.stepped(self._steps)
+            self._steps.clear()
 
     def _answer(self, running: Running, hypotheses: tuple[Hypothesis, ...], now: float, capacity: int) -> None:
         sentence = running.sentence
@@ -155,7 +205,7 @@ class Engine:
             encode=sentence.encoded - sentence.started,
             decode=now - sentence.encoded,
         )
-        result = SentenceResult(hypotheses, timings)
+        result = SentenceResult(hypotheses, timings, sentence.use)
         self.waiting.leave()
         self.meter.finished(result, capacity)
         sentence.request.future.set_result(result)

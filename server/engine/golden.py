@@ -6,6 +6,7 @@ from pathlib import Path
 
 from server.artifact import Artifact, ArtifactError
 from server.backends.base import Backend
+from server.backends.context import SentenceContext, all_of
 from server.engine.engine import Engine
 from server.engine.meter import EngineMeter
 from server.engine.request import SearchOptions, SentenceRequest, SentenceResult
@@ -18,26 +19,50 @@ SCORE_TOLERANCE = 0.1
 
 
 @dataclass(frozen=True)
+class Source:
+    """Ids of a sentence, and of the sentences `before` it in its document, which it sees. All end with EOS.
+    `translations` of those before, without EOS, where context is on the decoder's side."""
+
+    ids: tuple[int, ...]
+    before: tuple[tuple[int, ...], ...] = ()
+    translations: tuple[tuple[int, ...], ...] = ()
+
+
+@dataclass(frozen=True)
 class Golden:
     """One source and what graphs of `backend` and `precision` made of it, with or without a shortlist."""
 
     backend: str
     precision: str
     shortlist: bool
-    source_ids: tuple[int, ...]
+    source: Source
     target_ids: tuple[int, ...]
     normalized_score: float
 
 
-def search(backend: Backend, sources: list[tuple[int, ...]], options: SearchOptions) -> list[SentenceResult]:
+def search(backend: Backend, sources: list[Source], options: SearchOptions) -> list[SentenceResult]:
     """Translate sentences right here, without threads: a whole engine of its own."""
     room = WaitingRoom(len(sources))
-    requests = [SentenceRequest(source, options) for source in sources]
+    requests = [SentenceRequest(source.ids, options, context=context_before(backend, source)) for source in sources]
     room.put(requests)
     engine = Engine(backend, room, slots=16, meter=EngineMeter(Metrics(), backend.manifest.name))
     while not engine.is_idle:
         engine.step()
     return [request.future.result() for request in requests]
+
+
+def context_before(backend: Backend, source: Source) -> SentenceContext | None:
+    """What a sentence sees that sees all sentences before it; None where those have no words, or there are none.
+    Raises ValueError when the backend knows no context."""
+    if not source.before:
+        return None
+    if backend.context is None:
+        raise ValueError(f"{backend.manifest.name} has no context graphs, but a source with sentences before it")
+    if backend.context.side == "encoder":
+        states = [backend.context.represent(ids) for ids in source.before]
+        return all_of(states, [len(ids) - 1 for ids in source.before])
+    pairs = zip(source.before, source.translations, strict=True)
+    return all_of([backend.context.represent(*pair) for pair in pairs], [len(ids) for ids in source.translations])
 
 
 def read_goldens(path: Path) -> list[Golden]:
@@ -49,7 +74,11 @@ def read_goldens(path: Path) -> list[Golden]:
                 r["backend"],
                 r["precision"],
                 bool(r.get("shortlist", False)),
-                tuple(r["source_ids"]),
+                Source(
+                    tuple(r["source_ids"]),
+                    tuple(tuple(ids) for ids in r.get("context_ids", ())),
+                    tuple(tuple(ids) for ids in r.get("context_target_ids", ())),
+                ),
                 tuple(r["target_ids"]),
                 float(r["normalized_score"]),
             )
@@ -67,7 +96,7 @@ def replay(artifact: Artifact, backend: Backend, kind: str, precision: str) -> i
     """
     made_by = (kind, precision, bool(backend.shortlist))
     goldens = [g for g in read_goldens(artifact.path(GOLDEN)) if (g.backend, g.precision, g.shortlist) == made_by]
-    results = search(backend, [golden.source_ids for golden in goldens], SearchOptions())
+    results = search(backend, [golden.source for golden in goldens], SearchOptions())
     same = 0
     for golden, result in zip(goldens, results, strict=True):
         best = result.hypotheses[0]

@@ -3,27 +3,32 @@
 import math
 import sys
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import numpy as np
 
+from server.artifact import BOS_ID, EOS_ID
 from server.backends.base import Backend, Step
-from server.backends.state import DEAD_SCORE, DecoderState, Encoded, Ints
+from server.backends.context import ContextUse
+from server.backends.state import DEAD_SCORE, DecoderState, Encoded, Ints, Layout, document_layout
 from server.engine.beam import backtrack, ended, is_complete, normalize
 from server.engine.request import FinishReason, Hypothesis, SentenceRequest
 
-BOS_ID, EOS_ID = 2, 3
 NO_SEAT = (sys.maxsize, 0)
 
 
 @dataclass(frozen=True)
 class EncodedSentence:
-    """A sentence that was read: what the encode graph said of it, and when that began and ended."""
+    """A sentence that was read: what the encode graph said of it, when that began and ended, and where in its document
+    the sentence looked."""
 
     request: SentenceRequest
     content: Encoded
     started: float
     encoded: float
+    use: ContextUse | None = None
 
     @property
     def length(self) -> int:
@@ -60,15 +65,23 @@ class Running:
         return self.sentence.request.is_cancelled or now > self.deadline
 
 
+LaneKind = tuple[int, bool]
+"""Beam width, and whether the steps of its sentences look at documents."""
+
+
 class Lane:
-    """Slots of one beam width. Grows and shrinks with its sentences; the step graph sees only `state.slots` slots.
+    """Slots of one kind. Grows and shrinks with its sentences; the step graph sees only `state.slots` slots.
 
     `history` holds the rows that every past step chose, as long as a sentence can run. `fresh` are the sentences that
     have not made a step yet.
     """
 
-    def __init__(self, backend: Backend, beam: int, max_slots: int) -> None:
+    def __init__(
+        self, backend: Backend, beam: int, max_slots: int, document: Mapping[str, Layout] = MappingProxyType({})
+    ) -> None:
+        """`document`: room for one of the sentences to come, where their steps look at documents."""
         self.backend, self.beam, self.max_slots = backend, beam, max_slots
+        self.kind: LaneKind = (beam, bool(document))
         self.max_target_length = backend.manifest.max_target_length
         self.running: list[Running | None] = []
         self.num_running = 0
@@ -77,16 +90,21 @@ class Lane:
         self.beam_size: Ints = np.zeros(0, np.int64)
         self.max_length: Ints = np.zeros(0, np.int64)
         self.num_ended: Ints = np.zeros(0, np.int64)
-        self._resize(1, 16, [])
+        self._first_limit = sys.maxsize
+        """No sentence reaches its maximum length before the clock stands here."""
+        self._resize(1, 16, document, [])
 
-    def _resize(self, slots: int, source_length: int, keep: list[int]) -> None:
+    def _resize(self, slots: int, source_length: int, document: Mapping[str, Layout], keep: list[int]) -> None:
         """Move the sentences of slots `keep` to the first slots of a state of another size."""
-        state = DecoderState(self.backend.manifest, slots, self.beam, source_length, self.backend.shortlist)
+        # Steps that look at documents score all words.
+        shortlist = {} if document else self.backend.shortlist
+        state = DecoderState(self.backend.manifest, slots, self.beam, source_length, shortlist, document)
         count = len(keep)
         if count:
             state.copy_slots(self.state, keep)
         else:
             self.history.clear()
+            self._first_limit = sys.maxsize
         for name, idle in (("beam_size", 1), ("max_length", self.max_target_length), ("num_ended", 0)):
             values: Ints = np.full(slots, idle, np.int64)
             values[:count] = getattr(self, name)[keep]
@@ -101,14 +119,15 @@ class Lane:
     def fit(self, arriving: list[EncodedSentence]) -> None:
         """Make room for `arriving`, or give up room that is not needed: a step costs by slots and source length."""
         occupied = [slot for slot, running in enumerate(self.running) if running is not None]
-        lengths = [running.sentence.length for running in self.running if running is not None]
-        lengths += [sentence.length for sentence in arriving]
-        if not lengths:
+        contents = [running.sentence.content for running in self.running if running is not None]
+        contents += [sentence.content for sentence in arriving]
+        if not contents:
             return
-        slots = fitting(len(lengths), self.state.slots, round_up_slots(len(lengths), self.max_slots))
-        width = fitting(max(lengths), self.state.source_length, -(-max(lengths) // 8) * 8)
-        if (slots, width) != (self.state.slots, self.state.source_length):
-            self._resize(slots, width, occupied)
+        longest, document = max(content.length for content in contents), document_layout(contents)
+        slots = fitting(len(contents), self.state.slots, round_up_slots(len(contents), self.max_slots))
+        width = fitting(longest, self.state.source_length, -(-longest // 8) * 8)
+        if (slots, width) != (self.state.slots, self.state.source_length) or not self.state.suits(document):
+            self._resize(slots, width, document, occupied)
 
     def admit(self, sentence: EncodedSentence) -> None:
         """Seat a sentence in a free slot; it takes part in the next step. `fit` has made room before."""
@@ -118,6 +137,7 @@ class Lane:
         self.beam_size[slot] = options.beam_size
         self.max_length[slot] = min(options.max_length, self.max_target_length)
         self.num_ended[slot] = 0
+        self._first_limit = min(self._first_limit, self.state.clock + int(self.max_length[slot]))
         self.running[slot] = Running(sentence, self.state.clock, [(self.state.clock, slot)])
         self.fresh.append(sentence.request)
         self.num_running += 1
@@ -129,12 +149,19 @@ class Lane:
     def advance(self) -> list[int]:
         """Rows take their next tokens, hypotheses that ended are noted. Returns the slots whose searches are over."""
         state = self.state
-        for slot, rank in ended(state.candidates, self.beam_size, EOS_ID):
+        endings = ended(state.candidates, self.beam_size, EOS_ID)
+        for slot, rank in endings:
             self._end(slot, rank)
         self.history.append((state.following.token.copy(), state.following.parent.copy()))
-        over = is_complete(self.num_ended, self.beam_size, state.position + 1, self.max_length) & (state.is_running > 0)
         state.tick()
-        return np.flatnonzero(over).tolist() if over.any() else []
+        if not endings and state.clock < self._first_limit:
+            return []
+        over = is_complete(self.num_ended, self.beam_size, state.position, self.max_length) & (state.is_running > 0)
+        going_on = np.flatnonzero(~over & (state.is_running > 0))
+        left = self.max_length[going_on] - state.position[going_on]
+        self._first_limit = state.clock + int(left.min()) if len(left) else sys.maxsize
+        complete: list[int] = np.flatnonzero(over).tolist()
+        return complete
 
     def _end(self, slot: int, rank: int) -> None:
         running = self.running[slot]

@@ -1,5 +1,7 @@
 """What the engine tells the metrics: every series is looked up once, here, so that a step pays for arithmetic only."""
 
+from collections.abc import Sequence
+
 from server.engine.request import SentenceResult
 from server.metrics import Metrics
 
@@ -34,11 +36,12 @@ class EngineMeter:
         for _ in range(sentences):
             self._encode.observe(seconds)
 
-    def stepped(self, rows: int, seconds: float) -> None:
-        """A lane made one step."""
-        self._step.observe(seconds)
-        self._rows.observe(rows)
-        self._steps.inc()
+    def stepped(self, steps: Sequence[tuple[int, float]]) -> None:
+        """Lanes made steps of so many rows that took so many seconds."""
+        for rows, seconds in steps:
+            self._step.observe(seconds)
+            self._rows.observe(rows)
+        self._steps.inc(len(steps))
 
     def finished(self, result: SentenceResult, ring_capacity: int) -> None:
         """A sentence was answered."""

@@ -1,9 +1,13 @@
 """What goes into the engine and what comes out of it: one sentence each."""
 
+from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
+from server.backends.context import ContextUse, SentenceContext
+
+Result = TypeVar("Result")
 FinishReason = Literal["eos", "length"]
 
 
@@ -64,18 +68,23 @@ class Timings:
 
 @dataclass(frozen=True)
 class SentenceResult:
-    """Best hypothesis first; at least one."""
+    """Best hypothesis first; at least one. `context` is where the sentence looked, if it had something to look at."""
 
     hypotheses: tuple[Hypothesis, ...]
     timings: Timings
+    context: ContextUse | None = None
 
 
 @dataclass(eq=False)
 class SentenceRequest:
-    """One sentence in flight. `source_ids` end with EOS. `future` is resolved by the engine exactly once."""
+    """One sentence in flight. `source_ids` end with EOS. `future` is resolved by the engine exactly once. `context`:
+    what the sentence sees of its document, None for nothing. Sentences of one `owner` (a document, say) wait in one
+    line; the lines take turns."""
 
     source_ids: tuple[int, ...]
     options: SearchOptions
+    context: SentenceContext | None = None
+    owner: Hashable = None
     future: "Future[SentenceResult]" = field(default_factory=Future)
     arrival: float = 0.0
     is_cancelled: bool = False
@@ -83,3 +92,31 @@ class SentenceRequest:
     def cancel(self) -> None:
         """Ask for the sentence to be dropped; takes effect at the next step, wherever the sentence is."""
         self.is_cancelled = True
+
+    def refuse(self, error: Exception) -> None:
+        """Answer it, still waiting, with an error."""
+        self.future.set_exception(error)
+
+
+@dataclass(eq=False)
+class Errand(Generic[Result]):
+    """Something short beside the sentences, about as long as an encoder call: workers do one between two steps.
+    `cost` in source tokens; errands of one `owner` wait in one line, as sentences do. Cancel it by its future."""
+
+    run: Callable[[], Result]
+    cost: int
+    owner: Hashable = None
+    future: "Future[Result]" = field(default_factory=Future)
+
+    def refuse(self, error: Exception) -> None:
+        """Answer it, still waiting, with an error."""
+        if self.future.set_running_or_notify_cancel():
+            self.future.set_exception(error)
+
+    def do(self) -> None:
+        """Run it and resolve the future, unless that was cancelled."""
+        if self.future.set_running_or_notify_cancel():
+            try:
+                self.future.set_result(self.run())
+            except Exception as error:  # it is the caller's, not the engine's
+                self.future.set_exception(error)

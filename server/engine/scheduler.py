@@ -1,26 +1,29 @@
-"""The waiting room: sentences queue here, oldest first; cancelled and late ones leave. Knows no tensors."""
+"""The waiting room: sentences queue here, their owners take turns; cancelled and late ones leave. Knows no tensors."""
 
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
+from typing import Any
 
-from server.engine.request import Cancelled, DeadlineExceeded, Overloaded, SentenceRequest
+from server.engine.lines import Lines
+from server.engine.request import Cancelled, DeadlineExceeded, Errand, Overloaded, SentenceRequest
 
 
 class WaitingRoom:
-    """Bounded FIFO shared by the threads that submit and the workers that take."""
+    """Bounded, shared by the threads that submit and the workers that take. Errands wait beside the sentences, in
+    lines and within a bound of their own."""
 
     def __init__(self, max_waiting: int) -> None:
         self.max_waiting = max_waiting
-        self._waiting: deque[SentenceRequest] = deque()
+        self._waiting: Lines[SentenceRequest] = Lines()
+        self._errands: Lines[Errand[Any]] = Lines()
         lock = threading.Lock()
         self._changed = threading.Condition(lock)
         self._lock = lock
         self._idle: list[threading.Condition] = []
         """What idle workers wait for, the one that went to sleep last at the end: its caches are the warmest."""
         self.in_flight = 0
-        """Sentences that were taken and not answered yet."""
+        """Sentences and errands that were taken and not answered yet."""
         self._closed = False
 
     def __len__(self) -> int:
@@ -35,21 +38,42 @@ class WaitingRoom:
             for request in requests:
                 request.arrival = now
                 request.future.set_running_or_notify_cancel()  # from here on only the engine resolves it
-                self._waiting.append(request)
-            for _ in range(min(len(requests), len(self._idle))):
-                self._idle.pop().notify()
+                self._waiting.put(request, len(request.source_ids), request.owner)
+            self._wake(len(requests))
+
+    def put_errand(self, errand: "Errand[Any]") -> None:
+        """Queue an errand. Raises Overloaded when it does not fit."""
+        with self._changed:
+            if len(self._errands) >= self.max_waiting:
+                raise Overloaded(f"{len(self._errands)} errands wait already, at most {self.max_waiting} may")
+            self._errands.put(errand, errand.cost, errand.owner)
+            self._wake(1)
+
+    def _wake(self, count: int) -> None:
+        for _ in range(min(count, len(self._idle))):
+            self._idle.pop().notify()
+
+    @property
+    def num_errands(self) -> int:
+        """Errands that wait."""
+        return len(self._errands)
+
+    @property
+    def is_done(self) -> bool:
+        """Nothing waits and nothing that was taken is unanswered."""
+        return not (len(self._waiting) or len(self._errands) or self.in_flight)
 
     def fair_share(self, workers: int) -> int:
         """How many of the sentences that wait or were taken one of `workers` should have."""
         return -(-(len(self._waiting) + self.in_flight) // workers)
 
     def leave(self) -> None:
-        """A sentence that was taken has been answered."""
+        """A sentence or an errand that was taken has been answered."""
         with self._changed:
             self.in_flight -= 1
 
     def take(self, count: int, max_tokens: int) -> tuple[list[SentenceRequest], list[SentenceRequest]]:
-        """Up to `count` of the oldest sentences with a padded batch within `max_tokens`; at least one, if any waits.
+        """Up to `count` sentences, in turn, with a padded batch within `max_tokens`; at least one, if any waits.
 
         Cancelled and late sentences on the way are answered; they come second in the result.
         """
@@ -59,22 +83,30 @@ class WaitingRoom:
         now = time.monotonic()
         with self._changed:
             while self._waiting and len(taken) < count:
-                request = self._waiting[0]
+                request = self._waiting.peek()
                 if drop_if_over(request, now):
-                    dropped.append(self._waiting.popleft())
+                    dropped.append(self._waiting.pop(is_free=True))
                     continue
                 widest = max(widest, len(request.source_ids))
                 if taken and widest * (len(taken) + 1) > max_tokens:
                     break
-                taken.append(self._waiting.popleft())
+                taken.append(self._waiting.pop())
                 self.in_flight += 1
         return taken, dropped
 
+    def take_errand(self) -> "Errand[Any] | None":
+        """The errand whose turn it is; None when there is none."""
+        with self._changed:
+            if not self._errands:
+                return None
+            self.in_flight += 1
+            return self._errands.pop()
+
     def wait(self, timeout: float) -> None:
-        """Block until a sentence waits, the room is closed, or `timeout` seconds have passed. For workers: a sentence
+        """Block until something waits, the room is closed, or `timeout` seconds have passed. For workers: a sentence
         wakes as many of them as it needs."""
         with self._lock:
-            if self._waiting or self._closed:
+            if self._waiting or self._errands or self._closed:
                 return
             woken = threading.Condition(self._lock)
             self._idle.append(woken)
@@ -100,11 +132,12 @@ class WaitingRoom:
             while self._idle:
                 self._idle.pop().notify()
 
-    def empty(self) -> list[SentenceRequest]:
+    def empty(self) -> "list[SentenceRequest | Errand[Any]]":
         """Take everything out, for a shutdown."""
         with self._changed:
-            left = list(self._waiting)
+            left = [*self._waiting, *self._errands]
             self._waiting.clear()
+            self._errands.clear()
         return left
 
 

@@ -2,19 +2,23 @@
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from concurrent.futures import Future
+from typing import TypeVar
 
-from server.artifact import Artifact
+from server.artifact import EOS_ID, Artifact
 from server.backends.base import Backend
+from server.backends.context import ContextBackend, ContextUse, SentenceContext, States
 from server.backends.load import load_backend
 from server.engine.engine import Engine
 from server.engine.golden import replay
-from server.engine.lane import EOS_ID
 from server.engine.meter import EngineMeter
-from server.engine.request import EngineStopped, SearchOptions, SentenceRequest
+from server.engine.request import EngineStopped, Errand, SearchOptions, SentenceRequest
 from server.engine.scheduler import WaitingRoom
 from server.metrics import Metrics
 from server.settings import EngineSettings
+
+Result = TypeVar("Result")
 
 IDLE_WAIT = 0.5
 """Seconds after which an idle worker looks around again, to show that it is alive."""
@@ -29,6 +33,7 @@ class EngineWorker:
         workers = min(settings.num_workers, settings.slots)
         self.waiting = WaitingRoom(settings.max_waiting)
         self._metrics, self._model = metrics, model
+        self.context: ContextBackend | None = backend.context
         meter = EngineMeter(metrics, model)
         shares = [settings.slots // workers + (index < settings.slots % workers) for index in range(workers)]
         self._engines = [Engine(backend, self.waiting, slots, meter, workers) for slots in shares]
@@ -67,6 +72,40 @@ class EngineWorker:
             raise EngineStopped("the server is shutting down and takes no more sentences")
         self.waiting.put(list(requests))
 
+    def represent(
+        self, source_ids: Sequence[int], target_ids: Sequence[int] = (), owner: Hashable = None
+    ) -> "Future[States]":
+        """What a document keeps of one sentence (see ContextBackend.represent), computed by a worker between steps:
+        sentences in flight are not held up. Raises Overloaded, EngineStopped, and ValueError for a model without
+        context."""
+        context = self._known_context()
+        cost = len(source_ids) + len(target_ids)
+        return self._send(Errand(lambda: context.represent(source_ids, target_ids), cost, owner))
+
+    def explain(
+        self,
+        source_ids: Sequence[int],
+        context: SentenceContext,
+        target_ids: Sequence[int] = (),
+        owner: Hashable = None,
+    ) -> "Future[ContextUse]":
+        """Where a sentence looks in its document, down to words (see ContextBackend.explain); computed, and raises, as
+        `represent`."""
+        backend = self._known_context()
+        cost = len(source_ids) + len(target_ids)
+        return self._send(Errand(lambda: backend.explain(source_ids, context, target_ids), cost, owner))
+
+    def _known_context(self) -> ContextBackend:
+        if self.context is None:
+            raise ValueError(f"model '{self._model}' knows no context")
+        return self.context
+
+    def _send(self, errand: "Errand[Result]") -> "Future[Result]":
+        if not self._accepting:
+            raise EngineStopped("the server is shutting down and takes no more work")
+        self.waiting.put_errand(errand)
+        return errand.future
+
     def warm_up(self) -> None:
         """Decode one short sentence for real; raises what went wrong."""
         request = SentenceRequest((EOS_ID,), SearchOptions(beam_size=4, max_length=4))
@@ -92,7 +131,7 @@ class EngineWorker:
         """Take no more sentences and wait until those in flight are done. False if `timeout` seconds are not enough."""
         self._accepting = False
         until = time.monotonic() + timeout
-        return self.waiting.wait_until(lambda: not self.waiting_sentences and not self.running_sentences, until)
+        return self.waiting.wait_until(lambda: self.waiting.is_done, until)
 
     def stop(self) -> None:
         """Stop the threads; sentences in flight get EngineStopped."""
@@ -102,8 +141,8 @@ class EngineWorker:
             if thread.is_alive():
                 thread.join()
         error = EngineStopped("the server was stopped before the sentence was translated")
-        for request in self.waiting.empty():
-            request.future.set_exception(error)
+        for left in self.waiting.empty():
+            left.refuse(error)
         for engine in self._engines:
             engine.fail(error)
 

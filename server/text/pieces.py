@@ -42,6 +42,10 @@ class Pieces:
         """How many ids `encode` gives for every sentence, EOS included."""
         return [len(ids) for ids in self.encode(sentences)]
 
+    def texts(self, ids: Sequence[int]) -> list[str]:
+        """How the pieces look, "\u2581" at the start of a word."""
+        return [str(self._model.id_to_piece(one)) for one in ids]
+
     def decode(self, sequences: Iterable[Sequence[int]]) -> list[str]:
         """Text of every id sequence, on one line and without spaces around it.
 

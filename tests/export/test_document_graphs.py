@@ -20,7 +20,8 @@ from export.document_graphs import (
     write_document_torchscript,
 )
 from export.graphs import EncodeGraph
-from model.config import CONTEXT_ATTENTIONS, ConfigError
+from export.paged_attention import page_inputs
+from model.config import CONTEXT_ATTENTIONS
 from model.data.batching import collate
 from model.document import DocumentModel, is_word
 from tests.documents import lively_document_model, some_pairs
@@ -36,7 +37,7 @@ kinds = pytest.mark.parametrize("attention", CONTEXT_ATTENTIONS)
 
 def eager(model: DocumentModel) -> list[Graph]:
     encode, attend, project = ContextEncodeGraph(model), ContextAttendGraph(model), ProjectGraph(model)
-    return [lambda x: encode(*x), lambda x: attend(*x[:4], x[4:]), lambda x: project(*x)]
+    return [lambda x: encode(*x), lambda x: attend(*x[:2], x[2:]), lambda x: project(*x)]
 
 
 def traced(model: DocumentModel, folder: Path) -> list[Graph]:
@@ -45,7 +46,7 @@ def traced(model: DocumentModel, folder: Path) -> list[Graph]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch.jit announces its retirement
         encode, attend, project = (torch.jit.load(str(path)) for path in paths)  # type: ignore[no-untyped-call]
-    return [lambda x: encode(*x), lambda x: attend(*x[:4], x[4:]), lambda x: project(*x)]
+    return [lambda x: encode(*x), lambda x: attend(*x[:2], x[2:]), lambda x: project(*x)]
 
 
 def onnx(model: DocumentModel, folder: Path) -> list[Graph]:
@@ -67,29 +68,42 @@ def onnx(model: DocumentModel, folder: Path) -> list[Graph]:
     return [graph(path) for path in paths]
 
 
-def all_inputs(model: DocumentModel, graph: str) -> tuple[str, ...]:
+def all_inputs(model: DocumentModel, graph: str) -> list[str]:
     return {
-        "store": ("memory", "word_keep"),
-        "attend": ("memory", "keep", "sentence_keep", "word_keep", *model.context.attention.store_names),
-        "project": ("memory",),
+        "store": ["memory", "word_keep"],
+        "attend": ["memory", "keep", *page_inputs(model.context.attention)],
+        "project": ["memory"],
     }[graph]
+
+
+PLACES = [(0, 2), (2, 3), (3, 3), (3, 4)]
+"""The sentences of every page; the third has none, so one that nobody sees stands there."""
 
 
 def chain(model: DocumentModel, graphs: list[Graph], sentences: int, extra: int = 0) -> list[Tensor]:
     """Store four sentences, the second without words, let the first `sentences` of them look; `extra` adds padding
-    to J and W. Returns every tensor on the way."""
+    to J and W of every page. Returns every tensor on the way."""
     encode, attend, project = graphs
     with torch.no_grad():
         memory = MemoryGraph(model)(BATCH.source, BATCH.source_keep.int())
     word_keep = is_word(BATCH.source).int()
     word_keep[1] = 0
     stored = encode([memory, word_keep])
-    pad = torch.nn.functional.pad
-    shared = [pad(t, (0, 0, 0, extra, 0, extra) if t.dim() == 3 else (0, 0, 0, extra), value=3.0) for t in stored]
-    store = [t[None].expand(sentences, *t.shape).contiguous() for t in shared]
-    words = pad(word_keep, (0, extra, 0, extra))[None].expand(sentences, -1, -1).contiguous()
-    keep = pad(KEEP[:sentences], (0, extra))
-    found = attend([memory[:sentences], BATCH.source_keep[:sentences].int(), keep, words, *store])
+
+    def paged(x: Tensor, has_words: bool, garbage: float = 0) -> list[Tensor]:
+        """x [rows or 1, J, ...] -> pages of every sentence that looks, [sentences, J of the page, ...]"""
+        found = []
+        for first, last in PLACES:
+            page = x[:, first:last]
+            padding = [0, 0] * (page.dim() - 2 - has_words) + [0, extra] * has_words + [0, extra + (first == last)]
+            page = torch.nn.functional.pad(page, padding, value=garbage)
+            found.append(page.expand(sentences, *page.shape[1:]).contiguous())
+        return found
+
+    document = [*paged(KEEP[:sentences], False), *paged(word_keep[None], True)]
+    for x in stored:
+        document += paged(x[None], x.dim() == 3, garbage=3.0)
+    found = attend([memory[:sentences], BATCH.source_keep[:sentences].int(), *document])
     return [*stored, *found, *project([found[0]])]
 
 
@@ -114,12 +128,17 @@ def test_eager_torchscript_and_onnx_agree(attention: str, tmp_path: Path) -> Non
 def test_the_graphs_are_the_document_model(attention: str) -> None:
     model = lively_document_model(attention)
     names = [*model.context.attention.store_names, *attend_outputs(model)]
-    found = dict(zip(names, chain(model, eager(model), 4), strict=False))
+    found = dict(zip(names, chain(model, eager(model), 4, extra=1), strict=False))
     memory = model.base.encode(BATCH.source, BATCH.source_keep)
     words = is_word(BATCH.source)
     words[1] = False
     store = model.context.project_store(memory[None], memory[None], words[None])
+    each = store._replace(
+        tensors=tuple(t.expand(4, *t.shape[1:]) for t in store.tensors), word_keep=words.expand(4, 4, -1)
+    )
+    looked = model.look(memory, memory, each, KEEP > 0)
     expected = model.encode(BATCH.source, BATCH.source_keep, store, KEEP > 0)
+    torch.testing.assert_close(looked.state, expected, atol=1e-5, rtol=0)
     real = BATCH.source_keep
     torch.testing.assert_close(found["new_memory"][real], expected[real], atol=1e-5, rtol=0)
     assert torch.equal(found["new_memory"][~real], memory[~real])
@@ -129,6 +148,12 @@ def test_the_graphs_are_the_document_model(attention: str) -> None:
     sums = found["sentence_weights"].sum(dim=-1)
     sees = (real & torch.tensor([True, True, False, True])[:, None])[:, None].expand(sums.shape)
     torch.testing.assert_close(sums, sees.float(), atol=1e-5, rtol=0)
+    if looked.word_weights is not None:
+        weights = looked.word_weights * real[:, None, :, None, None]
+        means = weights.sum(dim=2) / real.sum(dim=1)[:, None, None, None]
+        for page, (first, last) in enumerate(PLACES):
+            ours = found[f"word_weights.{page}"][:, :, : last - first, : means.shape[3]]
+            torch.testing.assert_close(ours, means[:, :, first:last], atol=1e-5, rtol=0)
 
 
 @torch.no_grad()
@@ -138,8 +163,3 @@ def test_without_context_the_graphs_are_the_sentence_models_encoder() -> None:
     expected = EncodeGraph(model.base)(BATCH.source, BATCH.source_keep.int())
     for one, other in zip(ProjectGraph(model)(memory), expected, strict=True):
         assert torch.equal(one, other)
-
-
-def test_context_on_the_decoders_side_has_no_graphs() -> None:
-    with pytest.raises(ConfigError, match=r"layer\.side 'encoder'"):
-        ContextAttendGraph(lively_document_model(side="decoder"))

@@ -27,7 +27,7 @@ from server import cli
 from server.artifact import Artifact, parse_manifest
 from server.backends.load import load_backend
 from server.backends.state import DecoderState
-from server.engine.golden import search
+from server.engine.golden import Source, search
 from server.engine.request import SearchOptions
 from server.settings import BUNDLED_MODELS
 from tests.models import lively_model, tiny_config, write_checkpoint
@@ -143,7 +143,7 @@ def test_fast_and_general_graphs_translate_alike(beam: int, tmp_path: Path) -> N
     (tmp_path / "fast").mkdir()
     write_onnx(model, files, {}, tmp_path / "fast")
     generator = np.random.default_rng(2)
-    sources = [(*generator.integers(4, 320, length).tolist(), 3) for length in generator.integers(0, 30, 40)]
+    sources = [Source((*generator.integers(4, 320, n).tolist(), 3)) for n in generator.integers(0, 30, 40)]
     options = SearchOptions(beam_size=beam, num_hypotheses=beam, max_length=30)
     fast, slow = (
         search(load_backend(Artifact(tmp_path / name, general.manifest), "onnx", "fp32"), sources, options)

@@ -18,7 +18,7 @@ from server.artifact import Artifact, Manifest
 from server.backends.load import load_backend
 from server.backends.state import DecoderState
 from server.backends.torchscript import TorchScriptBackend
-from server.engine.golden import search
+from server.engine.golden import Source, search
 from server.engine.request import SearchOptions
 from tests.models import SENTENCES, write_checkpoint
 from tests.variants import VARIANTS, lively_variant
@@ -81,10 +81,10 @@ def test_steps_over_a_shared_ring_equal_teacher_forcing_along_the_ancestry(name:
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_search_finds_what_the_reference_finds(name: str) -> None:
     model = lively_variant(name)
-    sources = [tuple(ids) for ids in sample_sources(320, 40)]
+    sources = [Source(tuple(ids)) for ids in sample_sources(320, 40)]
     results = search(EagerBackend(model, manifest_of(model)), sources, SearchOptions(beam_size=3, max_length=14))
     for source, result in zip(sources, results, strict=True):
-        (expected,) = reference_search(model, list(source), beam_size=3, max_length=14)
+        (expected,) = reference_search(model, list(source.ids), beam_size=3, max_length=14)
         assert tuple(result.hypotheses[0].ids) == expected.ids
         assert result.hypotheses[0].normalized_score == pytest.approx(expected.normalized_score, abs=1e-4)
 

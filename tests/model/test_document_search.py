@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from model.config import CONTEXT_ATTENTIONS, EOS_ID, ConfigError
+from model.document_greedy import document_store, greedy_document
 from model.document_search import document_keep, draft, stack_store, store_sentence, translate_document
 from model.greedy import greedy
 from model.reference_search import ReferenceHypothesis, reference_search
@@ -104,3 +105,16 @@ def test_batched_greedy_decoding_is_the_reference_with_a_beam_of_one(order: int 
     for batch_rows in (3, 7):
         assert greedy(model, sources, max_length=12, batch_rows=batch_rows) == expected
     assert len({len(ids) for ids in expected}) > 2
+
+
+@pytest.mark.parametrize("attention", CONTEXT_ATTENTIONS)
+@sides
+def test_batched_greedy_documents_are_the_reference_with_a_beam_of_one(attention: str, side: str) -> None:
+    model = lively_document_model(attention, side)
+    sources = [pair.source for pair in some_pairs((3, 9, 1, 6), seed=3)]
+    for online in (False, True):
+        expected = [list(one) for one in ids(translate_document(model, sources, online, beam_size=1, max_length=10))]
+        store = document_store(model, sources, max_length=10)
+        assert greedy_document(model, sources, online, 10, batch_rows=3) == expected
+        assert greedy_document(model, sources, online, 10, store) == expected
+        assert expected != greedy(model.base, sources, 10)

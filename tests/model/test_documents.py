@@ -1,6 +1,8 @@
 """Documents on disk, passages, and training on them."""
 
 import dataclasses
+import random
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.torch import load_file
 
-from model.config import ConfigError, ContextConfig
+from model.config import UNK_ID, ConfigError, ContextConfig
+from model.data.batching import Pair
 from model.data.corpus import CorpusError
 from model.data.documents import (
     Document,
@@ -19,19 +22,27 @@ from model.data.documents import (
     cut_documents,
     epoch_documents,
     foreign_documents,
+    hide_pieces,
     passages,
     read_documents,
 )
 from model.data.vocabulary import Vocabulary
+from model.document import Words
 from model.greedy import greedy
+from model.training.bundled import RECIPES, bundled_rows, find_recipe
 from model.training.checkpoint import VOCABULARY, WEIGHTS, load_config, load_model
-from model.training.commands import RECIPES, find_recipe
 from model.training.document_checkpoint import has_context, load_document_model
-from model.training.document_recipe import DocumentRecipe, DocumentSection, find_base, parse_document_recipe
+from model.training.document_recipe import (
+    DocumentRecipe,
+    DocumentSection,
+    find_base,
+    load_any_row,
+    parse_document_recipe,
+)
 from model.training.drafts import drafts_of
-from model.training.recipe import DataRecipe, TrainingRecipe
+from model.training.recipe import DataRecipe, TrainingRecipe, rows_file
 from model.training.train_document import DocumentTraining, minibatches, train_document
-from tests.documents import some_pairs
+from tests.documents import lively_document_model, some_pairs
 from tests.models import lively_model, tiny_config, write_checkpoint
 
 SAMPLE = Path(__file__).parent.parent / "sample"
@@ -253,7 +264,7 @@ def test_the_bundled_recipes_are_for_documents() -> None:
         found = find_recipe(f"document-{side}")
         assert isinstance(found, DocumentRecipe)
         assert found.document.layer.side == side
-        assert has_context(find_base(found.document.base)) is False
+        assert find_base(found.document.base).name == "en-de"
 
 
 @pytest.mark.parametrize(
@@ -262,6 +273,8 @@ def test_the_bundled_recipes_are_for_documents() -> None:
         ({"train": "some"}, "train must be one of context_only, all"),
         ({"context": "none"}, "leaves nothing to learn"),
         ({"visible": "past"}, "visible must be one of offline, online"),
+        ({"first_gate": 1.0}, "first_gate must be between 0 and 1, or null, not 1.0"),
+        ({"hide": 1}, r"hide must be a number in \[0, 1\), not 1"),
         ({"max_sentences": 1}, "max_sentences must be a whole number from 2 on, not 1"),
         ({"refresh": "epoch"}, "unknown key 'refresh' in the recipe's document section: did you mean 'rep_refresh'"),
         ({"layer": None}, "the section 'layer'"),
@@ -292,3 +305,120 @@ def test_a_base_that_is_not_there_and_a_folder_without_context(base: Path) -> No
 def test_recipes_are_frozen(base: Path) -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         recipe(base).document.train = "all"  # type: ignore[misc]
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    lengths=st.lists(st.integers(1, 9), min_size=1, max_size=4),
+    share=st.floats(0, 1),
+    repeated=st.booleans(),
+    seed=st.integers(0, 9),
+)
+def test_hidden_pieces_are_unknown_to_those_who_look_only(
+    lengths: list[int], share: float, repeated: bool, seed: int
+) -> None:
+    documents = epoch_documents({"x": some_documents(tuple(lengths))}, {"x": 1}, 0, 0)
+    few = [  # few kinds of pieces, so that many stand in several sentences
+        [dataclasses.replace(s, pair=Pair([4 + piece % 7 for piece in s.pair.source], s.pair.target)) for s in document]
+        for document in documents
+    ]
+    (passage,) = passages(few, 100)
+    hidden = hide_pieces(passage, share, repeated, random.Random(seed))
+    assert hidden.keys == passage.keys
+    assert [s.pair.target for s in hidden.queries] == [s.pair.target for s in passage.queries]
+    for before, after in zip(passage.queries, hidden.queries, strict=True):
+        assert len(before.pair.source) == len(after.pair.source)
+        others = [s for s in passage.keys if s.document == before.document and s.index != before.index]
+        for old, new in zip(before.pair.source, after.pair.source, strict=True):
+            assert new in (old, UNK_ID)
+            if new == UNK_ID and repeated:
+                assert any(old in other.pair.source for other in others)
+    if share == 0:
+        assert hidden == passage
+    if share == 1 and not repeated:
+        assert {piece for s in hidden.queries for piece in s.pair.source} == {UNK_ID}
+
+
+def test_pieces_that_are_everywhere_are_not_hidden() -> None:
+    rows = [[10, 60 + index, 30 if index in (3, 7) else 40 + index] for index in range(12)]
+    document = [Sentence(Pair(row, [5]), 0, index) for index, row in enumerate(rows)]
+    hidden = hide_pieces(Passage(document, document), 1.0, True, random.Random(0))
+    assert [s.pair.source[2] == UNK_ID for s in hidden.queries] == [index in (3, 7) for index in range(12)]
+    assert all(s.pair.source[:2] == row[:2] for s, row in zip(hidden.queries, rows, strict=True))
+
+
+def test_hiding_is_for_training_and_not_for_dev(base: Path, tmp_path: Path) -> None:
+    plain, hiding = (
+        DocumentTraining(recipe(base, hide=hide, first_gate=None), SAMPLE, tmp_path / str(hide)) for hide in (0.0, 0.5)
+    )
+    assert plain.dev_scores() == hiding.dev_scores()
+    torch.manual_seed(0)
+    (before, tokens), passage = plain.backward(plain.epoch_work(0)[0]), hiding.epoch_work(0)[0]
+    torch.manual_seed(0)
+    after, same = hiding.backward(passage)
+    assert tokens == same
+    assert abs(before - after) > 1e-2
+
+
+@pytest.mark.parametrize("side", ["encoder", "decoder"])
+def test_training_begins_almost_as_the_sentence_model(side: str, base: Path, tmp_path: Path) -> None:
+    """The nearer to 1 the first gate is, the nearer the costs are to those without context."""
+    differences = []
+    for gate in (0.999, 0.95, None):
+        run = DocumentTraining(recipe(base, side=side, first_gate=gate), SAMPLE, tmp_path / str(gate))
+        with_context, without = run.dev_scores()["dialogues"], run.dev_scores(with_context=False)["dialogues"]
+        differences.append(abs(with_context - without))
+    assert differences[0] < differences[1] < differences[2]
+    assert differences[0] < 0.02
+
+
+def test_the_frozen_model_can_have_dropout_and_what_is_stored_has_none(tmp_path: Path) -> None:
+    base = write_checkpoint(lively_model(tiny_config(max_length=130, dropout=0.3), seed=4), tmp_path / "base")
+    for dropout in (False, True):
+        run = DocumentTraining(recipe(base, base_dropout=dropout), SAMPLE, tmp_path / str(dropout))
+        assert run.documents.base.training == dropout
+        passage = run.epoch_work(0)[0]
+        stored = [run.words(passage.keys, run.represents).key for _ in range(2)]
+        assert torch.equal(*stored)
+        assert run.documents.base.training == dropout
+        first = run.dev_scores()
+        assert first == run.dev_scores()
+        run.documents.context.eval()
+        losses = [sum(float(nll) for _, nll in run.losses(passage, run.represents, 0.0)) for _ in range(2)]
+        assert (losses[0] != losses[1]) == dropout
+
+
+def test_an_opened_gate_is_the_same_everywhere() -> None:
+    model = lively_document_model()
+    model.context.open_gate(0.9)
+    with torch.no_grad():
+        store = model.store(Words(torch.randn(4, 5, 32), torch.randn(4, 5, 32), torch.ones(4, 5, dtype=torch.bool)))
+        query = torch.randn(1, 7, 32)
+        result = model.look(query, query, store, torch.ones(1, 4, dtype=torch.bool))
+    assert torch.allclose(result.gate, torch.full_like(result.gate, 0.9), atol=1e-4)
+
+
+def test_a_row_changes_the_document_section(tmp_path: Path) -> None:
+    base = find_recipe("documents")
+    assert isinstance(base, DocumentRecipe)
+    found = find_recipe("documents/decoder-flat-word")
+    assert isinstance(found, DocumentRecipe)
+    assert (found.name, found.document.layer.attention) == ("documents/decoder-flat-word", "flat-word")
+    assert dataclasses.replace(found, name=base.name, document=base.document) == base
+    layer = dataclasses.replace(base.document.layer, attention="flat-word", side="decoder")
+    assert found.document == dataclasses.replace(base.document, layer=layer)
+    slower = find_recipe("documents/all-no-context")
+    assert slower.training == dataclasses.replace(base.training, adam_rate=2e-4, muon_rate=4e-4)
+    for row in bundled_rows("documents"):
+        assert isinstance(find_recipe(row), DocumentRecipe)
+    path = tmp_path / "documents.yaml"
+    shutil.copyfile(RECIPES / "documents.yaml", path)
+    rows_file(path).write_text("bad: {visble: online}\nworse: [1]\nlayer: {layer: 3}\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"documents-rows.yaml, row bad: .*did you mean 'visible'"):
+        load_any_row(path, "bad")
+    with pytest.raises(ConfigError, match="row worse: a row must be a mapping"):
+        load_any_row(path, "worse")
+    with pytest.raises(ConfigError, match="row layer: "):
+        load_any_row(path, "layer")
+    with pytest.raises(ConfigError, match="did you mean 'worse'"):
+        load_any_row(path, "wors")

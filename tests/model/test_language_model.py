@@ -12,9 +12,9 @@ import torch
 from model.attention.window import AdditiveWindow, MultiplicativeWindow
 from model.config import BOS_ID, ConfigError, ModelConfig
 from model.language_model import LanguageModel
-from model.training.checkpoint import load_model
-from model.training.commands import find_recipe
-from model.training.train import new_model, train
+from model.training.bundled import find_recipe
+from model.training.checkpoint import load_model, new_model
+from model.training.train import train
 from model.translation_model import TranslationModel
 from tests.models import tiny_config
 

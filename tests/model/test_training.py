@@ -1,8 +1,10 @@
 """From a recipe to a checkpoint, on a small sample."""
 
+import argparse
 import csv
 import dataclasses
 import itertools
+import json
 import math
 import signal
 import subprocess
@@ -14,8 +16,9 @@ import torch
 from safetensors.torch import load_file
 
 from model.config import ConfigError
+from model.training.bundled import RECIPES, bundled_recipes, find_recipe
 from model.training.checkpoint import average_weights, load_model, save_weights
-from model.training.commands import RECIPES, bundled_recipes, find_recipe
+from model.training.commands import train_command
 from model.training.loss import projected_cross_entropy
 from model.training.optimizer import MasterOptimizer
 from model.training.recipe import Recipe, load_recipe, load_row, parse_recipe, read_yaml, rows_file
@@ -138,7 +141,7 @@ def test_every_row_is_readable_and_changes_the_model_only() -> None:
         recipe = find_recipe(f"small/{row}")
         assert dataclasses.replace(recipe, name=base.name, model=base.model) == base
         assert recipe.name == f"small/{row}"
-        seen.append(recipe.model.variant)
+        seen.append(recipe.model)
     assert find_recipe("small/full").model == base.model
     assert find_recipe("small/window-all").model.variant == "Enc(AW)-Cr(AW,Seg)-Dec(MW) full"
     assert len(set(seen)) == len(seen)
@@ -160,7 +163,7 @@ def test_a_row_that_cannot_be_used_says_where(tmp_path: Path) -> None:
     rows_file(base).write_text("bad: {ngrm: 3}\nworse: 3\n", encoding="utf-8")
     with pytest.raises(ConfigError, match=r"small-rows\.yaml, row bad: unknown key 'ngrm'"):
         load_row(base, "bad")
-    with pytest.raises(ConfigError, match="a row must be a mapping of model keys"):
+    with pytest.raises(ConfigError, match="a row must be a mapping of keys"):
         load_row(base, "worse")
 
 
@@ -207,6 +210,18 @@ def test_the_optimizer_owns_fp32_masters_of_bf16_weights() -> None:
         assert master.dtype == torch.float32
         assert torch.equal(parameter, master.bfloat16())
         assert not torch.equal(parameter, before[name])
+
+
+def test_another_seed_is_another_run_of_the_same_recipe(trained: Path, tmp_path: Path) -> None:
+    parser = argparse.ArgumentParser()
+    train_command.add_arguments(parser)
+    given = ["--recipe", "tiny", "--data", str(SAMPLE), "--out", str(tmp_path), "--steps", "2", "--seed", "3"]
+    train_command.run(parser.parse_args([*given, "--threads", "1"]))
+    recipe = json.loads((tmp_path / "training.json").read_text(encoding="utf-8"))["recipe"]
+    assert (recipe["training"]["seed"], recipe["training"]["steps"]) == (3, 2)
+    first, other = (load_file(folder / "weights.safetensors") for folder in (trained, tmp_path))
+    assert first.keys() == other.keys()
+    assert not torch.equal(first["embedding.weight"], other["embedding.weight"])
 
 
 def test_averaging_is_the_mean(tmp_path: Path) -> None:

@@ -10,10 +10,14 @@ import httpx
 import pytest
 
 from server import cli
+from server.documents.open_store import open_store
+from server.documents.sqlite import SqliteStore
+from server.documents.store import ContextStore
 from server.metrics import Metrics
 from server.settings import EngineSettings
 from server.translate_command import LineReader, translate_lines
 from server.translator import TranslationOptions, Translator
+from tests.server.api.conftest import until
 
 LINES = "Yes.\n\n  Where is the station?  \n\x00\nYes.\n" * 3
 
@@ -140,3 +144,76 @@ def test_serve_answers_and_stops_at_sigterm(tiny_artifact: Path) -> None:
         log = process.stderr.read().decode()
         assert process.wait(60) in (0, -signal.SIGTERM), log
         assert "Traceback" not in log
+
+
+def test_a_file_is_translated_as_a_document(document_artifact: Path, tmp_path: Path) -> None:
+    path = tmp_path / "story.en"
+    path.write_bytes(b"  One day. Two days!\n\n- Yes.\r\nYes. \xff\n")
+    flags = ["--models", str(document_artifact), "--precision", "fp32", "--document", str(path)]
+    by_mode = {mode: ringmt("translate", *flags, "--mode", mode) for mode in ("offline", "online")}
+    for done in by_mode.values():
+        assert (done.returncode, done.stderr) == (0, b"")
+        lines = done.stdout.split(b"\n")
+        assert (lines[0][:2], lines[1], lines[2][:2], lines[2][-1:], lines[4]) == (b"  ", b"", b"- ", b"\r", b"")
+    assert by_mode["offline"].stdout != by_mode["online"].stdout
+    assert ringmt("translate", *flags).stdout == by_mode["offline"].stdout
+
+
+def test_an_interrupted_document_goes_on(document_artifact: Path, tmp_path: Path) -> None:
+    path, url = tmp_path / "story.en", f"sqlite:///{tmp_path}/documents.db"
+    path.write_text("\n".join(f"We walk home in the rain {number} days." for number in range(150)))
+    flags = [
+        "--models",
+        str(document_artifact),
+        "--precision",
+        "fp32",
+        "--slots",
+        "1",
+        "--max-length",
+        "16",
+        "--document",
+        str(path),
+    ]
+    kept = [*flags, "--context-store", url]
+    store = open_store(url)
+    try:
+        with subprocess.Popen([sys.executable, "-m", "server.cli", "translate", *kept]) as process:
+            until(lambda: num_translated(store) > 0, "a part is translated")
+            process.kill()
+        assert 0 < num_translated(store) < 150
+        finished = {one.index: one for name in ids(store) for one in store.sentences(name) if not one.is_pending}
+        done = ringmt("translate", *kept)
+        assert done.returncode == 0, done.stderr.decode()
+        assert done.stdout == ringmt("translate", *flags).stdout
+        [name] = ids(store)
+        assert {one.index: one for one in store.sentences(name) if one.index in finished} == finished
+        assert store.claim("server", 1) is None
+        assert ringmt("translate", *kept).stdout == done.stdout
+    finally:
+        store.close()
+
+
+def ids(store: ContextStore) -> list[str]:
+    """Of all documents of a SQLite store."""
+    assert isinstance(store, SqliteStore)
+    with store._transaction("DEFERRED") as connection:
+        return [name for (name,) in connection.execute("SELECT id FROM documents")]
+
+
+def num_translated(store: ContextStore) -> int:
+    return sum(not one.is_pending for name in ids(store) for one in store.sentences(name))
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--mode", "online"], "--mode is for --document"),
+        (["--document", "no-such-file"], "no-such-file"),
+        (["--document", __file__, "--context-store", "x://y"], "context_store begins with x://"),
+    ],
+)
+def test_documents_that_cannot_be(
+    tiny_artifact: Path, flags: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["translate", "--models", str(tiny_artifact), "--precision", "fp32", *flags]) == 1
+    assert message in capsys.readouterr().err

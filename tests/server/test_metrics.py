@@ -11,7 +11,9 @@ NAMES = {
     "target_tokens_total", "sentences_total", "sentences_flagged_total", "queue_depth", "running_sentences",
     "slots", "decode_batch_rows", "encode_batch_tokens", "decode_steps_total", "padding_tokens_total",
     "ring_cache_bytes", "ring_cache_used_slots", "ring_cache_wraps_total", "source_memory_bytes", "build_info",
-    "model_load_seconds", "ready",
+    "model_load_seconds", "ready", "context_store_documents", "context_store_expired_total", "context_cache_bytes",
+    "context_cache_limit_bytes", "context_cache_lookups_total", "context_cache_evictions_total",
+    "document_jobs_total", "document_job_duration_seconds",
 }  # fmt: skip
 
 

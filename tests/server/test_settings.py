@@ -29,6 +29,7 @@ def test_every_knob_is_a_variable_and_a_flag() -> None:
         "shortlist": "off",
         "models": "/a",
         "host": "::",
+        "context_store": "sqlite:///documents.db",
     }
     for knob in KNOBS:
         text = fitting.get(knob.name, "7")
@@ -55,6 +56,8 @@ def test_rows_describe_every_knob() -> None:
         ({"RINGMT_REQUEST_TIMEOUT": "soon"}, "must be a number"),
         ({"RINGMT_BACKEND": "onyx"}, "backend must be one of onnx, torchscript"),
         ({"RINGMT_PORT": "70000"}, "at most 65535"),
+        ({"RINGMT_CONTEXT_CACHE_BYTES": "-1"}, "context_cache_bytes must be at least 0"),
+        ({"RINGMT_DOCUMENT_TTL": "0"}, "document_ttl must be at least 1"),
         ({"RINGMT_MODELS": ","}, "models names no folder"),
         ({"RINGMT_MAX_BEAM_SIZE": "2"}, "default_beam_size 4 is larger than max_beam_size 2"),
     ],

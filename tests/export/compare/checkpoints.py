@@ -5,11 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from export.compare.measurements import Measured, SentenceCosts
 from export.compare.rows import Row, read_row
-from model.training.checkpoint import VOCABULARY, WEIGHTS
-from tests.models import lively_model, tiny_config, write_checkpoint
+from model.data.vocabulary import train_vocabulary
+from model.language_model import LanguageModel
+from model.training.checkpoint import VOCABULARY, WEIGHTS, save_model
+from tests.models import SENTENCES, lively_model, tiny_config, write_checkpoint
 
 SAMPLE = Path(__file__).parent.parent.parent / "sample"
 
@@ -36,6 +39,17 @@ def finished(folder: Path, seed: int = 1, **model: Any) -> Path:
     """A checkpoint that can be measured."""
     write_checkpoint(lively_model(tiny_config(**model), seed), folder)
     (folder / "training.json").write_text(json.dumps(summary(folder.name, seed, **model)), encoding="utf-8")
+    return folder
+
+
+def language_model(folder: Path) -> Path:
+    """A language model that can be measured."""
+    torch.manual_seed(0)
+    model = LanguageModel(tiny_config(encoder_layers=0, ngram=None))
+    save_model(dict(model.named_parameters()), model.config, folder)
+    train_vocabulary(SENTENCES * 4, model.config.vocab_size, folder / VOCABULARY)
+    text = json.dumps(summary(folder.name, source="de", encoder_layers=0, ngram=None))
+    (folder / "training.json").write_text(text, encoding="utf-8")
     return folder
 
 

@@ -7,9 +7,15 @@ import numpy as np
 import pytest
 
 from export.compare.likelihood import Estimate
-from export.compare.plots import plot_quality_against_order, plot_window_masks, plot_window_sizes
+from export.compare.plots import (
+    LayerMasks,
+    LayerSizes,
+    plot_quality_against_order,
+    plot_window_masks,
+    plot_window_sizes,
+)
 
-WORDS = ["The", "old", "man", "reads"]
+WORDS = ("The", "old", "man", "reads")
 
 
 def draw_quality(seed: int, picture: Path) -> None:
@@ -19,11 +25,13 @@ def draw_quality(seed: int, picture: Path) -> None:
 
 
 def draw_sizes(seed: int, picture: Path) -> None:
-    plot_window_sizes(np.random.default_rng(seed).uniform(1, 20, (3, 4)), picture)
+    sizes = np.random.default_rng(seed).uniform(1, 20, (3, 4))
+    plot_window_sizes([LayerSizes("a: encoder", (1, 2, 3), sizes), LayerSizes("b", (2,), sizes[:1])], picture)
 
 
 def draw_masks(seed: int, picture: Path) -> None:
-    plot_window_masks(np.random.default_rng(seed).uniform(0, 2, (5, 4, 4)), WORDS, WORDS, picture)
+    masks = np.random.default_rng(seed).uniform(0, 2, (2, 5, 4, 4))
+    plot_window_masks([LayerMasks(f"encoder {n + 1}", masks[n], WORDS, WORDS) for n in range(2)], picture)
 
 
 @pytest.mark.parametrize("draw", [draw_quality, draw_sizes, draw_masks])
@@ -42,4 +50,4 @@ def test_full_attention_alone_can_be_drawn(tmp_path: Path) -> None:
 
 def test_labels_must_fit_the_masks(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="masks of 4 x 4 need as many labels, not 4 x 3"):
-        plot_window_masks(np.zeros((2, 4, 4)), WORDS, WORDS[:3], tmp_path / "x.png")
+        plot_window_masks([LayerMasks("encoder 1", np.zeros((2, 4, 4)), WORDS, WORDS[:3])], tmp_path / "x.png")

@@ -1,10 +1,11 @@
 """Which folders are rows, and what is said of the others."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 
-from export.compare.rows import CompareError, Size, find_rows
+from export.compare.rows import CompareError, Row, Size, find_rows
 from tests.export.compare.checkpoints import row
 from tests.models import lively_model, tiny_config
 
@@ -32,6 +33,8 @@ def test_what_cannot_be_compared_is_said(tmp_path: Path) -> None:
     row(tmp_path / "two", "n8")
     with pytest.raises(CompareError, match="two checkpoint folders are called 'n8'"):
         find_rows([tmp_path / "one", tmp_path / "two"])
+    row(tmp_path / "lm", "lm", source="de", encoder_layers=0)
+    assert [row.name for row in find_rows([tmp_path / "one", tmp_path / "lm"])] == ["n8", "lm"]
     row(tmp_path / "three", "french", source="fr")
     with pytest.raises(CompareError, match=r"several language pairs \(n8 en-de, french fr-de\)"):
         find_rows([tmp_path / "one", tmp_path / "three"])
@@ -40,8 +43,24 @@ def test_what_cannot_be_compared_is_said(tmp_path: Path) -> None:
         find_rows([tmp_path / "one"])
 
 
+def test_bundled_rows_stand_as_in_their_file_seeds_together_and_language_models_last(tmp_path: Path) -> None:
+    one = row(tmp_path, "x")
+
+    def named(bundled: str | None, name: str, seed: int = 1) -> Row:
+        recipe = dataclasses.replace(one.recipe, training=dataclasses.replace(one.recipe.training, seed=seed))
+        return dataclasses.replace(one, bundled=bundled, name=name, recipe=recipe)
+
+    lm = row(tmp_path, "a-lm", source="de", encoder_layers=0)
+    rows = [lm, named(None, "a"), named("small/full", "full"), named("small/n10", "n10"),
+            named("small/n2", "n2-seed-2", 2), named("small/n2", "n2")]  # fmt: skip
+    names = [row.name for row in sorted(rows, key=lambda row: row.place)]
+    assert names == ["n2", "n2-seed-2", "n10", "full", "a", "a-lm"]
+    assert rows[4].command == "ringmt train --recipe small/n2 --data DATA --out RUN --seed 2"
+
+
 def test_size_counts_parameters_and_the_rings_of_one_hypothesis() -> None:
     config = tiny_config(ngram=8)
     size = Size.of(config)
     assert size.parameters == sum(p.numel() for p in lively_model(config).parameters())
     assert size.cache_bytes == 2 * 2 * 7 * 32 * 4  # keys and values, layers, slots, width, bytes
+    assert Size.of(tiny_config(encoder_layers=0)).cache_bytes is None

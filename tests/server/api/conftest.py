@@ -1,6 +1,7 @@
 """A real server on a free port of this machine, with a tiny model."""
 
 import contextlib
+import dataclasses
 import socket
 import threading
 import time
@@ -8,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -77,26 +79,40 @@ def running(settings: Settings) -> Iterator[RunningServer]:
         assert not thread.is_alive(), "the server did not stop"
 
 
-def settings_for(artifact: Path, engine: EngineSettings | None = None, **changes: float) -> Settings:
+def settings_for(artifact: Path, engine: EngineSettings | None = None, **changes: Any) -> Settings:
     small = EngineSettings(slots=4, max_waiting=512, num_workers=1, precision="fp32", shortlist="off", max_beam_size=4)
-    values = {"max_text_chars": 20_000, "max_total_chars": 40_000, "max_texts": 50, "drain_timeout": 5, **changes}
-    return Settings(
+    settings = Settings(
         engine=engine or small,
         port=0,
         models=(artifact,),
         log_level="error",
-        max_text_chars=int(values["max_text_chars"]),
-        max_total_chars=int(values["max_total_chars"]),
-        max_texts=int(values["max_texts"]),
-        request_timeout=values.get("request_timeout", PATIENCE),
-        drain_timeout=values["drain_timeout"],
+        max_text_chars=20_000,
+        max_total_chars=40_000,
+        max_texts=50,
+        request_timeout=PATIENCE,
+        drain_timeout=5,
     )
+    return dataclasses.replace(settings, **changes)
+
+
+@contextlib.contextmanager
+def ready(settings: Settings) -> Iterator[RunningServer]:
+    """A server that is ready."""
+    with running(settings) as server:
+        until(lambda: server.state.why_not_ready is None or server.state.failure is not None, "the model is loaded")
+        assert server.state.failure is None
+        yield server
 
 
 @pytest.fixture(scope="session")
 def server(tiny_artifact: Path) -> Iterator[RunningServer]:
     """A server that is ready."""
-    with running(settings_for(tiny_artifact)) as server:
-        until(lambda: server.state.why_not_ready is None or server.state.failure is not None, "the model is loaded")
-        assert server.state.failure is None
+    with ready(settings_for(tiny_artifact)) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def document_server(document_artifact: Path) -> Iterator[RunningServer]:
+    """A server whose model knows context."""
+    with ready(settings_for(document_artifact)) as server:
         yield server

@@ -17,7 +17,23 @@ class LoadBackend(Protocol):
 @pytest.fixture(scope="session")
 def load(tiny_artifact: Path) -> LoadBackend:
     """(kind, precision, shortlist) -> backend, loaded once."""
-    artifact, loaded = Artifact.load(tiny_artifact), dict[tuple[str, str, UseShortlist], Backend]()
+    return loader(tiny_artifact)
+
+
+@pytest.fixture(scope="session")
+def load_document(document_artifact: Path) -> LoadBackend:
+    """The same of an artifact with context."""
+    return loader(document_artifact)
+
+
+@pytest.fixture(scope="session")
+def load_bilingual(document_artifacts: dict[str, Path]) -> LoadBackend:
+    """The same of an artifact with context on the decoder's side."""
+    return loader(document_artifacts["decoder"])
+
+
+def loader(folder: Path) -> LoadBackend:
+    artifact, loaded = Artifact.load(folder), dict[tuple[str, str, UseShortlist], Backend]()
 
     def get(kind: str, precision: str, shortlist: UseShortlist = "off") -> Backend:
         if (kind, precision, shortlist) not in loaded:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from server.backends.base import Backend
+from server.backends.context import SentenceContext
 from server.engine.engine import Engine
 from server.engine.meter import EngineMeter
 from server.engine.request import SearchOptions, SentenceRequest, SentenceResult
@@ -44,12 +45,13 @@ class Arrival:
     source: tuple[int, ...]
     options: SearchOptions
     cancel_after: int | None = None
+    context: SentenceContext | None = None
 
 
 def play(backend: Backend, arrivals: Sequence[Arrival], slots: int) -> list[SentenceRequest]:
     """Run a schedule to its end; requests in the order of `arrivals`."""
     engine = new_engine(backend, slots)
-    requests = [SentenceRequest(arrival.source, arrival.options) for arrival in arrivals]
+    requests = [SentenceRequest(a.source, a.options, a.context) for a in arrivals]
     step, last = 0, max(a.step + (a.cancel_after or 0) for a in arrivals)
     while step <= last or not engine.is_idle:
         for arrival, request in zip(arrivals, requests, strict=True):

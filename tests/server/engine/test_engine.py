@@ -10,8 +10,16 @@ from hypothesis import strategies as st
 from model.reference_search import reference_search
 from model.translation_model import TranslationModel
 from server.backends.load import UseShortlist
-from server.engine.engine import MOST_PADDING, similar_lengths
-from server.engine.request import Cancelled, DeadlineExceeded, SearchOptions, SentenceRequest, SentenceResult
+from server.engine.engine import ENCODE_AHEAD, MOST_PADDING, Engine, similar_lengths
+from server.engine.lines import QUANTUM
+from server.engine.request import (
+    Cancelled,
+    DeadlineExceeded,
+    Overloaded,
+    SearchOptions,
+    SentenceRequest,
+    SentenceResult,
+)
 from tests.server.engine.conftest import LoadBackend
 from tests.server.engine.runs import Arrival, new_engine, play, random_source, run, translate
 
@@ -131,6 +139,55 @@ def test_a_running_sentence_can_be_cancelled_and_its_slot_is_free_in_the_same_st
     assert second.future.result(timeout=0).hypotheses
 
 
+def steps_until(engine: Engine, request: SentenceRequest) -> int:
+    """Runs the engine until `request` is answered."""
+    steps = 0
+    while not request.future.done():
+        engine.step()
+        engine.check_integrity()
+        steps += 1
+    return steps
+
+
+@pytest.mark.parametrize("warm_up", [0, 1, 7, 40])
+def test_a_long_document_does_not_keep_a_short_request_waiting(load: LoadBackend, warm_up: int) -> None:
+    """A slot is free after `longest` steps at the latest, and only what was read ahead and one turn of the document
+    goes before."""
+    slots, length, longest = 4, 6, 8
+    engine = new_engine(load("onnx", "fp32"), slots)
+    document = [(*ids[: length - 1], 3) for ids in some_sources(500, seed=3)]
+    options = SearchOptions(beam_size=2, max_length=longest)
+    requests = [SentenceRequest(ids, options, owner="document") for ids in document]
+    engine.waiting.put(requests)
+    for _ in range(warm_up):
+        engine.step()
+    short = SentenceRequest((5, 6, 7, 3), options, owner="short")
+    engine.waiting.put([short])
+    ahead = ENCODE_AHEAD + QUANTUM  # a turn of sentences of one token
+    assert steps_until(engine, short) <= longest * (2 + -(-ahead // slots))
+    assert sum(request.future.done() for request in requests) < 120
+
+
+def test_a_crowd_of_short_requests_does_not_keep_a_document_waiting(load: LoadBackend) -> None:
+    """Though more of them come than one slot can serve, and every place that gets free is taken at once."""
+    engine = new_engine(load("onnx", "fp32"), slots=1, max_waiting=30)
+    options = SearchOptions(beam_size=1, max_length=8)
+    crowd = [SentenceRequest((5, 6, 7, 3), options) for _ in range(24)]
+    document = [SentenceRequest((*range(10, 25), 3), options, owner="document") for _ in range(6)]
+    engine.waiting.put([*crowd, *document])
+    refused = steps = 0
+    while not all(request.future.done() for request in document):
+        for _ in range(2):
+            try:
+                engine.waiting.put([SentenceRequest((5, 6, 7, 3), options)])
+            except Overloaded:
+                refused += 1
+        engine.step()
+        steps += 1
+        assert steps < 800
+    assert refused > 30
+
+
 def test_memory_per_sentence_is_the_formula_at_any_length(load: LoadBackend, tiny_model: TranslationModel) -> None:
     """2 (key, value) x layers x heads x (N-1) x beam x head_dim x 4 bytes, whatever the target's length."""
     config = tiny_model.config
@@ -148,7 +205,7 @@ def test_one_wide_search_costs_no_more_than_its_own_lane(load: LoadBackend) -> N
     options = [SearchOptions(beam_size=size, max_length=6) for size in (1, 4, 7)]
     engine.waiting.put([SentenceRequest((5, 6, 3), one) for one in options])
     engine.step()
-    assert {width: lane.num_running for width, lane in engine.lanes.items()} == {1: 1, 4: 1, 8: 1}
+    assert {width: lane.num_running for (width, _), lane in engine.lanes.items()} == {1: 1, 4: 1, 8: 1}
     run(engine)
 
 

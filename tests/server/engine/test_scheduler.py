@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from server.engine.lines import QUANTUM
 from server.engine.request import Cancelled, DeadlineExceeded, Overloaded, SearchOptions, SentenceRequest
 from server.engine.scheduler import WaitingRoom
 
@@ -64,3 +65,24 @@ def test_a_queued_future_cannot_be_cancelled_behind_the_engines_back() -> None:
     room, request = WaitingRoom(9), sentence()
     room.put([request])
     assert not request.future.cancel()
+
+
+def test_owners_take_turns() -> None:
+    room = WaitingRoom(99)
+    document = [SentenceRequest((7,) * (QUANTUM - 1) + (3,), SearchOptions(), owner="document") for _ in range(3)]
+    short = [SentenceRequest((7, 3), SearchOptions(), owner="short") for _ in range(2)]
+    room.put([*document, *short])
+    taken, _ = room.take(9, 9999)
+    assert taken == [document[0], *short, *document[1:]]
+
+
+def test_cancelled_sentences_do_not_cost_their_owner_a_turn() -> None:
+    room = WaitingRoom(99)
+    gone = [SentenceRequest((7,) * QUANTUM, SearchOptions(), owner="document") for _ in range(3)]
+    good, other = sentence(2), sentence(2)
+    good.owner = "document"
+    room.put([*gone, good, other])
+    for request in gone:
+        request.cancel()
+    taken, dropped = room.take(9, 9999)
+    assert (taken, dropped) == ([good, other], gone)

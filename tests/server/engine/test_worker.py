@@ -3,10 +3,12 @@
 import threading
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
 from server.artifact import Manifest
 from server.backends.base import Backend, Step
+from server.backends.context import all_of
 from server.backends.state import DecoderState, Encoded, Flags, Ints
 from server.engine.request import EngineStopped, Overloaded, SearchOptions, SentenceRequest
 from server.engine.worker import EngineWorker
@@ -26,6 +28,7 @@ class FaultyBackend:
         self._backend = backend
         self.manifest: Manifest = backend.manifest
         self.shortlist = backend.shortlist
+        self.context = backend.context
         self.faults = 0
         self.gate = threading.Event()
         self.gate.set()
@@ -154,3 +157,61 @@ def test_memory_is_published(load: LoadBackend) -> None:
         assert 0 < steps <= OPTIONS.max_length
     finally:
         worker.stop()
+
+
+@pytest.fixture
+def document_worker(load_document: LoadBackend) -> Iterator[EngineWorker]:
+    settings = EngineSettings(slots=4, max_waiting=6, num_workers=2)
+    worker = EngineWorker(load_document("onnx", "fp32"), settings, Metrics(), "documents")
+    worker.start()
+    yield worker
+    worker.stop()
+
+
+def test_states_are_computed_beside_sentences(load_document: LoadBackend, document_worker: EngineWorker) -> None:
+    context = load_document("onnx", "fp32").context
+    assert context is not None
+    sentences = submit(document_worker, some_sources(3))
+    sources = some_sources(6, seed=4)
+    states = [document_worker.represent(source, owner="document") for source in sources]
+    for source, future in zip(sources, states, strict=True):
+        expected, found = context.represent(source), future.result(timeout=30)
+        assert found.keys() == expected.keys() == set(context.store_tensors)
+        assert all(np.array_equal(found[name], expected[name]) for name in expected)
+    assert document_worker.drain(timeout=30)
+    assert all(request.future.done() for request in sentences)
+    with pytest.raises(EngineStopped, match="shutting down"):
+        document_worker.represent((5, 3))
+
+
+def test_explanations_are_computed_beside_sentences(load_document: LoadBackend, document_worker: EngineWorker) -> None:
+    context = load_document("onnx", "fp32").context
+    assert context is not None
+    seen = all_of([context.represent((5, 6, 7, 3)), context.represent((8, 9, 3))], [3, 2])
+    assert seen is not None
+    found, expected = document_worker.explain((5, 6, 3), seen).result(timeout=30), context.explain((5, 6, 3), seen)
+    np.testing.assert_array_equal(found.weights, expected.weights)
+    assert found.words is not None
+    assert [words.shape for words in found.words] == [(2, 3), (2, 2)]
+
+
+def test_an_errand_that_fails_is_its_callers_alone(document_worker: EngineWorker) -> None:
+    broken = document_worker.represent((10**6, 3))
+    (sentence,) = submit(document_worker, [(5, 6, 3)])
+    with pytest.raises(Exception, match="indices element out of data bounds"):
+        broken.result(timeout=30)
+    assert sentence.future.result(timeout=30).hypotheses
+    assert document_worker.is_healthy
+
+
+def test_errands_are_bounded_and_told_when_the_worker_stops(worker: EngineWorker, load_document: LoadBackend) -> None:
+    with pytest.raises(ValueError, match="'tiny' knows no context"):
+        worker.represent((5, 3))
+    idle = EngineWorker(load_document("onnx", "fp32"), EngineSettings(max_waiting=2), Metrics(), "documents")
+    waiting = [idle.represent((5, 6, 3)) for _ in range(2)]
+    with pytest.raises(Overloaded, match="at most 2"):
+        idle.represent((5, 3))
+    assert waiting[0].cancel()
+    idle.stop()
+    with pytest.raises(EngineStopped):
+        waiting[1].result(timeout=30)

@@ -1,0 +1,1 @@
+"""`ringmt compare-documents`: context layers against their sentence model, on whole documents."""

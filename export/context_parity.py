@@ -1,0 +1,96 @@
+"""Do the context graphs compute what the document model computes? A document through the server's own backends."""
+
+import numpy as np
+import torch
+
+from export.parity import (
+    INT8_TOLERANCE,
+    checked,
+    decoding_difference,
+    every_way_to_run,
+    kind_of,
+    padded,
+    sample_sources,
+    two_wraps,
+)
+from model.context import Store
+from model.data.batching import Pair, collate
+from model.decoder import LayerMemory
+from model.document import DocumentModel, words_of
+from model.masks import context_keep
+from server.artifact import Artifact
+from server.backends.base import Backend
+from server.backends.context import SentenceContext, StoredDocument
+from server.backends.load import load_backend
+from server.backends.state import Encoded
+
+CONTEXT_TOLERANCE = 1e-3
+"""Largest difference of a log-probability at fp32. Both sides keep states at half precision, where a sum that was
+added in another order may round to a neighbour."""
+
+
+def check_context_parity(document: DocumentModel, artifact: Artifact) -> dict[str, float]:
+    """Compare every ONNX way to run with the model, the sentences of one document seeing all others. Raises
+    ParityError."""
+    differences = {}
+    for graph, shortlist in every_way_to_run(artifact.manifest):
+        backend = load_backend(artifact, graph.backend, graph.precision, shortlist)
+        if backend.context is not None:
+            kind = f"{kind_of(graph, shortlist)} context"
+            difference = context_difference(document, backend, two_wraps(artifact.manifest))
+            differences[kind] = checked(
+                difference, kind, CONTEXT_TOLERANCE if graph.precision == "fp32" else INT8_TOLERANCE
+            )
+    return differences
+
+
+@torch.no_grad()
+def context_difference(document: DocumentModel, backend: Backend, steps: int) -> float:
+    """Largest difference of candidate scores over the offline document of `sample_sources`, the shortest of which has
+    no words and is seen by nobody."""
+    base = document.base
+    sources = sample_sources(base.config.vocab_size, base.config.max_length)
+    targets = [] if document.on_encoder else [source[-2::-1] for source in sources]  # any translation will do
+    ids, keep = (torch.from_numpy(array) for array in padded(sources))
+    pairs = [Pair(source[:-1], targets[index] if targets else []) for index, source in enumerate(sources)]
+    store = rounded(document.store(words_of(base, document.config.side, collate(pairs))))
+    index, same = torch.arange(len(sources)), torch.zeros(len(sources), dtype=torch.long)
+    visible = context_keep(same, index, same, index, online=False)
+    memory = document.encode(ids, keep > 0, store, visible)
+    model = base if document.on_encoder else InDocument(document, store, visible)
+    return decoding_difference(model, backend, attend_all(backend, sources, targets), memory, steps)
+
+
+class InDocument:
+    """A document model as parity asks for models: rows come in equal numbers of every sentence of the document."""
+
+    def __init__(self, document: DocumentModel, store: Store, visible: torch.Tensor) -> None:
+        self.document, self.store, self.visible = document, store, visible
+        self.decoder, self.empty_rings = document.base.decoder, document.base.empty_rings
+
+    def step(
+        self,
+        token: torch.Tensor,
+        position: torch.Tensor,
+        rings: list[LayerMemory],
+        cross: list[LayerMemory],
+        source_keep: torch.Tensor,
+    ) -> tuple[torch.Tensor, list[LayerMemory]]:
+        visible = self.visible.repeat_interleave(len(token) // len(self.visible), dim=0)
+        return self.document.step(token, position, rings, cross, source_keep, self.store, visible)
+
+
+def rounded(store: Store) -> Store:
+    """As the server keeps it."""
+    return store._replace(tensors=tuple(tensor.half().float() for tensor in store.tensors))
+
+
+def attend_all(backend: Backend, sources: list[list[int]], targets: list[list[int]]) -> list[Encoded]:
+    """Every sentence in the light of all others; `targets` on the decoder's side."""
+    context = backend.context
+    assert context is not None
+    num_words = [len(ids) for ids in targets] if targets else [len(ids) - 1 for ids in sources]
+    states = [context.represent(ids, targets[index] if targets else ()) for index, ids in enumerate(sources)]
+    stored = StoredDocument.of(states, num_words)
+    contexts = [SentenceContext(stored, np.arange(len(sources)) != index) for index in range(len(sources))]
+    return [attended.encoded for attended in context.encode(*padded(sources), contexts)]

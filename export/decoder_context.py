@@ -1,0 +1,97 @@
+"""Context on the decoder's side as graphs over flat tensors: a step that looks at the slot's document, the states of a
+finished translation, and where such a translation looked.
+
+A sentence's states depend on its source and its translation only, never on context, so one teacher-forced pass over
+the final ids makes them again, whatever search found the ids.
+"""
+
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from export.document_graphs import attend_outputs, export_onnx, named
+from export.graphs import StepGraph
+from export.onnx_general import general_step_graph
+from export.paged_attention import Pages, example_pages, look_at_pages, page_axes, page_names
+from export.torchscript import example_state, step_arguments, trace
+from model.config import BOS_ID
+from model.document import DocumentModel, target_states
+from server.artifact import Manifest
+
+
+class StatesGraph(nn.Module):
+    """source_ids, source_keep [batch, source], target_ids [batch, target] from BOS on without the last word, word_keep
+    [batch, target] (1 where the step predicts a word) -> what is stored of each sentence: [batch, d] or
+    [batch, target, d], in the order of the attention's `store_names`."""
+
+    def __init__(self, model: DocumentModel) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, source_ids: Tensor, source_keep: Tensor, target_ids: Tensor, word_keep: Tensor) -> list[Tensor]:
+        base, keep = self.model.base, source_keep > 0
+        key, value = target_states(base, target_ids, base.encode(source_ids, keep), keep)
+        store = self.model.context.project_store(key[None], value[None], word_keep[None] > 0)
+        return [tensor[0] for tensor in store.tensors]
+
+
+class LookGraph(nn.Module):
+    """source_ids, source_keep [batch, source], target_ids [batch, target] from BOS on, and the pages of a document
+    -> sentence weights [batch, heads, target, J], gate [batch, target, d] and word weights as ContextAttendGraph gives
+    them: where every step of a translation looked."""
+
+    def __init__(self, model: DocumentModel) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(
+        self, source_ids: Tensor, source_keep: Tensor, target_ids: Tensor, document: list[Tensor]
+    ) -> list[Tensor]:
+        base, keep = self.model.base, source_keep > 0
+        query, state = target_states(base, target_ids, base.encode(source_ids, keep), keep)
+        found = look_at_pages(self.model.context, query, state, target_ids >= 0, Pages.of(document))
+        return [found.mixed.sentence_weights, found.mixed.gate, *found.word_means]
+
+
+def example_translation(batch: int = 2) -> tuple[Tensor, Tensor, Tensor]:
+    """source_ids, source_keep and target_ids for tracing."""
+    source, target = torch.full((batch, 5), 7), torch.full((batch, 6), 8)
+    target[:, 0] = BOS_ID
+    return source, torch.ones_like(source, dtype=torch.int32), target
+
+
+def write_decoder_context_onnx(model: DocumentModel, manifest: Manifest, states: Path, look: Path, step: Path) -> None:
+    """The three graphs at fp32. Raises InPlaceError."""
+    attention, width = model.context.attention, model.base.config.d_model
+    translation = example_translation()
+    words = torch.ones_like(translation[2], dtype=torch.int32)
+    source = dict.fromkeys(("source_ids", "source_keep"), named(("batch", "source")))
+    axes = source | dict.fromkeys(("target_ids", "word_keep"), named(("batch", "target")))
+    inputs, names = list(axes), list(attention.store_names)
+    axes |= {name: named(("batch", "target") if name.startswith("word") else ("batch",)) for name in names}
+    export_onnx(StatesGraph(model), (*translation, words), inputs, names, axes, states)
+
+    axes = source | {"target_ids": named(("batch", "target"))}
+    axes |= {name: named(free) for name, free in page_axes(attention, "batch").items()}
+    inputs, outputs = list(axes), attend_outputs(model)[1:]
+    axes |= {"gate": named(("batch", "target")), "sentence_weights": named(("batch", None, "target", "J"))}
+    if len(outputs) > 2:
+        means = enumerate(page_names("word_weights"))
+        axes |= {name: named(("batch", None, f"J{page}", f"W{page}")) for page, name in means}
+    arguments = (*translation, example_pages(attention, 2, width))
+    export_onnx(LookGraph(model), arguments, inputs, outputs, axes, look)
+
+    step.write_bytes(general_step_graph(model.base, manifest, model.context).SerializeToString())
+
+
+def write_decoder_context_torchscript(
+    model: DocumentModel, manifest: Manifest, states: Path, look: Path, step: Path
+) -> None:
+    """The three graphs, traced."""
+    attention, width = model.context.attention, model.base.config.d_model
+    translation = example_translation()
+    trace(StatesGraph(model), (*translation, torch.ones_like(translation[2], dtype=torch.int32)), states)
+    trace(LookGraph(model), (*translation, example_pages(attention, 2, width)), look)
+    arguments = (*step_arguments(example_state(manifest, 3, 2, 5)), example_pages(attention, 3, width))
+    trace(StepGraph(model.base, model.context), arguments, step)

@@ -1,0 +1,41 @@
+"""The examples that an artifact carries, with what each of its graphs makes of them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from export.parity import every_way_to_run
+from model.config import EOS_ID
+from server.artifact import Artifact
+from server.backends.load import load_backend
+from server.engine.golden import Source, search
+from server.engine.request import SearchOptions
+
+
+def write_goldens(artifact: Artifact, examples: Sequence[Sequence[int]]) -> list[dict[str, Any]]:
+    """Every example (ids without EOS) translated by every pair of graphs, alone and, where the graphs know context,
+    once more as the last sentence of a document that begins with those before it."""
+    longest = artifact.manifest.max_source_length - 1
+    sources = [(*ids[:longest], EOS_ID) for ids in examples]
+    rows = []
+    for graph, shortlist in every_way_to_run(artifact.manifest):
+        backend = load_backend(artifact, graph.backend, graph.precision, shortlist)
+        asked = [Source(ids) for ids in sources]
+        found = search(backend, asked, SearchOptions())
+        if backend.context is not None:
+            targets = [result.hypotheses[0].ids for result in found] if backend.context.side == "decoder" else []
+            within = [
+                Source(ids, tuple(sources[:index]), tuple(targets[:index]))
+                for index, ids in enumerate(sources)
+                if index
+            ]
+            asked, found = asked + within, found + search(backend, within, SearchOptions())
+        for source, result in zip(asked, found, strict=True):
+            best = result.hypotheses[0]
+            row = {
+                "backend": graph.backend, "precision": graph.precision,
+                "shortlist": shortlist == "on", "source_ids": source.ids, "target_ids": best.ids,
+                "normalized_score": round(best.normalized_score, 4),
+            }  # fmt: skip
+            row |= {"context_ids": source.before} if source.before else {}
+            rows.append(row | ({"context_target_ids": source.translations} if source.translations else {}))
+    return rows

@@ -1,0 +1,144 @@
+"""Attention to a document that lies in pages of sentences of like length (see server/artifact.py): what
+model.attention.selective computes, without its padding to the longest sentence."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from model.attention.selective import (
+    Attended,
+    ContextAttention,
+    FlatWordAttention,
+    HierarchicalAttention,
+)
+from model.context import ContextLayer, ContextResult
+from server.artifact import PAGES
+
+
+class Pages(NamedTuple):
+    """A stored document: of everything one tensor per page, [batch, J of the page, ...]."""
+
+    sentence_keep: list[Tensor]
+    """bool: who is visible."""
+    word_keep: list[Tensor]
+    """bool [batch, J of the page, W of the page]"""
+    tensors: list[list[Tensor]]
+    """In the order of the attention's `store_names`."""
+
+    @classmethod
+    def of(cls, flat: list[Tensor]) -> "Pages":
+        """From tensors in the order of `page_inputs`."""
+        keep, words, *tensors = [flat[at : at + PAGES] for at in range(0, len(flat), PAGES)]
+        return cls([page > 0 for page in keep], [page > 0 for page in words], tensors)
+
+    def visible(self) -> Tensor:
+        """bool [batch, J]: visible sentences that have words."""
+        seen = [keep & words.any(dim=-1) for keep, words in zip(self.sentence_keep, self.word_keep, strict=True)]
+        return torch.cat(seen, dim=1)
+
+
+def page_names(name: str) -> list[str]:
+    """The names of one tensor per page."""
+    return [f"{name}.{page}" for page in range(PAGES)]
+
+
+def page_inputs(attention: ContextAttention) -> list[str]:
+    """The names of a document's tensors, flat."""
+    names = ("sentence_keep", "word_keep", *attention.store_names)
+    return [name for each in names for name in page_names(each)]
+
+
+def page_axes(attention: ContextAttention, first: str) -> dict[str, tuple[str | None, ...]]:
+    """Their free axes, the first being called `first`."""
+    axes: dict[str, tuple[str | None, ...]] = {}
+    for page in range(PAGES):
+        for name in ("sentence_keep", "word_keep", *attention.store_names):
+            words = (f"W{page}",) if name.startswith("word") else ()
+            axes[f"{name}.{page}"] = (first, f"J{page}", *words)
+    return {name: axes[name] for name in page_inputs(attention)}
+
+
+def example_pages(attention: ContextAttention, batch: int, width: int) -> list[Tensor]:
+    """A document of sizes larger than one, so that no axis is taken for a constant when a graph is traced."""
+    sizes = [(batch, 2 + page, 4 + page) for page in range(PAGES)]
+    found = [torch.ones(size[:2], dtype=torch.int32) for size in sizes]
+    found += [torch.ones(size, dtype=torch.int32) for size in sizes]
+    for name in attention.store_names:
+        found += [torch.randn(*(size if name.startswith("word") else size[:2]), width) for size in sizes]
+    return found
+
+
+class PagedAttended(NamedTuple):
+    attended: Attended
+    """Its word_weights are None."""
+    word_weights: list[Tensor]
+    """One page [batch, heads, query, J of the page, W of the page] each; empty where words have no weights."""
+
+
+class PagedResult(NamedTuple):
+    mixed: ContextResult
+    """Its word_weights are None."""
+    word_means: list[Tensor]
+    """Means over the queries, one page [batch, heads, J of the page, W of the page] each."""
+
+
+def attend_pages(attention: ContextAttention, query: Tensor, query_keep: Tensor, pages: Pages) -> PagedAttended:
+    """query [batch, query, d], query_keep bool [batch, query]. Equals `attention` over the same document in one
+    tensor."""
+    if isinstance(attention, FlatWordAttention):
+        return attend_all_words(attention, query, query_keep, pages)
+    visible = query_keep[:, :, None] & pages.visible()[:, None]
+    if isinstance(attention, HierarchicalAttention):
+        return attend_by_page(attention, query, pages, visible)
+    whole = tuple(torch.cat(tensor, dim=1) for tensor in pages.tensors)
+    return PagedAttended(attention(query, whole, visible, pages.word_keep[0]), [])
+
+
+def attend_by_page(attention: HierarchicalAttention, query: Tensor, pages: Pages, visible: Tensor) -> PagedAttended:
+    """Weights of sentences are known before those of words, so every page adds its part."""
+    sentence_key, keys, values = pages.tensors
+    weights = attention.sentence_weights(query, torch.cat(sentence_key, dim=1), visible)
+    mixtures, word_weights = [], []
+    parts = by_page(weights, pages.word_keep)
+    for key, value, keep, part in zip(keys, values, pages.word_keep, parts, strict=True):
+        mixed, of_words = attention.mix_words(query, key, value, keep, part)
+        mixtures.append(mixed)
+        word_weights.append(of_words)
+    return PagedAttended(Attended(attention.output(torch.stack(mixtures).sum(dim=0)), weights, None), word_weights)
+
+
+def attend_all_words(attention: FlatWordAttention, query: Tensor, query_keep: Tensor, pages: Pages) -> PagedAttended:
+    """All words share one softmax: they are laid end to end, as if they were one sentence."""
+    keys, values = (torch.cat([page.flatten(1, 2) for page in tensor], dim=1) for tensor in pages.tensors)
+    seen = [keep[..., None] & words for keep, words in zip(pages.sentence_keep, pages.word_keep, strict=True)]
+    keep = torch.cat([page.flatten(1) for page in seen], dim=1)
+    attended = attention(query, (keys[:, None], values[:, None]), query_keep[:, :, None], keep[:, None])
+    assert attended.word_weights is not None
+    weights, start = attended.word_weights[..., 0, :], 0
+    word_weights = []
+    for page in pages.word_keep:
+        count = page.shape[1] * page.shape[2]
+        part = weights[..., start : start + count]
+        word_weights.append(part.reshape(*part.shape[:-1], *page.shape[1:]))
+        start += count
+    by_sentence = torch.cat([page.sum(dim=-1) for page in word_weights], dim=-1)
+    return PagedAttended(Attended(attended.output, by_sentence, None), word_weights)
+
+
+def look_at_pages(layer: ContextLayer, query: Tensor, state: Tensor, query_keep: Tensor, pages: Pages) -> PagedResult:
+    """model.context.ContextLayer.forward over pages; queries that are not kept see nothing."""
+    found = attend_pages(layer.attention, query, query_keep, pages)
+    visible = query_keep[:, :, None] & pages.visible()[:, None]
+    length = query_keep.sum(dim=1)[:, None, None, None].to(state.dtype)
+    means = [page.sum(dim=2) / length for page in found.word_weights]
+    return PagedResult(layer.mix(found.attended, state, visible), means)
+
+
+def by_page(x: Tensor, keep: list[Tensor]) -> list[Tensor]:
+    """[..., J] -> one [..., J of the page] per page."""
+    parts, start = [], 0
+    for page in keep:
+        parts.append(x[..., start : start + page.shape[1]])
+        start += page.shape[1]
+    return parts

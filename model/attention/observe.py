@@ -1,0 +1,77 @@
+"""What an attention decides while a model runs: the widths of its windows, its soft windows.
+
+The quantities are the modules' own; this only catches the tensors that they are computed from.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor, nn
+
+from model.attention.key_order import KeyOrder
+from model.attention.localness import GaussianLocalness
+from model.attention.multi_head import MultiHeadAttention
+from model.attention.scaled_dot_product import split_heads
+from model.attention.terms import TermedAttention
+from model.attention.window import WindowAttention
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One call of one attention; see MultiHeadAttention.forward."""
+
+    attention: MultiHeadAttention
+    x: Tensor
+    memory: tuple[Tensor, ...]
+    order: KeyOrder
+
+    @property
+    def window_sizes(self) -> Tensor | None:
+        """D of every query, [batch, heads, query, 1], of an attention with Gaussian localness; None of others."""
+        terms = self.attention.terms.values() if isinstance(self.attention, TermedAttention) else ()
+        for term in terms:
+            if isinstance(term, GaussianLocalness):
+                return term.window_sizes(
+                    split_heads(self.attention.query(self.x), self.attention.num_heads), self.memory[0], self.order
+                )
+        return None
+
+    @property
+    def window_mask(self) -> Tensor | None:
+        """m, [batch, heads, query, key], of an attention with a differentiable window; None of others."""
+        if not isinstance(self.attention, WindowAttention):
+            return None
+        by_name = dict(zip(self.attention.memory_names, self.memory, strict=True))
+        return self.attention.window_mask(self.x, by_name["left_key"], by_name["right_key"], self.order)
+
+
+@contextmanager
+def watch(model: nn.Module) -> Iterator[dict[str, list[Seen]]]:
+    """Within: every call of every attention of `model` is added to the list at the attention's name."""
+    calls: dict[str, list[Seen]] = {}
+    hooks = []
+
+    def catcher(name: str) -> Any:
+        def catch(
+            attention: nn.Module,
+            given: tuple[Tensor, tuple[Tensor, ...], Tensor, Tensor, Tensor],
+            named: dict[str, bool],
+        ) -> None:
+            assert isinstance(attention, MultiHeadAttention)
+            x, memory, keep, _, key_position = given
+            calls.setdefault(name, []).append(
+                Seen(attention, x, memory, KeyOrder(keep, key_position, named.get("ordered", True)))
+            )
+
+        return catch
+
+    for name, module in model.named_modules():
+        if isinstance(module, MultiHeadAttention):
+            hooks.append(module.register_forward_pre_hook(catcher(name), with_kwargs=True))
+    try:
+        yield calls
+    finally:
+        for hook in hooks:
+            hook.remove()

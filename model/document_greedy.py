@@ -1,0 +1,74 @@
+"""Batched greedy decoding of documents: what `translate_document` with a beam of one says, sooner.
+
+A document's sentences are decoded side by side, also online: what they see of each other never depends on a final
+translation (see `document_search`).
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from model.config import PAD_ID
+from model.context import Store
+from model.data.batching import Pair, collate
+from model.decoder import LayerMemory
+from model.document import DocumentModel, words_of
+from model.document_search import document_keep
+from model.greedy import greedy, greedy_rows, source_batch
+
+
+@torch.no_grad()
+def greedy_document(
+    model: DocumentModel,
+    sources: Sequence[list[int]],
+    online: bool,
+    max_length: int,
+    store: Store | None = None,
+    batch_rows: int = 32,
+) -> list[list[int]]:
+    """Translations, without EOS, of a document's sentences without EOS. `max_length` counts EOS. `store` is the
+    `document_store` of the same sentences, where the caller has it already."""
+    if store is None:
+        store = document_store(model, sources, max_length)
+    keep = document_keep(len(sources), online)
+    order = sorted(range(len(sources)), key=lambda index: len(sources[index]))
+    translations: list[list[int]] = [[] for _ in sources]
+    for start in range(0, len(order), batch_rows):
+        rows = order[start : start + batch_rows]
+        found = greedy_in_context(model, [sources[row] for row in rows], store, keep[rows], max_length)
+        for row, ids in zip(rows, found, strict=True):
+            translations[row] = ids
+    return translations
+
+
+@torch.no_grad()
+def document_store(model: DocumentModel, sources: Sequence[list[int]], max_length: int) -> Store:
+    """Every sentence of a document, on the decoder's side with the sentence model's translation."""
+    drafts: list[list[int]] = [[] for _ in sources]
+    if not model.on_encoder:
+        drafts = greedy(model.base, sources, max_length)
+    pairs = [Pair(*both) for both in zip(sources, drafts, strict=True)]
+    return model.store(words_of(model.base, model.config.side, collate(pairs)))
+
+
+@torch.no_grad()
+def greedy_in_context(
+    model: DocumentModel, sources: Sequence[list[int]], store: Store, sentence_keep: Tensor, max_length: int
+) -> list[list[int]]:
+    """One batch of rows that share the store and see its sentences as `sentence_keep` bool [row, J] says."""
+    source = source_batch(sources)
+    keep = source != PAD_ID
+    cross = model.base.decoder.project_source(model.encode(source, keep, store, sentence_keep))
+
+    def step(
+        token: Tensor,
+        position: Tensor,
+        rings: list[LayerMemory],
+        cross: list[LayerMemory],
+        source_keep: Tensor,
+        sentence_keep: Tensor,
+    ) -> tuple[Tensor, list[LayerMemory]]:
+        return model.step(token, position, rings, cross, source_keep, store, sentence_keep)
+
+    return greedy_rows(step, model.base.empty_rings(len(sources)), cross, (keep, sentence_keep), max_length)

@@ -1,0 +1,123 @@
+"""Context on the encoder's side on ONNX Runtime."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import onnxruntime
+
+from server.artifact import Artifact, ContextFiles
+from server.backends.context import Attended, ContextUse, SentenceContext, Side, States, StoredDocument
+from server.backends.onnx_session import open_session
+from server.backends.state import Array, Encoded, Flags, Floats, Ints
+
+
+@dataclass(frozen=True)
+class Read:
+    """A sentence that was encoded and has not looked at its document yet: `memory` [length, d] and its shortlist."""
+
+    memory: Floats
+    shortlist: tuple[Array, ...]
+
+
+class OnnxContext:
+    """ContextBackend beside an OnnxBackend, whose encode session it shares."""
+
+    def __init__(
+        self,
+        artifact: Artifact,
+        files: ContextFiles,
+        encode: onnxruntime.InferenceSession,
+        run_options: onnxruntime.RunOptions,
+        shortlist: Sequence[str],
+    ) -> None:
+        self._files = files
+        self._source_tensors = list(artifact.manifest.source_tensors)
+        self._encode, self._run_options = encode, run_options
+        self._read_outputs = ["memory", *shortlist]
+        self._store, self._attend, self._project = (
+            open_session(artifact.path(name)) for name in (files.store, files.attend, files.project)
+        )
+        self._word_weights = [o.name for o in self._attend.get_outputs() if o.name.startswith("word_weights")]
+        # An input that does not matter to a kind of attention is not in its graph.
+        self._store_inputs, self._attend_inputs = (
+            {tensor.name for tensor in session.get_inputs()} for session in (self._store, self._attend)
+        )
+
+    @property
+    def side(self) -> Side:
+        return "encoder"
+
+    @property
+    def store_tensors(self) -> tuple[str, ...]:
+        return self._files.store_tensors
+
+    def encode(self, source_ids: Ints, source_keep: Flags, contexts: Sequence[SentenceContext]) -> list[Attended]:
+        sentences = self._read(source_ids, source_keep)
+        return [self._attend_alone(*both) for both in zip(sentences, contexts, strict=True)]
+
+    def _read(self, source_ids: Ints, source_keep: Flags) -> list[Read]:
+        feeds = {"source_ids": source_ids, "source_keep": source_keep}
+        memory, *shortlist = self._encode.run(self._read_outputs, feeds, self._run_options)
+        lengths = source_keep.sum(axis=1).tolist()
+        return [
+            Read(memory[row, :length], tuple(tensor[row] for tensor in shortlist)) for row, length in enumerate(lengths)
+        ]
+
+    def represent(self, source_ids: Sequence[int], target_ids: Sequence[int] = ()) -> States:
+        ids = np.array([source_ids], np.int64)
+        [memory] = self._encode.run(
+            ["memory"], {"source_ids": ids, "source_keep": np.ones(ids.shape, np.int32)}, self._run_options
+        )
+        words = memory[:, :-1]
+        if not words.shape[1]:  # A sentence of EOS alone: nobody sees it.
+            words = memory
+        keep: Flags = np.full(words.shape[:2], int(len(source_ids) > 1), np.int32)
+        feeds = {"memory": words, "word_keep": keep}
+        names = list(self._files.store_tensors)
+        outputs: list[Floats] = self._store.run(names, {name: feeds[name] for name in self._store_inputs})
+        return {name: output[0].astype(np.float16) for name, output in zip(names, outputs, strict=True)}
+
+    def _attend_alone(self, sentence: Read, context: SentenceContext) -> Attended:
+        context = context.trimmed()
+        new_memory, weights, gate = self._look(sentence, context, ["new_memory", "sentence_weights", "gate"])
+        source = self._project.run(self._source_tensors, {"memory": new_memory})
+        encoded = Encoded(tuple(tensor[0] for tensor in source), sentence.shortlist)
+        return Attended(encoded, use_of(context.stored, weights, gate))
+
+    def explain(
+        self, source_ids: Sequence[int], context: SentenceContext, target_ids: Sequence[int] = ()
+    ) -> ContextUse:
+        context = context.trimmed()
+        ids = np.array([source_ids], np.int64)
+        [sentence] = self._read(ids, np.ones(ids.shape, np.int32))
+        weights, gate, *words = self._look(sentence, context, ["sentence_weights", "gate", *self._word_weights])
+        return use_of(context.stored, weights, gate, words)
+
+    def _look(self, sentence: Read, context: SentenceContext, outputs: list[str]) -> list[Floats]:
+        memory = sentence.memory[None]
+        feeds: dict[str, Array] = {
+            "memory": memory,
+            "keep": np.ones(memory.shape[:2], np.int32),
+            **context.stored.tensors(context.visible),
+        }
+        found: list[Floats] = self._attend.run(
+            outputs, {name: feeds[name] for name in self._attend_inputs}, self._run_options
+        )
+        return found
+
+
+def use_of(stored: StoredDocument, weights: Floats, gate: Floats, words: Sequence[Floats] = ()) -> ContextUse:
+    """weights [1, heads, source, J] in the order of the pages, gate [1, source, d], words [1, heads, J_p, W_p] of every
+    page, if they were asked for."""
+    mean = weights[0].mean(axis=1)
+    by_number = np.zeros((len(mean), stored.num_sentences), np.float32)
+    of_words: list[Floats] = [np.zeros((len(mean), 0), np.float32)] * stored.num_sentences
+    start = 0
+    for index, page in enumerate(stored.pages):
+        numbers = page.numbers
+        by_number[:, numbers] = mean[:, start : start + len(numbers)]
+        start += max(1, len(numbers))
+        for place, number in enumerate(numbers.tolist() if words else ()):
+            of_words[number] = words[index][0, :, place, : stored.num_words[number]]
+    return ContextUse(by_number, float(gate.mean()), tuple(of_words) if words else None)

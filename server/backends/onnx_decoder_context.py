@@ -1,0 +1,75 @@
+"""Context on the decoder's side on ONNX Runtime: every step looks at the slot's document."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from server.artifact import BOS_ID, Artifact, ContextFiles
+from server.backends.context import Attended, ContextUse, SentenceContext, Side, States
+from server.backends.onnx_context import use_of
+from server.backends.onnx_session import open_session
+from server.backends.state import Array, Encoded, Flags, Floats, Ints
+
+Encode = Callable[[Ints, Flags], list[Encoded]]
+
+
+class OnnxDecoderContext:
+    """ContextBackend beside an OnnxBackend, whose `encode` reads the sources. `step` is the session that looks."""
+
+    def __init__(self, artifact: Artifact, files: ContextFiles, encode: Encode) -> None:
+        self._files, self._encode = files, encode
+        self._store, self._attend, self.step = (
+            open_session(artifact.path(name)) for name in (files.store, files.attend, files.step)
+        )
+        # An input that does not matter to a kind of attention is not in its graph.
+        self._store_inputs, self._attend_inputs = (
+            {tensor.name for tensor in session.get_inputs()} for session in (self._store, self._attend)
+        )
+        self._word_weights = [o.name for o in self._attend.get_outputs() if o.name.startswith("word_weights")]
+
+    @property
+    def side(self) -> Side:
+        return "decoder"
+
+    @property
+    def store_tensors(self) -> tuple[str, ...]:
+        return self._files.store_tensors
+
+    def represent(self, source_ids: Sequence[int], target_ids: Sequence[int] = ()) -> States:
+        """Without a translation a sentence has no words: nobody sees it."""
+        feeds = translation(source_ids, [BOS_ID, *target_ids[:-1]])
+        feeds["word_keep"] = np.full(feeds["target_ids"].shape, int(len(target_ids) > 0), np.int32)
+        names = list(self._files.store_tensors)
+        outputs: list[Floats] = self._store.run(names, {name: feeds[name] for name in self._store_inputs})
+        return {name: output[0].astype(np.float16) for name, output in zip(names, outputs, strict=True)}
+
+    def encode(self, source_ids: Ints, source_keep: Flags, contexts: Sequence[SentenceContext]) -> list[Attended]:
+        return [
+            Attended(Encoded(sentence.source, document=document_of(context)), None)
+            for sentence, context in zip(self._encode(source_ids, source_keep), contexts, strict=True)
+        ]
+
+    def explain(
+        self, source_ids: Sequence[int], context: SentenceContext, target_ids: Sequence[int] = ()
+    ) -> ContextUse:
+        context = context.trimmed()
+        feeds = translation(source_ids, [BOS_ID, *target_ids]) | context.stored.tensors(context.visible)
+        outputs = ["sentence_weights", "gate", *self._word_weights]
+        weights, gate, *words = self._attend.run(outputs, {name: feeds[name] for name in self._attend_inputs})
+        return use_of(context.stored, weights, gate, words)
+
+
+def translation(source_ids: Sequence[int], target_ids: Sequence[int]) -> dict[str, Array]:
+    """One sentence as the graphs take it."""
+    source = np.array([source_ids], np.int64)
+    return {
+        "source_ids": source,
+        "source_keep": np.ones(source.shape, np.int32),
+        "target_ids": np.array([target_ids], np.int64),
+    }
+
+
+def document_of(context: SentenceContext) -> dict[str, Array]:
+    """The pages that one slot's steps look at."""
+    context = context.trimmed()
+    return {name: tensor[0] for name, tensor in context.stored.tensors(context.visible).items()}

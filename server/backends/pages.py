@@ -1,0 +1,121 @@
+"""What is kept of a document, laid out for the graphs: sentences of like length side by side in one page."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from server.artifact import PAGES
+from server.backends.state import Array, Bools, Flags, Floats, Ints
+
+States = Mapping[str, NDArray[np.float16]]
+"""What is kept of one sentence, by name: [d] for the sentence, [words, d] for its words (EOS is no word)."""
+
+WIDTHS = (16, 32, 64)
+"""Words that fit into a sentence's place in all pages but the last, which is as wide as its sentences ask for. Half of
+a place is empty at the most, where one page for all would be as wide as the longest sentence."""
+LAST_WIDTHS = 64
+"""The last page's width is a multiple of this."""
+assert len(WIDTHS) + 1 == PAGES
+
+
+@dataclass(frozen=True)
+class Page:
+    """Sentences of like length: their numbers in the document, ascending, and their states."""
+
+    numbers: Ints
+    states: Mapping[str, Floats]
+    """By name, [1, sentences, d] or [1, sentences, W, d]."""
+    keep: Flags
+    """[1, sentences, W]"""
+
+    def first(self, count: int) -> "Page":
+        """The sentences whose numbers are below `count`, in a page as wide as if there had never been others."""
+        kept = int(np.searchsorted(self.numbers, count))
+        keep = self.keep[:, :kept]
+        width = self.keep.shape[2]
+        if width > WIDTHS[-1]:
+            width = last_width(int(keep.sum(axis=2).max(initial=0)))
+        states = {name: x[:, :kept, :width] if x.ndim == 4 else x[:, :kept] for name, x in self.states.items()}
+        return Page(self.numbers[:kept], states, keep[..., :width])
+
+    def tensors(self, visible: Bools) -> dict[str, Array]:
+        """As the graphs take it, [1, sentences, ...] each; `visible` [J] of the whole document. A page without
+        sentences has one that nobody sees."""
+        if not len(self.numbers):
+            blank = {
+                name: np.zeros((1, 1, *([1] * (x.ndim - 3)), x.shape[-1]), x.dtype) for name, x in self.states.items()
+            }
+            return {"sentence_keep": np.zeros((1, 1), np.int32), "word_keep": np.zeros((1, 1, 1), np.int32), **blank}
+        seen = visible[self.numbers].astype(np.int32)[None]
+        return {"sentence_keep": seen, "word_keep": self.keep, **self.states}
+
+
+@dataclass(frozen=True)
+class StoredDocument:
+    """The states of J sentences, float32 as the graphs take them. Never written again: every sentence of a document
+    reads the same arrays."""
+
+    pages: tuple[Page, ...]
+    num_words: Ints
+    """[J]"""
+
+    @property
+    def num_sentences(self) -> int:
+        return len(self.num_words)
+
+    @property
+    def num_bytes(self) -> int:
+        return sum(array.nbytes for page in self.pages for array in page.states.values())
+
+    @classmethod
+    def of(cls, sentences: Sequence[States], num_words: Sequence[int]) -> "StoredDocument":
+        """Lay out the states of one or more sentences, each with its number of words. Raises ValueError for a sentence
+        with states of fewer words."""
+        counts: Ints = np.asarray(num_words, np.int64)
+        page_of = np.searchsorted(WIDTHS, counts)
+        pages = tuple(new_page(sentences, counts, np.flatnonzero(page_of == page), page) for page in range(PAGES))
+        return cls(pages, counts)
+
+    def first(self, count: int) -> "StoredDocument":
+        """The first `count` sentences: the same arrays whatever comes after them."""
+        if count == self.num_sentences:
+            return self
+        return StoredDocument(tuple(page.first(count) for page in self.pages), self.num_words[:count])
+
+    def tensors(self, visible: Bools) -> dict[str, Array]:
+        """As the graphs take it: every page's tensors, named as in server/artifact.py."""
+        return {
+            f"{name}.{index}": tensor
+            for index, page in enumerate(self.pages)
+            for name, tensor in page.tensors(visible).items()
+        }
+
+
+def last_width(longest: int) -> int:
+    """Of the last page, for sentences of up to `longest` words."""
+    return max(1, -(-longest // LAST_WIDTHS)) * LAST_WIDTHS
+
+
+def new_page(sentences: Sequence[States], num_words: Ints, numbers: NDArray[np.intp], page: int) -> Page:
+    """The page of the sentences with these numbers."""
+    counts = num_words[numbers]
+    width = WIDTHS[page] if page < len(WIDTHS) else last_width(int(counts.max(initial=0)))
+    states: dict[str, Floats] = {}
+    for name, example in sentences[0].items():
+        places = (1, len(numbers), *((width,) if example.ndim == 2 else ()), example.shape[-1])
+        states[name] = np.zeros(places, np.float32)
+        for place, (number, count) in enumerate(zip(numbers.tolist(), counts.tolist(), strict=True)):
+            if example.ndim == 2:
+                words = sentences[number][name][:count]
+                if len(words) < count:
+                    raise ValueError(
+                        f"sentence {number} has {count} words but states of {len(words)}: count the words that the "
+                        "states were made of (on the decoder's side, those of the translation)"
+                    )
+                states[name][0, place, :count] = words
+            else:
+                states[name][0, place] = sentences[number][name]
+    keep: Flags = (np.arange(width)[None, :] < counts[:, None]).astype(np.int32)[None]
+    return Page(numbers.astype(np.int64), states, keep)

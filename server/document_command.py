@@ -1,0 +1,83 @@
+"""`ringmt translate --document`: a file as one document, its sentences in the light of each other. With a store that
+lasts, a run that was interrupted goes on where it was."""
+
+import asyncio
+import hashlib
+import json
+import sys
+import time
+from pathlib import Path
+
+from tqdm import tqdm
+
+from server.documents.job import translate_document
+from server.documents.open_store import open_store
+from server.documents.parts import cut_text
+from server.documents.records import Document, Mode
+from server.documents.state_cache import StateCache
+from server.documents.states import StateReader
+from server.documents.store import Conflict, ContextStore
+from server.documents.writing import Lease, read_all
+from server.translator import TranslationOptions, Translator
+
+BATCH = 32
+"""Sentences between two writes, and two moves of the progress bar."""
+UNFINISHED = "`ringmt translate --document` has not finished it; run the same command again"
+
+
+def translate_file(
+    translator: Translator, path: Path, mode: Mode, options: TranslationOptions, store_url: str, cache_bytes: int
+) -> str:
+    """The translation of a text file, with what is between its sentences as it is. Bytes that are no UTF-8 go through
+    as they came. Raises OSError, StoreError, and what the engine raises."""
+    text = path.read_bytes().decode("utf-8", errors="surrogateescape")
+    store = open_store(store_url)
+    try:
+        document = _kept(store, translator, text, mode, options)
+        with tqdm(unit=" sentences", total=document.num_sentences, disable=not sys.stderr.isatty()) as progress:
+
+            def told(done: int, total: int) -> None:
+                progress.update(done - progress.n)
+
+            reader = StateReader(StateCache(cache_bytes))
+            lease = Lease(store, document.id, None, 0)
+            asyncio.run(translate_document(lease, {translator.name: translator}, reader, BATCH, told))
+        finished, sentences = read_all(store, document.id)
+        return "".join(f"{one.gap}{one.translation}" for one in sentences) + finished.end
+    finally:
+        store.close()
+
+
+def _kept(store: ContextStore, translator: Translator, text: str, mode: Mode, options: TranslationOptions) -> Document:
+    """The document of this text, this model and these options: the one that an earlier run began, or a new one. No
+    server takes it over: it is in no queue."""
+    chosen = {
+        "beam_size": options.beam_size,
+        "length_penalty": options.length_penalty,
+        "max_length": options.max_length,
+    }
+    identity = json.dumps([text, translator.name, translator.fingerprint, mode, chosen])
+    name = "file-" + hashlib.sha256(identity.encode()).hexdigest()[:32]
+    sentences, end = cut_text(text, translator)
+    now = time.time()
+    source_language, target_language = translator.languages
+    document = Document(
+        name,
+        translator.name,
+        translator.fingerprint,
+        source_language,
+        target_language,
+        mode,
+        "failed",
+        len(sentences),
+        end=end,
+        error=UNFINISHED,
+        options=chosen,
+        created=now,
+        touched=now,
+    )
+    try:
+        store.create(document, sentences)
+    except Conflict:
+        return store.document(name)
+    return document

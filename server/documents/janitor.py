@@ -1,0 +1,55 @@
+"""Deletes documents that nobody changed for long, and counts those that are kept."""
+
+import logging
+import threading
+import time
+
+from server.documents.store import ContextStore, StoreError
+from server.metrics import NO_MODEL, Metrics
+
+logger = logging.getLogger("ringmt")
+
+INTERVAL_SECONDS = 60.0
+
+
+def sweep(store: ContextStore, document_ttl: float, now: float, metrics: Metrics) -> int:
+    """Delete what was last touched more than `document_ttl` seconds before `now` (seconds since 1970); returns how
+    many documents that were. Raises StoreError."""
+    expired = store.expire(now - document_ttl)
+    metrics.context_store_expired_total.labels(NO_MODEL).inc(expired)
+    metrics.context_store_documents.labels(NO_MODEL).set(store.count())
+    return expired
+
+
+class Janitor:
+    """A thread that sweeps at once and then every so often until it is stopped. A store that cannot be reached is
+    logged and tried again."""
+
+    def __init__(
+        self, store: ContextStore, document_ttl: float, metrics: Metrics, interval: float = INTERVAL_SECONDS
+    ) -> None:
+        """`document_ttl` and `interval` in seconds; it sweeps at least once in `document_ttl`."""
+        self._store = store
+        self._document_ttl = document_ttl
+        self._metrics = metrics
+        self._interval = min(interval, document_ttl)
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="ringmt-janitor", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self, timeout: float) -> bool:
+        """End the thread, after the sweep that is under way; False when that takes more than `timeout` seconds."""
+        self._stopping.set()
+        if self._thread.ident is not None:
+            self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                sweep(self._store, self._document_ttl, time.time(), self._metrics)
+            except StoreError as error:
+                logger.warning("expired documents were not deleted, trying again in %g s: %s", self._interval, error)
+            self._stopping.wait(self._interval)

@@ -1,0 +1,101 @@
+"""Artifacts of document models: context beside graphs that stay as they are."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from export import context_parity
+from export.artifact_writer import ExportOptions, export_artifact
+from export.context_parity import CONTEXT_TOLERANCE, check_context_parity, context_difference
+from export.onnx_path import PathError
+from export.parity import ParityError, padded, sample_sources
+from model.config import CONTEXT_ATTENTIONS
+from model.document import DocumentModel
+from server.artifact import MANIFEST, Artifact, parse_manifest
+from server.backends.load import load_backend
+from server.engine.golden import GOLDEN, read_goldens, replay
+from tests.documents import lively_document_model, write_document_artifact, write_document_checkpoint
+from tests.models import write_artifact
+
+
+def test_the_manifest_says_what_the_context_is(document_artifact: Path) -> None:
+    manifest = Artifact.load(document_artifact).manifest
+    assert manifest.context is not None
+    assert (manifest.context.attention, manifest.context.num_heads, manifest.context.width) == ("sparse-soft", 2, 32)
+    assert manifest.context.store_tensors == ("sentence_key", "word_key", "word_value")
+    assert {manifest.context.store, manifest.context.attend, manifest.context.project} <= set(manifest.files)
+    assert parse_manifest(json.dumps(dataclasses.asdict(manifest)), "here") == manifest
+
+
+def test_a_manifest_without_context_still_loads(tiny_artifact: Path) -> None:
+    values = json.loads((tiny_artifact / MANIFEST).read_text(encoding="utf-8"))
+    del values["context"]  # as it was before there was context
+    assert parse_manifest(json.dumps(values), "here").context is None
+
+
+def test_step_graphs_are_those_of_the_sentence_model(document_model: DocumentModel, tmp_path: Path) -> None:
+    documents = write_document_artifact(document_model, tmp_path)
+    sentences = write_artifact(document_model.base, tmp_path, "sentences")
+    for name in ("step.int8.onnx", "step-shortlist.int8.onnx", "step.fp32.onnx"):
+        assert (documents / name).read_bytes() == (sentences / name).read_bytes()
+
+
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+def test_without_context_encoding_is_the_sentence_models_bit_for_bit(
+    document_model: DocumentModel, document_artifact: Path, tmp_path: Path, precision: str
+) -> None:
+    sentences = Artifact.load(write_artifact(document_model.base, tmp_path, "sentences"))
+    batch = padded(sample_sources(320, 64))
+    plain = load_backend(sentences, "onnx", precision).encode(*batch)
+    ours = load_backend(Artifact.load(document_artifact), "onnx", precision).encode(*batch)
+    for one, other in zip(plain, ours, strict=True):
+        for expected, found in zip((*one.source, *one.shortlist), (*other.source, *other.shortlist), strict=True):
+            np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("side", ["encoder", "decoder"])
+@pytest.mark.parametrize("attention", CONTEXT_ATTENTIONS)
+def test_every_attention_is_exported_and_equals_the_model(attention: str, side: str, tmp_path: Path) -> None:
+    model = lively_document_model(attention, side)
+    artifact = Artifact.load(write_document_artifact(model, tmp_path, graphs=(("onnx", "fp32"),)))
+    differences = check_context_parity(model, artifact)
+    assert set(differences) == {"onnx fp32 context", "onnx fp32 shortlist context"}
+    assert max(differences.values()) < CONTEXT_TOLERANCE
+    other = lively_document_model(attention, side, seed=3)
+    other.base.load_state_dict(model.base.state_dict())
+    assert context_difference(other, load_backend(artifact, "onnx", "fp32"), 9) > 10 * CONTEXT_TOLERANCE
+
+
+def test_context_on_other_graphs(tmp_path: Path) -> None:
+    """General graphs give out their memory too; a runtime without context graphs has none."""
+    model = lively_document_model()
+    options = ExportOptions("x", ("en", "de"), (("onnx", "fp32"), ("torchscript", "fp32")), path="general")
+    checkpoint = write_document_checkpoint(model, tmp_path / "checkpoint")
+    assert "onnx fp32 context" in export_artifact(checkpoint, tmp_path / "x", options)
+    artifact = Artifact.load(tmp_path / "x")
+    assert load_backend(artifact, "torchscript", "fp32").context is None
+    with pytest.raises(PathError, match="ask for onnx-fp32 or onnx-int8"):
+        export_artifact(checkpoint, tmp_path / "y", dataclasses.replace(options, graphs=(("torchscript", "fp32"),)))
+
+
+def test_another_document_model_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(context_parity, "context_difference", lambda *arguments: 0.5)
+    with pytest.raises(ParityError, match="onnx fp32 context: log-probabilities differ"):
+        write_document_artifact(lively_document_model(), tmp_path, graphs=(("onnx", "fp32"),))
+    assert not (tmp_path / "documents").exists()
+
+
+@pytest.mark.parametrize("side", ["encoder", "decoder"])
+def test_goldens_hold_documents(document_artifacts: dict[str, Path], side: str) -> None:
+    artifact = Artifact.load(document_artifacts[side])
+    goldens = [g for g in read_goldens(artifact.path(GOLDEN)) if (g.precision, g.shortlist) == ("fp32", False)]
+    alone, in_context = ([g for g in goldens if bool(g.source.before) == flag] for flag in (False, True))
+    assert (len(alone), len(in_context)) == (4, 3)
+    assert len(in_context[-1].source.before) == 3
+    assert len(in_context[-1].source.translations) == (3 if side == "decoder" else 0)
+    assert any(a.target_ids != b.target_ids for a, b in zip(alone[1:], in_context, strict=True))
+    backend = load_backend(artifact, "onnx", "fp32", "off")
+    assert replay(artifact, backend, "onnx", "fp32") == 7

@@ -1,0 +1,72 @@
+"""Context graphs on the decoder's side against the PyTorch modules; the step against the model is parity's matter."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import pytest
+import torch
+from torch import Tensor, nn
+
+from export.decoder_context import (
+    LookGraph,
+    StatesGraph,
+    write_decoder_context_onnx,
+    write_decoder_context_torchscript,
+)
+from export.document_graphs import ContextAttendGraph
+from export.graphs import StepGraph
+from export.manifest import graph_files, make_manifest
+from export.onnx_path import GENERAL
+from export.paged_attention import example_pages, page_inputs
+from export.torchscript import example_state, step_arguments
+from model.config import CONTEXT_ATTENTIONS, ConfigError
+from model.data.batching import collate
+from model.document import is_word
+from tests.documents import lively_document_model, some_pairs
+
+BATCH = collate(some_pairs((4, 7, 1)))
+FILES = ("states", "look", "step")
+
+
+def close(found: list[Tensor], expected: list[Tensor]) -> None:
+    assert len(found) == len(expected)
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("attention", CONTEXT_ATTENTIONS)
+@torch.no_grad()
+def test_eager_torchscript_and_onnx_agree(attention: str, tmp_path: Path) -> None:
+    """Other numbers of sentences and words than were traced."""
+    model = lively_document_model(attention, "decoder")
+    manifest = make_manifest(model.base, "x", ("en", "de"), (graph_files("onnx", "fp32", GENERAL),), "", "", 1.0, {})
+    pages = [page[:, :1].contiguous() for page in example_pages(model.context.attention, 3, 32)]
+    source, keep = BATCH.source, BATCH.source_keep.int()
+    words = is_word(BATCH.target_out).int()
+    states: list[Tensor] = StatesGraph(model)(source, keep, BATCH.target_in, words)
+    look: list[Tensor] = LookGraph(model)(source, keep, BATCH.target_in, pages)
+    step = [*step_arguments(example_state(manifest, 3, 4, 7)), pages]
+
+    scripts: list[nn.Module] = []
+    write_decoder_context_torchscript(model, manifest, *(tmp_path / f"{name}.pt" for name in FILES))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch.jit announces its retirement
+        scripts = [torch.jit.load(str(tmp_path / f"{name}.pt")) for name in FILES]  # type: ignore[no-untyped-call]
+    close(scripts[0](source, keep, BATCH.target_in, words), states)
+    close(scripts[1](source, keep, BATCH.target_in, pages), look)
+    close(scripts[2](*step), StepGraph(model.base, model.context)(*step))
+
+    write_decoder_context_onnx(model, manifest, *(tmp_path / f"{name}.onnx" for name in FILES))
+    tensors = dict(zip(page_inputs(model.context.attention), pages, strict=True))
+    tensors |= {"source_ids": source, "source_keep": keep, "target_ids": BATCH.target_in, "word_keep": words}
+    for name, expected in (("states", states), ("look", look)):
+        session = onnxruntime.InferenceSession(str(tmp_path / f"{name}.onnx"), providers=["CPUExecutionProvider"])
+        feeds = {tensor.name: tensors[tensor.name].numpy() for tensor in session.get_inputs()}
+        close([torch.from_numpy(np.asarray(out)) for out in session.run(None, feeds)], expected)
+
+
+def test_each_side_has_its_own_graphs() -> None:
+    with pytest.raises(ConfigError, match=r"export\.decoder_context"):
+        ContextAttendGraph(lively_document_model(side="decoder"))

@@ -1,0 +1,83 @@
+"""Context layers are kept without the sentence model that they were trained on."""
+
+import dataclasses
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from model.config import ContextConfig
+from model.document import DocumentModel
+from model.training.bundled import find_recipe
+from model.training.checkpoint import WEIGHTS, load_model
+from model.training.document_checkpoint import (
+    CONTEXT_SUMMARY,
+    CONTEXT_WEIGHTS,
+    has_context,
+    load_document_model,
+    save_document_model,
+)
+from model.training.document_recipe import DocumentRecipe, find_base
+from model.training.zoo import ZooError, keep_run
+
+ROW = "documents/encoder-flat-sentence"
+BASE = find_base("small/n8")
+
+
+def run(folder: Path, name: str = ROW, **training: Any) -> Path:
+    """A finished run of random weights, as training leaves it."""
+    recipe = find_recipe(name)
+    assert isinstance(recipe, DocumentRecipe)
+    torch.manual_seed(3)
+    model = DocumentModel(load_model(BASE), recipe.document.layer)
+    save_document_model(dict(model.state_dict()), recipe.model, recipe.document.layer, folder)
+    values = dataclasses.asdict(recipe)
+    values["training"] |= training
+    summary = {"recipe": values, "steps": 300, "target_tokens": 5000, "seconds": 61}
+    (folder / "training.json").write_text(json.dumps(summary), encoding="utf-8")
+    return folder
+
+
+def test_a_layer_is_kept_alone_and_stands_on_its_sentence_model(tmp_path: Path) -> None:
+    source, kept = run(tmp_path / "run", seed=2), tmp_path / "kept"
+    keep_run(source, kept)
+    assert sorted(path.name for path in kept.iterdir()) == [CONTEXT_SUMMARY, "context.json", CONTEXT_WEIGHTS]
+    assert (kept / CONTEXT_WEIGHTS).stat().st_size < 0.6 * (source / CONTEXT_WEIGHTS).stat().st_size
+    summary = json.loads((kept / CONTEXT_SUMMARY).read_text(encoding="utf-8"))
+    assert summary["command"] == f"ringmt train --recipe {ROW} --data DATA --out RUN --seed 2"
+    assert (summary["stored_as"], summary["seconds"], len(summary["base_sha256"])) == ("fp16", 61, 64)
+    before, after = load_document_model(source), load_document_model(kept, BASE)
+    for name, tensor in before.state_dict().items():
+        assert torch.allclose(tensor, after.state_dict()[name], atol=1e-3)
+
+
+def test_a_layer_can_be_written_beside_its_sentence_model_and_beside_no_other(tmp_path: Path) -> None:
+    source, beside = run(tmp_path / "run"), tmp_path / "beside"
+    shutil.copytree(BASE, beside)
+    assert not has_context(beside)
+    keep_run(source, beside)
+    assert has_context(beside)
+    assert (beside / WEIGHTS).read_bytes() == (BASE / WEIGHTS).read_bytes()
+    assert load_document_model(beside).config == ContextConfig("flat-sentence", "encoder", 4, None, 0.1)
+    (beside / WEIGHTS).write_bytes(b"another")
+    kept = load_file(beside / CONTEXT_WEIGHTS)
+    with pytest.raises(ZooError, match=r"holds another sentence model than .*n8"):
+        keep_run(source, beside)
+    assert all(torch.equal(tensor, kept[name]) for name, tensor in load_file(beside / CONTEXT_WEIGHTS).items())
+
+
+@pytest.mark.parametrize(
+    ("name", "training", "message"),
+    [
+        ("documents/all-encoder-sparse-soft", {}, "has a sentence model of its own"),
+        (ROW, {"steps": 3}, "no bundled recipe trains"),
+    ],
+)
+def test_what_is_not_kept_says_why(name: str, training: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(ZooError, match=message):
+        keep_run(run(tmp_path / "run", name, **training), tmp_path / "kept")
+    assert not (tmp_path / "kept").exists()

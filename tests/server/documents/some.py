@@ -1,0 +1,25 @@
+"""Documents and sentences for tests of what is kept."""
+
+import dataclasses
+
+from server.documents.records import Document, Sentence
+from server.documents.store import ContextStore
+
+FIRST = Document("first", "tiny", "f00d", "en", "de", "offline", "queued", created=1.0, touched=10.0)
+
+
+def document(name: str = "first", **changes: object) -> Document:
+    changed: Document = dataclasses.replace(FIRST, id=name, **changes)  # type: ignore[arg-type]
+    return changed
+
+
+def sentence(index: int, source: str = "Yes.", **changes: object) -> Sentence:
+    changed: Sentence = dataclasses.replace(Sentence(index, source, (7, 2)), **changes)  # type: ignore[arg-type]
+    return changed
+
+
+def keep(store: ContextStore, name: str = "first", num_sentences: int = 0, **changes: object) -> Document:
+    """Create a document and return it."""
+    kept = document(name, num_sentences=num_sentences, **changes)
+    store.create(kept, [sentence(index) for index in range(num_sentences)])
+    return kept

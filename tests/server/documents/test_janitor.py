@@ -1,0 +1,54 @@
+"""Documents that nobody changed for long go, whatever else happens."""
+
+import threading
+
+import pytest
+
+from server.documents.janitor import Janitor, sweep
+from server.documents.memory import MemoryStore
+from server.documents.store import StoreError
+from server.metrics import Metrics
+from tests.server.documents.some import keep
+
+
+def value(metrics: Metrics, name: str) -> float | None:
+    return metrics.registry.get_sample_value(f"ringmt_context_store_{name}", {"model": ""})
+
+
+def test_a_sweep_deletes_and_counts() -> None:
+    store, metrics = MemoryStore(), Metrics()
+    for name, state, touched in (("old", "done", 5.0), ("new", "done", 50.0), ("waits", "queued", 5.0)):
+        keep(store, name, state=state, touched=touched)
+    assert sweep(store, 10.0, 55.0, metrics) == 1
+    assert (value(metrics, "expired_total"), value(metrics, "documents")) == (1, 2)
+
+
+class Moody(MemoryStore):
+    """Fails the first time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = 0
+        self.again = threading.Event()
+
+    def expire(self, older_than: float) -> int:
+        self.calls += 1
+        if self.calls == 1:
+            raise StoreError("context store redis://x: not there")
+        self.again.set()
+        return super().expire(older_than)
+
+
+def test_a_store_that_fails_is_asked_again(caplog: pytest.LogCaptureFixture) -> None:
+    store, metrics = Moody(), Metrics()
+    keep(store, "old", state="done", touched=5.0)
+    janitor = Janitor(store, 10.0, metrics, interval=0.01)
+    janitor.start()
+    assert store.again.wait(20)
+    assert janitor.stop(20)
+    assert store.count() == 0
+    assert "not there" in caplog.text
+
+
+def test_one_that_never_started_stops() -> None:
+    assert Janitor(MemoryStore(), 10.0, Metrics()).stop(1)

