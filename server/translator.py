@@ -237,7 +237,7 @@ class Translator:
         translations = tuple(
             self._join(plan, [next(remaining) for _ in plan.sentences], options.num_hypotheses) for plan in work.plans
         )
-        return TranslationOutcome(translations, _largest(results), time.monotonic() - started)
+        return TranslationOutcome(translations, largest_timings(results), time.monotonic() - started)
 
     def _join(self, plan: TextPlan, results: Sequence[SentenceResult], num_hypotheses: int) -> TextTranslation:
         targets = iter(self.pieces.decode(hypothesis.ids for result in results for hypothesis in result.hypotheses))
@@ -307,7 +307,8 @@ def _seconds_left(deadline: float | None) -> float | None:
     return None if deadline is None else deadline - time.monotonic() + GRACE_SECONDS
 
 
-def _largest(results: Sequence[SentenceResult]) -> Timings:
+def largest_timings(results: Sequence[SentenceResult]) -> Timings:
+    """Each the largest among the results."""
     return Timings(
         queue=max((result.timings.queue for result in results), default=0.0),
         encode=max((result.timings.encode for result in results), default=0.0),
