@@ -11,6 +11,16 @@ SHORT = (
     "Thank you for your help.",
 )
 
+STORY = (
+    "The train to Hamburg was late again.",
+    "It stood in a small station for an hour.",
+    "Nobody knew why.",
+    "Then it went on, slowly.",
+    "We missed our boat.",
+    "It had left without us.",
+)
+"""Sentences of one document."""
+
 PARAGRAPHS = (
     "The old bridge was closed because it was no longer safe. People now take the ferry. It leaves every half hour.",
     "Open the settings and choose a language. Then restart the program.\n\nYour files are not changed.",

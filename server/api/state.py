@@ -1,5 +1,6 @@
 """What the running server knows: its settings, its metrics, its models and whether they can be used."""
 
+import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -10,7 +11,8 @@ from server.documents.open_store import open_store
 from server.documents.runner import JobRunner
 from server.documents.service import DocumentService
 from server.documents.states import StateReader
-from server.metrics import Metrics
+from server.documents.store import StoreError
+from server.metrics import NO_MODEL, Metrics
 from server.settings import Settings, nearest
 from server.translator import Translator, find_artifacts
 
@@ -60,6 +62,13 @@ class ServerState:
         if self._documents is None:
             raise ApiError("not_ready", "the documents are not open yet")
         return self._documents
+
+    def count_documents(self) -> None:
+        """Bring the metric up to date; it blocks while the store counts."""
+        if self._documents is not None:
+            with contextlib.suppress(StoreError):
+                count = self._documents.store.count()
+                self.metrics.context_store_documents.labels(NO_MODEL).set(count)
 
     def drain(self) -> None:
         """Take no more requests."""

@@ -1,4 +1,4 @@
-"""Deletes documents that nobody changed for long, and counts those that are kept."""
+"""Deletes documents that nobody changed for long."""
 
 import logging
 import threading
@@ -17,7 +17,6 @@ def sweep(store: ContextStore, document_ttl: float, now: float, metrics: Metrics
     many documents that were. Raises StoreError."""
     expired = store.expire(now - document_ttl)
     metrics.context_store_expired_total.labels(NO_MODEL).inc(expired)
-    metrics.context_store_documents.labels(NO_MODEL).set(store.count())
     return expired
 
 

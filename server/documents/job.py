@@ -86,7 +86,13 @@ def translator_of(document: Document, translators: Mapping[str, Translator]) -> 
     """The document's model. Raises Unservable when it is not served here, or with other weights."""
     translator = translators.get(document.model)
     if translator is None:
-        raise Unservable(f"model '{document.model}' is not served any more; send the document again")
+        raise Unservable(
+            f"model '{document.model}' is not served here: it was taken away, or servers that share a context store "
+            "serve different models; all must serve the same. Send the document again where it is served"
+        )
     if translator.fingerprint != document.fingerprint:
-        raise Unservable(f"model '{document.model}' has other weights than when the document came; send it again")
+        raise Unservable(
+            f"model '{document.model}' has other weights here than when the document came: it was replaced, or servers "
+            "that share a context store serve different models; all must serve the same. Send the document again"
+        )
     return translator

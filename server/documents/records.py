@@ -62,3 +62,5 @@ class Document:
     options: dict[str, Any] = field(default_factory=dict)
     created: float = 0.0
     touched: float = 0.0
+    attempts: int = 0
+    """Times that work began on it since the last sentence of it was finished, without an end: the process died."""

@@ -16,7 +16,7 @@ from server.documents.job import Unservable, translate_document
 from server.documents.records import Document, State
 from server.documents.states import StateReader
 from server.documents.store import ContextStore, StoreError, UnknownDocument
-from server.documents.writing import Lease, LeaseLost, end
+from server.documents.writing import GivenUp, Lease, LeaseLost, begin, end
 from server.engine.request import EngineStopped
 from server.metrics import NO_MODEL, Metrics
 from server.translator import Translator
@@ -45,6 +45,8 @@ class JobRunner:
         self._worker = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self._claims = itertools.count(1)
         self._jobs: set[asyncio.Task[None]] = set()
+        self._suspect: asyncio.Task[None] | None = None
+        """Work on a document that was worked on when a process died: alone, so that no other is suspected with it."""
         self._wake = asyncio.Event()
         self._ended: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._dispatcher: asyncio.Task[None] | None = None
@@ -80,7 +82,8 @@ class JobRunner:
     async def _dispatch(self) -> None:
         while True:
             self._wake.clear()
-            if len(self._jobs) >= MAX_RUNNING or not await self._claim():
+            is_full = len(self._jobs) >= MAX_RUNNING or self._suspect is not None
+            if is_full or not await self._claim():
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(LOOK_SECONDS):
                         await self._wake.wait()
@@ -105,22 +108,34 @@ class JobRunner:
             raise
         if document is None:
             return False
-        job = asyncio.create_task(self._work(document, self._lease(document, worker)))
+        others = frozenset(self._jobs) if document.attempts else frozenset()
+        job = asyncio.create_task(self._work(document, self._lease(document, worker), others))
+        if document.attempts:
+            self._suspect = job
         self._jobs.add(job)
         job.add_done_callback(self._forget)
         return True
 
     def _forget(self, job: "asyncio.Task[None]") -> None:
         self._jobs.discard(job)
+        if self._suspect is job:
+            self._suspect = None
         self._wake.set()
 
     def _lease(self, document: Document, worker: str) -> Lease:
         return Lease(self._store, document.id, worker, self._lease_seconds)
 
-    async def _work(self, document: Document, lease: Lease) -> None:
-        """Translate a document, with its lease renewed meanwhile, and say in the end how it went."""
+    async def _translate(self, lease: Lease, others: frozenset["asyncio.Task[None]"]) -> None:
+        if others:
+            await asyncio.wait(others)
+        await asyncio.to_thread(begin, lease)
+        await translate_document(lease, self._translators, self._reader)
+
+    async def _work(self, document: Document, lease: Lease, others: frozenset["asyncio.Task[None]"]) -> None:
+        """Translate a document once the `others` have ended, with its lease renewed meanwhile, and say in the end how
+        it went."""
         started = time.monotonic()
-        translating = asyncio.ensure_future(translate_document(lease, self._translators, self._reader))
+        translating = asyncio.ensure_future(self._translate(lease, others))
         renewing = asyncio.ensure_future(self._renew(lease))
         result, message = "released", None
         try:
@@ -137,7 +152,7 @@ class JobRunner:
         except StoreError as error:  # Its lease runs out, and it is claimed again when the store is back.
             logger.warning("work on document %s was given up for now: %s", document.id, error)
             result = "lost"
-        except Unservable as error:
+        except (GivenUp, Unservable) as error:
             result, message = "failed", str(error)
         except Exception:
             logger.exception("document %s failed", document.id)

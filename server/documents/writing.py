@@ -9,9 +9,16 @@ from dataclasses import dataclass
 from server.documents.records import Document, Sentence, State
 from server.documents.store import Conflict, ContextStore
 
+MAX_ATTEMPTS = 3
+"""Times that a document may take its process with it."""
+
 
 class LeaseLost(RuntimeError):
     """Another process works on the document."""
+
+
+class GivenUp(RuntimeError):
+    """Every process that worked on the document died."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +53,24 @@ def read_all(store: ContextStore, document_id: str) -> tuple[Document, list[Sent
     return document, store.sentences(document_id)
 
 
+def begin(lease: Lease) -> None:
+    """Note that work begins: should the process die of it, whoever claims the document next knows. Raises GivenUp when
+    that happened too often, LeaseLost and UnknownDocument."""
+    while True:
+        document = lease.store.document(lease.document_id)
+        lease.renew()
+        if document.attempts >= MAX_ATTEMPTS:
+            raise GivenUp(
+                f"the server ended {document.attempts} times while it worked on this document, which is not tried "
+                "again: the servers' logs may say why; correct a sentence to have it tried anew, or DELETE it"
+            )
+        try:
+            lease.store.update(next_version(document, attempts=document.attempts + 1), document.version)
+            return
+        except Conflict:
+            continue
+
+
 def save(lease: Lease, planned: Sequence[Sentence], translated: Sequence[Sentence]) -> None:
     """Keep the translations or drafts of those sentences that are still as they were `planned`. Who has the lease
     between reading and writing has it when writing: a claim by another raises the version, and the update fails.
@@ -61,7 +86,7 @@ def save(lease: Lease, planned: Sequence[Sentence], translated: Sequence[Sentenc
             new for old, new in zip(planned, translated, strict=True) if kept[old.index].version == old.version
         ]
         try:
-            lease.store.update(next_version(document), document.version, unchanged)
+            lease.store.update(next_version(document, attempts=0), document.version, unchanged)
             return
         except Conflict:
             continue
@@ -76,7 +101,10 @@ def end(lease: Lease, state: State, document: Document | None = None, error: str
             return False
         lease.renew()
         try:
-            lease.store.update(next_version(current, state=state, error=error), current.version)
+            # Given back in good order, it was no attempt.
+            attempts = max(0, current.attempts - 1) if state == "queued" else 0
+            ended = next_version(current, state=state, error=error, attempts=attempts)
+            lease.store.update(ended, current.version)
             return True
         except Conflict:
             continue

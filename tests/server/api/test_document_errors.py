@@ -11,11 +11,13 @@ import httpx
 import pytest
 
 from server.backends.onnx_context import OnnxContext
+from server.documents.open_store import open_store
 from server.documents.store import StoreError
 from server.settings import EngineSettings
 from tests.server.api.conftest import RunningServer, ready, running, settings_for, until
 from tests.server.api.documents import STORY, Documents, checked, translations
 from tests.server.api.test_odd_input import BODIES, TEXTS
+from tests.server.documents.some import keep
 
 
 @pytest.fixture
@@ -278,6 +280,23 @@ def test_other_weights_do_not_go_on(document_artifact: Path, tmp_path: Path) -> 
         documents.context(name, 1, 409)
         assert documents.get(name)["state"] == "done"
         assert client.get(f"/v1/documents/{name}/result").status_code == 200
+
+
+def test_a_server_without_the_model_says_what_is_wrong(document_artifact: Path, tmp_path: Path) -> None:
+    """Servers that share a store and serve different models."""
+    url = f"sqlite:///{tmp_path}/documents.db"
+    store = open_store(url)
+    keep(store, "elsewhere", num_sentences=2, model="another")
+    store.close()
+    with ready(settings_for(document_artifact, context_store=url)) as server, server.client() as client:
+        documents = Documents(client)
+        until(lambda: documents.get("elsewhere")["state"] == "failed", "the document has failed")
+        for error in (
+            documents.get("elsewhere")["error"],
+            documents.put("elsewhere", 0, 409, source="a")["error"]["message"],
+        ):
+            assert "model 'another' is not served here" in error
+            assert "all must serve the same" in error
 
 
 def test_a_store_that_is_gone_is_503(document_artifact: Path, monkeypatch: pytest.MonkeyPatch) -> None:

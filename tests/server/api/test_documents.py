@@ -155,6 +155,18 @@ def test_a_model_without_context_translates_every_sentence_by_itself(plain: Docu
     assert translations(plain.append(growing["id"], STORY)) == alone(server, STORY)
 
 
+def test_the_documents_are_counted_when_the_metrics_are_read(documents: Documents) -> None:
+    def count() -> float:
+        lines = documents.client.get("/metrics").text.splitlines()
+        return float(next(line.split()[1] for line in lines if line.startswith("ringmt_context_store_documents{")))
+
+    before = count()
+    name = documents.post(sentences=STORY[:1])["id"]
+    assert count() == before + 1
+    documents.client.delete(f"/v1/documents/{name}")
+    assert count() == before
+
+
 def test_deleted_is_gone(documents: Documents, document_server: RunningServer) -> None:
     done = documents.post(sentences=STORY)
     response = documents.client.delete(f"/v1/documents/{done['id']}")

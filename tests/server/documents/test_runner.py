@@ -1,21 +1,27 @@
 """Jobs and their leases. No model: the work itself is a stand-in that ends when it is told to."""
 
 import asyncio
+import signal
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
 
 from server.documents import runner as runner_module
 from server.documents.memory import MemoryStore
+from server.documents.open_store import open_store
 from server.documents.runner import MAX_RUNNING, JobRunner
 from server.documents.state_cache import StateCache
 from server.documents.states import StateReader
 from server.documents.store import StoreError
-from server.documents.writing import Lease, end
+from server.documents.writing import MAX_ATTEMPTS, Lease, end
 from server.metrics import Metrics
 from tests.server.documents.some import keep
 
-PATIENCE = 30.0
+PATIENCE = 60.0
+ROOT = Path(__file__).parents[3]
 
 
 class Work:
@@ -142,3 +148,63 @@ def test_who_waits_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         await runner.ended("first", 0.0)  # nothing to wait for: it returns all the same
 
     run(scenario, store, Metrics(), monkeypatch)
+
+
+def test_suspects_are_worked_on_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Documents that were worked on when a process died, one after the other and after those that were running."""
+    store, metrics = MemoryStore(), Metrics()
+    for index, attempts in enumerate((0, 1, 2, 0)):
+        keep(store, f"d{index}", created=float(index), attempts=attempts)
+
+    async def scenario(store: MemoryStore, runner: JobRunner, work: Work) -> None:
+        await until(lambda: work.begun == ["d0"] and store.document("d1").state == "running")
+        assert store.document("d2").state == "queued"
+        work.may_end.set()
+        await until(lambda: ended(metrics, "done") == 4)
+        assert work.begun == ["d0", "d1", "d2", "d3"]
+
+    run(scenario, store, metrics, monkeypatch)
+
+
+DEADLY = """
+import asyncio, os, signal, sys
+from server.documents import runner
+from server.documents.open_store import open_store
+from server.documents.state_cache import StateCache
+from server.documents.states import StateReader
+from server.metrics import Metrics
+
+async def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+async def main():
+    runner.translate_document = die
+    runner.JobRunner(open_store(sys.argv[1]), StateReader(StateCache(0)), {}, 0.1, Metrics()).start()
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+def test_a_document_that_kills_its_process_has_failed_at_last(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/documents.db"
+    store = open_store(url)
+    keep(store, num_sentences=1)
+    for _ in range(MAX_ATTEMPTS):
+        assert store.document("first").state in ("queued", "running")
+        died = subprocess.run([sys.executable, "-c", DEADLY, url], cwd=ROOT, timeout=PATIENCE, check=False)
+        assert died.returncode == -signal.SIGKILL
+    metrics = Metrics()
+
+    async def live() -> None:
+        runner = JobRunner(store, StateReader(StateCache(0)), {}, 0.1, metrics)
+        runner.start()
+        await until(lambda: ended(metrics, "failed") == 1)
+        await runner.stop()
+
+    asyncio.run(live())
+    found = store.document("first")
+    assert found.state == "failed"
+    assert "ended 3 times" in str(found.error)
+    assert "correct a sentence" in str(found.error)
+    store.close()

@@ -8,7 +8,7 @@ import pytest
 from server.documents.memory import MemoryStore
 from server.documents.records import Document, Sentence
 from server.documents.store import ContextStore, UnknownDocument
-from server.documents.writing import Lease, LeaseLost, end, next_version, save
+from server.documents.writing import MAX_ATTEMPTS, GivenUp, Lease, LeaseLost, begin, end, next_version, save
 from tests.server.documents.some import keep
 
 
@@ -112,3 +112,29 @@ def test_a_document_is_done_only_at_the_version_that_was_looked_at() -> None:
     assert store.document("first").state == "running"
     assert end(lease, "done", store.document("first"))
     assert store.document("first").state == "done"
+
+
+def test_who_dies_of_a_document_again_and_again_is_the_last(store: ContextStore) -> None:
+    """Each of them is claimed, begun and never heard of again."""
+    keep(store, num_sentences=2)
+    for attempt in range(MAX_ATTEMPTS):
+        begin(claimed(store, f"dies {attempt}", 0))
+    last = claimed(store, "last")
+    with pytest.raises(GivenUp, match="ended 3 times"):
+        begin(last)
+    assert end(last, "failed", error="so")
+    assert store.document("first").attempts == 0
+
+
+def test_progress_and_a_release_are_no_failed_attempts(store: ContextStore) -> None:
+    keep(store, num_sentences=2)
+    begin(claimed(store, "dies", 0))
+    lease = claimed(store, "lives")
+    begin(lease)
+    assert store.document("first").attempts == 2
+    end(lease, "queued")
+    assert store.document("first").attempts == 1
+    lease = claimed(store, "lives longer")
+    begin(lease)
+    save(lease, planned := store.sentences("first")[:1], translated(planned))
+    assert store.document("first").attempts == 0
