@@ -1,13 +1,11 @@
 """Attention to a document that lies in pages of sentences of like length (see server/artifact.py): what
 model.attention.selective computes, without its padding to the longest sentence."""
 
-import math
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from model.attention.scaled_dot_product import merge_heads
 from model.attention.selective import (
     Attended,
     ContextAttention,
@@ -74,9 +72,8 @@ def example_pages(attention: ContextAttention, batch: int, width: int) -> list[T
 class PagedAttended(NamedTuple):
     attended: Attended
     """Its word_weights are None."""
-    word_sums: list[Tensor]
-    """Word weights summed over the queries, one page [batch, heads, J of the page, W of the page] each; empty where
-    words have no weights."""
+    word_weights: list[Tensor]
+    """One page [batch, heads, query, J of the page, W of the page] each; empty where words have no weights."""
 
 
 class PagedResult(NamedTuple):
@@ -99,56 +96,16 @@ def attend_pages(attention: ContextAttention, query: Tensor, query_keep: Tensor,
 
 
 def attend_by_page(attention: HierarchicalAttention, query: Tensor, pages: Pages, visible: Tensor) -> PagedAttended:
-    """Weights of sentences are known before those of words, so that every page adds its part, and only words of
-    sentences with a weight are read: sparsemax leaves a head and a query a handful of sentences, however many there
-    are."""
+    """Weights of sentences are known before those of words, so every page adds its part."""
     sentence_key, keys, values = pages.tensors
     weights = attention.sentence_weights(query, torch.cat(sentence_key, dim=1), visible)
-    word_query = attention.heads(attention.word_query(query))
-    mixtures, word_sums = [], []
+    mixtures, word_weights = [], []
     parts = by_page(weights, pages.word_keep)
     for key, value, keep, part in zip(keys, values, pages.word_keep, parts, strict=True):
-        mixed, sums = mix_used_words(attention, word_query, key, value, keep, part)
+        mixed, of_words = attention.mix_words(query, key, value, keep, part)
         mixtures.append(mixed)
-        word_sums.append(sums)
-    output = attention.output(merge_heads(torch.stack(mixtures).sum(dim=0)))
-    return PagedAttended(Attended(output, weights, None), word_sums)
-
-
-def mix_used_words(
-    attention: HierarchicalAttention, query: Tensor, key: Tensor, value: Tensor, word_keep: Tensor, weights: Tensor
-) -> tuple[Tensor, Tensor]:
-    """`HierarchicalAttention.mix_words` of one page, for sentences whose weight is not zero: what the others would add
-    is exactly zero.
-
-    query [batch, heads, query, head_dim], weights [batch, heads, query, J of the page], and a page of the document
-    (batch 1: the same for all). Returns the mixture [batch, heads, query, head_dim] and every word's weight, summed
-    over queries, [batch, heads, J of the page, W of the page].
-    """
-    batch, heads, queries, head_dim = query.shape
-    documents, sentences, width = word_keep.shape
-    used = weights.nonzero()  # [uses, 4]: batch, head, query, sentence
-    row, head, place, sentence = used.unbind(dim=1)
-    stored = row.clamp(max=documents - 1) * sentences + sentence
-    asks = (row * heads + head) * queries + place
-    words = (stored[:, None] * width + torch.arange(width, device=key.device)) * heads + head[:, None]  # [uses, W]
-
-    of_words = [tensor.reshape(documents * sentences * width * heads, head_dim)[words] for tensor in (key, value)]
-    asking = query.reshape(batch * heads * queries, head_dim)[asks] * (1.0 / math.sqrt(head_dim))
-    energy = torch.matmul(of_words[0], asking[..., None])[..., 0]  # [uses, W]
-    keep = word_keep.reshape(documents * sentences, width)[stored]
-    found = weights.reshape(-1, sentences)[asks, sentence][:, None] * attention.normalize_words(energy, keep)
-
-    mixed = torch.matmul(found[:, None], of_words[1])[:, 0]  # [uses, head_dim]
-    mixture = add_rows(mixed, asks, batch * heads * queries)
-    sums = add_rows(found, (row * heads + head) * sentences + sentence, batch * heads * sentences)
-    return mixture.view(batch, heads, queries, head_dim), sums.view(batch, heads, sentences, width)
-
-
-def add_rows(x: Tensor, place: Tensor, count: int) -> Tensor:
-    """[count, width] with every row of x [rows, width] added at its `place` [rows]. (The exporter takes index_add for
-    a write, and loses rows that share a place.)"""
-    return torch.zeros(count, x.shape[1], device=x.device).scatter_add(0, place[:, None].expand_as(x), x)
+        word_weights.append(of_words)
+    return PagedAttended(Attended(attention.output(torch.stack(mixtures).sum(dim=0)), weights, None), word_weights)
 
 
 def attend_all_words(attention: FlatWordAttention, query: Tensor, query_keep: Tensor, pages: Pages) -> PagedAttended:
@@ -166,8 +123,7 @@ def attend_all_words(attention: FlatWordAttention, query: Tensor, query_keep: Te
         word_weights.append(part.reshape(*part.shape[:-1], *page.shape[1:]))
         start += count
     by_sentence = torch.cat([page.sum(dim=-1) for page in word_weights], dim=-1)
-    sums = [page.sum(dim=2) for page in word_weights]
-    return PagedAttended(Attended(attended.output, by_sentence, None), sums)
+    return PagedAttended(Attended(attended.output, by_sentence, None), word_weights)
 
 
 def look_at_pages(layer: ContextLayer, query: Tensor, state: Tensor, query_keep: Tensor, pages: Pages) -> PagedResult:
@@ -175,7 +131,7 @@ def look_at_pages(layer: ContextLayer, query: Tensor, state: Tensor, query_keep:
     found = attend_pages(layer.attention, query, query_keep, pages)
     visible = query_keep[:, :, None] & pages.visible()[:, None]
     length = query_keep.sum(dim=1)[:, None, None, None].to(state.dtype)
-    means = [page / length for page in found.word_sums]
+    means = [page.sum(dim=2) / length for page in found.word_weights]
     return PagedResult(layer.mix(found.attended, state, visible), means)
 
 

@@ -23,11 +23,8 @@ def sparsemax(energy: Tensor, keep: Tensor) -> Tensor:
     energy = energy.float().masked_fill(~keep, MASKED_ENERGY)
     largest = energy.detach().amax(dim=-1, keepdim=True)
     shifted = (energy - largest).masked_fill(~keep, BELOW_SUPPORT)
-    # Only entries above -1 can be in the support: of many keys these are few.
-    candidates = (shifted > -1).sum(dim=-1).flatten()
-    most = torch.cat([candidates, candidates.new_ones(1)]).max()  # one where there are no rows
-    descending = shifted.topk(most, dim=-1).values  # type: ignore[arg-type]
-    rank = torch.arange(1, descending.shape[-1] + 1, device=energy.device, dtype=energy.dtype)
+    descending = shifted.sort(dim=-1, descending=True).values
+    rank = torch.arange(1, energy.shape[-1] + 1, device=energy.device, dtype=energy.dtype)
     support = (1 + rank * descending > descending.cumsum(dim=-1)).to(energy.dtype)
     threshold = ((descending * support).sum(dim=-1, keepdim=True) - 1) / support.sum(dim=-1, keepdim=True)
     return torch.relu(shifted - threshold) * keep
