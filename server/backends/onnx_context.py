@@ -59,10 +59,10 @@ class OnnxContext:
         return self._files.store_tensors
 
     def encode(self, source_ids: Ints, source_keep: Flags, contexts: Sequence[SentenceContext]) -> list[Attended]:
-        sentences = self._read(source_ids, source_keep)
-        return [self._attend_alone(*both) for both in zip(sentences, contexts, strict=True)]
+        sentences = self.read(source_ids, source_keep)
+        return [self.attend(*both) for both in zip(sentences, contexts, strict=True)]
 
-    def _read(self, source_ids: Ints, source_keep: Flags) -> list[Read]:
+    def read(self, source_ids: Ints, source_keep: Flags) -> list[Read]:
         feeds = {"source_ids": source_ids, "source_keep": source_keep}
         memory, *shortlist = self._encode.run(self._read_outputs, feeds, self._run_options)
         lengths = source_keep.sum(axis=1).tolist()
@@ -84,7 +84,7 @@ class OnnxContext:
         outputs: list[Floats] = self._store.run(names, {name: feeds[name] for name in self._store_inputs})
         return {name: output[0].astype(np.float16) for name, output in zip(names, outputs, strict=True)}
 
-    def _attend_alone(self, sentence: Read, context: SentenceContext) -> Attended:
+    def attend(self, sentence: Read, context: SentenceContext) -> Attended:
         context = context.trimmed()
         if self._pruned is not None and context.stored.num_sentences >= PRUNED_FROM:
             feeds = self._feeds(sentence, context)
@@ -100,7 +100,7 @@ class OnnxContext:
     ) -> ContextUse:
         context = context.trimmed()
         ids = np.array([source_ids], np.int64)
-        [sentence] = self._read(ids, np.ones(ids.shape, np.int32))
+        [sentence] = self.read(ids, np.ones(ids.shape, np.int32))
         weights, gate, *words = self._look(sentence, context, ["sentence_weights", "gate", *self._word_weights])
         return use_of(context.stored, weights.mean(axis=2), gate, words)
 
