@@ -11,7 +11,7 @@ from typing import TypeVar
 from export.bench.ours import random_artifact
 from export.bench.report import Row
 from export.bench.shapes import random_sources, shape
-from server.backends.base import Backend, Step
+from server.backends.base import Backend, ScoreStep, Step
 from server.backends.load import load_backend
 from server.backends.state import DecoderState, Encoded, Flags, Ints
 from server.engine.engine import Engine
@@ -38,6 +38,12 @@ class TimedBackend:
     def bind(self, state: DecoderState) -> Step:
         step = self._backend.bind(state)
         return lambda: self._timed(step)
+
+    def prepare_scores(self) -> None:
+        self._backend.prepare_scores()
+
+    def bind_scores(self, state: DecoderState) -> ScoreStep:
+        return self._backend.bind_scores(state)
 
     def _timed(self, call: Callable[[], Result]) -> Result:
         started = time.perf_counter()
