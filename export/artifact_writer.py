@@ -130,7 +130,10 @@ def load_for_export(checkpoint: Path, options: ExportOptions) -> DocumentModel |
 
 def write_context(document: DocumentModel, manifest: Manifest, folder: Path) -> None:
     """The context graphs of either side."""
-    files = [folder / name for name in CONTEXT_FILES[document.config.side].values()]
+    context = manifest.context
+    assert context is not None
+    names = [getattr(context, kind) for kind in CONTEXT_FILES[document.config.side]]
+    files = [folder / name for name in names if name]
     if document.on_encoder:
         write_document_onnx(document, *files)
     else:

@@ -15,7 +15,9 @@ from torch import Tensor, nn
 from export.half_weights import halve_weights
 from export.manifest import source_tensors
 from export.paged_attention import Pages, example_pages, look_at_pages, page_axes, page_names
+from export.pruned_attention import attend_used
 from export.torchscript import trace
+from model.attention.selective import HierarchicalAttention
 from model.config import ConfigError
 from model.document import DocumentModel
 
@@ -65,6 +67,30 @@ class ContextAttendGraph(nn.Module):
         return [found.mixed.state, found.mixed.sentence_weights, found.mixed.gate, *found.word_means]
 
 
+class PrunedAttendGraph(nn.Module):
+    """ContextAttendGraph and ProjectGraph in one, for hierarchical attention in long documents: words of sentences
+    without a weight are not read (the one graph whose work depends on data).
+
+    Takes what ContextAttendGraph takes. Returns every layer's cross-attention tensors, flat, and means over the source:
+    of sentence weights [batch, heads, J], and of the gate [batch].
+    """
+
+    def __init__(self, model: DocumentModel) -> None:
+        super().__init__()
+        self.context, self.project = encoder_side(model).context, ProjectGraph(model)
+        assert isinstance(self.context.attention, HierarchicalAttention)
+        self.attention = self.context.attention
+
+    def forward(self, memory: Tensor, keep: Tensor, document: list[Tensor]) -> list[Tensor]:
+        pages = Pages.of(document)
+        visible = (keep > 0)[:, :, None] & pages.visible()[:, None]
+        mixed = self.context.mix(attend_used(self.attention, memory, pages, visible), memory, visible)
+        length = keep.sum(dim=1).to(memory.dtype)
+        looked = mixed.sentence_weights.sum(dim=2) / length[:, None, None]
+        gate = (mixed.gate.mean(dim=-1) * keep).sum(dim=1) / length
+        return [*self.project(mixed.state), looked, gate]
+
+
 class ProjectGraph(nn.Module):
     """memory [batch, source, d] -> every layer's cross-attention tensors, flat: EncodeGraph after its encoder."""
 
@@ -98,8 +124,10 @@ def attend_example(model: DocumentModel) -> tuple[Tensor, Tensor, list[Tensor]]:
     return torch.randn(batch, source, width), keep, example_pages(model.context.attention, batch, width)
 
 
-def write_document_onnx(model: DocumentModel, store: Path, attend: Path, project: Path) -> None:
-    """The three graphs by torch's exporter, at fp32."""
+def write_document_onnx(
+    model: DocumentModel, store: Path, attend: Path, project: Path, pruned: Path | None = None
+) -> None:
+    """The graphs by torch's exporter, at fp32; `pruned` for hierarchical attention only."""
     names = model.context.attention.store_names
     memory, *_ = attend_example(model)
     ones = torch.ones(memory.shape[:2], dtype=torch.int32)
@@ -118,6 +146,12 @@ def write_document_onnx(model: DocumentModel, store: Path, attend: Path, project
     cross = list(source_tensors(model.base))
     axes = {"memory": {0: "batch", 1: "source"}} | {name: {0: "batch", 2: "source"} for name in cross}
     export_onnx(ProjectGraph(model), (memory,), ["memory"], cross, axes, project)
+    if pruned is not None:
+        free = inputs | dict.fromkeys(cross, ("batch", None, "source"))
+        free |= {"looked": ("batch", None, "J"), "gate": ("batch",)}
+        outputs = [*cross, "looked", "gate"]
+        axes = {name: named(free[name]) for name in (*inputs, *outputs)}
+        export_onnx(PrunedAttendGraph(model), attend_example(model), list(inputs), outputs, axes, pruned)
 
 
 def named(axes: tuple[str | None, ...]) -> dict[int, str]:

@@ -41,6 +41,7 @@ CONTEXT_FILES = {
         "store": "context-store.onnx",
         "attend": "context-attend.onnx",
         "project": "context-project.onnx",
+        "pruned": "context-pruned.onnx",
     },
     "decoder": {
         "store": "context-store.onnx",
@@ -49,17 +50,22 @@ CONTEXT_FILES = {
     },
 }
 """Of each side, in the order in which their writers take them."""
+HAVE_ZEROS = ("sparse-soft", "sparse-sparse")
+"""Kinds of attention that leave sentences without a weight."""
 
 
 def context_files(document: DocumentModel) -> ContextFiles:
     """What the manifest says of a model's context."""
+    files = dict(CONTEXT_FILES[document.config.side])
+    if document.config.attention not in HAVE_ZEROS:
+        files.pop("pruned", None)
     return ContextFiles(
         attention=document.config.attention,
         side=document.config.side,
         num_heads=document.config.num_heads,
         width=document.base.config.d_model,
         store_tensors=document.context.attention.store_names,
-        **CONTEXT_FILES[document.config.side],
+        **files,
     )
 
 

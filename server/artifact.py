@@ -48,6 +48,10 @@ attend  memory float [batch, source, d], keep int32 [batch, source], and of ever
 
 project memory float [batch, source, d] -> one tensor per name in `source_tensors`, as encode gives them
 
+pruned  attend and project in one, for documents of many sentences: the words of sentences without a weight are not
+        read. Inputs as attend's -> one tensor per name in `source_tensors`; looked [batch, heads, J] and gate [batch],
+        means over the source. Only where sentences are weighed by sparsemax, and in no artifact exported before it.
+
 On the decoder's side, where the words of a document are those of its translations, they are
 
 store   source_ids int64, source_keep int32 [batch, source], target_ids int64 [batch, target] from BOS on without the
@@ -122,6 +126,8 @@ class ContextFiles:
     """On the encoder's side only."""
     step: str = ""
     """On the decoder's side only."""
+    pruned: str = ""
+    """On the encoder's side, where weights of sentences may be zero."""
 
 
 @dataclass(frozen=True)

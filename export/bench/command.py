@@ -4,18 +4,30 @@ import argparse
 import sys
 from pathlib import Path
 
+from export.bench.documents_bench import APPENDED, document_rows
 from export.bench.engine_bench import EnginePlan, engine_rows
 from export.bench.figure import draw, read_rows
-from export.bench.http_bench import http_rows
+from export.bench.http_bench import http_rows, sentences
 from export.bench.lengths_bench import length_rows
+from export.bench.overhead_bench import overhead_rows
 from export.bench.report import Row, environment, fallen, markdown, write_json
 from export.bench.variants_bench import variant_rows
 from export.commands import EXAMPLES, lines
+from model.data.vocabulary import Vocabulary
+from model.training.checkpoint import VOCABULARY
+from server.settings import BUNDLED_MODELS
 
 NOTE = (
     "Random weights, source and target 24 pieces unless said otherwise, the encoder included; medians of alternating "
     "rounds. CTranslate2 computes full attention; ours is shown with N=8 and with full attention. Ratios within one "
     "run mean something, single figures little."
+)
+
+
+DOCUMENTS_NOTE = (
+    "ours: with context, peer: the same service, sentences and weights without; int8, beam 4, no HTTP; medians of "
+    "alternating rounds, processor time of all threads (other programs' turns do not count). Rows about looks and bytes "
+    "say what is compared."
 )
 
 
@@ -32,10 +44,12 @@ class BenchCommand:
     help = "time the engine, alone or beside CTranslate2, on this machine"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        whats = ("engine", "lengths", "http", "variants", "figure")
+        whats = ("engine", "lengths", "http", "variants", "documents", "overhead", "figure")
         parser.add_argument("what", nargs="?", default="engine", choices=whats, help="default: engine")
         parser.add_argument("--checkpoint", type=Path, help="http: the checkpoint that both servers serve")
-        parser.add_argument("--artifact", type=Path, help="http: the artifact of that checkpoint")
+        parser.add_argument("--artifact", type=Path, help="http: the artifact of that checkpoint; documents: with context")
+        parser.add_argument("--sizes", default="10,100,500,1000", help="documents: sentences (default 10,100,500,1000)")
+        parser.add_argument("--text", type=Path, help="documents: a sentence a line (default: made of a few examples)")
         parser.add_argument("--peer", choices=("ctranslate2", "transformers"), help="time it in the same run")
         parser.add_argument("--shape", default="small", choices=("small", "base", "tiny"), help="model (default small)")
         parser.add_argument("--precision", default="int8", choices=("int8", "fp32"), help="default int8")
@@ -64,7 +78,7 @@ class BenchCommand:
         rows = self._rows(args)
         print(f"{measured_on['cpu']}, {measured_on['cores']} cores, load before {measured_on['load_before']}\n")
         print(markdown(rows, args.peer or "peer"))
-        print(f"\n{NOTE}")
+        print(f"\n{DOCUMENTS_NOTE if args.what == 'documents' else NOTE}")
         if args.json:
             write_json(args.json, measured_on, rows)
         lost = fallen(rows, args.against) if args.against else []
@@ -79,12 +93,20 @@ class BenchCommand:
                 raise ValueError("bench http needs --checkpoint and --artifact of the same model")
             clients = numbers(args.clients)
             return http_rows(args.checkpoint, args.artifact, list(lines(EXAMPLES)), rounds, clients)
+        if args.what == "documents":
+            artifact, sizes = args.artifact or BUNDLED_MODELS / "en-de", numbers(args.sizes)
+            count = max(sizes) + APPENDED
+            vocabulary = Vocabulary(artifact / VOCABULARY)
+            texts = lines(args.text) if args.text else sentences(list(lines(EXAMPLES)), vocabulary, count)
+            return document_rows(artifact, texts[:count], sizes, rounds)
         if args.what == "lengths":
             if args.peer == "transformers":
                 raise ValueError("bench lengths knows one peer: ctranslate2")
             return length_rows(args.shape, args.precision, rounds, args.peer is not None)
         if args.what == "variants":
             return variant_rows(args.shape, rounds)
+        if args.what == "overhead":
+            return overhead_rows(args.shape, args.precision, args.beam, numbers(args.batch), rounds)
         batches = (8,) if args.quick else numbers(args.batch)
         plan = EnginePlan(args.shape, args.precision, args.beam, batches, rounds, args.peer, with_full=not args.quick)
         return engine_rows(plan)

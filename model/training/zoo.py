@@ -19,6 +19,7 @@ from model.training.checkpoint import METRICS, SUMMARY, VOCABULARY, WEIGHTS, sav
 from model.training.document_checkpoint import (
     CONTEXT_SUMMARY,
     CONTEXT_WEIGHTS,
+    has_context,
     load_context_config,
     save_context,
 )
@@ -66,12 +67,14 @@ def keep_run(run: Path, folder: Path) -> None:
 
 def keep_context(run: Path, summary: dict[str, Any], folder: Path) -> None:
     """Write the context layer of a run into `folder`, which may be that of its sentence model: fp16, and how to train
-    the same again. Raises ZooError where the sentence model learned too, or where `folder` holds another one."""
+    the same again. Raises ZooError where `folder` holds another sentence model. A sentence model that learned too is
+    kept as well, in a folder of their own."""
     recipe = recorded_recipe(summary["recipe"])
-    if not recipe.document.freezes_base:
-        raise ZooError(f"{run} has a sentence model of its own (train: {recipe.document.train}): only layers are kept")
     if not is_bundled(recipe):
         raise ZooError(f"no bundled recipe trains {run} ('{recipe.name}'): add it to model/recipes, as a row or alone")
+    if not recipe.document.freezes_base:
+        keep_whole(run, recipe, summary, folder)
+        return
     base = find_base(recipe.document.base)
     if (folder / WEIGHTS).is_file() and (folder / WEIGHTS).read_bytes() != (base / WEIGHTS).read_bytes():
         raise ZooError(f"{folder} holds another sentence model than {base}, on which {run} was trained")
@@ -84,6 +87,19 @@ def keep_context(run: Path, summary: dict[str, Any], folder: Path) -> None:
         "stored_as": "fp16",
     }
     (folder / CONTEXT_SUMMARY).write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
+
+
+def keep_whole(run: Path, recipe: DocumentRecipe, summary: dict[str, Any], folder: Path) -> None:
+    """Write what a run learned that changed its sentence model, with a layer or, the control, without one. The
+    vocabulary stays with the sentence model that it began with."""
+    shutil.rmtree(folder, ignore_errors=True)
+    save_model(load_file(run / WEIGHTS), recipe.model, folder, torch.float16)
+    (folder / WEIGHTS).chmod(0o644)
+    if has_context(run):
+        save_context(load_file(run / CONTEXT_WEIGHTS), load_context_config(run), folder, torch.float16)
+        (folder / CONTEXT_WEIGHTS).chmod(0o644)
+    summary = {"command": train_command_line(recipe.name, recipe), **summary, "stored_as": "fp16"}
+    (folder / SUMMARY).write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
 
 
 def is_bundled(recipe: DocumentRecipe) -> bool:

@@ -12,6 +12,11 @@ from server.backends.onnx_session import open_session
 from server.backends.state import Array, Encoded, Flags, Floats, Ints
 
 
+PRUNED_FROM = 50
+"""Stored sentences from which on it is faster to read only the words of those with a weight (measured: export/bench
+/results)."""
+
+
 @dataclass(frozen=True)
 class Read:
     """A sentence that was encoded and has not looked at its document yet: `memory` [length, d] and its shortlist."""
@@ -38,6 +43,7 @@ class OnnxContext:
         self._store, self._attend, self._project = (
             open_session(artifact.path(name)) for name in (files.store, files.attend, files.project)
         )
+        self._pruned = open_session(artifact.path(files.pruned)) if files.pruned else None
         self._word_weights = [o.name for o in self._attend.get_outputs() if o.name.startswith("word_weights")]
         # An input that does not matter to a kind of attention is not in its graph.
         self._store_inputs, self._attend_inputs = (
@@ -53,10 +59,10 @@ class OnnxContext:
         return self._files.store_tensors
 
     def encode(self, source_ids: Ints, source_keep: Flags, contexts: Sequence[SentenceContext]) -> list[Attended]:
-        sentences = self._read(source_ids, source_keep)
-        return [self._attend_alone(*both) for both in zip(sentences, contexts, strict=True)]
+        sentences = self.read(source_ids, source_keep)
+        return [self.attend(*both) for both in zip(sentences, contexts, strict=True)]
 
-    def _read(self, source_ids: Ints, source_keep: Flags) -> list[Read]:
+    def read(self, source_ids: Ints, source_keep: Flags) -> list[Read]:
         feeds = {"source_ids": source_ids, "source_keep": source_keep}
         memory, *shortlist = self._encode.run(self._read_outputs, feeds, self._run_options)
         lengths = source_keep.sum(axis=1).tolist()
@@ -78,39 +84,44 @@ class OnnxContext:
         outputs: list[Floats] = self._store.run(names, {name: feeds[name] for name in self._store_inputs})
         return {name: output[0].astype(np.float16) for name, output in zip(names, outputs, strict=True)}
 
-    def _attend_alone(self, sentence: Read, context: SentenceContext) -> Attended:
+    def attend(self, sentence: Read, context: SentenceContext) -> Attended:
         context = context.trimmed()
-        new_memory, weights, gate = self._look(sentence, context, ["new_memory", "sentence_weights", "gate"])
-        source = self._project.run(self._source_tensors, {"memory": new_memory})
+        if self._pruned is not None and context.stored.num_sentences >= PRUNED_FROM:
+            feeds = self._feeds(sentence, context)
+            *source, looked, gate = self._pruned.run([*self._source_tensors, "looked", "gate"], feeds)
+        else:
+            new_memory, weights, gate = self._look(sentence, context, ["new_memory", "sentence_weights", "gate"])
+            source, looked = self._project.run(self._source_tensors, {"memory": new_memory}), weights.mean(axis=2)
         encoded = Encoded(tuple(tensor[0] for tensor in source), sentence.shortlist)
-        return Attended(encoded, use_of(context.stored, weights, gate))
+        return Attended(encoded, use_of(context.stored, looked, gate))
 
     def explain(
         self, source_ids: Sequence[int], context: SentenceContext, target_ids: Sequence[int] = ()
     ) -> ContextUse:
         context = context.trimmed()
         ids = np.array([source_ids], np.int64)
-        [sentence] = self._read(ids, np.ones(ids.shape, np.int32))
+        [sentence] = self.read(ids, np.ones(ids.shape, np.int32))
         weights, gate, *words = self._look(sentence, context, ["sentence_weights", "gate", *self._word_weights])
-        return use_of(context.stored, weights, gate, words)
+        return use_of(context.stored, weights.mean(axis=2), gate, words)
 
     def _look(self, sentence: Read, context: SentenceContext, outputs: list[str]) -> list[Floats]:
+        found: list[Floats] = self._attend.run(outputs, self._feeds(sentence, context))
+        return found
+
+    def _feeds(self, sentence: Read, context: SentenceContext) -> dict[str, Array]:
         memory = sentence.memory[None]
         feeds: dict[str, Array] = {
             "memory": memory,
             "keep": np.ones(memory.shape[:2], np.int32),
             **context.stored.tensors(context.visible),
         }
-        found: list[Floats] = self._attend.run(
-            outputs, {name: feeds[name] for name in self._attend_inputs}, self._run_options
-        )
-        return found
+        return {name: feeds[name] for name in self._attend_inputs}
 
 
-def use_of(stored: StoredDocument, weights: Floats, gate: Floats, words: Sequence[Floats] = ()) -> ContextUse:
-    """weights [1, heads, source, J] in the order of the pages, gate [1, source, d], words [1, heads, J_p, W_p] of every
-    page, if they were asked for."""
-    mean = weights[0].mean(axis=1)
+def use_of(stored: StoredDocument, looked: Floats, gate: Floats, words: Sequence[Floats] = ()) -> ContextUse:
+    """looked [1, heads, J], means over the source in the order of the pages, gate [1, ...], words [1, heads, J_p, W_p]
+    of every page, if they were asked for."""
+    mean = looked[0]
     by_number = np.zeros((len(mean), stored.num_sentences), np.float32)
     of_words: list[Floats] = [np.zeros((len(mean), 0), np.float32)] * stored.num_sentences
     start = 0

@@ -56,7 +56,7 @@ class OnnxDecoderContext:
         feeds = translation(source_ids, [BOS_ID, *target_ids]) | context.stored.tensors(context.visible)
         outputs = ["sentence_weights", "gate", *self._word_weights]
         weights, gate, *words = self._attend.run(outputs, {name: feeds[name] for name in self._attend_inputs})
-        return use_of(context.stored, weights, gate, words)
+        return use_of(context.stored, weights.mean(axis=2), gate, words)
 
 
 def translation(source_ids: Sequence[int], target_ids: Sequence[int]) -> dict[str, Array]:

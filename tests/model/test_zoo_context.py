@@ -10,6 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from export.compare.documents.rows import read_document_row
 from model.config import ContextConfig
 from model.document import DocumentModel
 from model.training.bundled import find_recipe
@@ -70,14 +71,31 @@ def test_a_layer_can_be_written_beside_its_sentence_model_and_beside_no_other(tm
     assert all(torch.equal(tensor, kept[name]) for name, tensor in load_file(beside / CONTEXT_WEIGHTS).items())
 
 
-@pytest.mark.parametrize(
-    ("name", "training", "message"),
-    [
-        ("documents/all-encoder-sparse-soft", {}, "has a sentence model of its own"),
-        (ROW, {"steps": 3}, "no bundled recipe trains"),
-    ],
-)
-def test_what_is_not_kept_says_why(name: str, training: dict[str, Any], message: str, tmp_path: Path) -> None:
-    with pytest.raises(ZooError, match=message):
-        keep_run(run(tmp_path / "run", name, **training), tmp_path / "kept")
+def test_a_sentence_model_that_learned_too_is_kept_with_its_layer(tmp_path: Path) -> None:
+    name = "documents/all-encoder-sparse-soft"
+    source, kept = run(tmp_path / "run", name), tmp_path / "kept"
+    keep_run(source, kept)
+    files = ["config.json", "context.json", CONTEXT_WEIGHTS, "training.json", WEIGHTS]
+    assert sorted(path.name for path in kept.iterdir()) == files
+    assert sum(path.stat().st_size for path in kept.iterdir()) < 6 * 2**20
+    summary = json.loads((kept / "training.json").read_text(encoding="utf-8"))
+    assert summary["command"] == f"ringmt train --recipe {name} --data DATA --out RUN"
+    before, after = load_document_model(source), load_document_model(kept)
+    for key, tensor in before.state_dict().items():
+        assert torch.allclose(tensor, after.state_dict()[key], atol=1e-3)
+
+
+def test_the_control_without_context_is_kept_as_a_sentence_model(tmp_path: Path) -> None:
+    source, kept = run(tmp_path / "run", "documents/all-no-context"), tmp_path / "kept"
+    for file in ("context.json", CONTEXT_WEIGHTS):
+        (source / file).unlink()
+    keep_run(source, kept)
+    assert sorted(path.name for path in kept.iterdir()) == ["config.json", "training.json", WEIGHTS]
+    row = read_document_row(kept)
+    assert (row.base, row.has_context) == (kept, False)
+
+
+def test_what_is_not_kept_says_why(tmp_path: Path) -> None:
+    with pytest.raises(ZooError, match="no bundled recipe trains"):
+        keep_run(run(tmp_path / "run", steps=3), tmp_path / "kept")
     assert not (tmp_path / "kept").exists()

@@ -16,6 +16,7 @@ from model.config import CONTEXT_ATTENTIONS
 from model.document import DocumentModel
 from model.document_search import contextual_search, stack_store, store_sentence, translate_document
 from server.artifact import Artifact
+from server.backends import onnx_context
 from server.backends.base import Backend
 from server.backends.context import SentenceContext, StoredDocument, all_of
 from server.backends.load import UseShortlist, load_backend
@@ -136,6 +137,21 @@ def test_a_sentence_in_context_is_the_same_alone_and_in_any_company(
             assert (result.context is None) == (arrival.context is None)
             if result.context is not None and expected.context is not None:
                 np.testing.assert_allclose(result.context.weights, expected.context.weights, atol=1e-4)
+
+
+def test_pruning_changes_nothing(load_document: LoadBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = load_document("onnx", "fp32")
+    sources = [*some_sources(12, seed=5), (3,)]
+    seen = contexts(backend, sources, online=False)
+    monkeypatch.setattr(onnx_context, "PRUNED_FROM", len(sources) + 1)
+    whole = translate_in_context(backend, sources, seen)
+    monkeypatch.setattr(onnx_context, "PRUNED_FROM", 0)
+    for one, other in zip(translate_in_context(backend, sources, seen), whole, strict=True):
+        assert_same(one, other)
+        assert one.context is not None
+        assert other.context is not None
+        np.testing.assert_allclose(one.context.weights, other.context.weights, atol=1e-5)
+        assert one.context.gate == pytest.approx(other.context.gate, abs=1e-5)
 
 
 def test_later_sentences_change_nothing_online(load_document: LoadBackend) -> None:

@@ -1,0 +1,75 @@
+"""Hierarchical attention to a document of many sentences that reads only the words of sentences with a weight.
+
+Sparsemax leaves a head and a query a handful of sentences, however many there are, and what the others would add is
+exactly zero (Maruf et al. 2019, Eq. 3-5). Equals model.attention.selective; how much is computed depends on the data.
+"""
+
+import math
+
+import torch
+from torch import Tensor
+
+from export.paged_attention import Pages, by_page
+from model.attention.scaled_dot_product import attention_energy, merge_heads
+from model.attention.selective import Attended, HierarchicalAttention
+from model.attention.sparsemax import BELOW_SUPPORT
+
+NEWTON_STEPS = 4
+"""Enough to leave few candidates; more or fewer change the time and nothing else."""
+MARGIN = 1e-4
+"""Far above the rounding of a threshold between -1 and 0."""
+
+
+def sparsemax_of_many(energy: Tensor, keep: Tensor) -> Tensor:
+    """model.attention.sparsemax.sparsemax without sorting all of many keys: energy [..., key], keep bool broadcastable
+    to it.
+
+    The threshold is where sum(relu(energy - threshold)) falls to one. That sum is convex, so Newton's steps from below
+    never pass it: only what lies above the last of them is sorted.
+    """
+    largest = energy.masked_fill(~keep, -torch.inf).amax(dim=-1, keepdim=True).clamp(min=-1e30)
+    shifted = (energy - largest).masked_fill(~keep, BELOW_SUPPORT)
+    below = torch.full_like(largest, -1.0)
+    for _ in range(NEWTON_STEPS):
+        above = (shifted > below).to(shifted.dtype)
+        below = ((shifted * above).sum(dim=-1, keepdim=True) - 1) / above.sum(dim=-1, keepdim=True).clamp(min=1)
+    candidates = (shifted > below - MARGIN).sum(dim=-1).max().clamp(min=1)
+    descending = shifted.topk(candidates, dim=-1).values  # type: ignore[arg-type]
+    rank = torch.arange(1, descending.shape[-1] + 1, device=energy.device, dtype=energy.dtype)
+    support = (1 + rank * descending > descending.cumsum(dim=-1)).to(energy.dtype)
+    threshold = ((descending * support).sum(dim=-1, keepdim=True) - 1) / support.sum(dim=-1, keepdim=True)
+    return torch.relu(shifted - threshold) * keep
+
+
+def attend_used(attention: HierarchicalAttention, query: Tensor, pages: Pages, visible: Tensor) -> Attended:
+    """query [batch, query, d], visible bool [batch, query, J]. Without the weights of words."""
+    sentence_key, keys, values = pages.tensors
+    key = attention.heads(torch.cat(sentence_key, dim=1))
+    energy = attention_energy(attention.heads(attention.sentence_query(query)), key)
+    weights = sparsemax_of_many(energy, visible[:, None])
+    word_query = attention.heads(attention.word_query(query)) * (1.0 / math.sqrt(key.shape[-1]))
+    parts = zip(keys, values, pages.word_keep, by_page(weights, pages.word_keep), strict=True)
+    mixtures = [mix_used_words(attention, word_query, *part) for part in parts]
+    return Attended(attention.output(merge_heads(torch.stack(mixtures).sum(dim=0))), weights, None)
+
+
+def mix_used_words(
+    attention: HierarchicalAttention, query: Tensor, key: Tensor, value: Tensor, word_keep: Tensor, weights: Tensor
+) -> Tensor:
+    """What the sentences of one page add. query [batch, heads, query, head_dim], divided by sqrt(head_dim); weights
+    [batch, heads, query, J of the page]. Returns [batch, heads, query, head_dim]."""
+    batch, heads, queries, head_dim = query.shape
+    _, sentences, width = word_keep.shape
+    row, head, place, sentence = weights.nonzero().unbind(dim=1)  # [uses] each
+    stored = row * sentences + sentence
+    asks = (row * heads + head) * queries + place
+    words = (stored[:, None] * width + torch.arange(width, device=key.device)) * heads + head[:, None]  # [uses, W]
+    of_keys, of_values = (x.reshape(batch * sentences * width * heads, head_dim)[words] for x in (key, value))
+    asking = query.reshape(batch * heads * queries, head_dim)[asks]
+    energy = torch.matmul(of_keys, asking[..., None])[..., 0]
+    keep = word_keep.reshape(batch * sentences, width)[stored]
+    found = weights.reshape(-1, sentences)[asks, sentence][:, None] * attention.normalize_words(energy, keep)
+    mixed = torch.matmul(found[:, None], of_values)[:, 0]  # [uses, head_dim]
+    # Exporters take index_add for a write, and lose what is added twice to one place.
+    nothing = torch.zeros(batch * heads * queries, head_dim, device=key.device)
+    return nothing.scatter_add(0, asks[:, None].expand_as(mixed), mixed).view(batch, heads, queries, head_dim)
