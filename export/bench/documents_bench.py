@@ -109,7 +109,7 @@ def document_rows(artifact: Path, texts: Sequence[str], sizes: Sequence[int], ro
 async def _served(artifact: Path, texts: Sequence[str], sizes: Sequence[int], rounds: int) -> list[Row]:
     async with contender(artifact, True) as within, contender(artifact, False) as alone:
         for one in (within, alone):  # wakes threads and caches, and does not count
-            await one.online(texts[: min(sizes) + APPENDED])
+            await one.online(texts[: 2 * APPENDED])
         rows = []
         for size in sizes:
             ways = (
