@@ -91,6 +91,9 @@ class Metrics:
         )
         self.source_tokens_total = self._counter("source_tokens_total", "Source tokens encoded, EOS included")
         self.target_tokens_total = self._counter("target_tokens_total", "Tokens of the best hypotheses, EOS included")
+        self.scored_tokens_total = self._counter(
+            "scored_tokens_total", "Tokens of given translations that were scored, EOS included"
+        )
         self.sentences_total = self._counter("sentences_total", "Sentences finished", "finish_reason", FINISH_REASONS)
         self.sentences_flagged_total = self._counter(
             "sentences_flagged_total", "Sentences whose translation looks wrong", "flag", FLAGS

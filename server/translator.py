@@ -171,6 +171,14 @@ class Translator:
                 request.cancel()
         return [request.future.result() for request in requests]
 
+    async def run_in_turn(self, requests: Sequence[SentenceRequest], deadline: float | None) -> list[SentenceResult]:
+        """As `run`, for any number of sentences: some wait outside of the engine, so that others find room in it."""
+        at_once = max(1, self.settings.max_waiting // 4)
+        results: list[SentenceResult] = []
+        for start in range(0, len(requests), at_once):
+            results += await self.run(requests[start : start + at_once], deadline)
+        return results
+
     def submit_text(self, text: str, options: TranslationOptions) -> "PendingText":
         """Queue one text without waiting for it (for programs without an event loop). Raises Overloaded with
         nothing queued, TooManySentences, EngineStopped."""
@@ -203,10 +211,13 @@ class Translator:
 
     @property
     def knows_context(self) -> bool:
-        """Whether sentences are translated in the light of their document. Context on the decoder's side, which would
-        need a first translation of every sentence, is decoded by the engine but not made for documents."""
-        context = self.worker.context
-        return context is not None and context.side == "encoder"
+        """Whether sentences are translated in the light of their document."""
+        return self.worker.context is not None
+
+    @property
+    def needs_drafts(self) -> bool:
+        """Whether context is on the decoder's side: made of first translations, not of sources."""
+        return self.worker.context is not None and self.worker.context.side == "decoder"
 
     def search_options(self, source_length: int, options: TranslationOptions) -> SearchOptions:
         """How a sentence of `source_length` ids is searched."""
@@ -237,7 +248,7 @@ class Translator:
         translations = tuple(
             self._join(plan, [next(remaining) for _ in plan.sentences], options.num_hypotheses) for plan in work.plans
         )
-        return TranslationOutcome(translations, _largest(results), time.monotonic() - started)
+        return TranslationOutcome(translations, largest_timings(results), time.monotonic() - started)
 
     def _join(self, plan: TextPlan, results: Sequence[SentenceResult], num_hypotheses: int) -> TextTranslation:
         targets = iter(self.pieces.decode(hypothesis.ids for result in results for hypothesis in result.hypotheses))
@@ -307,7 +318,8 @@ def _seconds_left(deadline: float | None) -> float | None:
     return None if deadline is None else deadline - time.monotonic() + GRACE_SECONDS
 
 
-def _largest(results: Sequence[SentenceResult]) -> Timings:
+def largest_timings(results: Sequence[SentenceResult]) -> Timings:
+    """Each the largest among the results."""
     return Timings(
         queue=max((result.timings.queue for result in results), default=0.0),
         encode=max((result.timings.encode for result in results), default=0.0),

@@ -9,6 +9,7 @@ from export.bench.engine_bench import EnginePlan, engine_rows
 from export.bench.figure import draw, read_rows
 from export.bench.http_bench import http_rows, sentences
 from export.bench.lengths_bench import length_rows
+from export.bench.overhead_bench import overhead_rows
 from export.bench.report import Row, environment, fallen, markdown, write_json
 from export.bench.variants_bench import variant_rows
 from export.commands import EXAMPLES, lines
@@ -43,7 +44,7 @@ class BenchCommand:
     help = "time the engine, alone or beside CTranslate2, on this machine"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        whats = ("engine", "lengths", "http", "variants", "documents", "figure")
+        whats = ("engine", "lengths", "http", "variants", "documents", "overhead", "figure")
         parser.add_argument("what", nargs="?", default="engine", choices=whats, help="default: engine")
         parser.add_argument("--checkpoint", type=Path, help="http: the checkpoint that both servers serve")
         parser.add_argument(
@@ -106,6 +107,8 @@ class BenchCommand:
             return length_rows(args.shape, args.precision, rounds, args.peer is not None)
         if args.what == "variants":
             return variant_rows(args.shape, rounds)
+        if args.what == "overhead":
+            return overhead_rows(args.shape, args.precision, args.beam, numbers(args.batch), rounds)
         batches = (8,) if args.quick else numbers(args.batch)
         plan = EnginePlan(args.shape, args.precision, args.beam, batches, rounds, args.peer, with_full=not args.quick)
         return engine_rows(plan)

@@ -90,10 +90,16 @@ class Order(Contender):
 
 @dataclass(frozen=True)
 class OrderGroup:
-    """Rows that differ in N and seed alone, ascending in N, full attention last; `attention` is what they share."""
+    """Rows that differ in N and seed alone, ascending in N, full attention last; `attention` is what they share,
+    `target_tokens` what each read."""
 
     attention: str
+    target_tokens: int
     orders: tuple[Order, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{self.attention} attention, {self.target_tokens / 1e6:.1f} M target tokens"
 
     @property
     def is_plain(self) -> bool:
@@ -107,14 +113,13 @@ def ngram_groups(rows: Sequence[Measured]) -> list[OrderGroup]:
         if measured.costs:
             orders = groups.setdefault(measured.row.group("ngram"), {})
             orders.setdefault(measured.row.order, []).append(measured)
-    return [
-        OrderGroup(
-            next(iter(orders.values()))[0].row.config.variant.rpartition(" ")[0],
-            tuple(sorted((order_of(order, seeds) for order, seeds in orders.items()), key=lambda o: o.order or np.inf)),
-        )
-        for orders in groups.values()
-        if len(orders) > 1
-    ]
+    return [order_group(orders) for orders in groups.values() if len(orders) > 1]
+
+
+def order_group(orders: Mapping[int | None, Sequence[Measured]]) -> OrderGroup:
+    row = next(iter(orders.values()))[0].row
+    members = sorted((order_of(order, seeds) for order, seeds in orders.items()), key=lambda o: o.order or np.inf)
+    return OrderGroup(row.config.variant.rpartition(" ")[0], row.target_tokens, tuple(members))
 
 
 def order_of(order: int | None, seeds: Sequence[Measured]) -> Order:
@@ -128,7 +133,7 @@ def ngram_claims(group: OrderGroup, deviation: float | None) -> list[Claim]:
         error = seed_error([worse, better], deviation)
         return Step(f"{worse.name} - {better.name}", contrast([worse], [better]), error)
 
-    orders, source = group.orders, "Chelba et al. 2019, Tables 1 and 2"
+    orders, source = group.orders, f"Chelba et al. 2019, Tables 1 and 2; {group.name}"
     claims = [
         Claim("log-perplexity falls as N grows", tuple(step(a, b) for a, b in itertools.pairwise(orders)), source)
     ]

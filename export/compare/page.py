@@ -49,7 +49,7 @@ def pictures(folder: Path, rows: Sequence[Measured]) -> list[str]:
     for number, group in enumerate(ngram_groups(rows), start=1):
         name = f"ngram-{number}.png"
         plot_quality_against_order([(order.order, order.log_perplexity) for order in group.orders], folder / name)
-        parts.append(f"Log-perplexity against N, {group.attention} attention:\n\n{link(name, 'log-perplexity by N')}")
+        parts.append(f"Log-perplexity against N, {group.name}:\n\n{link(name, 'log-perplexity by N')}")
     panels = [panel for one in rows for panel in size_panels(one.row.name, one.window_sizes)]
     if panels:
         plot_window_sizes(panels, folder / "window-sizes.png")

@@ -119,7 +119,7 @@ def paper_sections(found: Found) -> list[tuple[str, str, list[Claim]]]:
     for group in ngram_groups(found.rows):
         claims = ngram_claims(group, deviation)
         texts = [*([order_table(group)] if group.is_plain else []), *map(claim_text, claims)]
-        sections.append((f"Chelba et al. 2019: N, {group.attention} attention", "\n\n".join(texts), claims))
+        sections.append((f"Chelba et al. 2019: N, {group.name}", "\n\n".join(texts), claims))
     for family in families(found.rows):
         for paper in PAPER_TABLES:
             if has_rows(paper, family):
@@ -148,12 +148,13 @@ def orders_in_words(found: Found) -> list[str]:
         if not group.is_plain or len(group.orders) < 4 or claims.get("N=2 is the worst") != HOLDS:
             continue
         two, *others, full = group.orders
+        read = f"At {group.target_tokens / 1e6:.1f} M target tokens, "
         if claims["log-perplexity falls as N grows"] == HOLDS or full.order is not None:
-            sentences.append("N=2 is clearly the worst, and log-perplexity falls as N grows, as in the paper.")
+            sentences.append(f"{read}N=2 is clearly the worst, and log-perplexity falls as N grows, as in the paper.")
             continue
         best = min(others, key=lambda order: order.log_perplexity.value)
         sentences.append(
-            f"N=2 is clearly the worst: {difference_text(contrast([two], [full]))} nats per token against full "
+            f"{read}N=2 is clearly the worst: {difference_text(contrast([two], [full]))} nats per token against full "
             f"attention. Above N=2 the paper's order does not appear at this budget: the best is {best.name}, at "
             f"{difference_text(contrast([best], [full]))} against full attention. These models stopped long before "
             f"they converged; a short memory may only be learned sooner."

@@ -14,6 +14,7 @@ from server.api.errors import TABLE, ApiError, answer, documented
 from server.api.health import health_router
 from server.api.middleware import CLIENT_GONE, RequestMiddleware
 from server.api.models import models_router
+from server.api.score import SCORE, score_router
 from server.api.state import ServerState
 from server.api.translate import PATH, translate_router
 from server.documents.store import StoreError
@@ -40,10 +41,12 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_middleware(RequestMiddleware, metrics=state.metrics)
     app.add_exception_handler(HTTPException, _router_error)
     app.include_router(translate_router(state))
+    app.include_router(score_router(state))
     app.include_router(documents_router(state))
     app.include_router(models_router(state))
     app.include_router(health_router(state))
-    state.metrics.start_endpoint(PATH, (200, *(int(status) for status in documented("translate")), CLIENT_GONE))
+    for path in (PATH, SCORE):
+        state.metrics.start_endpoint(path, (200, *(int(status) for status in documented("translate")), CLIENT_GONE))
     for path, statuses in endpoints():
         state.metrics.start_endpoint(path, (*statuses, CLIENT_GONE))
     return app

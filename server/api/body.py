@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -81,8 +82,12 @@ def validate(value: object, schema: type[Body]) -> Body:
         message = _sentence(first["msg"])
         if not first["loc"]:  # It is about several fields.
             raise ApiError("invalid_value", message) from None
-        param = str(first["loc"][0])
-        raise ApiError("invalid_value", f"{param}: {message}", param) from None
+        raise ApiError("invalid_value", f"{_path(first['loc'])}: {message}", str(first["loc"][0])) from None
+
+
+def _path(location: Sequence[str | int]) -> str:
+    """Where in the body, as one would write it: items[3].target"""
+    return "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in location).removeprefix(".")
 
 
 def _sentence(message: str) -> str:

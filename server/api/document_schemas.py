@@ -176,7 +176,7 @@ class CorrectionAnswer(BaseModel):
 
 
 class SeenWord(BaseModel):
-    """A piece of a sentence, as the model reads it."""
+    """A piece of a sentence as the model reads it, or of its first translation, where context is made of these."""
 
     text: str = Field(description='"\u2581" stands at the start of a word.')
     weight: float

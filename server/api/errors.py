@@ -7,9 +7,11 @@ from typing import Any, Literal
 
 from starlette.responses import JSONResponse
 
+from server.backends.base import CannotScore
 from server.documents.service import Refused, TooLong, TooManyDocuments, UnknownSentence
 from server.documents.store import StoreError, UnknownDocument
 from server.engine.request import Cancelled, DeadlineExceeded, EngineStopped, Overloaded
+from server.scoring import TooLongToScore
 from server.translator import TooManySentences
 
 logger = logging.getLogger("ringmt")
@@ -58,7 +60,7 @@ TABLE: Mapping[ErrorType, ErrorRow] = {
     "not_ready": ErrorRow(
         503, "Loading, draining or failed; Retry-After says when to come back.", (*_WORKING, "probe")
     ),
-    "deadline_exceeded": ErrorRow(504, "The translation took longer than request_timeout.", _BODIES),
+    "deadline_exceeded": ErrorRow(504, "The work took longer than request_timeout.", _BODIES),
 }
 
 RETRY_AFTER_SECONDS: Mapping[ErrorType, int] = {"overloaded": 1, "not_ready": 5}
@@ -80,8 +82,12 @@ def from_engine(error: Exception) -> ApiError | None:
             return ApiError("overloaded", "too many sentences are waiting; try again later")
         case TooManySentences():
             return ApiError("too_large", str(error), "text")
+        case TooLongToScore():
+            return ApiError("too_large", str(error), "items")
+        case CannotScore():
+            return ApiError("invalid_value", str(error), "model")
         case DeadlineExceeded():
-            return ApiError("deadline_exceeded", "the translation did not finish within the server's request_timeout")
+            return ApiError("deadline_exceeded", "the work did not finish within the server's request_timeout")
         case UnknownDocument():
             return ApiError("not_found", "there is no such document: it never was, was deleted, or expired")
         case UnknownSentence():

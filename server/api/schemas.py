@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
+from server.scoring import ScoringOutcome
 from server.translator import SentenceTranslation, TextTranslation, TranslationOutcome
 
 
@@ -114,7 +115,7 @@ class Timings(BaseModel):
     total: float
 
     @classmethod
-    def of(cls, outcome: TranslationOutcome) -> Self:
+    def of(cls, outcome: TranslationOutcome | ScoringOutcome) -> Self:
         timings = outcome.timings
         return cls(queue=timings.queue, encode=timings.encode, decode=timings.decode, total=outcome.total)
 

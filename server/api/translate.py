@@ -3,7 +3,7 @@
 import time
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
 from server.api.body import read_json
@@ -30,7 +30,7 @@ def translate_router(state: ServerState) -> APIRouter:
         responses=documented("translate"),
         openapi_extra=request_body(TranslateRequest),
     )
-    async def translate(request: Request) -> TranslateResponse:
+    async def translate(request: Request) -> Response:
         deadline = time.monotonic() + state.settings.request_timeout
         state.check_ready()
         body = await read_json(request, TranslateRequest, state.settings.max_body_bytes)
@@ -44,12 +44,14 @@ def translate_router(state: ServerState) -> APIRouter:
         timings = Timings.of(outcome)
         request.state.timings = timings.model_dump()
         with_hypotheses = body.num_hypotheses is not None
-        return TranslateResponse(
+        answer = TranslateResponse(
             translations=[Translation.of(one, with_hypotheses) for one in outcome.translations],
             model=translator.name,
             timings=timings,
             context=None if body.context is None else translator.knows_context,
         )
+        # Written here and not by FastAPI, which would check the answer again.
+        return Response(answer.model_dump_json(exclude_none=True), media_type="application/json")
 
     return router
 

@@ -9,6 +9,13 @@ from server.backends.state import Array, DecoderState, Encoded, Flags, Floats, I
 
 Step = Callable[[], None]
 """One run of the step graph over the state it is bound to: reads and writes that state's arrays."""
+ScoreStep = Callable[[], Floats]
+"""The same without a choice among candidates: how probable every word is next, log-probabilities [slot, beam, word].
+Of the following rows only the ancestry is written."""
+
+
+class CannotScore(ValueError):
+    """The runtime's graphs give out no log-probabilities."""
 
 
 class Backend(Protocol):
@@ -29,6 +36,14 @@ class Backend(Protocol):
 
         The returned call does not advance the clock: the engine does, after it has read the candidates.
         """
+        ...
+
+    def prepare_scores(self) -> None:
+        """Open what `bind_scores` needs: the first call takes as long as loading a graph. Raises CannotScore."""
+        ...
+
+    def bind_scores(self, state: DecoderState) -> ScoreStep:
+        """As `bind`, for a state that was made without a shortlist, after `prepare_scores`."""
         ...
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 
 from server.artifact import Artifact, ArtifactError
-from server.backends.base import Step, split_batch
+from server.backends.base import CannotScore, ScoreStep, Step, split_batch
 from server.backends.context import ContextBackend
 from server.backends.state import DecoderState, Encoded, Flags, Ints, Layout
 
@@ -64,3 +64,9 @@ class TorchScriptBackend:
                 buffer.copy_(tensor)
 
         return step
+
+    def prepare_scores(self) -> None:
+        raise CannotScore("TorchScript graphs give out no log-probabilities: serve with --backend onnx")
+
+    def bind_scores(self, state: DecoderState) -> ScoreStep:
+        raise NotImplementedError

@@ -24,8 +24,9 @@ def decode_sentence(text: str | bytes) -> Sentence:
     """The inverse of `encode`; fields that a newer RingMT added are left out."""
     values: dict[str, Any] = {name: value for name, value in json.loads(text).items() if name in SENTENCE_FIELDS}
     values["source_ids"] = tuple(values["source_ids"])
-    if values.get("target_ids") is not None:
-        values["target_ids"] = tuple(values["target_ids"])
+    for name in ("target_ids", "draft_ids"):
+        if values.get(name) is not None:
+            values[name] = tuple(values[name])
     values["context_used"] = tuple((index, weight) for index, weight in values.get("context_used", ()))
     return Sentence(**values)
 

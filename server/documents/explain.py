@@ -8,17 +8,21 @@ import numpy as np
 
 from server.backends.context import ContextUse
 from server.backends.state import Floats
+from server.documents.drafts import words_of
+from server.documents.look import look
 from server.documents.parts import split_parts
 from server.documents.protocol import Owners
 from server.documents.records import Document, Sentence
 from server.documents.states import DocumentStates
+from server.text.pieces import EOS_ID
 from server.translator import Translator
 
 
 @dataclass(frozen=True)
 class SeenSentence:
-    """`heads`: its weight for every head. `words`: its pieces with theirs, in order; none where the attention knows
-    sentences only. All weights are means over what looks, the pieces of all parts of a sentence."""
+    """`heads`: its weight for every head. `words`: its pieces (its draft's, where context is made of drafts) with
+    theirs, in order; none where the attention knows sentences only. All weights are means over what looks, the pieces
+    of all parts of a sentence."""
 
     heads: tuple[float, ...]
     words: tuple[tuple[str, tuple[float, ...]], ...] = ()
@@ -40,15 +44,24 @@ async def explain(
     states: DocumentStates,
     sentences: Sequence[Sentence],
 ) -> Explanation | None:
-    """None when the sentence sees nothing or has no words. `sentences` are at least those that it sees. Raises
+    """None when the sentence sees nothing or has no words. `sentences` are at least those that it sees, with their
+    drafts, if the model needs these: then it is the sentence's translation that looks, and it must have one. Raises
     Overloaded, EngineStopped."""
     context = states.seen_by(document.mode, sentence.index)
     parts = split_parts(sentence.source_ids)
     if context is None or not parts:
         return None
-    asked = (translator.worker.explain(part, context, owner=object()) for part in parts)
-    uses = await asyncio.gather(*(asyncio.wrap_future(one) for one in asked))
-    return await asyncio.to_thread(_explanation, translator, uses, [len(part) for part in parts], states, sentences)
+    looking = _translations(sentence, len(parts)) if translator.needs_drafts else parts
+    uses = await asyncio.gather(
+        *(look(translator, part, context, words[:-1]) for part, words in zip(parts, looking, strict=True))
+    )
+    return await asyncio.to_thread(_explanation, translator, uses, [len(words) for words in looking], states, sentences)
+
+
+def _translations(sentence: Sentence, count: int) -> list[tuple[int, ...]]:
+    """Of every part, EOS at the end. A person's translation has no parts: all of the sentence's have the whole."""
+    parts = split_parts(sentence.target_ids or ())
+    return parts if len(parts) == count else [parts[0] if parts else (EOS_ID,)] * count
 
 
 def _explanation(
@@ -86,5 +99,5 @@ def _explanation(
 
 
 def _ids_of_parts(owners: Owners, sentences: Sequence[Sentence]) -> list[tuple[int, ...]]:
-    by_index = {one.index: split_parts(one.source_ids) for one in sentences}
+    by_index = {one.index: words_of(one) for one in sentences}
     return [part for owner in dict.fromkeys(owners.tolist()) for part in by_index[owner]]

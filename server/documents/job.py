@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 
+from server.documents.drafts import with_drafts, without_draft
 from server.documents.records import Document, Sentence
 from server.documents.states import DocumentStates, StateReader
 from server.documents.store import UnknownDocument
@@ -37,7 +38,7 @@ async def translate_document(
     many sentences are done. Raises LeaseLost, UnknownDocument, Unservable, EngineStopped, StoreError, and what a batch
     raised that failed again and again."""
     failures = 0
-    known: tuple[list[tuple[int, ...]], DocumentStates | None] | None = None
+    known: tuple[object, DocumentStates | None] | None = None
     while True:
         document, sentences = await asyncio.to_thread(read_all, lease.store, lease.document_id)
         translator = translator_of(document, translators)
@@ -47,11 +48,16 @@ async def translate_document(
             if await asyncio.to_thread(end, lease, "done", document):
                 return
             continue
-        sources = [one.source_ids for one in sentences]
+        undrafted = without_draft(translator, sentences)
+        planned = (undrafted or pending)[:batch]
         try:
-            if known is None or known[0] != sources:
-                known = (sources, await reader.of_document(translator, document.id, sentences))
-            translated = await translate_sentences(translator, document, pending[:batch], known[1], owner=document.id)
+            if undrafted:
+                done = await with_drafts(translator, planned, document.options.get("max_length"), owner=document.id)
+            else:
+                content = [(one.source_ids, one.draft_ids) for one in sentences]
+                if known is None or known[0] != content:
+                    known = (content, await reader.of_document(translator, document.id, sentences))
+                done = await translate_sentences(translator, document, planned, known[1], owner=document.id)
         except Overloaded:
             await asyncio.sleep(BACK_OFF_SECONDS)
             continue
@@ -63,7 +69,7 @@ async def translate_document(
                 raise
             logger.exception("sentences of document %s failed, trying again", document.id)
             continue
-        await _save(lease, pending[:batch], translated)
+        await _save(lease, planned, done)
 
 
 async def _save(lease: Lease, pending: Sequence[Sentence], translated: Sequence[Sentence]) -> None:

@@ -1,7 +1,8 @@
 """Who sees whom in a document (Maruf et al. 2019, section 3.3), and what a correction touches. Pure functions.
 
-Context is on the encoder's side: it is made of sources alone, so that a translation, edited or not, changes nothing
-for other sentences, and all sentences of a document can be translated at the same time in either mode.
+Context is made of sources, or of drafts (see server.documents.drafts), which depend on sources alone: a translation,
+edited or not, changes nothing for other sentences, and all sentences of a document can be translated at the same time
+in either mode.
 """
 
 from collections.abc import Iterable

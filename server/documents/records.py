@@ -32,6 +32,8 @@ class Sentence:
     seen_version: int = 0
     context_used: tuple[tuple[int, float], ...] = ()
     """(sentence index, weight), largest first; the largest few."""
+    draft_ids: tuple[int, ...] | None = None
+    """In the form of `target_ids`, the sentence model's greedy translation, where context is made of these."""
 
     @property
     def is_pending(self) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from server.backends.context import SentenceContext
+from server.documents.drafts import with_drafts
 from server.documents.explain import Explanation, explain
 from server.documents.job import Unservable, translator_of
 from server.documents.parts import cut_text, joined, listed_sentences, split_parts
@@ -148,8 +149,10 @@ class DocumentService:
             translator = self._translator_of(document)
             new = await asyncio.to_thread(listed_sentences, sources, translator, at)
             self._check_length([*before, *new])
-            states = await self.reader.of_document(translator, document_id, [*before, *new[:-1]])  # none sees the last
-            translated = await translate_sentences(translator, document, new, states, deadline)
+            longest = document.options.get("max_length")
+            sentences = await with_drafts(translator, [*before, *new], longest, deadline)
+            states = await self.reader.of_document(translator, document_id, sentences[:-1])  # none sees the last
+            translated = await translate_sentences(translator, document, sentences[at:], states, deadline)
             kept = await self._write(document_id, _same_sources(before), _appended(translated))
             if kept is not None:
                 return kept, translated
@@ -170,11 +173,15 @@ class DocumentService:
                 sentences = [*before[:index], changed, *before[index + 1 :]]
                 self._check_length(sentences)
                 seen = sentences if document.mode == "offline" else sentences[: index + 1]
+                seen = await with_drafts(translator, seen, document.options.get("max_length"), deadline)
                 states = await self.reader.of_document(translator, document_id, seen)
-                [changed] = await translate_sentences(translator, document, [changed], states, deadline)
+                [changed] = await translate_sentences(translator, document, [seen[index]], states, deadline)
+            elif correction.source is not None:
+                longest = document.options.get("max_length")
+                [changed] = await with_drafts(translator, [changed], longest, deadline)
             stale = affected(document.mode, [index], before) if correction.retranslate == "affected" else []
             if correction.source is None:
-                stale = []  # The context is made of sources.
+                stale = []  # The context is made of sources, or of what depends on them alone.
             kept = await self._write(document_id, _same_sources(before), _correction(changed, stale))
             if kept is not None:
                 self.runner.wake()
@@ -188,11 +195,14 @@ class DocumentService:
         if index >= len(sentences):
             raise UnknownSentence(f"the document has {len(sentences)} sentences, there is no sentence {index}")
         translator = self._translator_of(document)
+        if translator.needs_drafts and sentences[index].target_ids is None:
+            raise Refused(f"sentence {index} is not translated yet: with this model it is the translation that looks")
         seen = sentences if document.mode == "offline" else sentences[: index + 1]
+        seen = await with_drafts(translator, seen, document.options.get("max_length"))
         states = await self.reader.of_document(translator, document_id, seen)
         if states is None:
             return sentences, None
-        return sentences, await explain(translator, document, sentences[index], states, sentences)
+        return sentences, await explain(translator, document, sentences[index], states, seen)
 
     async def context_of(self, translator: Translator, sources: Sequence[str]) -> SentenceContext | None:
         """What a sentence sees that sees these earlier texts; None for nothing, or by a model that knows no context.
@@ -284,6 +294,7 @@ def _corrected(sentence: Sentence, correction: Correction, translator: Translato
             source_ids=joined(translator.plan(correction.source).source_ids),
             translation=None,
             target_ids=None,
+            draft_ids=None,
             score=None,
             finish_reason=None,
             is_edited=False,

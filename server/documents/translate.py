@@ -4,6 +4,7 @@ import asyncio
 import dataclasses
 from collections.abc import Hashable, Sequence
 
+from server.documents.look import look
 from server.documents.parts import joined, plan_of, split_parts
 from server.documents.protocol import largest, weights_by_sentence
 from server.documents.records import Document, Sentence
@@ -11,6 +12,9 @@ from server.documents.states import DocumentStates
 from server.engine.request import SentenceRequest, SentenceResult
 from server.text.pieces import EOS_ID
 from server.translator import TranslationOptions, Translator
+
+LOOKS_AT_ONCE = 16
+"""More would only fill the engine's waiting room."""
 
 
 def search_of(document: Document, deadline: float | None) -> TranslationOptions:
@@ -42,13 +46,31 @@ async def translate_sentences(
         requests += (
             SentenceRequest(part, translator.search_options(len(part), options), context, owner) for part in parts
         )
-    results: list[SentenceResult] = []
-    at_once = max(1, translator.settings.max_waiting // 4)
-    for start in range(0, len(requests), at_once):
-        results += await translator.run(requests[start : start + at_once], deadline)
+    results = await translator.run_in_turn(requests, deadline)
+    if translator.needs_drafts:
+        results = await _looked(translator, requests, results)
     remaining = iter(results)
     of_sentence = [[next(remaining) for _ in range(count)] for count in counts]
     return await asyncio.to_thread(_finish, translator, document, sentences, of_sentence, states)
+
+
+async def _looked(
+    translator: Translator, requests: Sequence[SentenceRequest], results: Sequence[SentenceResult]
+) -> list[SentenceResult]:
+    """The results, each with where the whole translation looked: on the decoder's side every step looks for itself."""
+
+    async def looked(request: SentenceRequest, result: SentenceResult) -> SentenceResult:
+        if request.context is None:
+            return result
+        ids = result.hypotheses[0].ids
+        use = await look(translator, request.source_ids, request.context, ids, request.owner)
+        return dataclasses.replace(result, context=use)
+
+    found: list[SentenceResult] = []
+    pairs = list(zip(requests, results, strict=True))
+    for start in range(0, len(pairs), LOOKS_AT_ONCE):
+        found += await asyncio.gather(*(looked(*pair) for pair in pairs[start : start + LOOKS_AT_ONCE]))
+    return found
 
 
 def _finish(

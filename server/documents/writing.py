@@ -47,8 +47,8 @@ def read_all(store: ContextStore, document_id: str) -> tuple[Document, list[Sent
 
 
 def save(lease: Lease, planned: Sequence[Sentence], translated: Sequence[Sentence]) -> None:
-    """Keep the translations of those sentences that are still as they were `planned`. Who has the lease between
-    reading and writing has it when writing: a claim by another raises the version, and the update fails.
+    """Keep the translations or drafts of those sentences that are still as they were `planned`. Who has the lease
+    between reading and writing has it when writing: a claim by another raises the version, and the update fails.
 
     Raises LeaseLost and UnknownDocument.
     """

@@ -49,9 +49,10 @@ def select(candidates: Candidates, is_row: Bools, eos_id: int) -> Selection:
 
 def ended(candidates: Candidates, beam_size: Ints, eos_id: int) -> list[tuple[int, int]]:
     """(slot, rank) of the candidates that complete a hypothesis: EOS among a slot's first `beam_size` candidates."""
-    slots, ranks = np.nonzero(candidates.token == eos_id)
-    if not len(slots):
+    (places,) = (candidates.token.ravel() == eos_id).nonzero()  # flat: half the time, in every step
+    if not len(places):
         return []
+    slots, ranks = np.divmod(places, candidates.token.shape[1])
     complete = (ranks < beam_size[slots]) & (candidates.score[slots, ranks] > DEAD_SCORE / 2)
     return list(zip(slots[complete].tolist(), ranks[complete].tolist(), strict=True))
 

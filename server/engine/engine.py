@@ -12,6 +12,7 @@ from server.engine.lane import EncodedSentence, Lane, LaneKind, Running
 from server.engine.meter import EngineMeter
 from server.engine.request import Hypothesis, SentenceRequest, SentenceResult, Timings
 from server.engine.scheduler import WaitingRoom, drop_if_over
+from server.engine.scoring_lane import ScoringLane
 
 ENCODE_AHEAD = 8
 """Sentences encoded together when a slot is free and none is ready: the encoder is faster in batches."""
@@ -156,13 +157,16 @@ class Engine:
                 self.meter.dropped("waiting", sentence.request.is_cancelled)
                 self.waiting.leave()
                 continue
-            kind = (lane_width(sentence.request.options.beam_size), bool(sentence.content.document))
+            request = sentence.request
+            width = lane_width(request.options.beam_size)
+            kind = LaneKind(width, bool(sentence.content.document), bool(request.targets))
             arriving.setdefault(kind, []).append(sentence)
             free -= 1
         for kind, sentences in arriving.items():
             if kind not in self.lanes:
                 document = document_layout([sentences[0].content])
-                self.lanes[kind] = Lane(self.backend, kind[0], self.slots, document)
+                new_lane = ScoringLane if kind.scores else Lane
+                self.lanes[kind] = new_lane(self.backend, kind.beam, self.slots, document)
             lane = self.lanes[kind]
             lane.fit(sentences)
             for sentence in sentences:
@@ -207,7 +211,10 @@ class Engine:
         )
         result = SentenceResult(hypotheses, timings, sentence.use)
         self.waiting.leave()
-        self.meter.finished(result, capacity)
+        if sentence.request.targets:
+            self.meter.scored(result)
+        else:
+            self.meter.finished(result, capacity)
         sentence.request.future.set_result(result)
 
     def fail(self, error: Exception) -> None:

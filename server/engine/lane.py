@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,6 +55,8 @@ class Running:
     first_clock: int
     seats: list[tuple[int, int]]
     endings: list[Ending] = field(default_factory=list)
+    log_probabilities: list[list[float]] = field(default_factory=list)
+    """Of the tokens so far of every translation that was given."""
     deadline: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -65,8 +68,13 @@ class Running:
         return self.sentence.request.is_cancelled or now > self.deadline
 
 
-LaneKind = tuple[int, bool]
-"""Beam width, and whether the steps of its sentences look at documents."""
+class LaneKind(NamedTuple):
+    """What sentences share a lane: their beam's width, whether their steps look at documents, and whether their
+    translations are given and only scored."""
+
+    beam: int
+    looks: bool
+    scores: bool = False
 
 
 class Lane:
@@ -81,7 +89,7 @@ class Lane:
     ) -> None:
         """`document`: room for one of the sentences to come, where their steps look at documents."""
         self.backend, self.beam, self.max_slots = backend, beam, max_slots
-        self.kind: LaneKind = (beam, bool(document))
+        self.kind = LaneKind(beam, bool(document))
         self.max_target_length = backend.manifest.max_target_length
         self.running: list[Running | None] = []
         self.num_running = 0
@@ -96,9 +104,7 @@ class Lane:
 
     def _resize(self, slots: int, source_length: int, document: Mapping[str, Layout], keep: list[int]) -> None:
         """Move the sentences of slots `keep` to the first slots of a state of another size."""
-        # Steps that look at documents score all words.
-        shortlist = {} if document else self.backend.shortlist
-        state = DecoderState(self.backend.manifest, slots, self.beam, source_length, shortlist, document)
+        state = self._new_state(slots, source_length, document)
         count = len(keep)
         if count:
             state.copy_slots(self.state, keep)
@@ -114,6 +120,14 @@ class Lane:
             if running is not None:
                 running.seats.append((state.clock, slot))
         self.state: DecoderState = state
+        self._bind(state)
+
+    def _new_state(self, slots: int, source_length: int, document: Mapping[str, Layout]) -> DecoderState:
+        # Steps that look at documents score all words.
+        shortlist = {} if document else self.backend.shortlist
+        return DecoderState(self.backend.manifest, slots, self.beam, source_length, shortlist, document)
+
+    def _bind(self, state: DecoderState) -> None:
         self._step: Step = self.backend.bind(state)
 
     def fit(self, arriving: list[EncodedSentence]) -> None:

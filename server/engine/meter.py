@@ -16,6 +16,7 @@ class EngineMeter:
         self._per_token = metrics.time_per_output_token_seconds.labels(model)
         self._source_tokens = metrics.source_tokens_total.labels(model)
         self._target_tokens = metrics.target_tokens_total.labels(model)
+        self._scored_tokens = metrics.scored_tokens_total.labels(model)
         self._finished = {reason: metrics.sentences_total.labels(reason, model) for reason in ("eos", "length")}
         self._step = metrics.decode_step_seconds.labels(model)
         self._rows = metrics.decode_batch_rows.labels(model)
@@ -52,6 +53,11 @@ class EngineMeter:
         self._target_tokens.inc(best.num_tokens)
         self._finished[best.finish_reason].inc()
         self._wraps.inc(max(0, best.num_tokens - 1) // ring_capacity)
+
+    def scored(self, result: SentenceResult) -> None:
+        """Translations of a sentence were scored."""
+        self._queue.observe(result.timings.queue)
+        self._scored_tokens.inc(sum(one.num_tokens for one in result.hypotheses))
 
     def first_token(self, seconds: float) -> None:
         """A sentence decoded its first token `seconds` after it arrived."""

@@ -44,12 +44,14 @@ class SearchOptions:
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """`ids` without EOS; `score` is the summed log-probability (EOS included); `normalized_score` ranks it."""
+    """`ids` without EOS; `score` is the summed log-probability (EOS included); `normalized_score` ranks it.
+    `log_probabilities` of every token, EOS included, where the translation was given."""
 
     ids: tuple[int, ...]
     score: float
     normalized_score: float
     finish_reason: FinishReason
+    log_probabilities: tuple[float, ...] = ()
 
     @property
     def num_tokens(self) -> int:
@@ -68,7 +70,8 @@ class Timings:
 
 @dataclass(frozen=True)
 class SentenceResult:
-    """Best hypothesis first; at least one. `context` is where the sentence looked, if it had something to look at."""
+    """Best hypothesis first, or one for every given translation, in their order; at least one. `context` is where the
+    sentence looked, if it had something to look at."""
 
     hypotheses: tuple[Hypothesis, ...]
     timings: Timings
@@ -79,12 +82,14 @@ class SentenceResult:
 class SentenceRequest:
     """One sentence in flight. `source_ids` end with EOS. `future` is resolved by the engine exactly once. `context`:
     what the sentence sees of its document, None for nothing. Sentences of one `owner` (a document, say) wait in one
-    line; the lines take turns."""
+    line; the lines take turns. `targets`: translations whose probability is asked for, each ending with EOS and within
+    `max_length`, as many as the `beam_size`; nothing is searched then."""
 
     source_ids: tuple[int, ...]
     options: SearchOptions
     context: SentenceContext | None = None
     owner: Hashable = None
+    targets: tuple[tuple[int, ...], ...] = ()
     future: "Future[SentenceResult]" = field(default_factory=Future)
     arrival: float = 0.0
     is_cancelled: bool = False

@@ -34,6 +34,9 @@ class EngineWorker:
         self.waiting = WaitingRoom(settings.max_waiting)
         self._metrics, self._model = metrics, model
         self.context: ContextBackend | None = backend.context
+        self.prepare_scores = backend.prepare_scores
+        """Call it before sentences with targets are submitted; it blocks while graphs are opened. Raises CannotScore
+        and ArtifactError."""
         meter = EngineMeter(metrics, model)
         shares = [settings.slots // workers + (index < settings.slots % workers) for index in range(workers)]
         self._engines = [Engine(backend, self.waiting, slots, meter, workers) for slots in shares]

@@ -13,7 +13,7 @@ NAMES = {
     "ring_cache_bytes", "ring_cache_used_slots", "ring_cache_wraps_total", "source_memory_bytes", "build_info",
     "model_load_seconds", "ready", "context_store_documents", "context_store_expired_total", "context_cache_bytes",
     "context_cache_limit_bytes", "context_cache_lookups_total", "context_cache_evictions_total",
-    "document_jobs_total", "document_job_duration_seconds",
+    "document_jobs_total", "document_job_duration_seconds", "scored_tokens_total",
 }  # fmt: skip
 
 

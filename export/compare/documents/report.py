@@ -133,8 +133,8 @@ def write_page(folder: Path, text: str, rows: Sequence[MeasuredRow]) -> None:
     introduction = (
         f"Context layers of {MARUF}, on a small sentence model (d={config.d_model}, {config.encoder_layers}+"
         f"{config.decoder_layers} layers) that was trained for minutes, as were they, on {tokens:.1f} million target "
-        f"tokens at most: enough to compare them under equal conditions, far from enough to translate well or to repeat "
-        f"the paper's figures."
+        f"tokens at most: enough to compare them under equal conditions, far from enough to translate well or to "
+        f"repeat the paper's figures."
     )
     tried = [(folder / TRIED).read_text(encoding="utf-8").rstrip()] if (folder / TRIED).is_file() else []
     again = (

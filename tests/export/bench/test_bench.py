@@ -10,6 +10,7 @@ from export.bench.ctranslate2_peer import CTranslate2Engine, convert, token, wri
 from export.bench.figure import LENGTHS, draw, read_rows, series
 from export.bench.http_bench import http_rows, sentences
 from export.bench.lengths_bench import cache_bytes
+from export.bench.overhead_bench import overhead_rows
 from export.bench.report import Row, fallen, markdown, number, write_json
 from export.bench.shapes import random_model, random_plan, random_sources, shape
 from export.bench.variants_bench import variant_rows, variants
@@ -203,3 +204,12 @@ def test_documents_are_timed_with_context_and_without(
 def test_documents_need_a_model_with_context(tiny_artifact: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["bench", "documents", "--artifact", str(tiny_artifact), "--sizes", "3"]) == 1
     assert "has no context on the encoder's side" in capsys.readouterr().err
+
+
+def test_python_around_the_graphs_is_told_apart_from_them() -> None:
+    rows = overhead_rows("tiny", "fp32", 2, (1, 4), 2)
+    assert [row.unit for row in rows] == ["us", "%", "%"] * 2
+    for per_step, of_step, of_all in (rows[:3], rows[3:]):
+        assert per_step.ours > 0
+        assert 0 < of_step.ours < 100
+        assert of_step.ours < of_all.ours < 100  # seating and answering are Python too

@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.server.api.conftest import RunningServer, ready, settings_for, until
+from tests.server.api.conftest import RunningServer, until
 from tests.server.api.documents import STORY, Documents, alone, translations
 
 
@@ -154,14 +153,6 @@ def test_a_model_without_context_translates_every_sentence_by_itself(plain: Docu
         assert plain.context(done["id"], 2) == {"index": 2, "context": False, "sentences": []}
     growing = plain.post(sentences=[], mode="online")
     assert translations(plain.append(growing["id"], STORY)) == alone(server, STORY)
-
-
-def test_context_on_the_decoders_side_is_not_made_for_documents(document_artifacts: dict[str, Path]) -> None:
-    with ready(settings_for(document_artifacts["decoder"])) as server, server.client() as client:
-        done = Documents(client).post(sentences=STORY, explain=True)
-        assert done["context"] is False
-        assert translations(done) == alone(server, STORY)
-        assert server.translate("Yes.", context="No.").json()["context"] is False
 
 
 def test_deleted_is_gone(documents: Documents, document_server: RunningServer) -> None:

@@ -10,6 +10,7 @@ from tests.server.api.conftest import RunningServer
 
 OPERATIONS: dict[tuple[str, str], tuple[Route | None, set[int]]] = {
     ("/v1/translate", "post"): ("translate", {200}),
+    ("/v1/score", "post"): ("translate", {200}),
     ("/v1/documents", "post"): ("document write", {200, 202}),
     ("/v1/documents/{document_id}", "get"): ("document read", {200}),
     ("/v1/documents/{document_id}", "delete"): ("document read", {204}),

@@ -18,7 +18,7 @@ def test_what_is_kept_comes_back(store: ContextStore) -> None:
     kept = document("a_-9", num_sentences=2, end=ODD_TEXT, options={"beam_size": 2, "nested": [1.5, None, ODD_TEXT]})
     sentences = [
         sentence(0, ODD_TEXT, gap=ODD_TEXT),
-        Sentence(1, "", (), "", ODD_TEXT, (5, 6), -0.1, "eos", True, True, 3, 7, ((0, 1 / 3), (9, 1e-30))),
+        Sentence(1, "", (), "", ODD_TEXT, (5, 6), -0.1, "eos", True, True, 3, 7, ((0, 1 / 3), (9, 1e-30)), (7, 3)),
     ]
     store.create(kept, sentences[::-1])
     assert store.document("a_-9") == kept

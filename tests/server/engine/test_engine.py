@@ -205,7 +205,7 @@ def test_one_wide_search_costs_no_more_than_its_own_lane(load: LoadBackend) -> N
     options = [SearchOptions(beam_size=size, max_length=6) for size in (1, 4, 7)]
     engine.waiting.put([SentenceRequest((5, 6, 3), one) for one in options])
     engine.step()
-    assert {width: lane.num_running for (width, _), lane in engine.lanes.items()} == {1: 1, 4: 1, 8: 1}
+    assert {kind.beam: lane.num_running for kind, lane in engine.lanes.items()} == {1: 1, 4: 1, 8: 1}
     run(engine)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from server.artifact import Manifest
-from server.backends.base import Backend, Step
+from server.backends.base import Backend, ScoreStep, Step
 from server.backends.context import all_of
 from server.backends.state import DecoderState, Encoded, Flags, Ints
 from server.engine.request import EngineStopped, Overloaded, SearchOptions, SentenceRequest
@@ -49,6 +49,12 @@ class FaultyBackend:
             step()
 
         return faulty
+
+    def prepare_scores(self) -> None:
+        self._backend.prepare_scores()
+
+    def bind_scores(self, state: DecoderState) -> ScoreStep:
+        return self._backend.bind_scores(state)
 
 
 @pytest.fixture
