@@ -90,9 +90,7 @@ def rounded(store: Store) -> Store:
     return store._replace(tensors=tuple(tensor.half().float() for tensor in store.tensors))
 
 
-def attend_all(
-    backend: Backend, sources: list[list[int]], targets: list[list[int]], copies: int = 1
-) -> list[Encoded]:
+def attend_all(backend: Backend, sources: list[list[int]], targets: list[list[int]], copies: int = 1) -> list[Encoded]:
     """Every sentence in the light of all others; `targets` on the decoder's side."""
     context = backend.context
     assert context is not None

@@ -26,8 +26,8 @@ NOTE = (
 
 DOCUMENTS_NOTE = (
     "ours: with context, peer: the same service, sentences and weights without; int8, beam 4, no HTTP; medians of "
-    "alternating rounds, processor time of all threads (other programs' turns do not count). Rows about looks and bytes "
-    "say what is compared."
+    "alternating rounds, processor time of all threads (other programs' turns do not count). Rows about looks and "
+    "bytes say what is compared."
 )
 
 
@@ -47,7 +47,9 @@ class BenchCommand:
         whats = ("engine", "lengths", "http", "variants", "documents", "overhead", "figure")
         parser.add_argument("what", nargs="?", default="engine", choices=whats, help="default: engine")
         parser.add_argument("--checkpoint", type=Path, help="http: the checkpoint that both servers serve")
-        parser.add_argument("--artifact", type=Path, help="http: the artifact of that checkpoint; documents: with context")
+        parser.add_argument(
+            "--artifact", type=Path, help="http: the artifact of that checkpoint; documents: with context"
+        )
         parser.add_argument("--sizes", default="10,100,500,1000", help="documents: sentences (default 10,100,500,1000)")
         parser.add_argument("--text", type=Path, help="documents: a sentence a line (default: made of a few examples)")
         parser.add_argument("--peer", choices=("ctranslate2", "transformers"), help="time it in the same run")

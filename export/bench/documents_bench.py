@@ -108,20 +108,20 @@ def document_rows(artifact: Path, texts: Sequence[str], sizes: Sequence[int], ro
 
 async def _served(artifact: Path, texts: Sequence[str], sizes: Sequence[int], rounds: int) -> list[Row]:
     async with contender(artifact, True) as within, contender(artifact, False) as alone:
+        for one in (within, alone):  # wakes threads and caches, and does not count
+            await one.online(texts[: 2 * APPENDED])
         rows = []
         for size in sizes:
-            whole, grown = texts[:size], texts[: size + APPENDED]
-            for name, spend in (
-                ("offline", lambda one, whole=whole: one.offline(whole)),
-                ("online, one appended", lambda one, grown=grown: one.online(grown)),
-            ):
-                spent: dict[bool, list[float]] = {True: [], False: []}
-                for number in range(rounds + 1):
-                    for one, own in ((within, spent[True]), (alone, spent[False])):
-                        found = await spend(one)
-                        if number:  # one round before them warms up and does not count
-                            own.append(found)
-                ours, peer = median(spent[True]), median(spent[False])
+            ways = (
+                ("offline", Contender.offline, texts[:size]),
+                ("online, one appended", Contender.online, texts[: size + APPENDED]),
+            )
+            for name, spend, given in ways:
+                spent: tuple[list[float], list[float]] = ([], [])
+                for _ in range(rounds):
+                    for one, own in zip((within, alone), spent, strict=True):
+                        own.append(await spend(one, given))
+                ours, peer = map(median, spent)
                 rows.append(Row(f"{size} sentences, {name}", ours, peer, ours / peer, "ms of processor a sentence"))
         kept = await within.store_bytes(texts[: max(sizes)])
     rows.append(_store_row(artifact, texts[: max(sizes)], kept))
@@ -168,7 +168,8 @@ def _looks(artifact: Path, texts: Sequence[str], sizes: Sequence[int], rounds: i
         if loaded.manifest.context.pruned:
             ours, peer = median(spent[True]), median(spent[False])
             rows.append(Row(f"{size} sentences, a look: used words or all", ours, peer, ours / peer, "ms of processor"))
-        rows.append(Row(f"{size} sentences, used by a sentence", mean(used), size - 1, mean(used) / (size - 1), "sentences"))
+        share = mean(used) / (size - 1)
+        rows.append(Row(f"{size} sentences, used by a sentence", mean(used), size - 1, share, "sentences"))
     return rows
 
 

@@ -11,10 +11,9 @@ from server.backends.context import Attended, ContextUse, SentenceContext, Side,
 from server.backends.onnx_session import open_session
 from server.backends.state import Array, Encoded, Flags, Floats, Ints
 
-
 PRUNED_FROM = 50
-"""Stored sentences from which on it is faster to read only the words of those with a weight (measured: export/bench
-/results)."""
+"""Stored sentences from which on it is faster to read only the words of those with a weight (measured: see
+export/bench/results)."""
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,10 @@ def test_the_pruned_graph_is_attend_and_project(attention: str, tmp_path: Path) 
         expected = [*ProjectGraph(model)(state), looked, gates]
         feeds = dict(zip(names, (x.numpy() for x in (memory, keep, *pages)), strict=True))
         found = session.run(None, {each.name: feeds[each.name] for each in session.get_inputs()})
-        for ours in (PrunedAttendGraph(model)(memory, keep, pages), list(map(torch.from_numpy, map(np.asarray, found)))):
+        for ours in (
+            PrunedAttendGraph(model)(memory, keep, pages),
+            list(map(torch.from_numpy, map(np.asarray, found))),
+        ):
             for one, other in zip(ours, expected, strict=True):
                 torch.testing.assert_close(one, other, atol=1e-5, rtol=0)
         assert not looked[-1].any()

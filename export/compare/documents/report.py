@@ -21,6 +21,8 @@ from export.compare.documents.tables import (
 from export.compare.rows import CompareError
 
 PAGE = "README.md"
+TRIED = "tried.md"
+"""Written by hand, beside the page: a section of it, where it is there."""
 MARK = "<!-- Written by `ringmt compare-documents --out`. -->"
 
 
@@ -121,19 +123,22 @@ def quality_sections(rows: Sequence[MeasuredRow], plan: Plan) -> list[tuple[str,
 
 
 def write_page(folder: Path, text: str, rows: Sequence[MeasuredRow]) -> None:
-    """README.md. Raises CompareError rather than overwrite one of another kind."""
+    """README.md, with what `tried.md` beside it says. Raises CompareError rather than overwrite one of another kind."""
     page = folder / PAGE
     if page.is_file() and not page.read_text(encoding="utf-8").startswith(MARK):
         raise CompareError(f"{page} was not written by `ringmt compare-documents`: choose another --out")
     folder.mkdir(parents=True, exist_ok=True)
     config = rows[0].row.recipe.model
+    tokens = max(measured.row.target_tokens for measured in rows) / 1e6
     introduction = (
         f"Context layers of {MARUF}, on a small sentence model (d={config.d_model}, {config.encoder_layers}+"
-        f"{config.decoder_layers} layers) that was trained for minutes, as were they: enough to compare them under "
-        f"equal conditions, far from enough to translate well or to repeat the paper's figures."
+        f"{config.decoder_layers} layers) that was trained for minutes, as were they, on {tokens:.1f} million target "
+        f"tokens at most: enough to compare them under equal conditions, far from enough to translate well or to "
+        f"repeat the paper's figures."
     )
+    tried = [(folder / TRIED).read_text(encoding="utf-8").rstrip()] if (folder / TRIED).is_file() else []
     again = (
         "## Train one again\n\n```sh\nringmt train --recipe documents/encoder-sparse-soft --data DATA --out RUN\n```"
     )
-    parts = [MARK, "# Context layers, side by side", introduction, text, again]
+    parts = [MARK, "# Context layers, side by side", introduction, text, *tried, again]
     page.write_text("\n\n".join(parts) + "\n", encoding="utf-8")

@@ -180,6 +180,32 @@ def test_options_that_do_not_fit_are_told(
     assert message in capsys.readouterr().err
 
 
+def test_documents_are_timed_with_context_and_without(
+    document_artifact: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, path = tmp_path / "text", tmp_path / "rows.json"
+    text.write_text("\n".join(EXAMPLES.read_text(encoding="utf-8").splitlines()[:20]), encoding="utf-8")
+    arguments = ["bench", "documents", "--artifact", str(document_artifact), "--text", str(text), "--rounds", "1"]
+    assert cli.main([*arguments, "--sizes", "3,9", "--json", str(path)]) == 0
+    rows = {row["name"]: row for row in json.loads(path.read_text(encoding="utf-8"))["rows"]}
+    for size in (3, 9):
+        for what in ("offline", "online, one appended", "a look: used words or all"):
+            row = rows[f"{size} sentences, {what}"]
+            assert row["ours"] > 0 < row["peer"]
+            assert row["ratio"] == pytest.approx(row["ours"] / row["peer"])
+        assert 1 <= rows[f"{size} sentences, used by a sentence"]["ours"] <= size - 1
+    (kept,) = (row for name, row in rows.items() if name.startswith("kept of a sentence"))
+    assert kept["ratio"] == pytest.approx(1)
+    assert "the same service, sentences and weights without" in capsys.readouterr().out
+    assert cli.main([*arguments, "--sizes", "100"]) == 1
+    assert "108 sentences are needed, there are 20" in capsys.readouterr().err
+
+
+def test_documents_need_a_model_with_context(tiny_artifact: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["bench", "documents", "--artifact", str(tiny_artifact), "--sizes", "3"]) == 1
+    assert "has no context on the encoder's side" in capsys.readouterr().err
+
+
 def test_python_around_the_graphs_is_told_apart_from_them() -> None:
     rows = overhead_rows("tiny", "fp32", 2, (1, 4), 2)
     assert [row.unit for row in rows] == ["us", "%", "%"] * 2

@@ -101,6 +101,14 @@ def test_a_table_of_nothing_measured_has_no_figures(
     assert "not trained" not in shown
 
 
+def test_the_page_has_what_somebody_wrote_beside_it(runs: Path, data: Path, tmp_path: Path) -> None:
+    (tmp_path / "tried.md").write_text("## What was tried\n\nNothing moved.\n", encoding="utf-8")
+    assert compare(*options(runs, data, "--json", tmp_path / "none.json", "--only", "table", "--out", tmp_path)) == 0
+    page = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert "\n\n## What was tried\n\nNothing moved.\n\n## Train one again" in page
+    assert "0.0 million target tokens at most" in page
+
+
 def test_wrong_options_say_what_is_right(runs: Path, data: Path, tmp_path: Path) -> None:
     with pytest.raises(CompareError, match="say which file"):
         compare(*options(runs, data, "--only", "table"))
