@@ -16,12 +16,14 @@ from export.half_weights import halve_weights
 from export.manifest import source_tensors
 from export.paged_attention import Pages, example_pages, look_at_pages, page_axes, page_names
 from export.pruned_attention import attend_used
+from export.shared_weights import share_weights
 from export.torchscript import trace
 from model.attention.selective import HierarchicalAttention
 from model.config import ConfigError
 from model.document import DocumentModel
 
 ONNX_OPSET = 17
+CONTEXT_WEIGHTS = "context.bin"
 
 
 class MemoryGraph(nn.Module):
@@ -127,7 +129,8 @@ def attend_example(model: DocumentModel) -> tuple[Tensor, Tensor, list[Tensor]]:
 def write_document_onnx(
     model: DocumentModel, store: Path, attend: Path, project: Path, pruned: Path | None = None
 ) -> None:
-    """The graphs by torch's exporter, at fp32; `pruned` for hierarchical attention only."""
+    """The graphs by torch's exporter, at fp32, and their weights, which they share, in CONTEXT_WEIGHTS beside them;
+    `pruned` for hierarchical attention only."""
     names = model.context.attention.store_names
     memory, *_ = attend_example(model)
     ones = torch.ones(memory.shape[:2], dtype=torch.int32)
@@ -152,6 +155,15 @@ def write_document_onnx(
         outputs = [*cross, "looked", "gate"]
         axes = {name: named(free[name]) for name in (*inputs, *outputs)}
         export_onnx(PrunedAttendGraph(model), attend_example(model), list(inputs), outputs, axes, pruned)
+    share_files([path for path in (store, attend, project, pruned) if path is not None])
+
+
+def share_files(paths: list[Path]) -> None:
+    """Graphs of one folder, their constants moved to CONTEXT_WEIGHTS there."""
+    graphs = {path: onnx.load(path) for path in paths}
+    share_weights(list(graphs.values()), paths[0].with_name(CONTEXT_WEIGHTS))
+    for path, graph in graphs.items():
+        path.write_bytes(graph.SerializeToString())
 
 
 def named(axes: tuple[str | None, ...]) -> dict[int, str]:
