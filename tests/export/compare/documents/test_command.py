@@ -106,7 +106,7 @@ def test_the_page_has_what_somebody_wrote_beside_it(runs: Path, data: Path, tmp_
     assert compare(*options(runs, data, "--json", tmp_path / "none.json", "--only", "table", "--out", tmp_path)) == 0
     page = (tmp_path / "README.md").read_text(encoding="utf-8")
     assert "\n\n## What was tried\n\nNothing moved.\n\n## Train one again" in page
-    assert "0.0 million target tokens at most" in page
+    assert "0.1 million target tokens at most" in page
 
 
 def test_wrong_options_say_what_is_right(runs: Path, data: Path, tmp_path: Path) -> None:
