@@ -14,7 +14,7 @@ serve: $(VENV)/.serve  ## install and serve on http://127.0.0.1:8000 (PORT=...)
 	$(BIN)/ringmt serve --port $(PORT)
 
 test: $(VENV)/.dev  ## install and run the tests
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
 check: $(VENV)/.dev  ## linters, types, import directions
 	$(BIN)/ruff check .

@@ -14,17 +14,17 @@ from export.context_parity import check_context_parity
 from export.decoder_context import write_decoder_context_onnx
 from export.document_graphs import write_document_onnx
 from export.goldens import write_goldens
-from export.manifest import CONTEXT_FILES, context_files, graph_files, make_manifest
-from export.onnx_general import write_general_onnx
+from export.manifest import CONTEXT_FILES, context_files, graph_files, make_manifest, manifest_text
 from export.onnx_graph.shortlist import ShortlistPlan
-from export.onnx_path import FAST, PathError, choose_path
 from export.onnx_writer import write_onnx
 from export.parity import check_parity
+from export.score_graph import write_score_graph
+from export.signature import with_signatures
 from export.torchscript import write_torchscript
 from model.data.lexicon import LEXICON, Lexicon
 from model.data.vocabulary import Vocabulary
 from model.document import DocumentModel
-from model.training.checkpoint import SUMMARY, VOCABULARY, load_model
+from model.training.checkpoint import SUMMARY, VOCABULARY, find_vocabulary, load_model
 from model.training.document_checkpoint import has_context, load_document_model
 from model.translation_model import TranslationModel
 from server.artifact import MANIFEST, Artifact, GraphFiles, Manifest, Shortlist, file_hash
@@ -38,11 +38,15 @@ DEFAULT_SHORTLIST = (2560, 192)
 ShortlistSizes = tuple[int, int] | Literal["auto"] | None
 
 
+class ExportError(ValueError):
+    """Graphs that cannot be made; the message says what can."""
+
+
 @dataclass(frozen=True)
 class ExportOptions:
     """`calibration` and `examples` are source sentences; `attribution` is copied beside the graphs. `shortlist`:
     numbers of frequent and extra words for a checkpoint that has a lexicon; "auto" takes the default where the
-    vocabulary is at least twice as large. `path` forces one of export.onnx_path.PATHS."""
+    vocabulary is at least twice as large."""
 
     name: str
     languages: tuple[str, str]
@@ -53,39 +57,51 @@ class ExportOptions:
     shortlist: ShortlistSizes = "auto"
     calibration: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
-    path: str | None = None
 
 
 def export_artifact(checkpoint: Path, out: Path, options: ExportOptions) -> dict[str, float]:
     """Write the artifact of a checkpoint folder to `out`, replacing what is there.
 
-    Plain models get the fast ONNX graphs, others the general ones, unless `options.path` says which. Returns the
-    largest difference to the PyTorch model per kind of graph. Raises ParityError, and leaves `out` as it was, when a
-    graph computes something else; PathError when there are no such graphs of this model.
+    Returns the largest difference to the PyTorch model per kind of graph. Raises ParityError, and leaves `out` as it
+    was, when a graph computes something else; ExportError for graphs that cannot be made.
     """
     out.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     try:
         differences = _write(checkpoint, temporary, options)
-        if out.exists():
-            shutil.rmtree(out)
-        os.replace(temporary, out)
+        temporary.chmod(0o755)
+        put_in_place(temporary, out)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-    out.chmod(0o755)
     return differences
 
 
+def put_in_place(new: Path, out: Path) -> None:
+    """Rename the folder `new` to `out`. What was at `out` is deleted only afterwards, and comes back if that fails."""
+    if not out.exists():
+        os.replace(new, out)
+        return
+    old = new.with_name(f"{new.name}-old")
+    os.replace(out, old)
+    try:
+        os.replace(new, out)
+    except OSError:
+        os.replace(old, out)
+        raise
+    shutil.rmtree(old)
+
+
 def _write(checkpoint: Path, folder: Path, options: ExportOptions) -> dict[str, float]:
+    if not options.calibration and any(precision == "int8" for _, precision in options.graphs):
+        raise ExportError("int8 needs sentences that set the ranges of activations: give some as calibration")
     document = load_for_export(checkpoint, options)
     model = load_model(checkpoint) if document is None else document.base
-    onnx_path = choose_path(model, [precision for kind, precision in options.graphs if kind == "onnx"], options.path)
-    shutil.copyfile(checkpoint / VOCABULARY, folder / VOCABULARY)
+    shutil.copyfile(find_vocabulary(checkpoint), folder / VOCABULARY)
     if options.attribution is not None:
         shutil.copyfile(options.attribution, folder / ATTRIBUTION)
     vocabulary = Vocabulary(folder / VOCABULARY)
-    shortlist = shortlist_plan(checkpoint, options.shortlist) if onnx_path == FAST else None
-    graphs = tuple(graph_files(*kind, onnx_path, shortlist is not None) for kind in options.graphs)
+    shortlist = None if model.config.output_bias else shortlist_plan(checkpoint, options.shortlist)
+    graphs = tuple(graph_files(*kind, shortlist is not None) for kind in options.graphs)
     manifest = make_manifest(
         model,
         options.name,
@@ -105,6 +121,7 @@ def _write(checkpoint: Path, folder: Path, options: ExportOptions) -> dict[str, 
     ranges = input_ranges(model, vocabulary.encode(list(options.calibration)))
     for graph in graphs:
         write_graph(model, manifest, graph, ranges, folder, shortlist)
+    manifest = with_signatures(manifest, folder)
     artifact = Artifact(folder, manifest)
     differences = check_parity(model, artifact)
     if document is not None:
@@ -112,19 +129,19 @@ def _write(checkpoint: Path, folder: Path, options: ExportOptions) -> dict[str, 
     goldens = write_goldens(artifact, vocabulary.encode(list(options.examples)))
     (folder / GOLDEN).write_text(json.dumps(goldens, indent=1) + "\n", encoding="utf-8")
     hashes = {path.name: file_hash(path) for path in sorted(folder.iterdir())}
-    text = json.dumps(dataclasses.asdict(dataclasses.replace(manifest, files=hashes)), indent=2)
-    (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
+    text = manifest_text(dataclasses.replace(manifest, files=hashes))
+    (folder / MANIFEST).write_text(text, encoding="utf-8")
     Artifact.load(folder)
     return differences
 
 
 def load_for_export(checkpoint: Path, options: ExportOptions) -> DocumentModel | None:
-    """The document model of a checkpoint that has one. Raises PathError where none of the graphs that are asked for
+    """The document model of a checkpoint that has one. Raises ExportError where none of the graphs that are asked for
     could look at a document."""
     if not has_context(checkpoint):
         return None
     if all(kind != "onnx" for kind, _ in options.graphs):
-        raise PathError("context is served by ONNX graphs: ask for onnx-fp32 or onnx-int8 beside other kinds")
+        raise ExportError("context is served by ONNX graphs: ask for onnx-fp32 or onnx-int8 beside other kinds")
     return load_document_model(checkpoint)
 
 
@@ -138,6 +155,7 @@ def write_context(document: DocumentModel, manifest: Manifest, folder: Path) -> 
         write_document_onnx(document, *files)
     else:
         write_decoder_context_onnx(document, manifest, *files)
+        write_score_graph(folder / context.step, folder / context.score)
 
 
 def shortlist_plan(checkpoint: Path, sizes: ShortlistSizes) -> ShortlistPlan | None:
@@ -160,13 +178,12 @@ def write_graph(
     folder: Path,
     shortlist: ShortlistPlan | None = None,
 ) -> None:
-    """Write one kind of graphs, in the way that `graph` says they are built."""
-    if graph.backend == "torchscript":
+    """Write one kind of graphs."""
+    if graph.format == "torchscript":
         write_torchscript(model, manifest, folder / graph.encode, folder / graph.step)
-    elif graph.built == FAST:
-        write_onnx(model, graph, ranges, folder, shortlist, manifest.gives_memory)
     else:
-        write_general_onnx(model, manifest, folder / graph.encode, folder / graph.step)
+        write_onnx(model, manifest, graph, ranges, folder, shortlist)
+        write_score_graph(folder / graph.step, folder / graph.score)
 
 
 def _origin(checkpoint: Path) -> dict[str, Any]:

@@ -3,12 +3,13 @@
 import argparse
 import dataclasses
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from export.artifact_writer import ExportOptions, ShortlistSizes, export_artifact
-from export.evaluate import evaluate
+from export.evaluate import evaluate, translate
 from export.manifest import GRAPHS
-from export.onnx_path import PATHS
+from model.data.words.accuracy import WordAccuracy, read_word_set, word_accuracy
 from server.artifact import Artifact
 from server.backends.load import load_backend
 from server.engine.request import SearchOptions
@@ -58,9 +59,6 @@ class ExportCommand:
             "--graphs", default="onnx-int8", help=f"comma-separated, among {', '.join(KINDS)} (default onnx-int8)"
         )
         parser.add_argument(
-            "--path", choices=PATHS, help="how ONNX graphs are made (default: fast for plain models, else general)"
-        )
-        parser.add_argument(
             "--calibration", type=Path, default=EXAMPLES, help="source sentences that set the int8 ranges, one a line"
         )
         parser.add_argument(
@@ -88,7 +86,6 @@ class ExportCommand:
             shortlist=shortlist_sizes(args.shortlist),
             calibration=sentences,
             examples=sentences[:NUM_GOLDENS],
-            path=args.path,
         )
         differences = export_artifact(args.checkpoint, args.out, options)
         for kind, difference in differences.items():
@@ -105,9 +102,10 @@ class EvaluateCommand:
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("artifact", type=Path, help="artifact folder")
-        parser.add_argument("--data", required=True, type=Path, help="folder with the test sets, NAME.LANGUAGE.gz")
+        parser.add_argument("--data", type=Path, help="folder with the test sets, NAME.LANGUAGE.gz")
+        parser.add_argument("--sets", help="comma-separated names below the data folder, for example test/news")
         parser.add_argument(
-            "--sets", required=True, help="comma-separated names below the data folder, for example test/news"
+            "--words", type=Path, help="a file of single words and phrases, like model/data/words/en-de.tsv"
         )
         parser.add_argument("--graphs", default="onnx-int8", help=f"one of {', '.join(KINDS)} (default onnx-int8)")
         parser.add_argument("--beam", type=int, default=4, help="beam size (default 4)")
@@ -116,13 +114,25 @@ class EvaluateCommand:
         parser.add_argument("--json", type=Path, help="write the scores here as well")
 
     def run(self, args: argparse.Namespace) -> int:
+        if bool(args.sets) != bool(args.data) or not (args.sets or args.words):
+            raise ValueError("name what to translate: --data FOLDER with --sets NAMES, or --words FILE, or both")
         artifact = Artifact.load(args.artifact)
-        ((kind, precision),) = graph_kinds(args.graphs)[:1]
+        kinds = graph_kinds(args.graphs)
+        if len(kinds) != 1:
+            raise ValueError(
+                f"--graphs takes one of {', '.join(KINDS)} here, not '{args.graphs}': run it once for each"
+            )
+        ((kind, precision),) = kinds
         backend = load_backend(artifact, kind, precision, args.shortlist)
         penalty = artifact.manifest.length_penalty if args.length_penalty is None else args.length_penalty
         options = SearchOptions(
             beam_size=args.beam, length_penalty=penalty, max_length=artifact.manifest.max_target_length
         )
+        if args.words:
+            items = read_word_set(args.words)
+            print_words(word_accuracy(items, lambda sources: translate(artifact, sources, backend, options)))
+        if not args.sets:
+            return 0
         scores = evaluate(artifact, args.data, args.sets.split(","), backend, options)
         print("| set | sentences | BLEU | chrF | brevity penalty |\n|---|---|---|---|---|")
         for row in scores:
@@ -133,6 +143,15 @@ class EvaluateCommand:
                 json.dumps([dataclasses.asdict(row) for row in scores], indent=2) + "\n", encoding="utf-8"
             )
         return 0
+
+
+def print_words(results: Sequence[WordAccuracy]) -> None:
+    print("| words | items | right |\n|---|---|---|")
+    for result in results:
+        print(f"| {result.kind} | {result.items} | {result.right} ({result.right / result.items:.0%}) |")
+    for result in results:
+        for source, translation in result.mistakes:
+            print(f"{result.kind}: {source} -> {translation}")
 
 
 export_command = ExportCommand()

@@ -38,7 +38,7 @@ def check_context_parity(document: DocumentModel, artifact: Artifact) -> dict[st
     ParityError."""
     differences = {}
     for graph, shortlist in every_way_to_run(artifact.manifest):
-        backend = load_backend(artifact, graph.backend, graph.precision, shortlist)
+        backend = load_backend(artifact, graph.format, graph.precision, shortlist)
         if backend.context is not None:
             kind = f"{kind_of(graph, shortlist)} context"
             steps = two_wraps(artifact.manifest)

@@ -10,13 +10,14 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from export.document_graphs import attend_outputs, export_onnx, named
+from export.document_graphs import attend_outputs, export_onnx
 from export.graphs import StepGraph
-from export.onnx_general import general_step_graph
+from export.onnx_graph.exporter import Axes
+from export.onnx_writer import write_context_step
 from export.paged_attention import Pages, example_pages, look_at_pages, page_axes, page_names
 from export.torchscript import example_state, step_arguments, trace
 from model.config import BOS_ID
-from model.document import DocumentModel, target_states
+from model.document import DocumentModel
 from server.artifact import Manifest
 
 
@@ -31,8 +32,8 @@ class StatesGraph(nn.Module):
 
     def forward(self, source_ids: Tensor, source_keep: Tensor, target_ids: Tensor, word_keep: Tensor) -> list[Tensor]:
         base, keep = self.model.base, source_keep > 0
-        key, value = target_states(base, target_ids, base.encode(source_ids, keep), keep)
-        store = self.model.context.project_store(key[None], value[None], word_keep[None] > 0)
+        decoded = base.decoded(target_ids, base.encode(source_ids, keep), keep)
+        store = self.model.context.project_store(decoded.query[None], decoded.state[None], word_keep[None] > 0)
         return [tensor[0] for tensor in store.tensors]
 
 
@@ -49,8 +50,9 @@ class LookGraph(nn.Module):
         self, source_ids: Tensor, source_keep: Tensor, target_ids: Tensor, document: list[Tensor]
     ) -> list[Tensor]:
         base, keep = self.model.base, source_keep > 0
-        query, state = target_states(base, target_ids, base.encode(source_ids, keep), keep)
-        found = look_at_pages(self.model.context, query, state, target_ids >= 0, Pages.of(document))
+        decoded = base.decoded(target_ids, base.encode(source_ids, keep), keep)
+        pages = Pages.of(document)
+        found = look_at_pages(self.model.context, decoded.query, decoded.state, target_ids >= 0, pages)
         return [found.mixed.sentence_weights, found.mixed.gate, *found.word_means]
 
 
@@ -66,23 +68,24 @@ def write_decoder_context_onnx(model: DocumentModel, manifest: Manifest, states:
     attention, width = model.context.attention, model.base.config.d_model
     translation = example_translation()
     words = torch.ones_like(translation[2], dtype=torch.int32)
-    source = dict.fromkeys(("source_ids", "source_keep"), named(("batch", "source")))
-    axes = source | dict.fromkeys(("target_ids", "word_keep"), named(("batch", "target")))
-    inputs, names = list(axes), list(attention.store_names)
-    axes |= {name: named(("batch", "target") if name.startswith("word") else ("batch",)) for name in names}
-    export_onnx(StatesGraph(model), (*translation, words), inputs, names, axes, states)
+    source: Axes = dict.fromkeys(("source_ids", "source_keep"), ("batch", "source"))
+    inputs: Axes = {**source, **dict.fromkeys(("target_ids", "word_keep"), ("batch", "target"))}
+    stored: Axes = {
+        name: ("batch", "target") if name.startswith("word") else ("batch",) for name in attention.store_names
+    }
+    export_onnx(StatesGraph(model), (*translation, words), inputs, stored, states)
 
-    axes = source | {"target_ids": named(("batch", "target"))}
-    axes |= {name: named(free) for name, free in page_axes(attention, "batch").items()}
-    inputs, outputs = list(axes), attend_outputs(model)[1:]
-    axes |= {"gate": named(("batch", "target")), "sentence_weights": named(("batch", None, "target", "J"))}
-    if len(outputs) > 2:
-        means = enumerate(page_names("word_weights"))
-        axes |= {name: named(("batch", None, f"J{page}", f"W{page}")) for page, name in means}
+    inputs = {**source, "target_ids": ("batch", "target"), **page_axes(attention, "batch")}
+    free: Axes = {
+        "gate": ("batch", "target"),
+        "sentence_weights": ("batch", None, "target", "J"),
+        **{name: ("batch", None, f"J{page}", f"W{page}") for page, name in enumerate(page_names("word_weights"))},
+    }
+    outputs: Axes = {name: free[name] for name in attend_outputs(model)[1:]}
     arguments = (*translation, example_pages(attention, 2, width))
-    export_onnx(LookGraph(model), arguments, inputs, outputs, axes, look)
+    export_onnx(LookGraph(model), arguments, inputs, outputs, look)
 
-    step.write_bytes(general_step_graph(model.base, manifest, model.context).SerializeToString())
+    write_context_step(model.base, model.context, manifest, None, step)
 
 
 def write_decoder_context_torchscript(

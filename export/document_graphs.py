@@ -5,7 +5,6 @@ document's other sentences into [batch, J, ...], asks `ContextAttendGraph` for t
 and has `ProjectGraph` turn that into cross-attention tensors. Nothing in the graphs depends on data; J and W are free.
 """
 
-import warnings
 from pathlib import Path
 
 import onnx
@@ -14,6 +13,8 @@ from torch import Tensor, nn
 
 from export.half_weights import halve_weights
 from export.manifest import source_tensors
+from export.onnx_graph.edits import edited
+from export.onnx_graph.exporter import Axes, export_module
 from export.paged_attention import Pages, example_pages, look_at_pages, page_axes, page_names
 from export.pruned_attention import attend_used
 from export.shared_weights import share_weights
@@ -22,7 +23,6 @@ from model.attention.selective import HierarchicalAttention
 from model.config import ConfigError
 from model.document import DocumentModel
 
-ONNX_OPSET = 17
 CONTEXT_WEIGHTS = "context.bin"
 
 
@@ -81,12 +81,12 @@ class PrunedAttendGraph(nn.Module):
         super().__init__()
         self.context, self.project = encoder_side(model).context, ProjectGraph(model)
         assert isinstance(self.context.attention, HierarchicalAttention)
-        self.attention = self.context.attention
 
     def forward(self, memory: Tensor, keep: Tensor, document: list[Tensor]) -> list[Tensor]:
-        pages = Pages.of(document)
+        pages, attention = Pages.of(document), self.context.attention
+        assert isinstance(attention, HierarchicalAttention)
         visible = (keep > 0)[:, :, None] & pages.visible()[:, None]
-        mixed = self.context.mix(attend_used(self.attention, memory, pages, visible), memory, visible)
+        mixed = self.context.mix(attend_used(attention, memory, pages, visible), memory, visible)
         length = keep.sum(dim=1).to(memory.dtype)
         looked = mixed.sentence_weights.sum(dim=2) / length[:, None, None]
         gate = (mixed.gate.mean(dim=-1) * keep).sum(dim=1) / length
@@ -134,27 +134,24 @@ def write_document_onnx(
     names = model.context.attention.store_names
     memory, *_ = attend_example(model)
     ones = torch.ones(memory.shape[:2], dtype=torch.int32)
-    axes = {"memory": {0: "sentence", 1: "W"}, "word_keep": {0: "sentence", 1: "W"}}
-    axes |= {name: {0: "sentence"} | ({1: "W"} if name.startswith("word") else {}) for name in names}
-    export_onnx(ContextEncodeGraph(model), (memory, ones), ["memory", "word_keep"], list(names), axes, store)
+    words: Axes = dict.fromkeys(("memory", "word_keep"), ("sentence", "W"))
+    stored: Axes = {name: ("sentence", "W") if name.startswith("word") else ("sentence",) for name in names}
+    export_onnx(ContextEncodeGraph(model), (memory, ones), words, stored, store)
 
-    inputs = {"memory": ("batch", "source"), "keep": ("batch", "source"), **page_axes(model.context.attention, "batch")}
-    free = inputs | dict.fromkeys(("new_memory", "gate"), ("batch", "source"))
-    free["sentence_weights"] = ("batch", None, "source", "J")
-    free |= {name: ("batch", None, f"J{page}", f"W{page}") for page, name in enumerate(page_names("word_weights"))}
-    outputs = attend_outputs(model)
-    axes = {name: named(free[name]) for name in (*inputs, *outputs)}
-    export_onnx(ContextAttendGraph(model), attend_example(model), list(inputs), outputs, axes, attend)
+    inputs = {**dict.fromkeys(("memory", "keep"), ("batch", "source")), **page_axes(model.context.attention, "batch")}
+    free: Axes = {
+        **dict.fromkeys(("new_memory", "gate"), ("batch", "source")),
+        "sentence_weights": ("batch", None, "source", "J"),
+        **{name: ("batch", None, f"J{page}", f"W{page}") for page, name in enumerate(page_names("word_weights"))},
+    }
+    outputs: Axes = {name: free[name] for name in attend_outputs(model)}
+    export_onnx(ContextAttendGraph(model), attend_example(model), inputs, outputs, attend)
 
-    cross = list(source_tensors(model.base))
-    axes = {"memory": {0: "batch", 1: "source"}} | {name: {0: "batch", 2: "source"} for name in cross}
-    export_onnx(ProjectGraph(model), (memory,), ["memory"], cross, axes, project)
+    cross: Axes = dict.fromkeys(source_tensors(model.base), ("batch", None, "source"))
+    export_onnx(ProjectGraph(model), (memory,), {"memory": ("batch", "source")}, cross, project)
     if pruned is not None:
-        free = inputs | dict.fromkeys(cross, ("batch", None, "source"))
-        free |= {"looked": ("batch", None, "J"), "gate": ("batch",)}
-        outputs = [*cross, "looked", "gate"]
-        axes = {name: named(free[name]) for name in (*inputs, *outputs)}
-        export_onnx(PrunedAttendGraph(model), attend_example(model), list(inputs), outputs, axes, pruned)
+        outputs = {**cross, "looked": ("batch", None, "J"), "gate": ("batch",)}
+        export_onnx(PrunedAttendGraph(model), attend_example(model), inputs, outputs, pruned)
     share_files([path for path in (store, attend, project, pruned) if path is not None])
 
 
@@ -166,32 +163,10 @@ def share_files(paths: list[Path]) -> None:
         path.write_bytes(graph.SerializeToString())
 
 
-def named(axes: tuple[str | None, ...]) -> dict[int, str]:
-    """Free axes as torch's exporter takes them."""
-    return {index: axis for index, axis in enumerate(axes) if axis is not None}
-
-
-def export_onnx(
-    module: nn.Module,
-    arguments: tuple[object, ...],
-    inputs: list[str],
-    outputs: list[str],
-    axes: dict[str, dict[int, str]],
-    path: Path,
-) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch announces the retirement of this exporter
-        torch.onnx.export(
-            module.eval(),
-            arguments,
-            str(path),
-            input_names=inputs,
-            output_names=outputs,
-            dynamic_axes=axes,
-            opset_version=ONNX_OPSET,
-            dynamo=False,
-        )
-    path.write_bytes(halve_weights(onnx.load(path)).SerializeToString())
+def export_onnx(module: nn.Module, arguments: tuple[object, ...], inputs: Axes, outputs: Axes, path: Path) -> None:
+    """Export, edit and write one graph."""
+    graph = edited(export_module(module, arguments, inputs, outputs), path.stem, None)
+    path.write_bytes(halve_weights(graph.model()).SerializeToString())
 
 
 def write_document_torchscript(model: DocumentModel, store: Path, attend: Path, project: Path) -> None:

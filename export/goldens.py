@@ -18,7 +18,7 @@ def write_goldens(artifact: Artifact, examples: Sequence[Sequence[int]]) -> list
     sources = [(*ids[:longest], EOS_ID) for ids in examples]
     rows = []
     for graph, shortlist in every_way_to_run(artifact.manifest):
-        backend = load_backend(artifact, graph.backend, graph.precision, shortlist)
+        backend = load_backend(artifact, graph.format, graph.precision, shortlist)
         asked = [Source(ids) for ids in sources]
         found = search(backend, asked, SearchOptions())
         if backend.context is not None:
@@ -32,7 +32,7 @@ def write_goldens(artifact: Artifact, examples: Sequence[Sequence[int]]) -> list
         for source, result in zip(asked, found, strict=True):
             best = result.hypotheses[0]
             row = {
-                "backend": graph.backend, "precision": graph.precision,
+                "format": graph.format, "precision": graph.precision,
                 "shortlist": shortlist == "on", "source_ids": source.ids, "target_ids": best.ids,
                 "normalized_score": round(best.normalized_score, 4),
             }  # fmt: skip

@@ -1,17 +1,17 @@
-"""Encode and step graphs as PyTorch modules over flat tensors: the general path, for any model and any exporter.
+"""Encode and step graphs as PyTorch modules over flat tensors, for any model and any exporter; the tensors are those of
+server/artifact.py."""
 
-They compute what export.onnx_graph builds by hand, from the model's own layers; the tensors are those of
-server/artifact.py.
-"""
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from export.paged_attention import Pages, look_at_pages
-from model.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
+from model.config import EOS_ID
 from model.context import ContextLayer
-from model.document import last_ffn_norm, recorded
-from model.masks import ngram_keep, padding_keep, positions_of
+from model.decoder import LayerMemory, Visible
+from model.spelling import shaped, sizes_of, spelled
 from model.translation_model import TranslationModel
 from server.backends.state import DEAD_SCORE
 
@@ -32,17 +32,70 @@ class EncodeGraph(nn.Module):
         return [*tensors, memory] if self.with_memory else tensors
 
 
+class StepStates(nn.Module):
+    """One token for every row, up to the state that its continuation is chosen by. Rows are a slot's query positions,
+    the ring's entries of all beams its keys. With a `context` layer on the decoder's side every slot has a document,
+    which its rows look at last."""
+
+    def __init__(self, model: TranslationModel, context: ContextLayer | None = None) -> None:
+        super().__init__()
+        self.model, self.context = model, context
+
+    def forward(
+        self,
+        token: Tensor,
+        parent: Tensor,
+        position: Tensor,
+        ancestry: Tensor,
+        own_key: Tensor,
+        kept_key: Tensor,
+        key_age: Tensor,
+        write_index: Tensor,
+        first_row: Tensor,
+        source_keep: Tensor,
+        rings: list[Tensor],
+        sources: list[Tensor],
+        document: list[Tensor] | None = None,
+    ) -> list[Tensor]:
+        """document: every slot's pages, in the order of export.paged_attention.page_inputs.
+
+        Returns the final state [slot, beam, d], the rows' ancestry with this step, and the rings.
+        """
+        model, layers = self.model, self.model.decoder.decoder_layers()
+        ancestry = inherit_ancestry(ancestry, parent + first_row, own_key, kept_key)
+        here = position[:, None]
+        # A row's own past is what ancestry says: the N-gram mask would say nothing more.
+        seen = Visible(ancestry[:, None], here, here - key_age[None, :], ordered=False)
+        own_rings = by_layer(rings, [layer.self_attention.memory_names for layer in layers])
+
+        def remember(layer: int, new: LayerMemory) -> LayerMemory:
+            pairs = zip(own_rings[layer], new, strict=True)
+            return tuple(write_ring(ring, write_index, heads.transpose(1, 2)) for ring, heads in pairs)
+
+        decoded = model.decoder(
+            model.embedding(token, here),
+            seen,
+            by_layer(sources, [layer.cross_attention.memory_names for layer in layers]),
+            model.visible_source(here, source_keep > 0),
+            remember,
+        )
+        state = decoded.state
+        if self.context is not None and document is not None:
+            looks = token >= 0  # every row
+            state = look_at_pages(self.context, decoded.query, state, looks, Pages.of(document)).mixed.state
+        return [state, ancestry, *(ring for layer in decoded.memory for ring in layer)]
+
+
 class StepGraph(nn.Module):
-    """One token for every row; rows are a slot's query positions, the ring's entries of all beams its keys. With a
-    `context` layer on the decoder's side every slot has a document, which its rows look at last."""
+    """StepStates and the choice among candidates, for exporters that take the whole step from PyTorch."""
 
     output_bias: Tensor
 
     def __init__(self, model: TranslationModel, context: ContextLayer | None = None) -> None:
         super().__init__()
-        self.model, self.context = model, context
+        self.states = StepStates(model, context)
         bias = torch.zeros(model.config.vocab_size)
-        bias[[PAD_ID, UNK_ID, BOS_ID]] = NEVER
+        bias[list(model.config.ids.unspeakable)] = NEVER
         self.register_buffer("output_bias", bias)
 
     def forward(
@@ -53,78 +106,50 @@ class StepGraph(nn.Module):
         sources: list[Tensor],
         document: list[Tensor] | None = None,
     ) -> list[Tensor]:
-        """shared: is_row, position, own_key, write_index, key_age, source_keep; rows: token, parent, score, ancestry;
-        document: every slot's pages, in the order of export.paged_attention.page_inputs.
+        """shared: is_row, position, own_key, write_index, key_age, source_keep; rows: token, parent, score, ancestry.
 
         Returns the three candidate tensors, the following rows in the same order, and the rings.
         """
-        is_row, score = shared[0], rows[2]
-        log_probability, ancestry, *written = self.decode(shared, rows, rings, sources, document)
-        best, next_token, next_parent = best_candidates(log_probability, score)
-        following = next_rows(best, next_token, next_parent, is_row)
+        is_row, position, own_key, write_index, key_age, source_keep = shared
+        token, parent, score, ancestry = rows
+        first_row = torch.arange(token.shape[0])[:, None] * token.shape[1]
+        state, ancestry, *written = self.states(
+            token, parent, position, ancestry, own_key, ~own_key.any(dim=0), key_age, write_index, first_row,
+            source_keep, rings, sources, document,
+        )  # fmt: skip
+        logits = self.states.model.embedding.logits(state) + self.output_bias
+        best, next_token, next_parent = best_candidates(torch.log_softmax(logits, dim=-1), score)
+        following = next_rows(best, next_token, next_parent, is_row, self.states.model.config.eos_id)
         return [best, next_token, next_parent, *following, ancestry, *written]
 
-    def decode(
-        self,
-        shared: list[Tensor],
-        rows: list[Tensor],
-        rings: list[Tensor],
-        sources: list[Tensor],
-        document: list[Tensor] | None = None,
-    ) -> list[Tensor]:
-        """Everything before the choice among candidates: log-probabilities [slot, beam, vocabulary], the rows'
-        ancestry with this step, and the rings."""
-        with recorded(last_ffn_norm(self.model)) as queries:
-            state, ancestry, *written = self.decode_alone(shared, rows, rings, sources)
-        if self.context is not None and document is not None:
-            looks = rows[0] >= 0  # every row
-            state = look_at_pages(self.context, queries[0], state, looks, Pages.of(document)).mixed.state
-        logits = self.model.embedding.logits(state) + self.output_bias
-        return [torch.log_softmax(logits, dim=-1), ancestry, *written]
 
-    def decode_alone(
-        self, shared: list[Tensor], rows: list[Tensor], rings: list[Tensor], sources: list[Tensor]
-    ) -> list[Tensor]:
-        """The final state of every row [slot, beam, d], which no document has changed, ancestry and rings."""
-        _, position, own_key, write_index, key_age, source_keep = shared
-        token, parent, _, ancestry = rows
-        ancestry = inherit_ancestry(ancestry, parent, own_key)
-        row_position = position[:, None].expand(token.shape)  # [slot, beam]
-        key_position = position[:, None] - key_age[None, :]  # [slot, entry]
-        # A row's own past is what ancestry says, so no order is asked of the N-gram mask again.
-        keep = ngram_keep(row_position, key_position, None) & ancestry[:, None]
-        x = self.model.embedding(token, row_position)  # [slot, beam, d]
-        written: list[Tensor] = []
-        for layer in self.model.decoder.decoder_layers():
-            names = layer.self_attention.memory_names
-            own_rings, rings = rings[: len(names)], rings[len(names) :]
-            cross_names = layer.cross_attention.memory_names
-            cross, sources = tuple(sources[: len(cross_names)]), sources[len(cross_names) :]
-            y = layer.self_norm(x)
-            new = [
-                write_ring(ring, heads, write_index)
-                for ring, heads in zip(own_rings, layer.self_attention.project_memory(y), strict=True)
-            ]
-            written += new
-            x = x + layer.self_attention(y, tuple(new), keep, row_position, key_position, ordered=False)
-            x = layer.after_self_attention(
-                x, row_position, cross, padding_keep(source_keep > 0), positions_of(source_keep)
-            )
-        return [self.model.decoder.norm(x), ancestry, *written]
+def by_layer(tensors: Sequence[Tensor], names: Sequence[tuple[str, ...]]) -> list[LayerMemory]:
+    """Flat tensors, of every layer as many as it has names."""
+    ends = [sum(len(each) for each in names[: index + 1]) for index in range(len(names))]
+    return [tuple(tensors[end - len(each) : end]) for end, each in zip(ends, names, strict=True)]
 
 
-def write_ring(ring: Tensor, new: Tensor, write_index: Tensor) -> Tensor:
-    """new [slot, heads, beam, head_dim] goes into this step's entries: [slot, heads, entry, head_dim].
-
-    One ScatterND in ONNX, the only reader of the ring that was: see export.onnx_general.
-    """
-    return ring.index_put(write_index.unbind(dim=-1), new.transpose(1, 2))
+def spell_write(graph: Any, ring: Any, write_index: Any, new: Any) -> Any:
+    return graph.op("ScatterND", ring, write_index, new).setType(ring.type())
 
 
-def inherit_ancestry(ancestry: Tensor, parent: Tensor, own_key: Tensor) -> Tensor:
-    """Every row takes its parent's past, forgets the ring slot written in this step, and gains its own entry."""
-    inherited = torch.gather(ancestry, 1, parent[:, :, None].expand(-1, -1, ancestry.shape[2]))
-    return inherited & ~own_key.any(dim=0) | own_key
+@spelled(spell_write)
+def write_ring(ring: Tensor, write_index: Tensor, new: Tensor) -> Tensor:
+    """new [slot, beam, heads, head_dim] goes into this step's entries of a ring [slot, heads, entry, head_dim]."""
+    return ring.index_put(write_index.unbind(dim=-1), new)
+
+
+def spell_inherit(graph: Any, ancestry: Any, rows: Any, own_key: Any, kept_key: Any) -> Any:
+    inherited = graph.op("Gather", graph.op("Flatten", ancestry, axis_i=2), rows)
+    kept = graph.op("And", inherited, kept_key)
+    return shaped(graph.op("Or", kept, own_key), ancestry, sizes_of(ancestry))
+
+
+@spelled(spell_inherit)
+def inherit_ancestry(ancestry: Tensor, rows: Tensor, own_key: Tensor, kept_key: Tensor) -> Tensor:
+    """Every row takes the past of its parent (`rows` [slot, beam] counts over all slots); of the ring slot that this
+    step writes it keeps its own entry only."""
+    return ancestry.flatten(0, 1)[rows] & kept_key | own_key
 
 
 def best_candidates(log_probability: Tensor, score: Tensor) -> list[Tensor]:
@@ -137,9 +162,9 @@ def best_candidates(log_probability: Tensor, score: Tensor) -> list[Tensor]:
     return [best[:, :count], place.remainder(vocabulary), torch.div(place, vocabulary, rounding_mode="floor")]
 
 
-def next_rows(score: Tensor, token: Tensor, parent: Tensor, is_row: Tensor) -> list[Tensor]:
+def next_rows(score: Tensor, token: Tensor, parent: Tensor, is_row: Tensor, eos_id: int = EOS_ID) -> list[Tensor]:
     """Candidates [slot, 2*beam] -> token, parent, score [slot, beam] of the best that are not EOS."""
-    going_on = score.masked_fill(token == EOS_ID, 2 * float(DEAD_SCORE))
+    going_on = score.masked_fill(token == eos_id, 2 * float(DEAD_SCORE))
     best, place = torch.sort(going_on, dim=1, descending=True, stable=True)
     place = place[:, : is_row.shape[1]]
     alive = torch.where(is_row, best[:, : is_row.shape[1]], torch.full_like(best[:, :1], float(DEAD_SCORE)))

@@ -1,27 +1,27 @@
 """What a model looks like from outside: the manifest's fields that follow from its configuration."""
 
 import dataclasses
+import json
 from typing import Any
 
-from export.onnx_path import FAST, GENERAL
+from export.signature import planned_signatures
 from model.config import ModelConfig
 from model.document import DocumentModel
 from model.translation_model import TranslationModel
 from server.artifact import ContextFiles, GraphFiles, Manifest
 
 GRAPHS = {
-    ("onnx", "int8"): GraphFiles("onnx", "int8", "encode.int8.onnx", "step.int8.onnx"),
-    ("onnx", "fp32"): GraphFiles("onnx", "fp32", "encode.fp32.onnx", "step.fp32.onnx"),
+    ("onnx", "int8"): GraphFiles("onnx", "int8", "encode.int8.onnx", "step.int8.onnx", score="score.int8.onnx"),
+    ("onnx", "fp32"): GraphFiles("onnx", "fp32", "encode.fp32.onnx", "step.fp32.onnx", score="score.fp32.onnx"),
     ("torchscript", "fp32"): GraphFiles("torchscript", "fp32", "encode.fp32.pt", "step.fp32.pt"),
 }
 """Every kind of graph that can be written."""
 
 
-def graph_files(backend: str, precision: str, onnx_path: str, with_shortlist: bool = False) -> GraphFiles:
-    """The entry of one kind of graphs, saying how they were built; fast ones have a second step graph where there is a
-    shortlist."""
-    files = dataclasses.replace(GRAPHS[backend, precision], built=onnx_path if backend == "onnx" else GENERAL)
-    if not with_shortlist or files.built != FAST:
+def graph_files(format: str, precision: str, with_shortlist: bool = False) -> GraphFiles:
+    """The entry of one kind of graphs; ONNX has a second step graph where there is a shortlist."""
+    files = GRAPHS[format, precision]
+    if not with_shortlist or format != "onnx":
         return files
     return dataclasses.replace(files, step_shortlist=f"step-shortlist.{precision}.onnx")
 
@@ -57,6 +57,8 @@ HAVE_ZEROS = ("sparse-soft", "sparse-sparse")
 def context_files(document: DocumentModel) -> ContextFiles:
     """What the manifest says of a model's context."""
     files = dict(CONTEXT_FILES[document.config.side])
+    if "step" in files:
+        files["score"] = "context-score.onnx"
     if document.config.attention not in HAVE_ZEROS:
         files.pop("pruned", None)
     return ContextFiles(
@@ -64,7 +66,6 @@ def context_files(document: DocumentModel) -> ContextFiles:
         side=document.config.side,
         num_heads=document.config.num_heads,
         width=document.base.config.d_model,
-        store_tensors=document.context.attention.store_names,
         **files,
     )
 
@@ -85,7 +86,7 @@ def make_manifest(
     length_penalty: float,
     origin: dict[str, Any],
 ) -> Manifest:
-    """The manifest of a model, its file hashes still empty."""
+    """The manifest of a model before its graphs are written: file hashes are empty, signatures planned."""
     config = model.config
     return Manifest(
         name=name,
@@ -101,10 +102,29 @@ def make_manifest(
         max_source_length=config.max_length,
         max_target_length=config.max_length,
         length_penalty=length_penalty,
-        ring_tensors=ring_tensors(model),
-        source_tensors=source_tensors(model),
         graphs=graphs,
+        signatures=planned_signatures(model, graphs),
         licence=licence,
         files={},
         origin=origin,
     )
+
+
+LINE = 116
+"""Characters of a manifest's line."""
+
+
+def manifest_text(manifest: Manifest) -> str:
+    """As JSON, a tensor a line."""
+    return in_lines(dataclasses.asdict(manifest)) + "\n"
+
+
+def in_lines(value: Any, indent: str = "") -> str:
+    """JSON in which whatever fits into one line stands in one."""
+    flat, inner = json.dumps(value), indent + "  "
+    if not isinstance(value, dict | list | tuple) or (indent and len(indent) + len(flat) <= LINE):
+        return flat
+    if isinstance(value, dict):
+        parts = [f"{inner}{json.dumps(name)}: {in_lines(part, inner)}" for name, part in value.items()]
+        return "{\n" + ",\n".join(parts) + f"\n{indent}}}"
+    return "[\n" + ",\n".join(inner + in_lines(part, inner) for part in value) + f"\n{indent}]"

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 import torch
 
-from model.config import BOS_ID
+from model.config import EOS_ID, SPECIAL_IDS, SpecialIds
 from model.decoder import Decoder, LayerMemory
 from model.translation_model import TranslationModel
 from server.artifact import Artifact, GraphFiles, Manifest
@@ -17,6 +17,7 @@ from server.backends.state import DEAD_SCORE, DecoderState, Encoded, Flags, Floa
 
 TOLERANCE = 1e-4
 """Largest difference of a log-probability at fp32."""
+WORDS = "shortlist.word"
 INT8_TOLERANCE = 1.0
 """Largest difference of a cumulative log-probability after the steps of `step_difference` at int8: a gross error is
 far beyond it; what int8 costs is measured in BLEU."""
@@ -39,11 +40,11 @@ class ParityError(ValueError):
     """An exported graph that does not compute what the model computes."""
 
 
-def sample_sources(vocabulary_size: int, max_length: int, seed: int = 0) -> list[list[int]]:
+def sample_sources(vocabulary_size: int, max_length: int, seed: int = 0, eos_id: int = EOS_ID) -> list[list[int]]:
     """Sentences of very different lengths, so that their batch is padded."""
     generator = np.random.default_rng(seed)
     lengths = [1, 2, 5, 11, min(23, max_length - 1)]
-    return [[*generator.integers(4, vocabulary_size, length - 1).tolist(), 3] for length in lengths]
+    return [[*generator.integers(4, vocabulary_size, length - 1).tolist(), eos_id] for length in lengths]
 
 
 def padded(sources: list[list[int]]) -> tuple[Ints, Flags]:
@@ -59,30 +60,37 @@ def step_difference(model: TranslationModel, backend: Backend, steps: int) -> fl
     The model side keeps one ring per row, the graphs share a ring per slot: after more steps than the ring has slots
     the comparison covers wrapped rings and inherited ancestry. Both sides follow the backend's choices.
     """
-    ids, keep = padded(sample_sources(model.config.vocab_size, model.config.max_length))
+    config = model.config
+    size = config.source_vocab_size or config.vocab_size
+    ids, keep = padded(sample_sources(size, config.max_length, eos_id=config.eos_id))
     memory = model.encode(torch.from_numpy(ids), torch.from_numpy(keep > 0))
-    return decoding_difference(model, backend, backend.encode(ids, keep), memory, steps)
+    return decoding_difference(model, backend, backend.encode(ids, keep), memory, steps, config.ids)
 
 
 @torch.no_grad()
 def decoding_difference(
-    model: Stepwise, backend: Backend, sentences: Sequence[Encoded], memory: torch.Tensor, steps: int
+    model: Stepwise,
+    backend: Backend,
+    sentences: Sequence[Encoded],
+    memory: torch.Tensor,
+    steps: int,
+    ids: SpecialIds = SPECIAL_IDS,
 ) -> float:
     """The difference over sentences that a backend has encoded; `memory` [sentence, source, d] is what the model reads
     of them, padded to the longest."""
     slots, width, beam = len(sentences), memory.shape[1], 2
-    document = document_layout(sentences)
-    state = DecoderState(backend.manifest, slots, beam, width, {} if document else backend.shortlist, document)
+    state = backend.new_state(slots, beam, width, document_layout(sentences))
     for slot, sentence in enumerate(sentences):
-        state.admit(slot, sentence, BOS_ID, beam)
+        state.admit(slot, sentence, ids.bos, beam)
     step = backend.bind(state)
+    listed = None if state.memory.document else listed_words(sentences)
 
     row_keep = torch.from_numpy(state.source_keep > 0).repeat_interleave(beam, dim=0)
     memory = memory.repeat_interleave(beam, dim=0)
     cross, rings = model.decoder.project_source(memory), model.empty_rings(slots * beam)
     worst = 0.0
     for _ in range(steps):
-        expected, rings = model_candidates(model, state, rings, cross, row_keep)
+        expected, rings = model_candidates(model, state, rings, cross, row_keep, ids, listed)
         step()
         worst = max(worst, candidate_difference(state, expected))
         swap_beams(state)
@@ -90,20 +98,33 @@ def decoding_difference(
     return worst
 
 
+def listed_words(sentences: Sequence[Encoded]) -> Ints | None:
+    """Every sentence's shortlist [sentence, word]; None where all words are scored."""
+    if WORDS not in sentences[0].tensors:
+        return None
+    return np.stack([sentence.tensors[WORDS] for sentence in sentences])
+
+
 def model_candidates(
-    model: Stepwise, state: DecoderState, rings: list[LayerMemory], cross: list[LayerMemory], keep: torch.Tensor
+    model: Stepwise,
+    state: DecoderState,
+    rings: list[LayerMemory],
+    cross: list[LayerMemory],
+    keep: torch.Tensor,
+    ids: SpecialIds,
+    listed: Ints | None = None,
 ) -> tuple[Floats, list[LayerMemory]]:
     """Cumulative log-probabilities [slot, beam, vocabulary] of every continuation, and the rings with this step.
-    Words that are on no shortlist have none."""
+    With `listed` [slot, word] other words have none."""
     before, (slots, beam) = state.current, state.is_row.shape
     parents = torch.from_numpy(before.parent + np.arange(slots)[:, None] * beam).flatten()
     rings = [tuple(buffer.index_select(0, parents) for buffer in layer) for layer in rings]
     position = torch.from_numpy(state.position).repeat_interleave(beam)
     logits, rings = model.step(torch.from_numpy(before.token).flatten(), position, rings, cross, keep)
-    logits[:, [0, 1, 2]] = -1e9
-    if "shortlist.word" in state.shortlist:
-        listed = torch.from_numpy(state.shortlist["shortlist.word"]).repeat_interleave(beam, dim=0)
-        logits = torch.full_like(logits, -1e9).scatter(1, listed, logits.gather(1, listed))
+    logits[:, list(ids.unspeakable)] = -1e9
+    if listed is not None:
+        words = torch.from_numpy(listed).repeat_interleave(beam, dim=0)
+        logits = torch.full_like(logits, -1e9).scatter(1, words, logits.gather(1, words))
     total = torch.log_softmax(logits, dim=-1).view(slots, beam, -1) + torch.from_numpy(before.score)[:, :, None]
     return total.numpy(), rings
 
@@ -137,7 +158,7 @@ def check_parity(model: TranslationModel, artifact: Artifact) -> dict[str, float
     """Compare every pair of graphs with the model over two wraps of the ring. Raises ParityError."""
     differences = {}
     for graph, shortlist in every_way_to_run(artifact.manifest):
-        backend = load_backend(artifact, graph.backend, graph.precision, shortlist)
+        backend = load_backend(artifact, graph.format, graph.precision, shortlist)
         difference = step_difference(model, backend, two_wraps(artifact.manifest))
         kind = kind_of(graph, shortlist)
         differences[kind] = checked(difference, kind, TOLERANCE if graph.precision == "fp32" else INT8_TOLERANCE)
@@ -146,7 +167,7 @@ def check_parity(model: TranslationModel, artifact: Artifact) -> dict[str, float
 
 def kind_of(graph: GraphFiles, shortlist: UseShortlist) -> str:
     """How a way to run is called."""
-    return f"{graph.backend} {graph.precision}" + (" shortlist" if shortlist == "on" else "")
+    return f"{graph.format} {graph.precision}" + (" shortlist" if shortlist == "on" else "")
 
 
 def two_wraps(manifest: Manifest) -> int:

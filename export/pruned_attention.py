@@ -4,13 +4,11 @@ Sparsemax leaves a head and a query a handful of sentences, however many there a
 exactly zero (Maruf et al. 2019, Eq. 3-5). Equals model.attention.selective; how much is computed depends on the data.
 """
 
-import math
-
 import torch
 from torch import Tensor
 
 from export.paged_attention import Pages, by_page
-from model.attention.scaled_dot_product import attention_energy, merge_heads
+from model.attention.scaled_dot_product import attention_energy, merge_heads, scaled
 from model.attention.selective import Attended, HierarchicalAttention
 from model.attention.sparsemax import BELOW_SUPPORT
 
@@ -47,7 +45,7 @@ def attend_used(attention: HierarchicalAttention, query: Tensor, pages: Pages, v
     key = attention.heads(torch.cat(sentence_key, dim=1))
     energy = attention_energy(attention.heads(attention.sentence_query(query)), key)
     weights = sparsemax_of_many(energy, visible[:, None])
-    word_query = attention.heads(attention.word_query(query)) * (1.0 / math.sqrt(key.shape[-1]))
+    word_query = scaled(attention.heads(attention.word_query(query)))
     parts = zip(keys, values, pages.word_keep, by_page(weights, pages.word_keep), strict=True)
     mixtures = [mix_used_words(attention, word_query, *part) for part in parts]
     return Attended(attention.output(merge_heads(torch.stack(mixtures).sum(dim=0))), weights, None)
@@ -68,7 +66,7 @@ def mix_used_words(
     asking = query.reshape(batch * heads * queries, head_dim)[asks]
     energy = torch.matmul(of_keys, asking[..., None])[..., 0]
     keep = word_keep.reshape(batch * sentences, width)[stored]
-    found = weights.reshape(-1, sentences)[asks, sentence][:, None] * attention.normalize_words(energy, keep)
+    found = weights.flatten()[asks * sentences + sentence][:, None] * attention.normalize_words(energy, keep)
     mixed = torch.matmul(found[:, None], of_values)[:, 0]  # [uses, head_dim]
     # Exporters take index_add for a write, and lose what is added twice to one place.
     nothing = torch.zeros(batch * heads * queries, head_dim, device=key.device)

@@ -5,9 +5,27 @@ import difflib
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 PAD_ID, UNK_ID, BOS_ID, EOS_ID = 0, 1, 2, 3
+"""Of our own vocabularies."""
+
+
+class SpecialIds(NamedTuple):
+    """Ids that are no words. Some models begin with the padding's: then `bos` is `pad`."""
+
+    pad: int = PAD_ID
+    unk: int = UNK_ID
+    bos: int = BOS_ID
+    eos: int = EOS_ID
+
+    @property
+    def unspeakable(self) -> tuple[int, ...]:
+        """What no translation contains."""
+        return tuple(sorted({self.pad, self.unk, self.bos} - {self.eos}))
+
+
+SPECIAL_IDS = SpecialIds()
 
 Site = Literal["encoder", "decoder", "cross"]
 """Where an attention stands; cross-attention is between decoder and encoder."""
@@ -147,6 +165,14 @@ class ModelConfig:
 
     `ngram` is the order N of Chelba et al. 2019: the decoder sees the last N-1 target tokens, its own input
     included; None is full causal attention. `max_length` bounds source and target positions.
+
+    The rest says how models of other people differ. norm: "before" every sub-layer with one more at the end (Xiong et
+    al. 2020), or "after" every residual sum (Vaswani et al. 2017). activation: "relu", "swish" or "gelu", in
+    feed-forward layers. positions: sinusoids with the sines in the first half ("halved"), at even places
+    ("interleaved"), or "none". scaled_embedding: times sqrt(d_model). source_embedding: "shared" with the target's, or
+    "separate", as it must be with a source vocabulary of its own (source_vocab_size). tied_output: the target's
+    embedding is the output projection, to which output_bias adds one number a word. pad_id, unk_id, bos_id, eos_id:
+    see SpecialIds.
     """
 
     vocab_size: int
@@ -161,6 +187,18 @@ class ModelConfig:
     encoder_attention: AttentionConfig = AttentionConfig()
     decoder_attention: AttentionConfig = AttentionConfig()
     cross_attention: AttentionConfig = AttentionConfig()
+    norm: str = "before"
+    activation: str = "relu"
+    positions: str = "halved"
+    scaled_embedding: bool = True
+    source_embedding: str = "shared"
+    source_vocab_size: int | None = None
+    tied_output: bool = True
+    output_bias: bool = False
+    pad_id: int = PAD_ID
+    unk_id: int = UNK_ID
+    bos_id: int = BOS_ID
+    eos_id: int = EOS_ID
 
     def __post_init__(self) -> None:
         if self.ngram is not None and self.ngram < 2:
@@ -179,6 +217,29 @@ class ModelConfig:
         if not 0 <= self.dropout < 1:
             raise ConfigError(f"dropout must lie in [0, 1), not {self.dropout}")
         self._check_attentions()
+        self._check_convention()
+
+    def _check_convention(self) -> None:
+        _check_choice("norm", self.norm, ("before", "after"))
+        _check_choice("activation", self.activation, ("relu", "swish", "gelu"))
+        _check_choice("positions", self.positions, ("halved", "interleaved", "none"))
+        _check_choice("source_embedding", self.source_embedding, ("shared", "separate"))
+        for name in ("scaled_embedding", "tied_output", "output_bias"):
+            if not isinstance(getattr(self, name), bool):
+                raise ConfigError(f"{name} must be true or false, not {getattr(self, name)!r}")
+        if self.source_vocab_size is not None:
+            if not _is_count(self.source_vocab_size):
+                raise ConfigError(f"source_vocab_size must be at least 1 or null, not {self.source_vocab_size!r}")
+            if self.source_embedding == "shared":
+                raise ConfigError(
+                    "source_vocab_size: a source vocabulary of its own needs source_embedding 'separate'; "
+                    "leave source_vocab_size out for one vocabulary"
+                )
+        for name in ("pad_id", "unk_id", "bos_id", "eos_id"):
+            if not isinstance(getattr(self, name), int) or not 0 <= getattr(self, name) < self.vocab_size:
+                raise ConfigError(
+                    f"{name} must be an id of the vocabulary, 0 to {self.vocab_size - 1}, not {getattr(self, name)!r}"
+                )
 
     def _check_attentions(self) -> None:
         if self.decoder_attention.segment is not None:
@@ -223,6 +284,10 @@ class ModelConfig:
         named = [f"{site}({attention.label})" for site, attention in sites.items() if attention.label]
         prefix = "" if self.encoder_layers else "LM "
         return f"{prefix}{'-'.join(named) or 'plain'} {'full' if self.ngram is None else f'N={self.ngram}'}"
+
+    @property
+    def ids(self) -> SpecialIds:
+        return SpecialIds(self.pad_id, self.unk_id, self.bos_id, self.eos_id)
 
     @property
     def head_dim(self) -> int:

@@ -2,14 +2,14 @@
 
 On the encoder's side (context in the source language) the words of other sentences are their encoder outputs, and
 the context layer changes the memory that the decoder reads. On the decoder's side (context in both languages) a
-stored word is the decoder's step that predicted it: its key is what source attention left in the last layer, its
-value the final state; the layer changes what enters the output projection. Sentence states never depend on context,
-so a store can be made again from token ids alone.
+stored word is the decoder's step that predicted it: its key is what source attention left in the last layer, as that
+layer's feed-forward network reads it, its value the final state; the layer changes what enters the output projection.
+Sentence states never depend on context, so a store can be made again from token ids alone.
+
+Differs from the paper: there, layers normalise after the residual sum and both tensors come out normalised.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from torch import Tensor, nn
 
@@ -17,7 +17,6 @@ from model.config import BOS_ID, EOS_ID, PAD_ID, ContextConfig
 from model.context import ContextLayer, ContextResult, Store
 from model.data.batching import Batch
 from model.decoder import LayerMemory
-from model.masks import padding_keep, positions_of
 from model.translation_model import TranslationModel
 
 
@@ -62,6 +61,26 @@ class DocumentModel(nn.Module):
         result: ContextResult = self.context(query, state, store, sentence_keep.repeat_interleave(length, dim=0)[None])
         return result._replace(state=result.state.view(rows, length, width))
 
+    def look_within(
+        self, query: Tensor, state: Tensor, words: Words, own: Tensor, shown: Tensor, keep: Tensor
+    ) -> ContextResult:
+        """Every document's sentences look at its own store: nothing is laid out that no sentence may see.
+
+        query and state [sentence, length, d], `words` of the sentences that are shown, `own` and `shown` the numbers
+        of each document's sentences among both (see Passage.grids), keep bool [sentence, shown sentence]. The state
+        is [sentence, length, d], the weights are [document, heads, J*length, ...].
+        """
+        length, width = query.shape[1:]
+        rows, columns = own.clamp(min=0), shown.clamp(min=0)
+        word_keep = words.keep[columns] & (shown >= 0)[..., None]
+        store = self.context.project_store(words.key[columns], words.value[columns], word_keep)
+        visible = keep[rows[:, :, None], columns[:, None]] & (own >= 0)[:, :, None] & (shown >= 0)[:, None]
+        laid = [x[rows].reshape(len(own), -1, width) for x in (query, state)]
+        result: ContextResult = self.context(*laid, store, visible.repeat_interleave(length, dim=1))
+        spread = result.state.view(*own.shape, length, width)[own >= 0]
+        order = own[own >= 0].argsort()
+        return result._replace(state=spread[order])
+
     def encode(self, source: Tensor, source_keep: Tensor, store: Store, sentence_keep: Tensor) -> Tensor:
         """The memory that the decoder reads: [row, source, d]."""
         memory = self.base.encode(source, source_keep)
@@ -73,13 +92,22 @@ class DocumentModel(nn.Module):
         """Teacher-forced: target ids [row, target] from BOS on, memory from `encode` -> hidden [row, target, d]."""
         if self.on_encoder:
             return self.base.decode(target, memory, source_keep)
-        query, state = target_states(self.base, target, memory, source_keep)
-        return self.look(query, state, store, sentence_keep).state
+        decoded = self.base.decoded(target, memory, source_keep)
+        return self.look(decoded.query, decoded.state, store, sentence_keep).state
 
     def hidden(self, batch: Batch, store: Store, sentence_keep: Tensor) -> Tensor:
         """batch of rows, sentence_keep bool [row, J] -> what enters the output projection, [row, target, d]."""
-        memory = self.encode(batch.source, batch.source_keep, store, sentence_keep)
-        return self.decode(batch.target_in, memory, batch.source_keep, store, sentence_keep)
+        return self.hidden_and_look(batch, store, sentence_keep)[0]
+
+    def hidden_and_look(self, batch: Batch, store: Store, sentence_keep: Tensor) -> tuple[Tensor, ContextResult]:
+        """`hidden`, and where the context layer looked."""
+        memory = self.base.encode(batch.source, batch.source_keep)
+        if self.on_encoder:
+            found = self.look(memory, memory, store, sentence_keep)
+            return self.base.decode(batch.target_in, found.state, batch.source_keep), found
+        decoded = self.base.decoded(batch.target_in, memory, batch.source_keep)
+        found = self.look(decoded.query, decoded.state, store, sentence_keep)
+        return found.state, found
 
     def step(
         self,
@@ -94,13 +122,9 @@ class DocumentModel(nn.Module):
         """One token per row as TranslationModel.step, `cross` projected from `encode`; the store never changes."""
         if self.on_encoder:
             return self.base.step(token, position, rings, cross, source_keep)
-        with recorded(last_ffn_norm(self.base)) as queries:
-            x = self.base.embedding(token[:, None], position[:, None])
-            state, rings = self.base.decoder.step(
-                x, position, rings, cross, padding_keep(source_keep), positions_of(source_keep)
-            )
-        state = self.look(queries[0], state, store, sentence_keep).state
-        return self.base.embedding.logits(state[:, 0]), rings
+        decoded = self.base.stepped(token, position, rings, cross, source_keep)
+        state = self.look(decoded.query, decoded.state, store, sentence_keep).state
+        return self.base.embedding.logits(state[:, 0]), decoded.memory
 
 
 def words_of(base: TranslationModel, side: str, batch: Batch) -> Words:
@@ -109,39 +133,9 @@ def words_of(base: TranslationModel, side: str, batch: Batch) -> Words:
     if side == "encoder":
         return Words(memory, memory, is_word(batch.source))
     # The step that predicts a word stands for it, so keys and values line up with target_out.
-    key, value = target_states(base, batch.target_in, memory, batch.source_keep)
-    return Words(key, value, is_word(batch.target_out))
+    decoded = base.decoded(batch.target_in, memory, batch.source_keep)
+    return Words(decoded.query, decoded.state, is_word(batch.target_out))
 
 
 def is_word(ids: Tensor) -> Tensor:
     return (ids != PAD_ID) & (ids != BOS_ID) & (ids != EOS_ID)
-
-
-def target_states(base: TranslationModel, target: Tensor, memory: Tensor, source_keep: Tensor) -> tuple[Tensor, Tensor]:
-    """Key and value of every target position, [row, target, d] each: the last layer's state after source attention,
-    normalised as its feed-forward layer sees it, and the decoder's final state.
-
-    Differs from the paper: there, layers normalise after the residual sum and both tensors come out normalised.
-    """
-    with recorded(last_ffn_norm(base)) as keys:
-        value = base.decode(target, memory, source_keep)
-    return keys[0], value
-
-
-def last_ffn_norm(base: TranslationModel) -> nn.Module:
-    return base.decoder.decoder_layers()[-1].ffn_norm
-
-
-@contextmanager
-def recorded(module: nn.Module) -> Iterator[list[Tensor]]:
-    """The outputs of `module` while the block runs. Not for two threads with one model."""
-    outputs: list[Tensor] = []
-
-    def record(_module: nn.Module, _inputs: Any, output: Tensor) -> None:
-        outputs.append(output)
-
-    handle = module.register_forward_hook(record)
-    try:
-        yield outputs
-    finally:
-        handle.remove()

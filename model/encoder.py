@@ -1,36 +1,35 @@
-"""Pre-norm Transformer encoder."""
+"""Transformer encoder."""
 
 from torch import Tensor, nn
 
 from model.attention.select import build_attention
 from model.config import ModelConfig, Site
-from model.layers import Dropout, FeedForward
+from model.layers import FeedForward, ResidualLayer, last_norm
 
 
-class EncoderLayer(nn.Module):
+class EncoderLayer(ResidualLayer):
     """Self-attention and feed-forward; `number` counts the layers from 1, `site` says whose attention it is."""
 
     def __init__(self, config: ModelConfig, number: int, site: Site = "encoder") -> None:
-        super().__init__()
+        super().__init__(config)
         self.self_norm = nn.LayerNorm(config.d_model)
         self.self_attention = build_attention(config, site, number)
         self.ffn_norm = nn.LayerNorm(config.d_model)
-        self.ffn = FeedForward(config.d_model, config.ffn_dim)
-        self.dropout = Dropout(config.dropout)
+        self.ffn = FeedForward(config.d_model, config.ffn_dim, config.activation)
 
     def forward(self, x: Tensor, keep: Tensor, position: Tensor) -> Tensor:
         """x [batch, length, d], keep [batch or 1, 1, length or 1, length] -> [batch, length, d]."""
-        y = self.self_norm(x)
+        y = self.enter(self.self_norm, x)
         memory = self.self_attention.project_memory(y)
-        x = x + self.dropout(self.self_attention(y, memory, keep, position, position))
-        return x + self.dropout(self.ffn(self.ffn_norm(x)))  # type: ignore[no-any-return]
+        x = self.leave(self.self_norm, x, self.self_attention(y, memory, keep, position, position))
+        return self.leave(self.ffn_norm, x, self.ffn(self.enter(self.ffn_norm, x)))
 
 
 class Encoder(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.layers = nn.ModuleList(EncoderLayer(config, index + 1) for index in range(config.encoder_layers))
-        self.norm = nn.LayerNorm(config.d_model)
+        self.norm = last_norm(config)
 
     def forward(self, x: Tensor, keep: Tensor, position: Tensor) -> Tensor:
         """x [batch, source, d], keep [batch, 1, 1, source] -> source memory [batch, source, d]."""

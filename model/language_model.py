@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from model.config import ConfigError, ModelConfig
 from model.encoder import EncoderLayer
-from model.layers import TokenEmbedding
+from model.layers import TargetEmbedding, last_norm
 from model.masks import ngram_keep, positions_of
 
 
@@ -20,11 +20,11 @@ class LanguageModel(nn.Module):
         if config.encoder_layers:
             raise ConfigError(f"a language model has no encoder: encoder_layers must be 0, not {config.encoder_layers}")
         self.config = config
-        self.embedding = TokenEmbedding(config.vocab_size, config.d_model, config.max_length, config.dropout)
+        self.embedding = TargetEmbedding(config)
         self.layers = nn.ModuleList(
             EncoderLayer(config, index + 1, site="decoder") for index in range(config.decoder_layers)
         )
-        self.norm = nn.LayerNorm(config.d_model)
+        self.norm = last_norm(config)
         for parameter in self.layers.parameters():
             if parameter.dim() > 1:
                 nn.init.xavier_uniform_(parameter)

@@ -1,17 +1,22 @@
-"""Sub-layers shared by encoder and decoder: embedding, feed-forward, residual dropout (pre-norm Transformer)."""
+"""Sub-layers shared by encoder and decoder: embedding, feed-forward, residual connections."""
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from model.config import PAD_ID
+from model.config import ConfigError, ModelConfig
+from model.spelling import constant, shaped, sizes_of, spelled
 
 
-def sinusoidal_positions(length: int, d_model: int) -> Tensor:
-    """[length, d_model]: sines in the first half, cosines in the second (Vaswani et al. 2017, section 3.5)."""
+def sinusoidal_positions(length: int, d_model: int, interleaved: bool = False) -> Tensor:
+    """[length, d_model] (Vaswani et al. 2017, section 3.5): sines in the first half and cosines in the second, or by
+    turns."""
     rate = torch.exp(torch.arange(0, d_model, 2) * (-math.log(10000.0) / d_model))
     angle = torch.arange(length)[:, None] * rate
+    if interleaved:
+        return torch.stack([angle.sin(), angle.cos()], dim=2).flatten(1)
     return torch.cat([angle.sin(), angle.cos()], dim=1)
 
 
@@ -31,38 +36,110 @@ class Dropout(nn.Module):
         return x * (keep.to(x.dtype) * (256 / (256 - self.dropped)))
 
 
+def spell_leading(graph: Any, table: Any, ids: Any) -> Any:
+    length = graph.op("Shape", ids, start_i=1, end_i=2)
+    rows = graph.op("Slice", table, constant(graph, [0]), length)
+    return shaped(rows, table, [None, sizes_of(table)[1]])
+
+
+@spelled(spell_leading)
+def leading_rows(table: Tensor, ids: Tensor) -> Tensor:
+    """As many rows of a table [row, d] as ids [batch, length] are long: [length, d]."""
+    return table[: ids.shape[1]]
+
+
 class TokenEmbedding(nn.Module):
-    """Embedding times sqrt(d) plus sinusoidal position; its weight is also the output projection."""
+    """Embedding with sinusoidal positions."""
 
-    positions: Tensor
-    adam_matrices = ("weight",)
+    positions: Tensor | None
+    adam_matrices: tuple[str, ...] = ("weight",)
 
-    def __init__(self, vocab_size: int, d_model: int, max_length: int, dropout: float) -> None:
+    def __init__(self, config: ModelConfig, vocab_size: int) -> None:
         super().__init__()
+        d_model = config.d_model
         self.weight = nn.Parameter(torch.randn(vocab_size, d_model) * d_model**-0.5)
-        with torch.no_grad():
-            self.weight[PAD_ID].zero_()
-        self.register_buffer("positions", sinusoidal_positions(max_length, d_model), persistent=False)
-        self.scale = math.sqrt(d_model)
-        self.dropout = Dropout(dropout)
+        if config.pad_id < vocab_size:
+            with torch.no_grad():
+                self.weight[config.pad_id].zero_()
+        table = None
+        if config.positions != "none":
+            table = sinusoidal_positions(config.max_length, d_model, config.positions == "interleaved")
+        self.register_buffer("positions", table, persistent=False)
+        self.scale = math.sqrt(d_model) if config.scaled_embedding else 1.0
+        self.dropout = Dropout(config.dropout)
 
-    def forward(self, ids: Tensor, position: Tensor) -> Tensor:
-        """ids [batch, length], position [batch or 1, length] -> [batch, length, d]."""
-        embedded = nn.functional.embedding(ids, self.weight) * self.scale
-        return self.dropout(embedded + self.positions[position].to(embedded.dtype))  # type: ignore[no-any-return]
+    def forward(self, ids: Tensor, position: Tensor | None = None) -> Tensor:
+        """ids [batch, length], position [batch or 1, length] or None for 0, 1, 2, ... -> [batch, length, d]."""
+        embedded = nn.functional.embedding(ids, self.weight)
+        if self.scale != 1:
+            embedded = embedded * self.scale
+        if self.positions is not None:
+            place = leading_rows(self.positions, ids) if position is None else self.positions[position]
+            embedded = embedded + place.to(embedded.dtype)
+        return self.dropout(embedded)  # type: ignore[no-any-return]
+
+
+class TargetEmbedding(TokenEmbedding):
+    """The embedding of the words that are written, and the projection of states to them."""
+
+    adam_matrices = ("weight", "output_weight")
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(config, config.vocab_size)
+        size, width = config.vocab_size, config.d_model
+        self.output_weight = None if config.tied_output else nn.Parameter(torch.randn(size, width) * width**-0.5)
+        self.output_bias = nn.Parameter(torch.zeros(size)) if config.output_bias else None
+
+    @property
+    def projection(self) -> Tensor:
+        """[vocabulary, d]: the embedding's own weight where it is tied."""
+        return self.weight if self.output_weight is None else self.output_weight
+
+    def unbiased_projection(self) -> Tensor:
+        """`projection`, for those who know no bias. Raises ConfigError where there is one."""
+        if self.output_bias is not None:
+            raise ConfigError("output_bias is for models that were trained elsewhere: set it to false to train here")
+        return self.projection
 
     def logits(self, hidden: Tensor) -> Tensor:
         """[..., d] -> [..., vocabulary]"""
-        return nn.functional.linear(hidden, self.weight)
+        return nn.functional.linear(hidden, self.projection, self.output_bias)
+
+
+class ResidualLayer(nn.Module):
+    """What layers of encoder and decoder share: how a sub-layer stands beside its residual connection."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.norm_before = config.norm == "before"
+        self.dropout = Dropout(config.dropout)
+
+    def enter(self, norm: nn.Module, x: Tensor) -> Tensor:
+        """What the sub-layer of `norm` reads."""
+        return norm(x) if self.norm_before else x
+
+    def leave(self, norm: nn.Module, x: Tensor, found: Tensor) -> Tensor:
+        """x with what that sub-layer found."""
+        x = x + self.dropout(found)
+        return x if self.norm_before else norm(x)
+
+
+def last_norm(config: ModelConfig) -> nn.Module:
+    """After the last layer: with norms after every sum there is no other."""
+    return nn.LayerNorm(config.d_model) if config.norm == "before" else nn.Identity()
+
+
+ACTIVATIONS = {"relu": torch.relu, "swish": nn.functional.silu, "gelu": nn.functional.gelu}
 
 
 class FeedForward(nn.Module):
-    """Two linear maps with a ReLU between them."""
+    """Two linear maps with an activation between them."""
 
-    def __init__(self, d_model: int, ffn_dim: int) -> None:
+    def __init__(self, d_model: int, ffn_dim: int, activation: str = "relu") -> None:
         super().__init__()
         self.expand = nn.Linear(d_model, ffn_dim)
         self.contract = nn.Linear(ffn_dim, d_model)
+        self.activation = ACTIVATIONS[activation]
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.contract(torch.relu(self.expand(x)))  # type: ignore[no-any-return]
+        return self.contract(self.activation(self.expand(x)))  # type: ignore[no-any-return]

@@ -29,13 +29,21 @@ def positions_of(ids: Tensor) -> Tensor:
 
 
 def context_keep(
-    query_document: Tensor, query_index: Tensor, key_document: Tensor, key_index: Tensor, online: bool
+    query_document: Tensor,
+    query_index: Tensor,
+    key_document: Tensor,
+    key_index: Tensor,
+    online: bool,
+    reach: int | None = None,
 ) -> Tensor:
     """Which sentences of a document each sentence may look at (Maruf et al. 2019, section 3).
 
     The query tensors [query] and the key tensors [sentence] hold a document number and the place within the document.
-    Never another document, never the sentence itself; online also none that comes later. Returns [query, sentence].
+    Never another document, never the sentence itself; online also none that comes later; with a `reach` none that is
+    more sentences away. Returns [query, sentence].
     """
     distance = query_index[:, None] - key_index[None, :]
     allowed = distance > 0 if online else distance != 0
+    if reach is not None:
+        allowed = allowed & (distance.abs() <= reach)
     return allowed & (query_document[:, None] == key_document[None, :])

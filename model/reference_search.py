@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from model.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
+from model.config import SPECIAL_IDS, SpecialIds
 from model.translation_model import TranslationModel
 
 NextToken = Callable[[Tensor], Tensor]
@@ -50,7 +50,7 @@ def reference_search(
     def next_token(target: Tensor) -> Tensor:
         return model.embedding.logits(model.decode(target, memory, keep))[0, -1]
 
-    return beam_search(next_token, beam_size, num_hypotheses, length_penalty, max_length, words)
+    return beam_search(next_token, beam_size, num_hypotheses, length_penalty, max_length, words, model.config.ids)
 
 
 @torch.no_grad()
@@ -61,6 +61,7 @@ def beam_search(
     length_penalty: float = 1.0,
     max_length: int = 256,
     words: Sequence[int] | None = None,
+    ids: SpecialIds = SPECIAL_IDS,
 ) -> list[ReferenceHypothesis]:
     """Best hypotheses of whatever `next_token` scores, best first.
 
@@ -72,11 +73,11 @@ def beam_search(
     """
     live, finished = [LiveBeam((), 0.0)], list[ReferenceHypothesis]()
     for length in range(1, max_length + 1):
-        candidates = best_continuations(next_token, live, words, 2 * beam_size)
+        candidates = best_continuations(next_token, live, words, 2 * beam_size, ids)
         for score, beam, token in candidates[:beam_size]:
-            if token == EOS_ID:
+            if token == ids.eos:
                 finished.append(ReferenceHypothesis(live[beam].ids, score, score / length**length_penalty, "eos"))
-        going_on = [candidate for candidate in candidates if candidate[2] != EOS_ID][:beam_size]
+        going_on = [candidate for candidate in candidates if candidate[2] != ids.eos][:beam_size]
         live = [LiveBeam((*live[beam].ids, token), score) for score, beam, token in going_on]
         if len(finished) >= beam_size:
             break
@@ -85,24 +86,24 @@ def beam_search(
     return (finished[:num_hypotheses] + cut)[:num_hypotheses]
 
 
-def all_but(words: Sequence[int] | None, vocab_size: int) -> Tensor:
+def all_but(words: Sequence[int] | None, vocab_size: int, ids: SpecialIds = SPECIAL_IDS) -> Tensor:
     """Every word id that is not among `words`, ascending; without `words`, what no sentence contains."""
     if words is None:
-        return torch.tensor([PAD_ID, UNK_ID, BOS_ID])
+        return torch.tensor(ids.unspeakable)
     left_out = torch.ones(vocab_size, dtype=torch.bool)
     left_out[list(words)] = False
     return left_out.nonzero()[:, 0]
 
 
 def best_continuations(
-    next_token: NextToken, live: list[LiveBeam], words: Sequence[int] | None, count: int
+    next_token: NextToken, live: list[LiveBeam], words: Sequence[int] | None, count: int, ids: SpecialIds = SPECIAL_IDS
 ) -> list[tuple[float, int, int]]:
     """(cumulative score, beam, token) of the `count` best continuations, best first."""
     scored = []
     for beam, hypothesis in enumerate(live):
-        target = torch.tensor([[BOS_ID, *hypothesis.ids]])
+        target = torch.tensor([[ids.bos, *hypothesis.ids]])
         logits = next_token(target)
-        logits[all_but(words, len(logits))] = -1e9
+        logits[all_but(words, len(logits), ids)] = -1e9
         total = torch.log_softmax(logits, dim=-1) + torch.tensor(hypothesis.score, dtype=torch.float32)
         scored += [(float(score), beam, token) for token, score in enumerate(total)]
     return sorted(scored, key=lambda candidate: (-candidate[0], candidate[1], candidate[2]))[:count]

@@ -1,13 +1,16 @@
 """Log-probabilities of given translations, with the context of a document and without."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from model.config import PAD_ID
 from model.data.batching import Batch, Pair, collate
-from model.document import DocumentModel, words_of
+from model.data.items import ContrastiveItem
+from model.data.vocabulary import Vocabulary
+from model.document import DocumentModel, Words, is_word, words_of
 from model.translation_model import TranslationModel
 
 
@@ -41,6 +44,79 @@ def score_in_context(
     keep = torch.ones(len(targets), len(context), dtype=torch.bool)
     hidden = model.hidden(batch, store, keep)
     return [float(score) for score in log_probabilities(model.base, hidden, batch.target_out)]
+
+
+class Item(NamedTuple):
+    """A source sentence, the translations to compare and the sentences that it sees."""
+
+    source: list[int]
+    targets: list[list[int]]
+    context: list[Pair]
+    """Their targets matter on the decoder's side only."""
+
+
+def encode_items(vocabulary: Vocabulary, items: Sequence[ContrastiveItem]) -> list[Item]:
+    """Reference first, then the wrong translations; contexts without their translations."""
+    encoded = []
+    for item in items:
+        source, *targets = vocabulary.encode([item.source, item.reference, *item.wrong])
+        encoded.append(Item(source, targets, [Pair(ids, []) for ids in vocabulary.encode([*item.source_context])]))
+    return encoded
+
+
+def prefers_reference(scores: Sequence[float]) -> bool:
+    """`scores` of the reference and then of the wrong translations; equal is not preferred."""
+    return all(scores[0] > score for score in scores[1:])
+
+
+@torch.no_grad()
+def score_items(model: DocumentModel, items: Sequence[Item], max_tokens: int = 4096) -> list[list[float]]:
+    """`score_in_context` of every item, many at once: sentences encoded once, contexts prepared together."""
+    if not model.on_encoder:
+        return [score_in_context(model, item.source, item.targets, item.context) for item in items]
+    scores: dict[int, list[float]] = {}
+    order = sorted(range(len(items)), key=lambda number: (len(items[number].context), item_width(items[number])))
+    group: list[int] = []
+    for number in order:
+        rows = sum(len(items[one].context) + len(items[one].targets) for one in [*group, number])
+        if group and rows * max(item_width(items[one]) for one in [*group, number]) > max_tokens:
+            scores |= dict(zip(group, _score_together(model, [items[one] for one in group]), strict=True))
+            group = []
+        group.append(number)
+    if group:
+        scores |= dict(zip(group, _score_together(model, [items[one] for one in group]), strict=True))
+    return [scores[number] for number in range(len(items))]
+
+
+def item_width(item: Item) -> int:
+    """Its longest sentence, with EOS."""
+    return 1 + max(map(len, [item.source, *item.targets, *(pair.source for pair in item.context)]))
+
+
+def _score_together(model: DocumentModel, items: Sequence[Item]) -> list[list[float]]:
+    base, places = model.base, [number for number, item in enumerate(items) for _ in item.targets]
+    read = collate([pair for item in items for pair in (Pair(item.source, []), *item.context)])
+    memory = base.encode(read.source, read.source_keep)
+    first, starts = 0, []
+    for item in items:
+        starts.append(first)
+        first += 1 + len(item.context)
+    own = torch.tensor(starts)
+    width = max(1, *(len(item.context) for item in items))
+    rows = [
+        [start + 1 + j if j < len(item.context) else -1 for j in range(width)]
+        for start, item in zip(starts, items, strict=True)
+    ]
+    words = Words(memory, memory, is_word(read.source))
+    keep = torch.ones(len(items), len(memory), dtype=torch.bool)
+    seen = model.look_within(
+        memory[own], memory[own], words, torch.arange(len(items))[:, None], torch.tensor(rows), keep
+    ).state
+    batch = collate([Pair(item.source, target) for item in items for target in item.targets])
+    source_keep = read.source_keep[own][places]
+    hidden = base.decode(batch.target_in, seen[places], source_keep)
+    flat = iter(log_probabilities(base, hidden, batch.target_out).tolist())
+    return [[next(flat) for _ in item.targets] for item in items]
 
 
 def batch_of(source: list[int], targets: Sequence[list[int]]) -> Batch:

@@ -3,22 +3,26 @@
 import torch
 from torch import Tensor, nn
 
+from model.attention.ring_cache import ring_positions, ring_write
 from model.config import ConfigError, ModelConfig
-from model.decoder import Decoder, LayerMemory
+from model.decoder import Decoded, Decoder, LayerMemory, Visible
 from model.encoder import Encoder
-from model.layers import TokenEmbedding
-from model.masks import padding_keep, positions_of
+from model.layers import TargetEmbedding, TokenEmbedding
+from model.masks import ngram_keep, padding_keep, positions_of
 
 
 class TranslationModel(nn.Module):
-    """Encoder-decoder Transformer with one shared embedding, tied to the output projection."""
+    """Encoder-decoder Transformer; its configuration says by which conventions."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         if not config.encoder_layers:
             raise ConfigError("encoder_layers 0 is a language model, which translates nothing: set it to 1 or more")
         self.config = config
-        self.embedding = TokenEmbedding(config.vocab_size, config.d_model, config.max_length, config.dropout)
+        self.embedding = TargetEmbedding(config)
+        self.source_embedding: TokenEmbedding | None = None
+        if config.source_embedding == "separate":
+            self.source_embedding = TokenEmbedding(config, config.source_vocab_size or config.vocab_size)
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
         for parameter in [*self.encoder.parameters(), *self.decoder.parameters()]:
@@ -28,18 +32,25 @@ class TranslationModel(nn.Module):
     def encode(self, source: Tensor, source_keep: Tensor) -> Tensor:
         """source ids [batch, source] (EOS at the end), source_keep bool, same shape -> memory [batch, source, d]."""
         position = positions_of(source)
-        return self.encoder(self.embedding(source, position), padding_keep(source_keep), position)  # type: ignore[no-any-return]
+        embedding = self.source_embedding or self.embedding
+        return self.encoder(embedding(source), padding_keep(source_keep), position)  # type: ignore[no-any-return]
 
     def decode(self, target: Tensor, memory: Tensor, source_keep: Tensor) -> Tensor:
         """Teacher-forced: target ids [batch, target] beginning with BOS -> hidden [batch, target, d]."""
+        return self.decoded(target, memory, source_keep).state
+
+    def decoded(self, target: Tensor, memory: Tensor, source_keep: Tensor) -> Decoded:
+        """`decode` with what else a context layer asks for."""
         position = positions_of(target)
+        seen = Visible(ngram_keep(position, position, self.config.ngram), position, position)
+        cross = self.decoder.project_source(memory)
         return self.decoder(  # type: ignore[no-any-return]
-            self.embedding(target, position),
-            position,
-            self.decoder.project_source(memory),
-            padding_keep(source_keep),
-            positions_of(source_keep),
+            self.embedding(target), seen, cross, self.visible_source(position, source_keep)
         )
+
+    def visible_source(self, position: Tensor, source_keep: Tensor) -> Visible:
+        """What tokens at `position` [batch or 1, target] see of sources [batch, source]."""
+        return Visible(padding_keep(source_keep), position, positions_of(source_keep))
 
     def hidden(self, source: Tensor, source_keep: Tensor, target: Tensor) -> Tensor:
         """Teacher-forced, encoder and decoder in one: hidden [batch, target, d]."""
@@ -68,8 +79,21 @@ class TranslationModel(nn.Module):
 
         Returns logits [row, vocabulary] of the next token and the rings with this token written.
         """
-        x = self.embedding(token[:, None], position[:, None])
-        hidden, rings = self.decoder.step(
-            x, position, rings, cross, padding_keep(source_keep), positions_of(source_keep)
+        decoded = self.stepped(token, position, rings, cross, source_keep)
+        return self.embedding.logits(decoded.state[:, 0]), decoded.memory
+
+    def stepped(
+        self, token: Tensor, position: Tensor, rings: list[LayerMemory], cross: list[LayerMemory], source_keep: Tensor
+    ) -> Decoded:
+        """`step` with what else a context layer asks for. Layers write their slots, then attend to their rings."""
+        key_position = ring_positions(position, self.config.ring_capacity)
+        here = position[:, None]
+        # Every filled slot lies within the window by construction, so order None is the N-gram mask here.
+        seen = Visible(ngram_keep(here, key_position, None), here, key_position, ordered=False)
+
+        def remember(layer: int, new: LayerMemory) -> LayerMemory:
+            return tuple(ring_write(ring, token, position) for ring, token in zip(rings[layer], new, strict=True))
+
+        return self.decoder(  # type: ignore[no-any-return]
+            self.embedding(token[:, None], here), seen, cross, self.visible_source(here, source_keep), remember
         )
-        return self.embedding.logits(hidden[:, 0]), rings

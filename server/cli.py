@@ -12,19 +12,20 @@ from server.settings import nearest
 
 COMMANDS = {
     "serve": "answer translation requests over HTTP",
+    "key": "make an API key",
     "translate": "translate standard input to standard output, line by line",
     "train": "train a model from a recipe",
+    "make-context-data": "make documents whose pronouns and professions need the sentence before",
+    "make-word-data": "put the nouns of a dictionary into real sentences",
+    "lexicon": "learn which words translate which, for shortlists",
     "zoo": "keep finished runs as small folders",
     "evaluate": "translate a test set and score it",
     "score": "how often a model prefers right to wrong translations, with context and without",
     "export": "write a trained model as an artifact that can be served",
     "bench": "measure how fast an artifact translates on this machine",
     "compare": "set trained models side by side, with the uncertainty of every difference",
-    "compare-documents": "set context layers beside their sentence model, on whole documents",
 }
-EXTRAS = dict.fromkeys(
-    ("train", "zoo", "evaluate", "score", "export", "bench", "compare", "compare-documents"), "train"
-)
+EXTRAS = dict.fromkeys((name for name in COMMANDS if name not in ("serve", "key", "translate")), "train")
 """Command -> the extra that installs what it needs."""
 
 
@@ -79,6 +80,10 @@ def load_command(name: str) -> Command:
         from server.serve_command import SERVE
 
         return SERVE
+    if name == "key":
+        from server.key_command import KEY
+
+        return KEY
     if name == "translate":
         from server.translate_command import TRANSLATE
 

@@ -1,7 +1,11 @@
 """What a command of `ringmt` is. Packages add theirs under the entry-point group `ringmt.commands`."""
 
 import argparse
+import os
+from collections.abc import Iterable
 from typing import Protocol
+
+from server.settings import Knob, Settings
 
 ENTRY_POINT_GROUP = "ringmt.commands"
 
@@ -18,3 +22,15 @@ class Command(Protocol):
 
     def run(self, args: argparse.Namespace, /) -> int:
         """Do it; the exit status. A ValueError or OSError is shown to the user as one line."""
+
+
+def add_knobs(parser: argparse.ArgumentParser, knobs: Iterable[Knob]) -> None:
+    """A flag for every knob; values stay text until Settings reads them with the environment's."""
+    for knob in knobs:
+        meaning = f"{knob.meaning} (default {knob.default}; {knob.env})"
+        parser.add_argument(knob.flag, metavar=knob.choices, help=meaning.replace("%", "%%"))
+
+
+def settings_of(args: argparse.Namespace, knobs: Iterable[Knob]) -> Settings:
+    """Flags over the environment over defaults. Raises SettingsError."""
+    return Settings.load(os.environ, {knob.name: getattr(args, knob.name) for knob in knobs})

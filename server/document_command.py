@@ -10,15 +10,15 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from server.documents.cutting import cut_text
 from server.documents.job import translate_document
-from server.documents.open_store import open_store
-from server.documents.parts import cut_text
-from server.documents.records import Document, Mode
+from server.documents.leases import Lease
+from server.documents.sentence_states import StateReader
 from server.documents.state_cache import StateCache
-from server.documents.states import StateReader
-from server.documents.store import Conflict, ContextStore
-from server.documents.writing import Lease, read_all
-from server.translator import TranslationOptions, Translator
+from server.documents.stores.interface import Conflict, ContextStore
+from server.documents.stores.open_store import open_store
+from server.documents.stores.records import Document, Mode
+from server.translator import AskedOptions, Translator
 
 BATCH = 32
 """Sentences between two writes, and two moves of the progress bar."""
@@ -26,14 +26,14 @@ UNFINISHED = "`ringmt translate --document` has not finished it; run the same co
 
 
 def translate_file(
-    translator: Translator, path: Path, mode: Mode, options: TranslationOptions, store_url: str, cache_bytes: int
+    translator: Translator, path: Path, mode: Mode, asked: AskedOptions, store_url: str, cache_bytes: int
 ) -> str:
     """The translation of a text file, with what is between its sentences as it is. Bytes that are no UTF-8 go through
     as they came. Raises OSError, StoreError, and what the engine raises."""
     text = path.read_bytes().decode("utf-8", errors="surrogateescape")
     store = open_store(store_url)
     try:
-        document = _kept(store, translator, text, mode, options)
+        document = _kept(store, translator, text, mode, asked)
         with tqdm(unit=" sentences", total=document.num_sentences, disable=not sys.stderr.isatty()) as progress:
 
             def told(done: int, total: int) -> None:
@@ -42,21 +42,16 @@ def translate_file(
             reader = StateReader(StateCache(cache_bytes))
             lease = Lease(store, document.id, None, 0)
             asyncio.run(translate_document(lease, {translator.name: translator}, reader, BATCH, told))
-        finished, sentences = read_all(store, document.id)
+        finished, sentences = store.read(document.id)
         return "".join(f"{one.gap}{one.translation}" for one in sentences) + finished.end
     finally:
         store.close()
 
 
-def _kept(store: ContextStore, translator: Translator, text: str, mode: Mode, options: TranslationOptions) -> Document:
+def _kept(store: ContextStore, translator: Translator, text: str, mode: Mode, asked: AskedOptions) -> Document:
     """The document of this text, this model and these options: the one that an earlier run began, or a new one. No
     server takes it over: it is in no queue."""
-    chosen = {
-        "beam_size": options.beam_size,
-        "length_penalty": options.length_penalty,
-        "max_length": options.max_length,
-    }
-    identity = json.dumps([text, translator.name, translator.fingerprint, mode, chosen])
+    identity = json.dumps([text, translator.name, translator.fingerprint, mode, asked])
     name = "file-" + hashlib.sha256(identity.encode()).hexdigest()[:32]
     sentences, end = cut_text(text, translator)
     now = time.time()
@@ -72,9 +67,10 @@ def _kept(store: ContextStore, translator: Translator, text: str, mode: Mode, op
         len(sentences),
         end=end,
         error=UNFINISHED,
-        options=chosen,
+        options=dict(asked),
         created=now,
         touched=now,
+        num_places=sum(one.num_places for one in sentences),
     )
     try:
         store.create(document, sentences)

@@ -4,19 +4,22 @@ Durations are seconds, sizes bytes, counters end in `_total`. Every metric carri
 named no model that is served and for what all models share. Series exist with zero from the start: the rate of a
 fresh server is 0, not absent.
 Who writes: `server.api` requests_total, _duration, _in_progress, _rejected and ready; `server.translator`
-sentences_flagged_total and model_load_seconds; `server.documents` context_*; the engine the rest.
+sentences_flagged_total and model_load_seconds; `server.documents` document_*, context_store_* and context_cache_*; the
+engine the rest. docker/METRICS.md is the table for operators, and under test.
 """
 
 import platform
 from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any, TypeVar
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.process_collector import ProcessCollector
 
+disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for every counter and histogram, which nobody asks for
 NO_MODEL = ""
 FINISH_REASONS = ("eos", "length")
-FLAGS = ("repetition",)
+FLAGS = ("loop", "numbers_changed", "untranslated", "empty", "cut", "truncated", "moved")
 STAGES = ("waiting", "running")
 """Where a sentence was when it was cancelled or its deadline passed."""
 LOOKUPS = ("hit", "miss")
@@ -24,7 +27,7 @@ JOB_RESULTS = ("done", "failed", "released", "lost")
 """How a process' work on a document ended: "released" for others to go on, "lost" to another process or deleted."""
 EVICTIONS = ("budget", "too_large")
 """Why a sentence's states are not in the cache: others pushed them out, or they alone are larger than the budget."""
-REJECTIONS = ("overloaded", "too_large", "not_ready")
+REJECTIONS = ("overloaded", "too_large", "not_ready", "unauthorized", "forbidden")
 
 
 def geometric(first: float, last: float, count: int) -> tuple[float, ...]:
@@ -37,6 +40,8 @@ REQUEST_BUCKETS = geometric(0.001, 60, 17)
 DOCUMENT_BUCKETS = geometric(0.01, 3600, 17)
 STEP_BUCKETS = geometric(0.00005, 1, 15)
 SIZE_BUCKETS = tuple(float(2**i) for i in range(15))
+RATIO_BUCKETS = tuple(i / 10 for i in range(1, 11))
+Metric = TypeVar("Metric", Counter, Gauge, Histogram)
 
 
 class Metrics:
@@ -50,6 +55,7 @@ class Metrics:
         self._add_sentences()
         self._add_batches()
         self._add_memory()
+        self._add_context()
         self._add_documents()
         self._add_build()
 
@@ -101,6 +107,7 @@ class Metrics:
 
     def _add_batches(self) -> None:
         self.queue_depth = self._gauge("queue_depth", "Sentences waiting for a slot")
+        self.queue_tokens = self._gauge("queue_tokens", "Source tokens of the sentences that wait for a slot")
         self.running_sentences = self._gauge("running_sentences", "Sentences being decoded")
         self.slots = self._gauge("slots", "Sentences that can be decoded at the same time")
         self.decode_step_seconds = self._histogram("decode_step_seconds", "One step of all running rows", STEP_BUCKETS)
@@ -115,59 +122,52 @@ class Metrics:
         self.ring_cache_wraps_total = self._counter("ring_cache_wraps_total", "Times a ring began anew")
         self.source_memory_bytes = self._gauge("source_memory_bytes", "Memory of the encoded sources")
 
+    def _add_context(self) -> None:
+        self.context_sentences_candidate = self._histogram(
+            "context_sentences_candidate", "Sentences of its document that a sentence could look at", SIZE_BUCKETS
+        )
+        self.context_sentences_selected = self._histogram(
+            "context_sentences_selected", "Sentences of its document that a sentence gave any weight", SIZE_BUCKETS
+        )
+        self.context_selection_seconds = self._histogram(
+            "context_selection_seconds", "Reading a batch of sentences and looking at their documents", REQUEST_BUCKETS
+        )
+        self.context_gate_ratio = self._histogram(
+            "context_gate_ratio", "Share of a sentence's own state; the rest is its document's", RATIO_BUCKETS
+        )
+
     def _add_documents(self) -> None:
-        by_model = ("model",)
-        self.context_store_documents = Gauge(
-            "ringmt_context_store_documents", "Documents kept", by_model, registry=self.registry
+        self.context_store_documents = self._shared(Gauge, "context_store_documents", "Documents kept")
+        self.context_store_expired_total = self._shared(
+            Counter, "context_store_expired_total", "Documents deleted because nobody touched them for long"
         )
-        self.context_store_expired_total = Counter(
-            "ringmt_context_store_expired_total",
-            "Documents deleted because nobody touched them for long",
-            by_model,
-            registry=self.registry,
+        self.context_cache_bytes = self._shared(
+            Gauge, "context_cache_bytes", "Memory of the cached states of sentences"
         )
-        self.context_cache_bytes = Gauge(
-            "ringmt_context_cache_bytes", "Memory of the cached states of sentences", by_model, registry=self.registry
+        self.context_cache_limit_bytes = self._shared(
+            Gauge, "context_cache_limit_bytes", "Most memory that the cache may take"
         )
-        self.context_cache_limit_bytes = Gauge(
-            "ringmt_context_cache_limit_bytes", "Most memory that the cache may take", by_model, registry=self.registry
+        self.context_cache_lookups_total = self._shared(
+            Counter, "context_cache_lookups_total", "Sentences looked up in the cache", "result", LOOKUPS
         )
-        self.context_cache_lookups_total = Counter(
-            "ringmt_context_cache_lookups_total",
-            "Sentences looked up in the cache",
-            ("result", "model"),
-            registry=self.registry,
+        self.context_cache_evictions_total = self._shared(
+            Counter, "context_cache_evictions_total", "Sentences that the cache had no room for", "reason", EVICTIONS
         )
-        self.context_cache_evictions_total = Counter(
-            "ringmt_context_cache_evictions_total",
-            "Sentences that the cache had no room for",
-            ("reason", "model"),
-            registry=self.registry,
+        self.document_jobs_running = self._shared(
+            Gauge, "document_jobs_running", "Documents that this process works on at the moment"
         )
-        self.document_jobs_total = Counter(
-            "ringmt_document_jobs_total",
-            "Times that work on a document ended",
-            ("result", "model"),
-            registry=self.registry,
+        self.document_jobs_total = self._shared(
+            Counter, "document_jobs_total", "Times that work on a document ended", "result", JOB_RESULTS
         )
-        self.document_job_duration_seconds = Histogram(
-            "ringmt_document_job_duration_seconds",
+        self.document_job_duration_seconds = self._shared(
+            Histogram,
+            "document_job_duration_seconds",
             "Work on a document, from its claim to its end",
-            by_model,
             buckets=DOCUMENT_BUCKETS,
-            registry=self.registry,
         )
-        for result in JOB_RESULTS:
-            self.document_jobs_total.labels(result, NO_MODEL)
-        self.document_job_duration_seconds.labels(NO_MODEL)
-        self.context_store_documents.labels(NO_MODEL)
-        self.context_store_expired_total.labels(NO_MODEL)
-        self.context_cache_bytes.labels(NO_MODEL)
-        self.context_cache_limit_bytes.labels(NO_MODEL)
-        for result in LOOKUPS:
-            self.context_cache_lookups_total.labels(result, NO_MODEL)
-        for reason in EVICTIONS:
-            self.context_cache_evictions_total.labels(reason, NO_MODEL)
+        self.document_sentences = self._shared(
+            Histogram, "document_sentences", "Sentences of a document when work on it begins", buckets=SIZE_BUCKETS
+        )
 
     def _add_build(self) -> None:
         self.build_info = Gauge("ringmt_build_info", "Always 1", ("version", "python"), registry=self.registry)
@@ -190,6 +190,24 @@ class Metrics:
         histogram = Histogram(f"ringmt_{name}", meaning, ("model",), registry=self.registry, buckets=buckets)
         self._zero_series.append((histogram, None))
         return histogram
+
+    def _shared(
+        self,
+        kind: type[Metric],
+        name: str,
+        meaning: str,
+        label: str | None = None,
+        values: tuple[str, ...] = (),
+        **details: Any,
+    ) -> Metric:
+        """A metric of what all models share: its series exist from the start and carry no model."""
+        labels = ("model",) if label is None else (label, "model")
+        metric = kind(f"ringmt_{name}", meaning, labels, registry=self.registry, **details)
+        for value in values:
+            metric.labels(value, NO_MODEL)
+        if label is None:
+            metric.labels(NO_MODEL)
+        return metric
 
     def start_model(self, model: str) -> None:
         """Create the zero series of a model."""

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from server.backends.context import SentenceContext
-from server.engine.engine import LANE_WIDTHS
 from server.engine.request import SearchOptions, SentenceRequest, SentenceResult, Timings
 from server.translator import Translator, largest_timings
 
-MOST_ROWS = LANE_WIDTHS[-1]
+MOST_ROWS = 16
 """Translations of one sentence that share a slot."""
 
 

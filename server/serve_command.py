@@ -1,9 +1,8 @@
 """`ringmt serve`: one process, every setting a flag or a RINGMT_ variable."""
 
 import argparse
-import os
+import logging
 import sys
-from collections.abc import Iterable
 from types import FrameType
 
 import uvicorn
@@ -11,21 +10,12 @@ from fastapi import FastAPI
 
 from server.api.app import create_app
 from server.api.state import ServerState
-from server.settings import KNOBS, Knob, Settings
+from server.command import add_knobs, settings_of
+from server.logs import log_config
+from server.settings import KNOBS, Settings
 from server.translator import find_artifacts
 
-
-def add_knobs(parser: argparse.ArgumentParser, knobs: Iterable[Knob]) -> None:
-    """A flag for every knob; values stay text until Settings reads them with the environment's."""
-    for knob in knobs:
-        meaning = f"{knob.meaning} (default {knob.default}; {knob.env})"
-        parser.add_argument(knob.flag, metavar=knob.choices, help=meaning.replace("%", "%%"))
-
-
-def settings_of(args: argparse.Namespace, knobs: Iterable[Knob]) -> Settings:
-    """Flags over the environment over defaults. Raises SettingsError."""
-    return Settings.load(os.environ, {knob.name: getattr(args, knob.name) for knob in knobs})
-
+logger = logging.getLogger("ringmt")
 
 SWITCH_INTERVAL = 0.0005
 """Seconds after which a Python thread lets another run. A decoding thread needs the interpreter for some microseconds
@@ -33,24 +23,39 @@ a step; with Python's own 5 ms it waits for whole requests being read or answere
 
 
 class DrainingServer(uvicorn.Server):
-    """Refuses new requests from the signal on, and ends when the models cannot be loaded."""
+    """On the first signal it drains: new work is refused and /readyz says so, while what was begun is finished within
+    drain_timeout. A second signal stops at once. It also ends when the models cannot be loaded."""
 
     def __init__(self, config: uvicorn.Config, state: ServerState) -> None:
         super().__init__(config)
         self._state = state
+        self.given_up = 0
+        """Requests that there was no time for when it stopped."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self._state.drain()
-        super().handle_exit(sig, frame)
+        if self._state.is_draining:
+            self._state.hurry()
+            self.force_exit = True
+        else:
+            self._state.drain()
 
     async def on_tick(self, counter: int) -> bool:
-        return self._state.failure is not None or await super().on_tick(counter)
+        if self._state.failure is not None:
+            return True
+        if self._state.is_draining and not (self.server_state.tasks and self._state.drain_seconds_left):
+            self.given_up = len(self.server_state.tasks)
+            self.config.timeout_graceful_shutdown = 1  # what is still running has had its time
+            return True
+        return await super().on_tick(counter)
 
 
 class ServeCommand:
     """`ringmt serve`."""
 
-    help = "Answer translation requests over HTTP. SIGTERM lets requests in flight finish within --drain-timeout."
+    help = (
+        "Answer translation requests over HTTP. SIGTERM lets requests in flight finish within --drain-timeout; "
+        "a second one stops at once."
+    )
 
     def add_arguments(self, parser: argparse.ArgumentParser, /) -> None:
         add_knobs(parser, KNOBS)
@@ -61,21 +66,26 @@ class ServeCommand:
         sys.setswitchinterval(SWITCH_INTERVAL)
         app = create_app(settings)
         state: ServerState = app.state.server
-        DrainingServer(config_of(settings, app), state).run()
+        server = DrainingServer(config_of(settings, app), state)
+        server.run()
         if state.failure is not None:
             print(f"ringmt: {state.failure}", file=sys.stderr)
             return 1
+        if server.given_up:
+            logger.warning("stopped; requests in flight that were given up: %d", server.given_up)
+            return 1
+        logger.info("stopped; all that was in flight was answered")
         return 0
 
 
 def config_of(settings: Settings, app: FastAPI) -> uvicorn.Config:
-    """uvicorn's configuration: one process, the access log only when debugging."""
+    """uvicorn's configuration: one process, our log."""
     return uvicorn.Config(
         app,
         host=settings.host,
         port=settings.port,
-        log_level=settings.log_level,
-        access_log=settings.log_level == "debug",
+        log_config=log_config(settings.log_level, settings.log_format),
+        access_log=False,  # uvicorn's has query strings in it, and no ids
         server_header=False,
         timeout_graceful_shutdown=max(1, round(settings.drain_timeout)),
     )

@@ -1,7 +1,7 @@
 """How the server runs: every knob once, as a field here.
 
 A field `max_waiting` is the flag `--max-waiting` of `ringmt serve`, the environment variable `RINGMT_MAX_WAITING` and
-a row of the README's table. A flag wins over its variable. Unknown names are errors that name the nearest known one.
+a row of SETTINGS.md. A flag wins over its variable. Unknown names are errors that name the nearest known one.
 """
 
 import dataclasses
@@ -46,8 +46,12 @@ class EngineSettings:
     max_waiting: int = knob(
         4096, "sentences that may wait for a slot, per model; more are refused with 429", at_least=1
     )
+    max_waiting_tokens: int = knob(
+        262_144, "source tokens that may wait for a slot, per model; more are refused with 429", at_least=1
+    )
     num_workers: int = knob(min(4, os.cpu_count() or 1), "threads that decode", at_least=1, shown="cores, at most 4")
     backend: Literal["onnx", "torchscript"] = knob("onnx", "which runtime executes the graphs")
+    device: Literal["cpu", "cuda"] = knob("cpu", "where they run; cuda with backend onnx and onnxruntime-gpu only")
     precision: Literal["int8", "fp32"] = knob("int8", "which precision of the artifact's graphs is loaded")
     shortlist: Literal["auto", "on", "off"] = knob(
         "auto", "score only the words that a sentence is likely to need; auto: where the artifact has a shortlist"
@@ -89,7 +93,10 @@ class Settings:
         2000, "sentences of one document, parts of long ones counted; a longer one is refused with 413", at_least=1
     )
     max_documents: int = knob(10_000, "documents kept at the same time", at_least=1)
-    log_level: Literal["debug", "info", "warning", "error"] = knob("info", "how much is logged; debug logs each access")
+    api_keys: str = knob("", "file of API keys, or its lines; without, everybody may do everything", shown="none")
+    log_level: Literal["debug", "info", "warning", "error"] = knob("info", "how much is logged")
+    log_format: Literal["text", "json"] = knob("text", "lines for people, or a JSON object a line; never user text")
+    access_log: Literal["off", "on"] = knob("off", "on: a line for each request: its id, route, status and seconds")
 
     def __post_init__(self) -> None:
         _check(self)
@@ -104,7 +111,7 @@ class Settings:
 
     @staticmethod
     def describe() -> list[tuple[str, str, str, str]]:
-        """Rows (flag, variable, default, meaning) of the README's table; defaults as one would type them."""
+        """Rows (flag, variable, default, meaning) of the table in SETTINGS.md; defaults as one would type them."""
         return [(knob.flag, knob.env, knob.default, knob.meaning) for knob in KNOBS]
 
     @classmethod

@@ -1,4 +1,4 @@
-"""`ringmt translate`: a line in, a line out, in order, while the engine works on many at a time."""
+"""`ringmt translate`: a line in, a line out, in order, while the engine works on many at a time; or files."""
 
 import argparse
 import queue
@@ -11,15 +11,17 @@ from pathlib import Path
 from tqdm import tqdm
 
 from server.artifact import Artifact, ArtifactError
+from server.command import add_knobs, settings_of
 from server.document_command import translate_file
 from server.documents.job import Unservable
-from server.documents.records import Mode
-from server.documents.store import StoreError
-from server.engine.request import Overloaded
+from server.documents.stores.interface import StoreError
+from server.documents.stores.records import Mode
+from server.engine.request import Overloaded, SearchOptions
+from server.file_command import translate_files
 from server.metrics import Metrics
-from server.serve_command import add_knobs, settings_of
 from server.settings import KNOBS, Settings, SettingsError
-from server.translator import PendingText, TranslationOptions, Translator, find_artifacts
+from server.text.formats.table import FORMATS
+from server.translator import AskedOptions, PendingText, Translator, find_artifacts
 
 LINES_AHEAD = 256
 """Lines that are read and queued before the oldest of them must be written."""
@@ -51,7 +53,7 @@ class LineReader:
             self._ahead.put(error)
 
 
-def translate_lines(translator: Translator, lines: Iterable[str], options: TranslationOptions) -> Iterator[str]:
+def translate_lines(translator: Translator, lines: Iterable[str], options: SearchOptions) -> Iterator[str]:
     """Translations of `lines` in their order, as soon as each is there. At most LINES_AHEAD are in flight, which are
     cancelled when the generator is closed."""
     reader = LineReader(lines)
@@ -75,9 +77,7 @@ def translate_lines(translator: Translator, lines: Iterable[str], options: Trans
             text.cancel()
 
 
-def _submit(
-    translator: Translator, line: str, options: TranslationOptions, pending: deque[PendingText]
-) -> Iterator[str]:
+def _submit(translator: Translator, line: str, options: SearchOptions, pending: deque[PendingText]) -> Iterator[str]:
     """Queue a line; while there is no room, finish the oldest ones."""
     while True:
         try:
@@ -105,10 +105,19 @@ class TranslateCommand:
 
     help = (
         "Translate standard input to standard output: one line in, one line out, in the same order. Empty lines, "
-        "spaces at the ends and control characters are kept. Example: ringmt translate < book.en > book.de"
+        "spaces at the ends and control characters are kept. Example: ringmt translate < book.en > book.de. "
+        "Or files, each as one document, beside them: ringmt translate report.docx page.html"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser, /) -> None:
+        parser.add_argument(
+            "files",
+            nargs="*",
+            type=Path,
+            metavar="FILE",
+            help=f"translate these files instead; report.docx becomes report.de.docx. Formats: {' '.join(FORMATS)}",
+        )
+        parser.add_argument("--output", type=Path, metavar="FOLDER", help="with FILE: write the translations there")
         parser.add_argument("--source", metavar="LANGUAGE", help="language of the input (default: the first model's)")
         parser.add_argument("--target", metavar="LANGUAGE", help="language to translate into")
         parser.add_argument("--max-length", type=int, metavar="N", help="tokens of a translated sentence at most")
@@ -122,7 +131,7 @@ class TranslateCommand:
         parser.add_argument(
             "--mode",
             choices=("offline", "online"),
-            help="with --document: a sentence sees all others (offline, the default) or those before it (online)",
+            help="with --document or files: a sentence sees all others (offline, the default) or those before it",
         )
         add_knobs(parser, _KNOBS)
 
@@ -130,31 +139,43 @@ class TranslateCommand:
         settings = settings_of(args, _KNOBS)
         if args.max_length is not None and args.max_length < 1:
             raise SettingsError(f"--max-length must be at least 1, not {args.max_length}")
-        if args.mode is not None and args.document is None:
-            raise SettingsError("--mode is for --document FILE")
+        if args.mode is not None and args.document is None and not args.files:
+            raise SettingsError("--mode is for --document FILE, or for files")
+        if args.files and args.document is not None:
+            raise SettingsError("give files or --document FILE, not both")
+        if args.output is not None and not args.files:
+            raise SettingsError("--output is for files: ringmt translate FILE... --output FOLDER")
         translator = choose_artifact(settings, args.source, args.target)
-        options = TranslationOptions(settings.default_beam_size, 1, None, args.max_length)
+        asked = AskedOptions(beam_size=settings.default_beam_size, length_penalty=None, max_length=args.max_length)
         try:
+            if args.files:
+                return self._translate_files(translator, asked, args, settings)
             if args.document is None:
-                self._translate(translator, options)
+                self._translate(translator, translator.options(**asked))
             else:
-                self._translate_document(translator, options, args.document, args.mode or "offline", settings)
+                self._translate_document(translator, asked, args.document, args.mode or "offline", settings)
         finally:
             translator.stop(timeout=0)
         return 0
 
+    def _translate_files(
+        self, translator: Translator, asked: AskedOptions, args: argparse.Namespace, settings: Settings
+    ) -> int:
+        mode: Mode = "online" if args.mode == "online" else "offline"
+        return translate_files(translator, args.files, args.output, asked, mode, settings.context_cache_bytes)
+
     def _translate_document(
-        self, translator: Translator, options: TranslationOptions, path: Path, mode: Mode, settings: Settings
+        self, translator: Translator, asked: AskedOptions, path: Path, mode: Mode, settings: Settings
     ) -> None:
         store, cache_bytes = settings.context_store, settings.context_cache_bytes
         try:
-            translation = translate_file(translator, path, mode, options, store, cache_bytes)
+            translation = translate_file(translator, path, mode, asked, store, cache_bytes)
         except (StoreError, Unservable) as error:
             raise ValueError(error) from error
         sys.stdout.buffer.write(translation.encode("utf-8", errors="surrogateescape"))
         sys.stdout.flush()
 
-    def _translate(self, translator: Translator, options: TranslationOptions) -> None:
+    def _translate(self, translator: Translator, options: SearchOptions) -> None:
         """Bytes that are no UTF-8 go through as they came. Not sys.stdin: its lock, held by a reading thread, would
         stop the interpreter from exiting."""
         with (

@@ -9,12 +9,14 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict
 
 from server.artifact import MANIFEST, Artifact, ArtifactError
 from server.backends.context import SentenceContext
 from server.engine.request import (
     DeadlineExceeded,
     FinishReason,
+    Overloaded,
     SearchOptions,
     SentenceRequest,
     SentenceResult,
@@ -23,31 +25,25 @@ from server.engine.request import (
 from server.engine.worker import EngineWorker
 from server.metrics import Metrics
 from server.settings import EngineSettings
+from server.text.flags import find_flags
 from server.text.pieces import Pieces
-from server.text.plan import TextPlan, plan_text
-from server.text.repetition import is_repetitive
+from server.text.plan import PlannedSentence, TextPlan, plan_text
+from server.text.protection import Restored, restore
 
 THREAD_ABOVE_CHARS = 10_000
 """Texts longer than this together are cut and rejoined in a thread, so that the event loop stays free."""
-GRACE_SECONDS = 2.0
-"""How long after a deadline the engine may take to say so before the request is answered without it."""
 
 
 class TooManySentences(ValueError):
     """The texts have more sentences than the engine's waiting room could ever hold."""
 
 
-@dataclass(frozen=True)
-class TranslationOptions:
-    """How texts are translated. `max_length` is the target tokens of a sentence, EOS included; None takes
-    min(the model's longest, 20 + 3 * source pieces).
-    `length_penalty` None is the model's own. `deadline` is a time.monotonic() value."""
+class AskedOptions(TypedDict):
+    """What a request may ask of the search, as Translator.options takes it; documents keep it as JSON."""
 
-    beam_size: int = 4
-    num_hypotheses: int = 1
-    length_penalty: float | None = None
-    max_length: int | None = None
-    deadline: float | None = None
+    beam_size: int
+    length_penalty: float | None
+    max_length: int | None
 
 
 @dataclass(frozen=True)
@@ -138,17 +134,22 @@ class Translator:
         return cls(artifact, pieces, worker, settings, metrics)
 
     async def translate(
-        self, texts: Sequence[str], options: TranslationOptions, context: SentenceContext | None = None
+        self,
+        texts: Sequence[str],
+        options: SearchOptions,
+        context: SentenceContext | None = None,
+        splits: bool = True,
     ) -> TranslationOutcome:
         """Translate texts side by side: all of their sentences are queued or none. Every sentence sees `context`, and
-        no other sentence of the texts. Cancelled and raises as `run` does.
+        no other sentence of the texts. Without `splits` each text is one sentence. Cancelled and raises as `run` does.
         """
         started = time.monotonic()
+        self.check_room(_fewest_sentences(texts) if splits else 0)
         is_big = sum(map(len, texts)) > THREAD_ABOVE_CHARS
         if is_big:
-            work = await asyncio.to_thread(self._prepare, texts, options, context)
+            work = await asyncio.to_thread(self._prepare, texts, options, context, splits)
         else:
-            work = self._prepare(texts, options, context)
+            work = self._prepare(texts, options, context, splits)
         results = await self.run(work.requests, options.deadline)
         if is_big:
             return await asyncio.to_thread(self._finish, work, results, options, started)
@@ -179,9 +180,10 @@ class Translator:
             results += await self.run(requests[start : start + at_once], deadline)
         return results
 
-    def submit_text(self, text: str, options: TranslationOptions) -> "PendingText":
+    def submit_text(self, text: str, options: SearchOptions) -> "PendingText":
         """Queue one text without waiting for it (for programs without an event loop). Raises Overloaded with
         nothing queued, TooManySentences, EngineStopped."""
+        self.check_room(_fewest_sentences([text]))
         work = self._prepare([text], options)
         self._submit(work.requests)
         return PendingText(self, work, options)
@@ -192,21 +194,53 @@ class Translator:
         self.worker.stop()
         return finished
 
-    def plan(self, text: str) -> TextPlan:
-        """Cut a text into sentences that the model can read."""
+    def plan(self, text: str, splits: bool = True) -> TextPlan:
+        """Cut a text into sentences that the model can read; without `splits` only where it is too long for it."""
         manifest = self.artifact.manifest
-        return plan_text(text, manifest.source_language, self.pieces, manifest.max_source_length)
+        return plan_text(text, manifest.source_language, self.pieces, manifest.max_source_length, splits)
+
+    def options(
+        self,
+        beam_size: int = 4,
+        num_hypotheses: int = 1,
+        length_penalty: float | None = None,
+        max_length: int | None = None,
+        deadline: float | None = None,
+    ) -> SearchOptions:
+        """How sentences are searched, the model's own where nothing is asked for: its length penalty, and at most its
+        longest target or 20 + 3 * source pieces. `deadline` is a time.monotonic() value."""
+        manifest = self.artifact.manifest
+        return SearchOptions(
+            beam_size,
+            num_hypotheses,
+            length_penalty=manifest.length_penalty if length_penalty is None else length_penalty,
+            max_length=manifest.max_target_length if max_length is None else max_length,
+            follows_source=max_length is None,
+            deadline=deadline,
+        )
+
+    def check_room(self, count: int) -> None:
+        """Refuse at least `count` sentences that cannot be queued now, before any work is done for them. Raises
+        TooManySentences, Overloaded."""
+        if count > self.settings.max_waiting:
+            raise TooManySentences(
+                f"at least {count} sentences in one request, at most {self.settings.max_waiting} can wait; "
+                "send fewer texts at a time"
+            )
+        waiting = len(self.worker.waiting)
+        if waiting + count > self.settings.max_waiting:
+            raise Overloaded(f"{waiting} sentences wait already, at most {self.settings.max_waiting} may")
 
     def _prepare(
-        self, texts: Sequence[str], options: TranslationOptions, context: SentenceContext | None = None
+        self,
+        texts: Sequence[str],
+        options: SearchOptions,
+        context: SentenceContext | None = None,
+        splits: bool = True,
     ) -> _Work:
-        plans = tuple(self.plan(text) for text in texts)
+        plans = tuple(self.plan(text, splits) for text in texts)
         owner = object()  # all sentences of one call wait in one line
-        requests = tuple(
-            SentenceRequest(ids, self.search_options(len(ids), options), context, owner)
-            for plan in plans
-            for ids in plan.source_ids
-        )
+        requests = tuple(SentenceRequest(ids, options, context, owner) for plan in plans for ids in plan.source_ids)
         return _Work(plans, requests)
 
     @property
@@ -219,30 +253,14 @@ class Translator:
         """Whether context is on the decoder's side: made of first translations, not of sources."""
         return self.worker.context is not None and self.worker.context.side == "decoder"
 
-    def search_options(self, source_length: int, options: TranslationOptions) -> SearchOptions:
-        """How a sentence of `source_length` ids is searched."""
-        manifest = self.artifact.manifest
-        own = manifest.length_penalty
-        return SearchOptions(
-            beam_size=options.beam_size,
-            num_hypotheses=options.num_hypotheses,
-            length_penalty=own if options.length_penalty is None else options.length_penalty,
-            max_length=min(manifest.max_target_length, options.max_length or 20 + 3 * source_length),
-            deadline=options.deadline,
-        )
-
     def _submit(self, requests: Sequence[SentenceRequest]) -> None:
         """Queue all or none."""
-        if len(requests) > self.settings.max_waiting:
-            raise TooManySentences(
-                f"{len(requests)} sentences in one request, at most {self.settings.max_waiting} can wait; "
-                "send fewer texts at a time"
-            )
+        self.check_room(len(requests))
         if requests:
             self.worker.submit_all(requests)
 
     def _finish(
-        self, work: _Work, results: Sequence[SentenceResult], options: TranslationOptions, started: float
+        self, work: _Work, results: Sequence[SentenceResult], options: SearchOptions, started: float
     ) -> TranslationOutcome:
         remaining = iter(results)
         translations = tuple(
@@ -251,29 +269,39 @@ class Translator:
         return TranslationOutcome(translations, largest_timings(results), time.monotonic() - started)
 
     def _join(self, plan: TextPlan, results: Sequence[SentenceResult], num_hypotheses: int) -> TextTranslation:
-        targets = iter(self.pieces.decode(hypothesis.ids for result in results for hypothesis in result.hypotheses))
-        of_sentence = [[next(targets) for _ in result.hypotheses] for result in results]
+        of_sentence = self._choices(plan, results)
         sentences = tuple(
-            self._sentence(source, choices[0], result)
-            for source, choices, result in zip(plan.sentences, of_sentence, results, strict=True)
+            self._sentence(source, planned, choices[0], result)
+            for source, planned, choices, result in zip(plan.sentences, plan.planned, of_sentence, results, strict=True)
         )
         hypotheses = tuple(
             TextHypothesis(
-                plan.join([choices[min(rank, len(choices) - 1)] for choices in of_sentence]),
+                plan.fill([choices[min(rank, len(choices) - 1)].text for choices in of_sentence]),
                 sum(result.hypotheses[min(rank, len(result.hypotheses) - 1)].score for result in results),
             )
             for rank in range(min(num_hypotheses, max((len(choices) for choices in of_sentence), default=1)))
         )
         return TextTranslation(hypotheses[0].text, sentences, hypotheses)
 
-    def _sentence(self, source: str, target: str, result: SentenceResult) -> SentenceTranslation:
-        best = result.hypotheses[0]
-        flags = self.flag(source, target)
-        return SentenceTranslation(source, target, best.score, best.finish_reason, best.num_tokens, flags)
+    def _choices(self, plan: TextPlan, results: Sequence[SentenceResult]) -> list[list[Restored]]:
+        """The texts of every sentence's hypotheses, with what is protected in them."""
+        targets = iter(self.pieces.decode(hypothesis.ids for result in results for hypothesis in result.hypotheses))
+        return [
+            [restore(planned.masked, next(targets)) for _ in result.hypotheses]
+            for planned, result in zip(plan.planned, results, strict=True)
+        ]
 
-    def flag(self, source: str, target: str) -> tuple[str, ...]:
-        """What looks wrong with a translation; counted."""
-        flags = ("repetition",) if is_repetitive(source, target) else ()
+    def _sentence(
+        self, source: str, planned: PlannedSentence, target: Restored, result: SentenceResult
+    ) -> SentenceTranslation:
+        best = result.hypotheses[0]
+        seen = {"cut": planned.is_cut, "truncated": best.finish_reason == "length", "moved": target.is_moved}
+        flags = self.flag(source, target.text, [flag for flag, holds in seen.items() if holds])
+        return SentenceTranslation(source, target.text, best.score, best.finish_reason, best.num_tokens, flags)
+
+    def flag(self, source: str, target: str, also: Sequence[str] = ()) -> tuple[str, ...]:
+        """What looks wrong with a translation, and `also` what is known already; counted."""
+        flags = (*find_flags(source, target), *also)
         for flag in flags:
             self.metrics.sentences_flagged_total.labels(flag, self.name).inc()
         return flags
@@ -282,7 +310,7 @@ class Translator:
 class PendingText:
     """A text that was queued."""
 
-    def __init__(self, translator: Translator, work: _Work, options: TranslationOptions) -> None:
+    def __init__(self, translator: Translator, work: _Work, options: SearchOptions) -> None:
         self._translator, self._work, self._options = translator, work, options
         self._started = time.monotonic()
 
@@ -315,7 +343,12 @@ def find_artifacts(folders: Iterable[Path]) -> list[Path]:
 
 
 def _seconds_left(deadline: float | None) -> float | None:
-    return None if deadline is None else deadline - time.monotonic() + GRACE_SECONDS
+    return None if deadline is None else deadline - time.monotonic()
+
+
+def _fewest_sentences(texts: Iterable[str]) -> int:
+    """A bound that is quickly found: a sentence never goes beyond its line."""
+    return sum(any(map(str.isalnum, line)) for text in texts for line in text.splitlines())
 
 
 def largest_timings(results: Sequence[SentenceResult]) -> Timings:

@@ -5,7 +5,7 @@ from pathlib import Path
 import torch
 
 from export.artifact_writer import ExportOptions, export_artifact
-from export.bench.shapes import random_lexicon
+from loadtest.bench.shapes import random_lexicon
 from model.config import EOS_ID, ModelConfig
 from model.data.lexicon import LEXICON
 from model.data.vocabulary import train_vocabulary
@@ -42,6 +42,7 @@ def lively_model(config: ModelConfig, seed: int = 0) -> TranslationModel:
                 parameter.mul_(16)
             elif parameter.dim() == 1:
                 parameter.add_(0.1 * torch.randn_like(parameter))
+        assert isinstance(model.decoder.norm, torch.nn.LayerNorm)
         model.decoder.norm.weight.copy_(2 * torch.randn(config.d_model))
         eos = model.embedding.weight[EOS_ID]
         model.decoder.norm.bias.add_(EOS_BONUS * eos / eos.norm() ** 2)

@@ -61,6 +61,18 @@ def test_telemetry_is_off_before_onnxruntime_is_imported(tmp_path: Path) -> None
     assert list(tmp_path.rglob("*")) == []
 
 
+def test_onnxruntime_is_imported_where_telemetry_is_off() -> None:
+    """By the backends, whose package switches it off, and by tests, whose conftest imports the backends first."""
+    importing = re.compile(r"^\s*(?:import|from) onnxruntime\b", re.MULTILINE)
+    files = [path for path in text_files() if path.suffix == ".py"]
+    found = {path.relative_to(ROOT).parent for path in files if importing.search(path.read_text(encoding="utf-8"))}
+    outside = {folder for folder in found if folder != Path("server/backends") and folder.parts[0] != "tests"}
+    assert Path("server/backends") in found
+    assert not outside
+    code = "import os, tests.conftest; print(os.environ['ORT_DISABLE_TELEMETRY'])"
+    assert run_python(code, HOME=str(ROOT / ".no-home"), PYTHONPATH=str(ROOT)).strip() == "1"
+
+
 def test_the_server_needs_no_torch() -> None:
     code = (
         "import sys\n"
@@ -78,11 +90,12 @@ def test_runtimes_are_imported_only_when_they_are_asked_for(module: str) -> None
 
 
 def test_the_container_installs_the_servers_dependencies() -> None:
-    """docker/requirements-cpu.txt is pyproject's list with plain onnxruntime."""
+    """docker/requirements-*.txt are pyproject's list with the image's own onnxruntime, and Redis."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    wanted = {re.split(r"[><=; ]", line)[0] for line in project["dependencies"]} - {"onnxruntime-gpu"}
-    lines = (ROOT / "docker/requirements-cpu.txt").read_text(encoding="utf-8").splitlines()
-    assert {line for line in lines if not line.startswith("#")} == wanted
+    wanted = {re.split(r"[><=; ]", line)[0] for line in project["dependencies"]} - {"onnxruntime-gpu", "onnxruntime"}
+    for image, runtime in (("cpu", "onnxruntime"), ("cuda", "onnxruntime-gpu[cuda,cudnn]")):
+        lines = (ROOT / f"docker/requirements-{image}.txt").read_text(encoding="utf-8").splitlines()
+        assert {line for line in lines if not line.startswith("#")} == wanted | {runtime, "redis"}
 
 
 def test_every_artifact_is_small_enough() -> None:

@@ -1,4 +1,4 @@
-"""The README says what is true: paths, settings, targets and its example."""
+"""The README and the pages that it names say what is true: paths, routes, settings, targets and examples."""
 
 import asyncio
 import json
@@ -6,28 +6,54 @@ import re
 from pathlib import Path
 
 import httpx
+import pytest
 
+from server.api.app import create_app
+from server.api.errors import TABLE
 from server.metrics import Metrics
 from server.settings import BUNDLED_MODELS, EngineSettings, Settings
-from server.translator import TranslationOptions, Translator
+from server.translator import Translator
 from tests.server.api.conftest import running, until
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_every_path_in_the_file_map_exists() -> None:
-    table = README.split("## Where things are")[1].split("\n## ")[0]
-    paths = re.findall(r"`([^`]+)`", table)
-    assert len(paths) > 12
-    assert [path for path in paths if not (ROOT / path).exists()] == []
+PAGES = ("README.md", "CONTRIBUTING.md", "server/ROUTES.md", "server/SETTINGS.md", "server/RESULTS.md")
+
+
+def read(page: str) -> str:
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_file_that_a_page_names_exists(page: str) -> None:
+    named = set(re.findall(r"`([\w.-]+(?:/[\w.-]+)+)`", read(page)))
+    linked = {target for target in re.findall(r"\]\(([^)#]+)\)", read(page)) if not target.startswith("http")}
+    tops = {path.name for path in ROOT.iterdir()}
+    paths = [ROOT / name for name in named if name.split("/")[0] in tops]
+    paths += [(ROOT / page).parent / target for target in linked]
+    assert [str(path) for path in paths if not path.exists()] == []
+    assert page != "CONTRIBUTING.md" or len(paths) > 40
+    assert page != "README.md" or len(paths) > 6
+
+
+def test_every_route_that_a_page_names_is_there() -> None:
+    app = create_app(Settings(port=0))
+    served = {(method.upper(), path) for path, methods in app.openapi()["paths"].items() for method in methods}
+    served |= {("GET", "/docs"), ("GET", "/openapi.json")}  # about the API, and not in it
+    for page in ("README.md", "server/ROUTES.md"):
+        named = re.findall(r"`(GET|POST|PUT|DELETE) (/[^` ]*)`", read(page))
+        assert len(named) > 6
+        assert set(named) <= served
+    said = set(re.findall(r"\b[45]\d\d\b", read("server/ROUTES.md").split("## Errors")[1]))
+    assert said | {"500"} == {str(row.status) for row in TABLE.values()}
 
 
 def test_the_settings_table_is_the_settings() -> None:
-    table = README.split("## Settings")[1].split("\n## ")[0]
     rows = [
         tuple(cell.strip(" `") for cell in line.strip("| ").split(" | "))
-        for line in table.splitlines()
+        for line in read("server/SETTINGS.md").splitlines()
         if "`--" in line
     ]
     assert rows == Settings.describe()
@@ -35,7 +61,7 @@ def test_the_settings_table_is_the_settings() -> None:
 
 def test_every_make_target_exists() -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.M))
-    named = set(re.findall(r"\bmake ([a-z]+)", README))
+    named = set(re.findall(r"(?:^|`)make ([a-z]+)", README + read("CONTRIBUTING.md"), flags=re.M))
     assert {"serve", "test", "check", "image", "loadtest"} <= named <= targets
 
 
@@ -45,7 +71,7 @@ def test_the_example_is_what_the_bundled_model_says() -> None:
     translator = Translator.load(BUNDLED_MODELS / "en-de", EngineSettings(num_workers=1), Metrics())
     try:
         assert translator.languages == (body["source"], body["target"])
-        outcome = asyncio.run(translator.translate([body["text"]], TranslationOptions()))
+        outcome = asyncio.run(translator.translate([body["text"]], translator.options()))
     finally:
         translator.stop(timeout=5)
     assert outcome.translations[0].text == answer
@@ -61,4 +87,4 @@ def test_the_document_example_is_answered_as_said() -> None:
 
 
 def test_it_stays_short() -> None:
-    assert len(README.splitlines()) < 164
+    assert len(README.splitlines()) < 100

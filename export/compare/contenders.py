@@ -1,57 +1,112 @@
-"""What is compared: variants, each with the mean costs of its seeds, on the same sentences."""
+"""What is compared: variants under one condition, each with the mean costs of its seeds, on the same text."""
 
+import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from export.compare.likelihood import Estimate, mean_estimate, per_token
-from export.compare.measurements import Measured, SentenceCosts, mean_log_perplexity
+from export.compare.conditions import ALONE, OFFLINE
+from export.compare.estimate import Costs, Estimate, SeedSpread, margin, mean_estimate, per_token, pooled_spread
+from export.compare.measurements import Measured
 
 
 @dataclass(frozen=True)
 class Contender:
-    """All seeds of one variant: mean costs of every sentence."""
+    """All seeds of one variant: mean costs of every unit of text."""
 
     name: str
-    costs: dict[str, SentenceCosts]
+    costs: dict[str, Costs]
     seeds: int = 1
 
     @property
     def log_perplexity(self) -> Estimate:
-        return mean_log_perplexity(self.costs)
+        return mean_estimate([one.estimate for one in self.costs.values()])
 
 
-def mean_costs(seeds: Sequence[Measured]) -> dict[str, SentenceCosts]:
-    """Every sentence's cost, averaged over rows, on the sets that all of them were measured on."""
-    names = [name for name in seeds[0].costs if all(name in seed.costs for seed in seeds)]
-    return {
-        name: SentenceCosts(np.mean([seed.costs[name].nll for seed in seeds], axis=0), seeds[0].costs[name].tokens)
-        for name in names
-    }
+@dataclass(frozen=True)
+class Family:
+    """Contenders by name that were trained alike: the same pieces, text, steps and rates. `spread` is how much
+    log-perplexity differs from seed to seed, pooled over the variants that have several."""
+
+    members: Mapping[str, Contender]
+    spread: SeedSpread | None
+    target_tokens: int
 
 
-def families(rows: Sequence[Measured]) -> list[dict[str, Contender]]:
-    """The bundled recipes' rows by name, seeds together; one mapping for every vocabulary: costs in other pieces do not
-    compare."""
-    found: dict[str, dict[str, list[Measured]]] = {}
+@dataclass(frozen=True)
+class Contrast:
+    """A difference in log-perplexity (nats per token) and what is known of its error. `seeds`: of the side that has
+    the fewest."""
+
+    estimate: Estimate
+    seeds: int
+    seed_error: float
+    freedom: int
+
+    @property
+    def margin(self) -> float:
+        """Half of the 95% interval, over text and seeds."""
+        return margin(self.estimate, self.seed_error, self.freedom or math.inf)
+
+
+def contender_name(measured: Measured, condition: str) -> str:
+    """ "small/n8"; of a row of the documents "documents/encoder-flat-word, offline"."""
+    name = measured.row.bundled or measured.row.name
+    return name if measured.row.section is None else f"{name}, {condition}"
+
+
+def families(rows: Sequence[Measured]) -> list[Family]:
+    """Rows of the bundled recipes, seeds together; one family for every budget."""
+    found: dict[str, list[Measured]] = {}
     for measured in rows:
         if measured.row.bundled and measured.costs:
-            family = found.setdefault(measured.row.vocabulary_hash, {})
-            family.setdefault(measured.row.bundled, []).append(measured)
-    return [
-        {name: Contender(name, mean_costs(seeds), len(seeds)) for name, seeds in family.items()}
-        for family in found.values()
-    ]
+            found.setdefault(measured.row.budget, []).append(measured)
+    return [family(members) for members in found.values()]
 
 
-def contrast(worse: Sequence[Contender], better: Sequence[Contender]) -> Estimate:
-    """Log-perplexities of `worse` less those of `better`, summed, sentence by sentence; the mean over the sets that all
-    have."""
+def family(rows: Sequence[Measured]) -> Family:
+    variants: dict[str, list[dict[str, Costs]]] = {}
+    for measured in rows:
+        for condition, costs in measured.costs.items():
+            variants.setdefault(contender_name(measured, condition), []).append(costs)
+    members = {name: Contender(name, mean_costs(seeds), len(seeds)) for name, seeds in variants.items()}
+    return Family(members, seed_spread(rows), max(measured.row.target_tokens for measured in rows))
+
+
+def mean_costs(seeds: Sequence[Mapping[str, Costs]]) -> dict[str, Costs]:
+    """Every unit's cost, averaged over seeds, on the sets that all of them were measured on."""
+    names = [name for name in seeds[0] if all(name in seed for seed in seeds)]
+    return {name: Costs(np.mean([seed[name].nll for seed in seeds], axis=0), seeds[0][name].tokens) for name in names}
+
+
+def seed_groups(rows: Sequence[Measured]) -> list[list[Measured]]:
+    """Rows that differ in their seed alone, where there are several."""
+    groups: dict[str, list[Measured]] = {}
+    for measured in rows:
+        groups.setdefault(json.dumps([measured.row.group(), measured.row.budget]), []).append(measured)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def seed_spread(rows: Sequence[Measured]) -> SeedSpread | None:
+    """Of the log-perplexity, pooled over variants with several seeds; a frozen sentence model is the same in all, so
+    rows with context count by what they cost in it."""
+    groups = []
+    for group in seed_groups(rows):
+        found = [one.log_perplexity(OFFLINE if one.row.has_context else ALONE) for one in group]
+        groups.append([estimate.value for estimate in found if estimate])
+    return pooled_spread(groups)
+
+
+def contrast(worse: Sequence[Contender], better: Sequence[Contender], spread: SeedSpread | None = None) -> Contrast:
+    """Log-perplexities of `worse` less those of `better`, summed, unit by unit; the mean over the sets that all have.
+
+    Seeds add the spread's variance over its seeds for every member: they are other models, whatever the text."""
     members = [*worse, *better]
     signs = [1.0] * len(worse) + [-1.0] * len(better)
     shared = [name for name in members[0].costs if all(name in member.costs for member in members)]
-    return mean_estimate(
+    estimate = mean_estimate(
         [
             per_token(
                 np.sum([s * m.costs[name].nll for s, m in zip(signs, members, strict=True)], axis=0),
@@ -60,23 +115,11 @@ def contrast(worse: Sequence[Contender], better: Sequence[Contender]) -> Estimat
             for name in shared
         ]
     )
-
-
-def seed_groups(rows: Sequence[Measured]) -> list[list[Measured]]:
-    """Rows that differ in their seed alone, where there are several."""
-    groups: dict[str, list[Measured]] = {}
-    for measured in rows:
-        groups.setdefault(measured.row.group(), []).append(measured)
-    return [group for group in groups.values() if len(group) > 1]
-
-
-def seed_deviation(rows: Sequence[Measured]) -> float | None:
-    """Standard deviation of the log-perplexity from seed to seed, pooled over variants with several; None where no
-    variant has."""
-    groups = [[m.log_perplexity.value for m in group if m.log_perplexity] for group in seed_groups(rows)]
-    squares = sum(float(np.var(values) * len(values)) for values in groups if len(values) > 1)
-    freedom = sum(len(values) - 1 for values in groups if len(values) > 1)
-    return float(np.sqrt(squares / freedom)) if freedom else None
+    least = min(member.seeds for member in members)
+    if spread is None:
+        return Contrast(estimate, 1, 0.0, 0)
+    seed_error = spread.deviation * math.sqrt(sum(1 / member.seeds for member in members))
+    return Contrast(estimate, least, seed_error, spread.freedom)
 
 
 def named(family: Mapping[str, Contender], names: Sequence[str]) -> list[Contender] | None:

@@ -1,182 +1,238 @@
 """Measure what is missing, then look everything up: only `measure` computes, only `collect` reads."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from export.compare.decode import tokens_per_second, translations
-from export.compare.likelihood import Array, Estimate, mean_estimate, per_token, sentence_nll
-from export.compare.rows import Row
+from export.compare.conditions import ALONE, IN_CONTEXT, SHUFFLED, sentence_keep, stored_document
+from export.compare.estimate import Costs, Estimate, mean_estimate
+from export.compare.likelihood import sentence_nll
+from export.compare.look import Looks, costs_in_context
+from export.compare.rows import CompareError, Row
 from export.compare.store import Store
-from export.compare.text import TextSet, read_set
+from export.compare.text import TextChoice, TextSet, read_set
+from export.compare.translate import longest, translations_alone, translations_in_context
 from export.compare.windows import SENTENCES, Json, mean_window_sizes, shown_pair, window_masks
-from model.config import SITES, ModelConfig
+from model.config import SITES
+from model.contrastive.accuracy import judge
+from model.data.items import ContrastiveItem, read_items
 from model.data.vocabulary import Vocabulary
-from model.training.checkpoint import VOCABULARY, load_any_model
-from model.training.train import encode_corpus
+from model.document_greedy import document_store
 
-SPEED = "speed"
+By = dict[str, dict[str, Any]]
+"""Condition -> set -> what was measured."""
 
 
 @dataclass(frozen=True)
 class Plan:
     """What is measured: log-perplexity on `sets`, BLEU and chrF on `translated` (names below `data`), the first
-    `limit` and `translate_limit` sentences of each; speed in `rounds` rounds, none for 0."""
+    documents that hold `limit` and `translate_limit` sentences of each, documents cut after `most` (None: all of
+    them); accuracy on the first `items` of `contrastive` sets, spread evenly."""
 
     data: Path
     sets: tuple[str, ...]
     translated: tuple[str, ...]
-    limit: int | None
-    translate_limit: int | None
-    beam: int
-    rounds: int
+    limit: int | None = None
+    translate_limit: int | None = None
+    most: int | None = None
+    beam: int = 4
+    contrastive: tuple[str, ...] = ()
+    items: int = 300
 
     def scored(self, row: Row) -> list[TextSet]:
         """The sets for log-perplexity, in the row's languages. Raises CorpusError for one that is not there."""
-        languages = (row.recipe.data.source, row.recipe.data.target)
-        return [read_set(self.data, name, languages, self.limit) for name in self.sets]
+        return [self.read(row, name, self.limit) for name in self.sets]
 
     def to_translate(self, row: Row) -> list[TextSet]:
         """The sets for BLEU; none for a language model. Raises CorpusError for one that is not there."""
-        if row.is_language_model:
-            return []
-        languages = (row.recipe.data.source, row.recipe.data.target)
-        return [read_set(self.data, name, languages, self.translate_limit) for name in self.translated]
+        return [] if row.is_language_model else [self.read(row, name, self.translate_limit) for name in self.translated]
 
+    def read(self, row: Row, name: str, limit: int | None) -> TextSet:
+        """Raises CompareError for a set without documents where the row needs some."""
+        data = row.recipe.data
+        choice = TextChoice(data.max_pair_length, self.most, limit)
+        text = read_set(self.data, name, (data.source, data.target), row.vocabulary, choice)
+        if row.has_context and not text.is_divided:
+            raise CompareError(
+                f"set '{name}' is not divided into documents (an empty line in both files ends one), and {row.name} "
+                f"looks at documents"
+            )
+        return text
 
-@dataclass(frozen=True)
-class SentenceCosts:
-    """Negative log-likelihood and tokens of each sentence of one set."""
+    def read_items(self, name: str) -> list[ContrastiveItem]:
+        """Raises OSError for a set that is not there, as NAME.jsonl.gz or NAME.jsonl."""
+        packed = self.data / f"{name}.jsonl.gz"
+        items = read_items(packed if packed.is_file() else packed.with_suffix(""))
+        count = min(self.items, len(items))
+        return [items[index * len(items) // count] for index in range(count)]
 
-    nll: Array
-    tokens: Array
+    def cost_key(self, condition: str, text: TextSet) -> str:
+        return f"nll {condition} {text.key}"
 
-    @property
-    def estimate(self) -> Estimate:
-        return per_token(self.nll, self.tokens)
+    def look_key(self, condition: str, text: TextSet) -> str:
+        return f"looks {condition} {text.key}"
 
+    def translation_key(self, condition: str, text: TextSet) -> str:
+        return f"translation {condition}, beam {self.beam if condition == ALONE else 1}, {text.key}"
 
-def mean_log_perplexity(costs: Mapping[str, SentenceCosts]) -> Estimate:
-    """The mean over sets."""
-    return mean_estimate([one.estimate for one in costs.values()])
+    def window_key(self, texts: Sequence[TextSet]) -> str:
+        return f"windows, {SENTENCES} sentences a set, {', '.join(text.key for text in texts)}"
+
+    def items_key(self, name: str) -> str:
+        return f"contrastive {name}, {self.items} items"
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What is known of one row; sets that were not measured are absent. See windows.py for the last two."""
+    """What is known of one row, by condition and set; what was not measured is absent."""
 
     row: Row
-    costs: dict[str, SentenceCosts]
-    translations: dict[str, list[str]]
-    speed: float | None
+    costs: dict[str, dict[str, Costs]]
+    translations: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    looks: dict[str, dict[str, Looks]] = field(default_factory=dict)
+    right: dict[str, dict[str, list[bool]]] = field(default_factory=dict)
+    """Contrastive set -> "without context" or "with context" -> every item."""
     window_sizes: Json = field(default_factory=list)
     window_masks: Json = field(default_factory=list)
+    """See windows.py for these two."""
 
     @property
-    def log_perplexity(self) -> Estimate | None:
-        return mean_log_perplexity(self.costs) if self.costs else None
+    def alone(self) -> dict[str, Costs]:
+        return self.costs.get(ALONE, {})
+
+    def log_perplexity(self, condition: str = ALONE) -> Estimate | None:
+        """The mean over sets."""
+        return mean_log_perplexity(self.costs.get(condition, {}))
 
 
-def cost_key(text: TextSet) -> str:
-    return f"nll {text.key}"
-
-
-def translation_key(text: TextSet, beam: int) -> str:
-    return f"translation, beam {beam}, {text.key}"
-
-
-def window_key(texts: Sequence[TextSet]) -> str:
-    return f"windows, {SENTENCES} sentences a set, {', '.join(text.key for text in texts)}"
-
-
-def config_key(config: ModelConfig) -> str:
-    return json.dumps(config.to_dict(), sort_keys=True)
-
-
-def speed_key(rows: Sequence[Row], plan: Plan) -> str:
-    """Speeds of one run belong together: other rows, another measurement."""
-    return json.dumps([plan.beam, plan.rounds, sorted({config_key(row.config) for row in translating(rows)})])
-
-
-def translating(rows: Sequence[Row]) -> list[Row]:
-    return [row for row in rows if not row.is_language_model]
+def mean_log_perplexity(costs: Mapping[str, Costs]) -> Estimate | None:
+    return mean_estimate([one.estimate for one in costs.values()]) if costs else None
 
 
 def measure(rows: Sequence[Row], plan: Plan, store: Store, say: Callable[[str], None]) -> None:
-    """Fill the store with what it lacks, row by row."""
-    for row in rows:
-        say(f"{row.name}: log-perplexity")
-        measure_likelihood(row, plan, store)
-        say(f"{row.name}: translations")
-        measure_translations(row, plan, store)
-        measure_windows(row, plan, store)
-    if plan.rounds:
-        say("speed of all rows, in turn")
-        configs = list({config_key(row.config): row.config for row in translating(rows)}.values())
-        store.measure(
-            SPEED,
-            speed_key(rows, plan),
-            lambda: dict(
-                zip(map(config_key, configs), tokens_per_second(configs, plan.beam, plan.rounds), strict=True)
-            ),
-        )
+    """Fill the store with what it lacks: what costs little first, of all rows. Raises CompareError for a row without
+    weights of which something is missing."""
+    steps = {"log-perplexity": measure_costs, "windows": measure_windows, "translations": measure_translations}
+    if plan.contrastive:
+        steps["contrastive sets"] = measure_contrastive
+    for what, step in steps.items():
+        for row in rows:
+            say(f"{row.name}: {what}")
+            step(row, plan, store)
 
 
-def measure_likelihood(row: Row, plan: Plan, store: Store) -> None:
-    missing = [text for text in plan.scored(row) if not store.get(row.weights_hash, cost_key(text))]
-    if missing:
-        model, vocabulary = load_any_model(row.folder), Vocabulary(row.folder / VOCABULARY)
-        for text in missing:
-            pairs = encode_corpus(row.recipe.data, plan.data, text.name, vocabulary, plan.limit)
-            store.put(row.weights_hash, cost_key(text), sentence_nll(model, pairs))
+Key = Callable[[str, TextSet], str]
+
+
+def missing(row: Row, texts: Sequence[TextSet], store: Store, key: Key) -> list[tuple[str, TextSet]]:
+    """Condition and set. No other document can be shown in a set that has one only."""
+    return [
+        (condition, text)
+        for text in texts
+        for condition in row.conditions
+        if store.get(row.subject(condition), key(condition, text)) is None
+        and not (condition == SHUFFLED and len(text.documents) < 2)
+    ]
+
+
+def measure_costs(row: Row, plan: Plan, store: Store) -> None:
+    for condition, text in missing(row, plan.scored(row), store, plan.cost_key):
+        if condition == ALONE:
+            found = sentence_nll(row.load_alone(), [pair for document in text.pairs for pair in document])
+        else:
+            found, looks = costs_of_set(row, condition, text)
+            store.put(row.weights_hash, plan.look_key(condition, text), vars(looks))
+        store.put(row.subject(condition), plan.cost_key(condition, text), [round(value, 4) for value in found])
+
+
+def costs_of_set(row: Row, condition: str, text: TextSet) -> tuple[list[float], Looks]:
+    """Of every sentence in context, and where the layer looked in all of them."""
+    model = row.load_in_context()
+    stores = [document_store(model, [pair.source for pair in document], longest(row)) for document in text.pairs]
+    found, looks = [], Looks()
+    for index, document in enumerate(text.pairs):
+        stored = stored_document(condition, index, len(stores))
+        keep = sentence_keep(condition, len(document), len(text.documents[stored]))
+        costs, look = costs_in_context(model, document, stores[stored], keep)
+        found += costs
+        looks.add(look)
+    return found, looks
 
 
 def measure_translations(row: Row, plan: Plan, store: Store) -> None:
-    missing = [t for t in plan.to_translate(row) if not store.get(row.weights_hash, translation_key(t, plan.beam))]
-    if missing:
-        found = translations(row, [text.sources for text in missing], plan.beam)
-        for text, hypotheses in zip(missing, found, strict=True):
-            store.put(row.weights_hash, translation_key(text, plan.beam), hypotheses)
+    wanted = missing(row, plan.to_translate(row), store, plan.translation_key)
+    alone = [text for condition, text in wanted if condition == ALONE]
+    if alone:
+        for text, lines in zip(alone, translations_alone(row, alone, plan.beam), strict=True):
+            store.put(row.alone_hash, plan.translation_key(ALONE, text), lines)
+    for condition, text in wanted:
+        if condition != ALONE:
+            lines = translations_in_context(row, text, condition)
+            store.put(row.weights_hash, plan.translation_key(condition, text), lines)
 
 
 def measure_windows(row: Row, plan: Plan, store: Store) -> None:
     """What windows learned, of rows that have some."""
     texts = plan.scored(row)
     kinds = {row.config.attention(site)[0].kind for site in SITES}
-    if texts and kinds != {"plain"} and store.get(row.weights_hash, window_key(texts)) is None:
-        model, vocabulary = load_any_model(row.folder), Vocabulary(row.folder / VOCABULARY)
-        sets = [encode_corpus(row.recipe.data, plan.data, text.name, vocabulary, plan.limit) for text in texts]
+    if texts and kinds != {"plain"} and store.get(row.alone_hash, plan.window_key(texts)) is None:
+        model, vocabulary = row.load_alone(), Vocabulary(row.vocabulary)
+        sets = [[sentence.ids for sentence in text.sentences] for text in texts]
         sizes = mean_window_sizes(model, [pair for pairs in sets for pair in pairs[:SENTENCES]])
         masks = window_masks(model, shown_pair(sets[0]), vocabulary)
-        store.put(row.weights_hash, window_key(texts), {"sizes": sizes, "masks": masks})
+        store.put(row.alone_hash, plan.window_key(texts), {"sizes": sizes, "masks": masks})
+
+
+def measure_contrastive(row: Row, plan: Plan, store: Store) -> None:
+    for name in plan.contrastive:
+        if not row.is_language_model and store.get(row.weights_hash, plan.items_key(name)) is None:
+            model: Any = row.load_in_context() if row.has_context else row.load_alone()
+            right = judge(model, Vocabulary(row.vocabulary), plan.read_items(name))
+            found = {condition: list(map(int, every)) for condition, every in right.items()}
+            store.put(row.weights_hash, plan.items_key(name), found)
 
 
 def collect(rows: Sequence[Row], plan: Plan, store: Store) -> list[Measured]:
     """What the store knows of the rows."""
-    speeds: dict[str, float] = store.get(SPEED, speed_key(rows, plan)) or {}
-    found = []
-    for row in rows:
-        windows = store.get(row.weights_hash, window_key(plan.scored(row))) or {"sizes": [], "masks": []}
-        speed = speeds.get(config_key(row.config))
-        costs, hypotheses = known_costs(row, plan, store), known_translations(row, plan, store)
-        found.append(Measured(row, costs, hypotheses, speed, windows["sizes"], windows["masks"]))
+    return [collect_row(row, plan, store) for row in rows]
+
+
+def collect_row(row: Row, plan: Plan, store: Store) -> Measured:
+    scored, to_translate = plan.scored(row), plan.to_translate(row)
+    nll = known(row, scored, store, plan.cost_key)
+    looks = known(row, scored, store, plan.look_key)
+    windows = store.get(row.alone_hash, plan.window_key(scored)) or {"sizes": [], "masks": []}
+    right = {name: store.get(row.weights_hash, plan.items_key(name)) for name in plan.contrastive}
+    texts = {text.name: text for text in scored}
+    return Measured(
+        row,
+        {c: {name: by_document(found, texts[name]) for name, found in sets.items()} for c, sets in nll.items()},
+        known(row, to_translate, store, plan.translation_key),
+        {c: {name: Looks(**found) for name, found in sets.items()} for c, sets in looks.items() if c in IN_CONTEXT},
+        {name: {c: list(map(bool, every)) for c, every in found.items()} for name, found in right.items() if found},
+        windows["sizes"],
+        windows["masks"],
+    )
+
+
+def known(row: Row, texts: Sequence[TextSet], store: Store, key: Key) -> By:
+    found: By = {}
+    for condition in row.conditions:
+        for text in texts:
+            value = store.get(row.subject(condition), key(condition, text))
+            if value is not None:
+                found.setdefault(condition, {})[text.name] = value
     return found
 
 
-def known_costs(row: Row, plan: Plan, store: Store) -> dict[str, SentenceCosts]:
-    found = {text.name: store.get(row.weights_hash, cost_key(text)) for text in plan.scored(row)}
-    return {
-        name: SentenceCosts(*np.array(values, dtype=np.float64).T)
-        for name, values in found.items()
-        if values is not None
-    }
-
-
-def known_translations(row: Row, plan: Plan, store: Store) -> dict[str, list[str]]:
-    found = {
-        text.name: store.get(row.weights_hash, translation_key(text, plan.beam)) for text in plan.to_translate(row)
-    }
-    return {name: hypotheses for name, hypotheses in found.items() if hypotheses is not None}
+def by_document(nll: Sequence[float], text: TextSet) -> Costs:
+    """Costs and tokens of whole documents."""
+    totals, tokens, place = [], [], 0
+    for document in text.documents:
+        totals.append(sum(nll[place : place + len(document)]))
+        tokens.append(sum(len(sentence.ids.target) + 1 for sentence in document))
+        place += len(document)
+    return Costs(np.array(totals), np.array(tokens, dtype=np.float64))

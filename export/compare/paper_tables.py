@@ -1,5 +1,6 @@
 """The papers' tables whose rows are in model/recipes, with the claims that their texts make of them."""
 
+from export.compare.maruf_tables import MARUF_TABLES
 from export.compare.papers import CHELBA, NGUYEN, YANG, PaperClaim, PaperTable, better, equal
 
 FULL, RELATIVE, LOCAL = "small/full", "small/relative", "small/localness-query"
@@ -59,7 +60,7 @@ YANG_TABLES = (
         {LOCAL: (23.29,), "small/localness-query-enc-dec": (23.27,), "small/localness-query-enc-cross": (23.33,),
          "small/localness-query-all": (23.19,)},
         (
-            equal("decoder and cross-attention gain nothing", (LOCAL, "small/localness-query-enc-dec"),
+            equal("decoder and cross-attention gain nothing", (FULL, LOCAL), (LOCAL, "small/localness-query-enc-dec"),
                   (LOCAL, "small/localness-query-enc-cross"), (LOCAL, "small/localness-query-all")),
         ),
     ),
@@ -166,10 +167,10 @@ SERVED_TABLES = (
         (),
         {"small/n8": (), LOCAL: (), "small/localness-query-n8": (), ALL: (), "small/window-all-n8": ()},
         (
-            equal("N=8 costs nothing beside localness or windows", (LOCAL, "small/localness-query-n8"),
-                  (ALL, "small/window-all-n8")),
+            equal("N=8 costs nothing beside localness or windows", ("small/n2", FULL),
+                  (LOCAL, "small/localness-query-n8"), (ALL, "small/window-all-n8")),
         ),
     ),
 )  # fmt: skip
 
-PAPER_TABLES = (*YANG_TABLES, *NGUYEN_TABLES, *SERVED_TABLES)
+PAPER_TABLES = (*YANG_TABLES, *NGUYEN_TABLES, *SERVED_TABLES, *MARUF_TABLES)

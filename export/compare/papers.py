@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 CHELBA = "Chelba et al. 2019, Faster Transformer Decoding: N-gram Masked Self-Attention"
 YANG = "Yang et al. 2018, Modeling Localness for Self-Attention Networks"
+MARUF = "Maruf et al. 2019, Selective Attention for Context-aware Neural Machine Translation"
 NGUYEN = "Nguyen et al. 2020, Differentiable Window for Dynamic Local Attention"
 
 
@@ -38,17 +39,17 @@ CHELBA_ROWS = (
 )
 
 Side = tuple[str, ...]
-"""Names of bundled rows."""
+"""Names of bundled rows; with the condition, of those with context: "documents/encoder-flat-word, offline"."""
 
 
 @dataclass(frozen=True)
 class PaperClaim:
     """Every step (worse rows, better rows) says that the log-perplexities of the first sum to more than those of the
-    second; of a tie, that they sum to the same."""
+    second; of a tie, that they sum to the same. A tie names the effect that `beside` which it means something."""
 
     text: str
     steps: tuple[tuple[Side, Side], ...]
-    is_tie: bool = False
+    beside: tuple[Side, Side] | None = None
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,7 @@ def better(text: str, *steps: tuple[str, str]) -> PaperClaim:
     return PaperClaim(text, tuple(((worse,), (than,)) for worse, than in steps))
 
 
-def equal(text: str, *steps: tuple[str, str]) -> PaperClaim:
-    """Claims that the rows of every pair are the same."""
-    return PaperClaim(text, tuple(((one,), (other,)) for one, other in steps), is_tie=True)
+def equal(text: str, beside: tuple[str, str], *steps: tuple[str, str]) -> PaperClaim:
+    """Claims that the rows of every pair are the same, beside those of another that are not."""
+    (worse, than) = beside
+    return PaperClaim(text, tuple(((one,), (other,)) for one, other in steps), ((worse,), (than,)))

@@ -9,7 +9,7 @@ import matplotlib
 import numpy as np
 from numpy.typing import NDArray
 
-from export.compare.likelihood import Estimate
+from export.compare.estimate import Estimate
 
 matplotlib.use("Agg")
 

@@ -1,17 +1,20 @@
-"""The whole comparison as one Markdown text."""
+"""What the comparison says: the short answer, and every table behind it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
-from export.compare.claims import HOLDS, TIE, Claim, asked, ngram_claims, ngram_groups, short
-from export.compare.contenders import contrast, families, seed_deviation
-from export.compare.decode import BATCH
+from export.compare.claims import TIE, Claim, OrderGroup, asked, ngram_claims, ngram_groups
+from export.compare.contenders import Family, families
+from export.compare.context_table import context_summary, contrastive_table, zero_table
 from export.compare.measurements import Measured, Plan
 from export.compare.paper_tables import PAPER_TABLES
-from export.compare.quality import Quality, qualities
+from export.compare.papers import PaperTable
+from export.compare.quality import qualities
+from export.compare.rows import known_rows
 from export.compare.table import (
-    claim_text,
-    difference_text,
+    Qualities,
+    claim_table,
     has_rows,
     language_table,
     likelihood_table,
@@ -19,18 +22,32 @@ from export.compare.table import (
     overview,
     paper_table,
     quality_table,
+    summary,
+    system_name,
+    verdicts,
 )
-from model.training.bundled import all_rows
+from export.compare.translate import LONGEST
 
 LIKELIHOOD_NOTE = (
-    "Nats per target token, EOS included, ± standard error over sentences; the mean counts every set the same. Pairs "
-    "that training would leave out as too long are left out. Rows see the same sentences, so differences between rows "
-    "are known better than the rows themselves."
+    "Nats per target token, EOS included, ± standard error over documents (over sentences in sets without documents); "
+    "the mean counts every set the same. Pairs that training would leave out as too long are left out. Rows see the "
+    "same text, so differences between rows are known better than the rows themselves."
 )
 LANGUAGE_NOTE = (
-    "exp of the log-perplexity per piece, target side only, ± standard error over sentences. Language models do not "
-    "translate: they have no BLEU, and are not exported or served."
+    "exp of the log-perplexity per piece, target side only. Language models do not translate: they have no BLEU, and "
+    "are not exported or served."
 )
+ZERO_NOTE = (
+    "Of the weights that one word of a sentence gives to visible sentences, and to the words in them, the share that "
+    "is exactly zero; the share of visible sentences that any head of any word of a sentence uses (the rest can be "
+    "left out without changing anything); and the mean of 1 - gate, how much of the layer's output gets through."
+)
+CONTRASTIVE_NOTE = (
+    "Accuracy with 95% intervals (Wilson). Items that context gains and loses against the same row without it, and the "
+    "two-sided exact p-value of that split (McNemar)."
+)
+Section = tuple[str, str]
+"""Title and text."""
 
 
 @dataclass(frozen=True)
@@ -49,163 +66,157 @@ class Found:
     def language_models(self) -> list[Measured]:
         return [measured for measured in self.rows if measured.row.is_language_model]
 
+    @property
+    def in_context(self) -> list[Measured]:
+        return [measured for measured in self.rows if measured.row.section is not None]
 
-Section = tuple[str, str]
-"""Title and text."""
+    @cached_property
+    def families(self) -> list[Family]:
+        return families(self.rows)
 
+    @cached_property
+    def orders(self) -> list[OrderGroup]:
+        return ngram_groups(self.rows)
 
-def report(rows: Sequence[Measured], plan: Plan, reference: str) -> str:
-    """Sections that have something to say."""
-    found = Found(rows, plan, reference)
-    papers = paper_sections(found)
-    claims = [claim for _, _, asked_of in papers for claim in asked_of]
-    sections = [
-        *overview_section(found),
-        *findings_section(found, claims),
-        *((title, text) for title, text, _ in papers),
-        *language_section(found),
-        *detail_sections(found),
-        *missing_section(found),
-    ]
-    return "\n\n".join(f"### {title}\n\n{text}" for title, text in sections)
+    @cached_property
+    def papers(self) -> list[tuple[Family, PaperTable, list[Claim]]]:
+        """Every paper's table of which several rows were trained, family by family, with its claims."""
+        return [
+            (family, paper, [asked(claim, source(paper), family) for claim in paper.claims])
+            for family in self.families
+            for paper in PAPER_TABLES
+            if has_rows(paper, family.members)
+        ]
 
+    @cached_property
+    def claims(self) -> list[Claim]:
+        """Those of which anything was measured."""
+        of_orders = [claim for group in self.orders for claim in ngram_claims(group)]
+        return [*of_orders, *(claim for _, _, claims in self.papers for claim in claims)]
 
-def overview_section(found: Found) -> list[Section]:
-    rows, plan = found.translating, found.plan
-    if not rows:
-        return []
-    together, note = pooled_quality(found)
-    speed = (
-        f"Cache: the ring of one hypothesis in fp32, as the server allots it (full attention: the model's greatest "
-        f"length). Tokens/s: the engine at fp32, beam {plan.beam}, batch {BATCH}, 24 pieces, one worker, random "
-        f"weights; the rows in turn, medians of {plan.rounds} rounds."
-    )
-    notes = [*([note] if note else []), speed if plan.rounds else "Tokens/s were not measured."]
-    if plan.sets:
-        notes.insert(0, f"Log-perplexity: the mean over {', '.join(plan.sets)}. {LIKELIHOOD_NOTE}")
-    return [("Models", "\n\n".join([overview(rows, together, found.reference), *notes]))]
+    @cached_property
+    def together(self) -> tuple[Qualities, str]:
+        """BLEU and chrF of the text of all sets together, for systems that translated all of them; and a note."""
+        names = self.plan.translated
+        systems = {
+            system_name(measured, condition): [line for name in names for line in found[name]]
+            for measured in self.translating
+            for condition, found in measured.translations.items()
+            if names and all(name in found for name in names)
+        }
+        if not systems:
+            return {}, ""
+        texts = self.plan.to_translate(self.translating[0].row)
+        references = [reference for text in texts for reference in text.references]
+        scores, signatures = qualities(systems, references, self.reference)
+        return scores, f"BLEU and chrF: {', '.join(names)} together, {self.quality_note(len(references), signatures)}"
 
-
-def pooled_quality(found: Found) -> tuple[dict[str, dict[str, Quality]], str]:
-    """Of the sentences of all sets together, for rows that translated all of them."""
-    names = found.plan.translated
-    systems = {
-        measured.row.name: [text for name in names for text in measured.translations[name]]
-        for measured in found.translating
-        if names and all(name in measured.translations for name in names)
-    }
-    if not systems:
-        return {}, ""
-    texts = found.plan.to_translate(found.translating[0].row)
-    references = [reference for text in texts for reference in text.references]
-    scores, signatures = qualities(systems, references, found.reference)
-    return (
-        scores,
-        f"BLEU and chrF: {', '.join(names)} together, {quality_note(len(references), found.plan, signatures)}",
-    )
-
-
-def quality_note(sentences: int, plan: Plan, signatures: Sequence[str]) -> str:
-    return (
-        f"{sentences:,} sentences, beam {plan.beam}; ± half of the 95% bootstrap interval; p of sacreBLEU's paired "
-        f"bootstrap test, about one-sided ({'; '.join(f'`{s}`' for s in signatures)})."
-    )
-
-
-def paper_sections(found: Found) -> list[tuple[str, str, list[Claim]]]:
-    """Title, text and claims of everything that a paper says of several of the rows."""
-    sections = []
-    deviation = seed_deviation(found.translating)
-    for group in ngram_groups(found.rows):
-        claims = ngram_claims(group, deviation)
-        texts = [*([order_table(group)] if group.is_plain else []), *map(claim_text, claims)]
-        sections.append((f"Chelba et al. 2019: N, {group.name}", "\n\n".join(texts), claims))
-    for family in families(found.rows):
-        for paper in PAPER_TABLES:
-            if has_rows(paper, family):
-                is_language = paper.base.startswith("language/")
-                source = f"{paper.source.partition(',')[0]}, {paper.title.partition(':')[0]}"
-                claims = [asked(claim, source, family, None if is_language else deviation) for claim in paper.claims]
-                text = "\n\n".join([paper_table(paper, family), *map(claim_text, claims)])
-                sections.append((f"{paper.source.partition(',')[0]}: {paper.title}", text, claims))
-    return sections
-
-
-def findings_section(found: Found, claims: Sequence[Claim]) -> list[Section]:
-    if not claims:
-        return []
-    lines = [f"- {claim.text}: **{claim.verdict}** ({claim.source})" for claim in claims]
-    text = "\n\n".join([*orders_in_words(found), "\n".join(lines), verdict_note(found)])
-    return [("Claims of the papers, asked of these rows", text)]
-
-
-def orders_in_words(found: Found) -> list[str]:
-    """What the rows of different N say, where N=2 is the worst of them."""
-    deviation = seed_deviation(found.translating)
-    sentences = []
-    for group in ngram_groups(found.rows):
-        claims = {claim.text: claim.verdict for claim in ngram_claims(group, deviation)}
-        if not group.is_plain or len(group.orders) < 4 or claims.get("N=2 is the worst") != HOLDS:
-            continue
-        two, *others, full = group.orders
-        read = f"At {group.target_tokens / 1e6:.1f} M target tokens, "
-        if claims["log-perplexity falls as N grows"] == HOLDS or full.order is not None:
-            sentences.append(f"{read}N=2 is clearly the worst, and log-perplexity falls as N grows, as in the paper.")
-            continue
-        best = min(others, key=lambda order: order.log_perplexity.value)
-        sentences.append(
-            f"{read}N=2 is clearly the worst: {difference_text(contrast([two], [full]))} nats per token against full "
-            f"attention. Above N=2 the paper's order does not appear at this budget: the best is {best.name}, at "
-            f"{difference_text(contrast([best], [full]))} against full attention. These models stopped long before "
-            f"they converged; a short memory may only be learned sooner."
+    def quality_note(self, sentences: int, signatures: Sequence[str]) -> str:
+        return (
+            f"{sentences:,} sentences, beam {self.plan.beam} (greedy in context), at most {LONGEST} tokens; ± half of "
+            f"the 95% bootstrap interval; p of sacreBLEU's paired bootstrap test, about one-sided "
+            f"({'; '.join(f'`{s}`' for s in signatures)})."
         )
-    return sentences
+
+
+def source(paper: PaperTable) -> str:
+    return f"{paper.source.partition(',')[0]}, {paper.title.partition(':')[0]}"
+
+
+def short_sections(found: Found) -> list[Section]:
+    """One table of rows, and a sentence for every claim."""
+    sections = []
+    scores, note = found.together
+    if any(measured.row.section is None for measured in found.rows):
+        notes = [f"Log-perplexity: the mean over {', '.join(found.plan.sets)}; ± is half of a 95% interval.", note]
+        text = "\n\n".join([summary(found.families, found.rows, scores, found.reference), " ".join(notes).strip()])
+        sections.append(("The rows", f"{text} Cache: the ring of one hypothesis in fp32."))
+    if found.in_context:
+        text = (
+            f"Log-perplexity: the mean over {', '.join(found.plan.sets)}. online: a sentence sees those before it; "
+            f"offline: all others of its document; shuffled: those of another document, the control. ± is half of a "
+            f"95% interval over documents, with one seed."
+        )
+        sections.append(("The rows", f"{context_summary(found.in_context)}\n\n{text}"))
+    if found.claims:
+        text = f"{verdicts(found.claims)}\n\n{verdict_note(found)}"
+        sections.append(("What the papers claim, and what these rows say", text))
+    return sections
 
 
 def verdict_note(found: Found) -> str:
-    deviation = seed_deviation(found.translating)
-    seeds = (
-        "No variant has a second seed yet, so how other seeds would have turned out is not in the verdicts."
-        if deviation is None
-        else f"Log-perplexity differs by {deviation:.3f} (standard deviation) from seed to seed, pooled over the "
-        f"variants with several; this is added to the errors of translation models. Seeds of a variant are averaged."
-    )
+    spreads = [
+        f"{family.spread.deviation:.3f} nats ({family.spread.freedom} degrees of freedom, "
+        f"{family.target_tokens / 1e6:.1f} M target tokens)"
+        for family in found.families
+        if family.spread
+    ]
+    seeds = f"From seed to seed log-perplexity differs by {'; '.join(spreads)}. " if spreads else ""
     return (
-        f"Claims are about log-perplexity, by paired differences, sentence by sentence, ± standard error over "
-        f"sentences. A difference is resolved beyond 1.96 standard errors; rows count as equal within {TIE} nats. "
-        f"{seeds} The papers' own differences, mostly 0.1 to 0.5 BLEU, are too small for BLEU on these sets to resolve."
+        f"Claims are about log-perplexity, by paired differences between rows of one budget: the same text, steps and "
+        f"rates. A verdict needs two seeds on both sides; its 95% interval has the error over text and that over "
+        f"seeds, each by Student's t at its degrees of freedom (4.3 for two). {seeds}Rows count "
+        f"as equal within {TIE} nats and within half of an effect that is itself resolved. With so many claims one in "
+        f"twenty would be resolved by chance."
     )
 
 
-def language_section(found: Found) -> list[Section]:
-    if not found.language_models:
-        return []
-    return [("Language models", f"{language_table(found.language_models)}\n\n{LANGUAGE_NOTE}")]
-
-
-def detail_sections(found: Found) -> list[Section]:
-    """The sets one by one."""
+def full_sections(found: Found) -> list[Section]:
+    """Every table."""
+    rows, plan = found.rows, found.plan
     sections = []
-    rows, plan = found.translating, found.plan
-    if len(plan.sets) > 1 or not rows:
-        sections.append(("Log-perplexity, set by set", likelihood_table(found.rows, plan.sets)))
-    if len(plan.translated) > 1 and rows:
-        for text in plan.to_translate(rows[0].row):
-            systems = {m.row.name: m.translations[text.name] for m in rows if text.name in m.translations}
-            if systems:
-                scores, signatures = qualities(systems, text.references, found.reference)
-                note = quality_note(len(text.references), plan, signatures)
-                sections.append(
-                    (f"BLEU and chrF, {text.name}", f"{quality_table(rows, scores, found.reference)}\n\n{note}")
-                )
+    if found.translating:
+        scores, note = found.together
+        alone = [measured for measured in found.translating if measured.row.section is None]
+        if alone:
+            sections.append(("Rows, seed by seed", f"{overview(alone, scores, found.reference)}\n\n{note}"))
+    for group in found.orders:
+        parts = [*([order_table(group)] if group.is_plain else []), *map(claim_table, ngram_claims(group))]
+        sections.append((f"Chelba et al. 2019: N, {group.name}", "\n\n".join(parts)))
+    for family, paper, claims in found.papers:
+        title = f"{paper.source.partition(',')[0]}: {paper.title}, {family.target_tokens / 1e6:.1f} M target tokens"
+        sections.append((title, "\n\n".join([paper_table(paper, family), *map(claim_table, claims)])))
+    if found.language_models:
+        sections.append(("Language models", f"{language_table(found.language_models)}\n\n{LANGUAGE_NOTE}"))
+    sections.append(("Log-perplexity, set by set", f"{likelihood_table(rows, plan.sets)}\n\n{LIKELIHOOD_NOTE}"))
+    return [*sections, *quality_sections(found), *context_sections(found)]
+
+
+def quality_sections(found: Found) -> list[Section]:
+    """Set by set."""
+    sections = []
+    for place, name in enumerate(found.plan.translated):
+        systems, lines = {}, {}
+        for measured in found.translating:
+            for condition in measured.row.conditions:
+                if name in measured.translations.get(condition, {}):
+                    systems[system_name(measured, condition)] = measured
+                    lines[system_name(measured, condition)] = measured.translations[condition][name]
+        if lines:
+            references = found.plan.to_translate(found.translating[0].row)[place].references
+            scores, signatures = qualities(lines, references, found.reference)
+            note = found.quality_note(len(references), signatures)
+            sections.append((f"BLEU and chrF, {name}", f"{quality_table(systems, scores, found.reference)}\n\n{note}"))
     return sections
 
 
-def missing_section(found: Found) -> list[Section]:
-    """Bundled rows without a checkpoint, where there is any with one."""
-    trained = {measured.row.bundled for measured in found.rows}
-    rows = all_rows()
-    missing = [row for row in rows if row not in trained]
-    if not missing or len(missing) == len(rows):
+def context_sections(found: Found) -> list[Section]:
+    if not found.in_context:
         return []
-    return [("Not trained", f"{', '.join(map(short, missing))}: recipes are there, checkpoints are not.")]
+    sections = [("Exact zeros", f"{zero_table(found.in_context)}\n\n{ZERO_NOTE}")]
+    for name in found.plan.contrastive:
+        if any(name in measured.right for measured in found.in_context):
+            text = contrastive_table(found.in_context, found.plan.read_items(name), name)
+            sections.append((f"Contrastive set {name}", f"{text}\n\n{CONTRASTIVE_NOTE}"))
+    return sections
+
+
+def not_trained(found: Found) -> list[str]:
+    """Rows of the bundled recipes of these rows that are not among them."""
+    trained = {measured.row.bundled for measured in found.rows}
+    recipes = {name.partition("/")[0] for name in trained if name}
+    return [row for row in known_rows() if row.partition("/")[0] in recipes and row not in trained]
+
+
+def markdown(sections: Sequence[Section]) -> str:
+    return "\n\n".join(f"## {title}\n\n{text}" for title, text in sections)

@@ -1,18 +1,34 @@
-"""Rows of the comparison: checkpoint folders that training has finished."""
+"""Rows of the comparison: finished checkpoints, and finished runs with context on top of one.
+
+A row may be kept without its weights: training.json then says their hashes, and what was measured of them counts.
+"""
 
 import dataclasses
+import functools
+import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from export.compare.conditions import ALONE, IN_CONTEXT
 from export.manifest import ring_tensors
 from model.config import ConfigError, ModelConfig
-from model.training.bundled import all_rows, bundled_name
-from model.training.checkpoint import SUMMARY, VOCABULARY, WEIGHTS, new_model
+from model.document import DocumentModel
+from model.training.bundled import all_rows, bundled_name, bundled_rows
+from model.training.checkpoint import (
+    SUMMARY,
+    WEIGHTS,
+    AnyModel,
+    find_vocabulary,
+    load_any_model,
+    new_model,
+)
+from model.training.document_checkpoint import CONTEXT_SUMMARY, CONTEXT_WEIGHTS, load_document_model
+from model.training.document_recipe import DocumentRecipe, DocumentSection, find_base, recorded_recipe
 from model.training.recipe import Recipe, parse_recipe
-from model.training.zoo import train_command_line
+from model.training.zoo import HASHES, train_command_line
 from model.translation_model import TranslationModel
 from server.artifact import file_hash
 
@@ -23,17 +39,18 @@ class CompareError(ValueError):
 
 @dataclass(frozen=True)
 class Row:
-    """A finished checkpoint: its name (the folder's), where it is, how it was trained; `bundled` is the bundled recipe
-    that trains the same, whatever the seed."""
+    """A finished run: its name (the folder's), where it is, how it was trained; `bundled` is the bundled recipe that
+    trains the same, whatever the seed. `weights_hash` names its weights, context layer included, `alone_hash` those
+    that translate a sentence by itself, which are the same for a row without context."""
 
     name: str
     folder: Path
     recipe: Recipe
     bundled: str | None
-    steps: int
     target_tokens: int
     seconds: float
     weights_hash: str
+    alone_hash: str
     vocabulary_hash: str
 
     @property
@@ -45,20 +62,80 @@ class Row:
         return self.recipe.model.ngram
 
     @property
+    def section(self) -> DocumentSection | None:
+        """How the context layer was trained; None for a model of sentences."""
+        return self.recipe.document if isinstance(self.recipe, DocumentRecipe) else None
+
+    @property
+    def has_context(self) -> bool:
+        return self.section is not None and self.section.context != "none"
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        return (ALONE, *IN_CONTEXT) if self.has_context else (ALONE,)
+
+    @property
     def is_language_model(self) -> bool:
         return not self.config.encoder_layers
 
     @property
+    def seed(self) -> int:
+        return self.recipe.training.seed
+
+    @property
+    def base(self) -> Path:
+        """Where the sentence model's weights are."""
+        return sentence_folder(self.folder, self.recipe)
+
+    @property
+    def vocabulary(self) -> Path:
+        return find_vocabulary(find_base(self.section.base) if self.section else self.folder)
+
+    def subject(self, condition: str) -> str:
+        """What was measured under this condition: rows on one frozen sentence model share what it does alone."""
+        return self.alone_hash if condition == ALONE else self.weights_hash
+
+    @property
+    def has_weights(self) -> bool:
+        return all(path.is_file() for path in weight_files(self.folder, self.recipe))
+
+    def require_weights(self) -> None:
+        """Raises CompareError that says how to get them."""
+        if not self.has_weights:
+            raise CompareError(
+                f"{self.folder} is kept without its weights, and not everything was measured: train it again with "
+                f"`{self.command}`, then name RUN instead of it"
+            )
+
+    def load_alone(self) -> AnyModel:
+        """What translates a sentence by itself."""
+        self.require_weights()
+        return load_any_model(self.base)
+
+    def load_in_context(self) -> DocumentModel:
+        self.require_weights()
+        return load_document_model(self.folder, self.base)
+
+    @property
     def place(self) -> tuple[bool, int, int, str]:
         """Where it stands in a table: as in the file of the bundled rows, seed by seed; others by name."""
-        rows = all_rows()
+        rows = known_rows()
         place = rows.index(self.bundled) if self.bundled in rows else len(rows)
-        return self.is_language_model, place, self.recipe.training.seed, self.name
+        return self.is_language_model, place, self.seed, self.name
 
     @property
     def command(self) -> str:
         """What trains the same again."""
         return train_command_line(self.bundled or self.recipe.name, self.recipe)
+
+    @property
+    def budget(self) -> str:
+        """Equal for rows that may be compared: the same pieces, text, steps and rates; whatever the model and seed."""
+        training = dataclasses.asdict(self.recipe.training)
+        del training["seed"]
+        base = self.section.base if self.section else None
+        values = [training, dataclasses.asdict(self.recipe.data), base, self.vocabulary_hash]
+        return json.dumps(values, sort_keys=True)
 
     def group(self, *ignored: str) -> str:
         """Equal for rows that differ in nothing but name, seed and the `ignored` keys of the model."""
@@ -87,38 +164,84 @@ class Size:
         return cls(parameters, 4 * floats)
 
 
+@functools.cache
+def known_rows() -> list[str]:
+    """Bundled rows in the order of their files, those with context last."""
+    return [*all_rows(), *bundled_rows("documents")]
+
+
+def sentence_folder(folder: Path, recipe: Recipe) -> Path:
+    """Whose weights translate a sentence by itself: a frozen sentence model stays in its own folder."""
+    if isinstance(recipe, DocumentRecipe) and recipe.document.freezes_base:
+        return find_base(recipe.document.base)
+    return folder
+
+
+def weight_files(folder: Path, recipe: Recipe) -> list[Path]:
+    files = [sentence_folder(folder, recipe) / WEIGHTS]
+    if isinstance(recipe, DocumentRecipe) and recipe.document.context != "none":
+        files.append(folder / CONTEXT_WEIGHTS)
+    return files
+
+
+def summary_of(folder: Path) -> Path:
+    """A kept layer's, or a run's."""
+    kept = folder / CONTEXT_SUMMARY
+    return kept if kept.is_file() else folder / SUMMARY
+
+
 def read_row(folder: Path) -> Row:
-    """Raises CompareError for a folder that is not a finished checkpoint of a model that is known here."""
+    """Raises CompareError for a folder that is no finished run of a model that is known here."""
     try:
-        summary: dict[str, Any] = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
-        recipe = parse_recipe(summary["recipe"])
+        summary: dict[str, Any] = json.loads(summary_of(folder).read_text(encoding="utf-8"))
+        recipe: Recipe = parse_summary(summary["recipe"])
+        alone, *context = (known_hash(path, summary) for path in weight_files(folder, recipe))
+        vocabulary = folder
+        if isinstance(recipe, DocumentRecipe):
+            vocabulary = find_base(recipe.document.base)
+            if summary.get("base_sha256", alone) != alone:
+                raise CompareError(f"{folder} was trained on other weights than those of {recipe.document.base}")
         return Row(
             name=folder.name,
             folder=folder,
             recipe=recipe,
-            bundled=bundled_name(recipe),
-            steps=summary["steps"],
+            bundled=recipe.name if isinstance(recipe, DocumentRecipe) else bundled_name(recipe),
             target_tokens=summary["target_tokens"],
             seconds=summary["seconds"],
-            weights_hash=file_hash(folder / WEIGHTS),
-            vocabulary_hash=file_hash(folder / VOCABULARY),
+            weights_hash=hashlib.sha256(" ".join([alone, *context]).encode()).hexdigest() if context else alone,
+            alone_hash=alone,
+            vocabulary_hash=file_hash(find_vocabulary(vocabulary)),
         )
     except (OSError, json.JSONDecodeError, KeyError, TypeError, ConfigError) as error:
-        raise CompareError(f"{folder} is not a finished checkpoint: {type(error).__name__} {error}") from error
+        raise CompareError(f"{folder} is not a finished run: {type(error).__name__} {error}") from error
+
+
+def parse_summary(recipe: dict[str, Any]) -> Recipe:
+    return recorded_recipe(recipe) if "document" in recipe else parse_recipe(recipe)
+
+
+def known_hash(path: Path, summary: dict[str, Any]) -> str:
+    """Of weights that are there, or as the summary of a row without weights has it. Raises FileNotFoundError."""
+    if path.is_file():
+        return file_hash(path)
+    known: dict[str, str] = summary.get(HASHES, {})
+    if path.name not in known:
+        raise FileNotFoundError(f"{path} is missing, and its hash is not known")
+    return known[path.name]
 
 
 def find_rows(folders: Sequence[Path]) -> list[Row]:
-    """Every folder given, or the finished checkpoints right below it, in the order of their places.
+    """Every folder given, or the finished runs right below it, in the order of their places.
 
     Raises CompareError when there is none, or when two share a name.
     """
     found: list[Path] = []
     for folder in folders:
-        is_row = (folder / SUMMARY).is_file()
-        found += [folder] if is_row else sorted(path.parent for path in folder.glob(f"*/{SUMMARY}"))
+        below = sorted(path for path in folder.glob("*") if summary_of(path).is_file())
+        found += [folder] if summary_of(folder).is_file() else below
     if not found:
         where = ", ".join(map(str, folders))
-        raise CompareError(f"no finished checkpoint in {where}: `ringmt train` ends by writing {SUMMARY} into one")
+        raise CompareError(f"no finished run in {where}: `ringmt train` ends by writing {SUMMARY} into one")
     rows = [read_row(folder) for folder in found]
     check_comparable(rows)
     return sorted(rows, key=lambda row: row.place)
@@ -129,7 +252,7 @@ def check_comparable(rows: Sequence[Row]) -> None:
     names = [row.name for row in rows]
     for name in names:
         if names.count(name) > 1:
-            raise CompareError(f"two checkpoint folders are called '{name}': rows go by that name, rename one")
+            raise CompareError(f"two folders are called '{name}': rows go by that name, rename one")
     languages = {
         row.name: f"{row.recipe.data.source}-{row.recipe.data.target}" for row in rows if not row.is_language_model
     }

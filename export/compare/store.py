@@ -1,14 +1,14 @@
 """What has been measured so far, in one JSON file, so that a comparison can go on as rows appear."""
 
+import gzip
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from export.compare.rows import CompareError
 
-FORMAT = 1
+FORMAT = 2
 
 
 class Store:
@@ -23,11 +23,11 @@ class Store:
     @staticmethod
     def _read(path: Path) -> dict[str, dict[str, Any]]:
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
+            content = json.loads(read_text(path))
             if content["format"] != FORMAT:
                 raise CompareError(f"{path} has format {content['format']}, this version reads {FORMAT}: delete it")
             values: dict[str, dict[str, Any]] = content["measured"]
-        except (json.JSONDecodeError, KeyError, TypeError) as error:
+        except (json.JSONDecodeError, KeyError, TypeError, gzip.BadGzipFile) as error:
             raise CompareError(f"{path} holds no measurements of ringmt compare: choose another file") from error
         return values
 
@@ -35,18 +35,22 @@ class Store:
         """None where it was not measured."""
         return self._values.get(subject, {}).get(what)
 
+    def measured(self, subject: str) -> list[str]:
+        """What was measured of it."""
+        return list(self._values.get(subject, {}))
+
     def put(self, subject: str, what: str, value: Any) -> None:
         """Remember, and write everything through a temporary file."""
         self._values.setdefault(subject, {})[what] = value
         if self.path is not None:
             temporary = self.path.with_suffix(self.path.suffix + ".tmp")
-            temporary.write_text(json.dumps({"format": FORMAT, "measured": self._values}) + "\n", encoding="utf-8")
+            data = (json.dumps({"format": FORMAT, "measured": self._values}) + "\n").encode()
+            # The same measurements are the same bytes: no time of writing in the file.
+            temporary.write_bytes(gzip.compress(data, mtime=0) if self.path.suffix == ".gz" else data)
             os.replace(temporary, self.path)
 
-    def measure(self, subject: str, what: str, measurement: Callable[[], Any]) -> Any:
-        """The value, measured now if it never was."""
-        value = self.get(subject, what)
-        if value is None:
-            value = measurement()
-            self.put(subject, what, value)
-        return value
+
+def read_text(path: Path) -> str:
+    """Packed where the name ends in .gz."""
+    data = path.read_bytes()
+    return (gzip.decompress(data) if path.suffix == ".gz" else data).decode()

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from export.compare.claims import Claim, OrderGroup, short
-from export.compare.contenders import Contender, contrast, named, seed_groups
-from export.compare.likelihood import Estimate
+from export.compare.conditions import ALONE
+from export.compare.contenders import Contender, Contrast, Family, contender_name, contrast, named, seed_groups
+from export.compare.estimate import Estimate
 from export.compare.measurements import Measured
 from export.compare.papers import CHELBA, CHELBA_ROWS, PaperTable
 from export.compare.quality import METRICS, Quality
@@ -12,7 +13,7 @@ from export.compare.rows import Size
 
 NONE = "-"
 Qualities = Mapping[str, Mapping[str, Quality]]
-"""Row -> metric -> score."""
+"""System -> metric -> score."""
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -24,72 +25,117 @@ def estimate_text(estimate: Estimate | None) -> str:
     return NONE if estimate is None else f"{estimate.value:.3f} ± {estimate.error:.3f}"
 
 
-def difference_text(estimate: Estimate | None) -> str:
-    return NONE if estimate is None else f"{estimate.value:+.3f} ± {estimate.error:.3f}"
+def difference_text(difference: Contrast | None) -> str:
+    """With half of the 95% interval over text and, where it is known, over seeds."""
+    return NONE if difference is None else f"{signed(difference.estimate.value)} ± {difference.margin:.3f}"
 
 
-def overview(rows: Sequence[Measured], found: Qualities, reference: str) -> str:
-    """Everything that translates, a line each; the difference and the p-values are against `reference`."""
-    head = ["row", "attention", "seed", "parameters", "cache, bytes", "tokens/s", "log-perplexity"]
-    head += [f"less {reference}'s", *quality_head(reference), "target tokens", "training, min"]
-    against = next((one for one in rows if one.row.name == reference), None)
+def signed(value: float) -> str:
+    """Nothing has no sign."""
+    text = f"{value:+.3f}"
+    return "0.000" if float(text) == 0 else text
+
+
+def tokens_text(target_tokens: int) -> str:
+    return f"{target_tokens / 1e6:.1f} M" if target_tokens >= 1e6 else f"{target_tokens / 1e6:.2f} M"
+
+
+def system_name(measured: Measured, condition: str) -> str:
+    """What a row is called among the systems whose translations are scored."""
+    return measured.row.name if measured.row.section is None else f"{measured.row.name}, {condition}"
+
+
+def summary(found: Sequence[Family], rows: Sequence[Measured], scores: Qualities, reference: str) -> str:
+    """One line a variant, its seeds together; differences are against `reference` of the same budget."""
+    head = ["variant", "attention", "seeds", "target tokens", "parameters", "cache, bytes", "log-perplexity"]
+    cells = []
+    for family in found:
+        base = next((one for name, one in family.members.items() if short(name) == reference), None)
+        for name, contender in family.members.items():
+            seeds = [one for one in rows if contender_name(one, ALONE) == name]
+            if not seeds or seeds[0].row.section is not None:
+                continue
+            size, bleu = Size.of(seeds[0].row.config), [scores.get(one.row.name, {}).get("BLEU") for one in seeds]
+            known = [one.score for one in bleu if one]
+            change = contrast([contender], [base], family.spread) if base and base is not contender else None
+            cells.append(
+                [name, seeds[0].row.config.variant, str(contender.seeds), tokens_text(family.target_tokens),
+                 f"{size.parameters:,}", NONE if size.cache_bytes is None else f"{size.cache_bytes:,}",
+                 f"{contender.log_perplexity.value:.3f}", difference_text(change),
+                 f"{sum(known) / len(known):.1f}" if known else NONE]
+            )  # fmt: skip
+    head += [f"less {reference}'s", "BLEU"]
+    width = len(head) if scores else len(head) - 1  # no column of nothing
+    return table(head[:width], [row[:width] for row in cells])
+
+
+def overview(rows: Sequence[Measured], scores: Qualities, reference: str) -> str:
+    """Every row by itself, seed by seed."""
+    head = ["row", "attention", "seed", "log-perplexity", *quality_head(reference), "target tokens", "training, min"]
+    against = named_row(rows, reference)
     cells = []
     for measured in rows:
-        row, size = measured.row, Size.of(measured.row.config)
+        row = measured.row
         cells.append(
-            [row.name, row.config.variant, str(row.recipe.training.seed), f"{size.parameters:,}",
-             f"{size.cache_bytes:,}", NONE if measured.speed is None else f"{measured.speed:,.0f}",
-             estimate_text(measured.log_perplexity), difference_text(difference(measured, against)),
-             *(cell for metric in METRICS for cell in quality_cells(found.get(row.name, {}).get(metric))),
-             f"{row.target_tokens / 1e6:.1f} M", f"{row.seconds / 60:.1f}"]
+            [row.name, row.config.variant, str(row.seed), estimate_text(measured.log_perplexity()),
+             *quality_columns(scores.get(row.name, {}), is_comparable(measured, against)),
+             tokens_text(row.target_tokens), f"{row.seconds / 60:.1f}"]
         )  # fmt: skip
     return table(head, cells)
 
 
-def difference(one: Measured, reference: Measured | None) -> Estimate | None:
-    """In log-perplexity; None for the reference itself and where both were not measured alike."""
-    if reference is None or one is reference or not (one.costs and reference.costs):
-        return None
-    if one.row.vocabulary_hash != reference.row.vocabulary_hash:
-        return None
-    return contrast([Contender(one.row.name, one.costs)], [Contender(reference.row.name, reference.costs)])
+def named_row(rows: Sequence[Measured], name: str) -> Measured | None:
+    return next((one for one in rows if one.row.name == name), None)
+
+
+def is_comparable(one: Measured, reference: Measured | None) -> bool:
+    """Whether a difference between both is about their models: trained alike but for the seed."""
+    return reference is not None and one.row.budget == reference.row.budget
 
 
 def language_table(rows: Sequence[Measured]) -> str:
     head = ["row", "attention", "seed", "parameters", "perplexity", "log-perplexity", "target tokens", "training, min"]
     cells = []
     for measured in rows:
-        row, cost = measured.row, measured.log_perplexity
+        row, cost = measured.row, measured.log_perplexity()
         cells.append(
-            [row.name, row.config.variant, str(row.recipe.training.seed), f"{Size.of(row.config).parameters:,}",
+            [row.name, row.config.variant, str(row.seed), f"{Size.of(row.config).parameters:,}",
              NONE if cost is None else f"{cost.perplexity.value:.2f} ± {cost.perplexity.error:.2f}",
-             estimate_text(cost), f"{row.target_tokens / 1e6:.1f} M", f"{row.seconds / 60:.1f}"]
+             estimate_text(cost), tokens_text(row.target_tokens), f"{row.seconds / 60:.1f}"]
         )  # fmt: skip
     return table(head, cells)
 
 
 def likelihood_table(rows: Sequence[Measured], sets: Sequence[str]) -> str:
-    """One line a row; then one for every group of seeds, with the mean and range over its rows."""
+    """One line for every condition of a row; then one for every group of seeds, with the mean and range over its
+    rows."""
 
-    def estimates(measured: Measured) -> list[Estimate | None]:
-        each = [measured.costs[name].estimate if name in measured.costs else None for name in sets]
-        return [*each, measured.log_perplexity]
+    def estimates(measured: Measured, condition: str = ALONE) -> list[Estimate | None]:
+        costs = measured.costs.get(condition, {})
+        return [*(costs[name].estimate if name in costs else None for name in sets), measured.log_perplexity(condition)]
 
-    cells = [[measured.row.name, *map(estimate_text, estimates(measured))] for measured in rows]
+    cells = [
+        [system_name(measured, condition), *map(estimate_text, estimates(measured, condition))]
+        for measured in rows
+        for condition in measured.row.conditions
+    ]
     for group in seed_groups(rows):
         columns = zip(*map(estimates, group), strict=True)
         cells.append([seeds_text(group), *(spread_text([e.value for e in column if e], 3) for column in columns)])
     return table(["row", *sets, "mean"], cells)
 
 
-def quality_table(rows: Sequence[Measured], found: Qualities, reference: str) -> str:
-    """One line a row; then one for every group of seeds, with the mean and range over its rows."""
-    cells = []
-    for measured in rows:
-        scores = found.get(measured.row.name, {})
-        cells.append([measured.row.name, *(cell for metric in METRICS for cell in quality_cells(scores.get(metric)))])
-    for group in seed_groups(rows):
-        members = [found[measured.row.name] for measured in group if measured.row.name in found]
+def quality_table(systems: Mapping[str, Measured], scores: Qualities, reference: str) -> str:
+    """One line a system; then one for every group of seeds, with the mean and range over its rows. `systems`: which
+    row each is of."""
+    against = systems.get(reference)
+    cells = [
+        [name, *quality_columns(scores[name], is_comparable(one, against))]
+        for name, one in systems.items()
+        if name in scores
+    ]
+    for group in seed_groups([one for name, one in systems.items() if name == one.row.name]):
+        members = [scores[one.row.name] for one in group if one.row.name in scores]
         spreads = [spread_text([member[metric].score for member in members], 1) for metric in METRICS]
         cells.append([seeds_text(group), *(cell for spread in spreads for cell in (spread, NONE))])
     return table(["row", *quality_head(reference)], cells)
@@ -99,11 +145,13 @@ def quality_head(reference: str) -> list[str]:
     return [cell for metric in METRICS for cell in (metric, f"p against {reference}")]
 
 
-def quality_cells(quality: Quality | None) -> list[str]:
-    if quality is None:
-        return [NONE, NONE]
-    p_value = NONE if quality.p_value is None else f"{quality.p_value:.3f}"
-    return [f"{quality.score:.1f} ± {quality.half_width:.1f}", p_value]
+def quality_columns(scores: Mapping[str, Quality], with_p: bool) -> list[str]:
+    """Score and p-value in every metric; no p-value where the reference was trained otherwise."""
+    cells = []
+    for quality in map(scores.get, METRICS):
+        cells.append(NONE if quality is None else f"{quality.score:.1f} ± {quality.half_width:.1f}")
+        cells.append(f"{quality.p_value:.3f}" if with_p and quality and quality.p_value is not None else NONE)
+    return cells
 
 
 def seeds_text(group: Sequence[Measured]) -> str:
@@ -117,14 +165,39 @@ def spread_text(values: Sequence[float], digits: int) -> str:
     return f"{sum(values) / len(values):.{digits}f} ({min(values):.{digits}f} to {max(values):.{digits}f})"
 
 
-def claim_text(claim: Claim) -> str:
-    lines = [f"**{claim.text}: {claim.verdict}**", ""]
-    cells = [
-        [step.label, difference_text(step.difference), f"{step.seed_error:.3f}" if step.seed_error else NONE,
-         step.verdict]
-        for step in claim.steps
-    ]  # fmt: skip
-    return "\n".join([*lines, table(["difference in log-perplexity", "nats per token", "± of seeds", ""], cells)])
+def claim_sentence(claim: Claim) -> str:
+    """The verdict, and what was measured."""
+    found = [step.difference.estimate.value for step in claim.steps if step.difference]
+    text = f"{claim.text}: **{claim.verdict}**"
+    if not found:
+        return f"- {text}."
+    is_tie = any(step.is_tie for step in claim.steps)
+    if len(found) == 1:
+        direction = "" if is_tie else ", as claimed" if found[0] > 0 else ", against the claim"
+        return f"- {text}, {signed(found[0])} nats per token{direction}."
+    direction = "" if is_tie else f", {sum(value > 0 for value in found)} as claimed"
+    measured = f"{signed(min(found))} to {signed(max(found))} nats per token"
+    return f"- {text}, {measured} in {len(found)} differences{direction}."
+
+
+def verdicts(claims: Sequence[Claim]) -> str:
+    """A sentence each, those of one table of a paper together."""
+    sources = dict.fromkeys(claim.source for claim in claims)
+    parts = [[source, *(claim_sentence(claim) for claim in claims if claim.source == source)] for source in sources]
+    return "\n\n".join(f"{source}:\n\n" + "\n".join(sentences) for source, *sentences in parts)
+
+
+def claim_table(claim: Claim) -> str:
+    cells = []
+    for step in claim.steps:
+        found = step.difference
+        errors = [NONE, NONE, NONE] if found is None else [
+            signed(found.estimate.value), f"{found.estimate.error:.3f}",
+            f"{found.seed_error:.3f}, {found.freedom}" if found.freedom else NONE,
+        ]  # fmt: skip
+        cells.append([step.label, *errors, step.verdict])
+    head = ["difference in log-perplexity", "nats per token", "error over text", "over seeds, degrees of freedom", ""]
+    return f"**{claim.text}: {claim.verdict}**\n\n{table(head, cells)}"
 
 
 def order_table(group: OrderGroup) -> str:
@@ -143,22 +216,22 @@ def order_table(group: OrderGroup) -> str:
     return f"{table(['order', 'ours', *(f'{name}, {task}' for name, task in columns)], cells)}\n\n{note}"
 
 
-def paper_table(paper: PaperTable, family: Mapping[str, Contender]) -> str:
+def paper_table(paper: PaperTable, family: Family) -> str:
     """A paper's figures beside ours; rows that were not trained say so."""
-    base = family.get(paper.base)
+    base = family.members.get(paper.base)
     cells = []
     for name, figures in paper.figures.items():
         theirs = [NONE if figure is None else f"{figure:.2f}" for figure in figures]
-        ours = family.get(name)
+        ours = family.members.get(name)
         if ours is None:
             cells.append([short(name), *theirs, "not trained", NONE])
         else:
-            change = contrast([ours], [base]) if base and ours is not base else None
+            change = contrast([ours], [base], family.spread) if base and ours is not base else None
             cells.append([short(name), *theirs, estimate_text(ours.log_perplexity), difference_text(change)])
     text = table(["row", *paper.columns, "log-perplexity, ours", f"less {short(paper.base)}'s"], cells)
     return f"{text}\n\n{paper.note}" if paper.note else text
 
 
-def has_rows(paper: PaperTable, family: Mapping[str, Contender]) -> bool:
+def has_rows(paper: PaperTable, members: Mapping[str, Contender]) -> bool:
     """Whether there is anything to compare."""
-    return sum(named(family, [name]) is not None for name in paper.figures) > 1
+    return sum(named(members, [name]) is not None for name in paper.figures) > 1

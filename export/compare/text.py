@@ -1,27 +1,92 @@
-"""The text that rows are measured on."""
+"""The text that rows are measured on, by document."""
 
 import functools
 import hashlib
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from model.data.corpus import read_corpus
+from model.data.batching import Pair
+from model.data.corpus import SentencePair, read_corpus
+from model.data.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class Sentence:
+    text: SentencePair
+    ids: Pair
 
 
 @dataclass(frozen=True)
 class TextSet:
-    """The first sentences of a corpus; `key` changes with any of them."""
+    """The first documents of a corpus; `key` changes with any of their sentences."""
 
     name: str
-    sources: tuple[str, ...]
-    references: tuple[str, ...]
+    documents: tuple[tuple[Sentence, ...], ...]
     key: str
+
+    @property
+    def is_divided(self) -> bool:
+        return any(len(document) > 1 for document in self.documents)
+
+    @property
+    def sentences(self) -> list[Sentence]:
+        return [sentence for document in self.documents for sentence in document]
+
+    @property
+    def sources(self) -> list[str]:
+        return [sentence.text.source for sentence in self.sentences]
+
+    @property
+    def references(self) -> list[str]:
+        return [sentence.text.target for sentence in self.sentences]
+
+    @property
+    def pairs(self) -> list[list[Pair]]:
+        """Ids, document by document."""
+        return [[sentence.ids for sentence in document] for document in self.documents]
+
+
+@dataclass(frozen=True)
+class TextChoice:
+    """Which sentences of a corpus count: pairs of at most `longest` pieces a side, as in training; the first `most` of
+    every document; documents from the first on until they hold `limit` sentences (None: all)."""
+
+    longest: int
+    most: int | None
+    limit: int | None
 
 
 @functools.cache
-def read_set(data: Path, name: str, languages: tuple[str, str], limit: int | None) -> TextSet:
-    """Raises CorpusError for a corpus that is not below `data`."""
-    pairs = read_corpus(data, name, *languages)[:limit]
-    sources, references = tuple(pair.source for pair in pairs), tuple(pair.target for pair in pairs)
-    digest = hashlib.sha256("\n".join(sources + references).encode()).hexdigest()
-    return TextSet(name, sources, references, f"{name} {len(pairs)} {digest[:16]}")
+def read_set(data: Path, name: str, languages: tuple[str, str], vocabulary: Path, choice: TextChoice) -> TextSet:
+    """In a corpus that is not divided into documents every sentence is a document of its own. Raises CorpusError for a
+    corpus that is not below `data`."""
+    pieces = Vocabulary(vocabulary)
+    documents: list[tuple[Sentence, ...]] = []
+    sentences = 0
+    for group in grouped(read_corpus(data, name, *languages)):
+        if choice.limit is not None and sentences >= choice.limit:
+            break
+        kept = encoded(group, pieces, choice.longest)[: choice.most]
+        if kept:
+            documents.append(kept)
+            sentences += len(kept)
+    lines = [f"{s.text.source}\n{s.text.target}" for document in documents for s in document]
+    digest = hashlib.sha256("\n".join([*lines, str([len(d) for d in documents])]).encode()).hexdigest()
+    return TextSet(name, tuple(documents), f"{name} {sentences} {digest[:16]}")
+
+
+def grouped(pairs: Sequence[SentencePair]) -> list[list[SentencePair]]:
+    """By document; one by one where the corpus has no documents."""
+    if not pairs or pairs[-1].document == 0:
+        return [[pair] for pair in pairs]
+    return [list(group) for _, group in itertools.groupby(pairs, key=lambda pair: pair.document)]
+
+
+def encoded(pairs: Sequence[SentencePair], vocabulary: Vocabulary, longest: int) -> tuple[Sentence, ...]:
+    """Without pairs that training would leave out."""
+    sources = vocabulary.encode([pair.source for pair in pairs])
+    targets = vocabulary.encode([pair.target for pair in pairs])
+    every = (Sentence(p, Pair(s, t)) for p, s, t in zip(pairs, sources, targets, strict=True))
+    return tuple(one for one in every if 0 < max(len(one.ids.source), len(one.ids.target)) <= longest)

@@ -1,12 +1,16 @@
-"""A small ONNX graph under construction: nodes, constants, inputs, outputs. Tensors are named by strings."""
+"""An ONNX graph under construction: nodes, constants, inputs, outputs. Tensors are named by strings.
 
-from collections.abc import Sequence
+It begins empty, or with what an exporter made (`of`), which is then edited: a tensor is looked up by what makes it and
+who reads it, and replaced by another. What nobody needs in the end is left out.
+"""
+
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import onnx
 from numpy.typing import NDArray
-from onnx import TensorProto, helper, numpy_helper
+from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 OPSET = 18
 IR_VERSION = 9
@@ -18,6 +22,8 @@ DTYPES = {
     "int8": TensorProto.INT8,
     "bool": TensorProto.BOOL,
 }
+SMALL = 64
+"""Constants of fewer numbers are shared where they are equal."""
 
 Axis = str | int
 """A fixed size, or the name of a free one."""
@@ -29,42 +35,74 @@ def opsets() -> list[onnx.OperatorSetIdProto]:
 
 
 class GraphBuilder:
-    """Collects nodes in order; every method returns the name of the tensor it makes."""
+    """Collects nodes; methods that add some return the names of the tensors that they make."""
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._nodes: list[onnx.NodeProto] = []
-        self._constants: dict[str, onnx.TensorProto] = {}
+        self._count = 0
+        self._nodes: list[NodeProto] = []
+        self._constants: dict[str, TensorProto] = {}
         self._small: dict[tuple[str, tuple[int, ...], bytes], str] = {}
-        self._inputs: list[onnx.ValueInfoProto] = []
-        self._outputs: list[onnx.ValueInfoProto] = []
+        self._inputs: dict[str, onnx.ValueInfoProto] = {}
+        self._outputs: dict[str, onnx.ValueInfoProto] = {}
+
+    @classmethod
+    def of(cls, exported: onnx.ModelProto, name: str) -> "GraphBuilder":
+        """A copy of an exported graph, to be edited and continued."""
+        graph, model = cls(name), onnx.ModelProto()
+        model.CopyFrom(exported)
+        graph._constants = {tensor.name: tensor for tensor in model.graph.initializer}
+        graph._inputs = {tensor.name: tensor for tensor in model.graph.input}
+        graph._outputs = {tensor.name: tensor for tensor in model.graph.output}
+        for node in model.graph.node:
+            if node.op_type == "Constant":
+                graph._constants[node.output[0]] = helper.get_node_attr_value(node, "value")
+            else:
+                graph._nodes.append(node)
+        return graph
+
+    # What there is
+
+    def nodes(self, *kinds: str) -> list[NodeProto]:
+        """The nodes of these kinds, in order; a list of its own, so that the graph may change meanwhile."""
+        return [node for node in self._nodes if node.op_type in kinds]
+
+    def maker(self, tensor: str, *kinds: str) -> NodeProto | None:
+        """The node of one of these kinds that makes `tensor`, or None."""
+        return next((node for node in self._nodes if tensor in node.output and node.op_type in kinds), None)
+
+    def readers(self, tensor: str) -> list[NodeProto]:
+        return [node for node in self._nodes if tensor in node.input]
+
+    def array(self, tensor: str) -> NDArray[Any] | None:
+        """The value of a constant; None for other tensors."""
+        return numpy_helper.to_array(self._constants[tensor]) if tensor in self._constants else None
+
+    def is_output(self, tensor: str) -> bool:
+        return tensor in self._outputs
+
+    def input_type(self, tensor: str) -> int | None:
+        """ONNX's number of an input's element type; None for tensors that are no inputs."""
+        return self._inputs[tensor].type.tensor_type.elem_type if tensor in self._inputs else None
+
+    # What is added
 
     def input(self, name: str, dtype: str, shape: Sequence[Axis]) -> str:
-        self._inputs.append(helper.make_tensor_value_info(name, DTYPES[dtype], list(shape)))
+        self._inputs.setdefault(name, helper.make_tensor_value_info(name, DTYPES[dtype], list(shape)))
         return name
 
     def output(self, tensor: str, name: str, dtype: str, shape: Sequence[Axis]) -> None:
         """Give `tensor` out as `name`."""
-        for node in reversed(self._nodes):
-            if tensor in node.output and tensor != name:
-                node.output[list(node.output).index(tensor)] = name
-                self._rename_inputs(tensor, name)
-                break
-        self._outputs.append(helper.make_tensor_value_info(name, DTYPES[dtype], list(shape)))
-
-    def _rename_inputs(self, old: str, new: str) -> None:
-        for node in self._nodes:
-            for index, name in enumerate(node.input):
-                if name == old:
-                    node.input[index] = new
+        self._outputs[name] = helper.make_tensor_value_info(name, DTYPES[dtype], list(shape))
+        self._rename(tensor, name)
 
     def constant(self, values: Any, name: str | None = None) -> str:
         """A constant tensor; small equal ones are shared."""
         array: NDArray[Any] = np.asarray(values, order="C")
-        key = (array.dtype.str, array.shape, array.tobytes()) if array.size < 64 else None
+        key = (array.dtype.str, array.shape, array.tobytes()) if array.size < SMALL else None
         if key is not None and key in self._small:
             return self._small[key]
-        name = name or f"constant.{len(self._constants)}"
+        name = name or f"{self.name}/constant.{len(self._constants)}"
         self._constants[name] = numpy_helper.from_array(array, name)
         if key is not None:
             self._small[key] = name
@@ -74,7 +112,7 @@ class GraphBuilder:
         self, kind: str, inputs: Sequence[str], outputs: int = 1, domain: str = "", **attributes: Any
     ) -> list[str]:
         """Add a node with several outputs."""
-        index = len(self._nodes)
+        index, self._count = self._count, self._count + 1
         names = [f"{kind}.{index}" if outputs == 1 else f"{kind}.{index}.{number}" for number in range(outputs)]
         self._nodes.append(
             helper.make_node(kind, list(inputs), names, name=f"{self.name}/{kind}.{index}", domain=domain, **attributes)
@@ -92,9 +130,72 @@ class GraphBuilder:
     def unsqueeze(self, x: str, *axes: int) -> str:
         return self.op("Unsqueeze", x, self.constant(np.array(axes, np.int64)))
 
+    # What changes
+
+    def replace(self, old: str, new: str) -> None:
+        """`new` takes the place of `old` for whoever reads it; outputs keep their names."""
+        maker = next(node for node in self._nodes if old in node.output)
+        maker.output[list(maker.output).index(old)] = ""
+        if self.is_output(old):
+            self._rename(new, old)
+        else:
+            for node in self._nodes:
+                rename(node.input, old, new)
+
+    def drop_output(self, name: str) -> None:
+        """No longer give a tensor out."""
+        del self._outputs[name]
+
+    def _rename(self, old: str, new: str) -> None:
+        for node in self._nodes:
+            rename(node.input, old, new)
+            rename(node.output, old, new)
+
     def model(self) -> onnx.ModelProto:
-        """The finished model, checked."""
-        graph = helper.make_graph(self._nodes, self.name, self._inputs, self._outputs, list(self._constants.values()))
+        """The finished model, without what no output needs, checked."""
+        nodes = needed_in_order(self._nodes, list(self._outputs))
+        read = {name for node in nodes for name in node.input}
+        graph = helper.make_graph(
+            nodes,
+            self.name,
+            [tensor for name, tensor in self._inputs.items() if name in read],
+            list(self._outputs.values()),
+            [named(tensor, name) for name, tensor in self._constants.items() if name in read],
+        )
         model = helper.make_model(graph, opset_imports=opsets(), ir_version=IR_VERSION, producer_name="ringmt")
         onnx.checker.check_model(model)
         return model
+
+
+def rename(names: Any, old: str, new: str) -> None:
+    """In a node's inputs or outputs."""
+    for index, name in enumerate(names):
+        if name == old:
+            names[index] = new
+
+
+def named(tensor: TensorProto, name: str) -> TensorProto:
+    tensor.name = name
+    return tensor
+
+
+def needed_in_order(nodes: Sequence[NodeProto], outputs: Sequence[str]) -> list[NodeProto]:
+    """The nodes that `outputs` are made of, makers before readers and otherwise in the order that they have."""
+    maker = {name: index for index, node in enumerate(nodes) for name in node.output if name}
+    level: dict[int, int] = {}
+
+    def visit(root: int) -> Iterator[int]:
+        """Depth first, without recursion: graphs are deep."""
+        stack = [root]
+        while stack:
+            index = stack[-1]
+            waiting = [maker[name] for name in nodes[index].input if name in maker and maker[name] not in level]
+            if waiting:
+                stack.extend(reversed(waiting))
+                continue
+            stack.pop()
+            if index not in level:
+                level[index] = len(level)
+                yield index
+
+    return [nodes[index] for name in outputs if name in maker for index in visit(maker[name])]

@@ -22,7 +22,13 @@ def padded_vocabulary(size: int) -> int:
 
 
 def best_candidates(
-    graph: GraphBuilder, log_probability: str, score: str, is_row: str, vocabulary: int, scored: str = ""
+    graph: GraphBuilder,
+    log_probability: str,
+    score: str,
+    is_row: str,
+    vocabulary: int,
+    scored: str = "",
+    eos_id: int = EOS_ID,
 ) -> None:
     """log_probability [slot, beam, vocabulary], score and is_row [slot, beam] -> the graph's candidate outputs
     [slot, 2*beam] and the next rows. `scored` [slot, vocabulary] says which tokens these are, where not all are.
@@ -57,14 +63,14 @@ def best_candidates(
     graph.output(best, "candidate_score", "float32", ["slot", "candidate"])
     graph.output(token, "candidate_token", "int64", ["slot", "candidate"])
     graph.output(graph.op("GatherElements", parent, group, axis=1), "candidate_parent", "int64", ["slot", "candidate"])
-    next_rows(graph, is_row)
+    next_rows(graph, is_row, eos_id)
 
 
-def next_rows(graph: GraphBuilder, is_row: str) -> None:
+def next_rows(graph: GraphBuilder, is_row: str, eos_id: int) -> None:
     """The rows of the following step: the best candidates that are not EOS. Twin of server.engine.beam.select."""
     dead = graph.constant(DEAD_SCORE)
     beams = graph.input("num_rows", "int64", [1])
-    is_eos = graph.op("Equal", "candidate_token", graph.constant(np.array(EOS_ID)))
+    is_eos = graph.op("Equal", "candidate_token", graph.constant(np.array(eos_id)))
     going_on = graph.op("Where", is_eos, graph.constant(BELOW_DEAD), "candidate_score")
     score, place = graph.node("TopK", [going_on, beams], 2, axis=1)
     rows = ["slot", "beam"]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from export.onnx_graph.builder import GraphBuilder
 from export.onnx_graph.candidates import GROUP
-from export.onnx_graph.linear import Array, Linear
+from export.onnx_graph.linear import Array, Projection
 from model.config import BOS_ID, PAD_ID, UNK_ID
 from model.data.lexicon import NULL_ID, Lexicon
 
@@ -43,11 +43,11 @@ class ShortlistPlan:
 
 
 def add_shortlist(
-    graph: GraphBuilder, linear: Linear, ids: str, padding: str, plan: ShortlistPlan, embedding: Array
+    graph: GraphBuilder, projection: Projection, ids: str, padding: str, plan: ShortlistPlan, weight: Array
 ) -> None:
     """Outputs of the encode graph: shortlist.word [batch, size] and the columns of the extra words.
 
-    ids and padding [batch, source]. Ties go to the lower word.
+    ids and padding [batch, source], weight [vocabulary, d]. Ties go to the lower word.
     """
     extra = extra_words(graph, ids, padding, plan)
     batch = graph.op("Shape", ids, start=0, end=1)
@@ -57,7 +57,7 @@ def add_shortlist(
         graph.op("Concat", batch, graph.constant(np.array([len(plan.frequent)])), axis=0),
     )
     graph.output(graph.op("Concat", frequent, extra, axis=1), "shortlist.word", "int64", ["batch", plan.size])
-    linear.give_columns(graph, extra, embedding, plan.num_extra, "embedding")
+    projection.give_columns(graph, extra, weight, plan.num_extra)
 
 
 def extra_words(graph: GraphBuilder, ids: str, padding: str, plan: ShortlistPlan) -> str:
@@ -97,11 +97,12 @@ def other_words(plan: ShortlistPlan) -> tuple[NDArray[np.int64], NDArray[np.int1
 
 
 def project_shortlist(
-    graph: GraphBuilder, linear: Linear, hidden: str, plan: ShortlistPlan, embedding: Array
+    graph: GraphBuilder, projection: Projection, hidden: str, plan: ShortlistPlan, weight: Array
 ) -> tuple[str, str]:
-    """hidden [slot, beam, d] -> logits [slot, beam, size] of the listed words, and the input that names them."""
+    """hidden [slot, beam, d], weight [vocabulary, d] -> logits [slot, beam, size] of the listed words, and the input
+    that names them."""
     words = graph.input("shortlist.word", "int64", ["slot", plan.size])
-    weight = embedding[plan.frequent]
-    frequent = linear.apply(graph, hidden, weight, np.zeros(len(weight), np.float32), "embedding")
-    extra = linear.project_columns(graph, hidden, plan.num_extra, embedding.shape[1], "embedding")
+    own = weight[plan.frequent]
+    frequent = projection.apply(graph, hidden, own, np.zeros(len(own), np.float32))
+    extra = projection.project_columns(graph, hidden, plan.num_extra, weight.shape[1])
     return graph.op("Concat", frequent, extra, axis=-1), words

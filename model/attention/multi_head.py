@@ -4,9 +4,36 @@
 decoder); `forward` does everything that depends on the query. All mechanisms share this shape.
 """
 
+from typing import Any
+
+import torch
 from torch import Tensor, nn
 
-from model.attention.scaled_dot_product import attend, merge_heads, split_heads
+from model.attention.scaled_dot_product import attend, halves, merge_heads, split_heads
+from model.spelling import constant, nothing, shaped, sizes_of, spelled
+
+HIDDEN_ENERGY = -1e9
+"""What a runtime's kernel adds to the energies of hidden keys."""
+
+
+def spell_attend(graph: Any, query: Any, key: Any, value: Any, keep: Any) -> Any:
+    """The runtime's fused kernel. A mask that is the same for all queries is its padding, any other a bias."""
+    num_heads, queries = sizes_of(key)[1], sizes_of(keep)[2]
+    inputs = [query, key, value, nothing(graph)]
+    if queries == 1:
+        padding = graph.op("Squeeze", keep, constant(graph, [1, 2]))
+        inputs.append(graph.op("Cast", padding, to_i=torch.onnx.TensorProtoDataType.INT32))
+    else:
+        bias = graph.op("Where", keep, constant(graph, 0.0), constant(graph, HIDDEN_ENERGY))
+        inputs += [nothing(graph), bias]
+    return shaped(graph.op("com.microsoft::MultiHeadAttention", *inputs, num_heads_i=num_heads), query, sizes_of(query))
+
+
+@spelled(spell_attend)
+def attend_heads(query: Tensor, key: Tensor, value: Tensor, keep: Tensor) -> Tensor:
+    """query [batch, query, d], key and value [batch, heads, key, head_dim], keep bool broadcastable to
+    [batch, heads, query, key]. Returns [batch, query, d]."""
+    return merge_heads(attend(split_heads(query, key.shape[1]), key, value, keep))
 
 
 class MultiHeadAttention(nn.Module):
@@ -23,7 +50,7 @@ class MultiHeadAttention(nn.Module):
 
     def project_memory(self, x: Tensor) -> tuple[Tensor, ...]:
         """x [batch, key, d] -> key and value, each [batch, heads, key, head_dim]."""
-        key, value = self.memory(x).chunk(2, dim=-1)
+        key, value = halves(self.memory(x))
         return split_heads(key, self.num_heads), split_heads(value, self.num_heads)
 
     def forward(
@@ -41,4 +68,4 @@ class MultiHeadAttention(nn.Module):
         plain attention needs none. `ordered`: the keys lie in memory by rising position (see key_order.py).
         """
         key, value = memory
-        return self.output(merge_heads(attend(split_heads(self.query(x), self.num_heads), key, value, keep)))  # type: ignore[no-any-return]
+        return self.output(attend_heads(self.query(x), key, value, keep))  # type: ignore[no-any-return]

@@ -7,12 +7,11 @@ Differs from the paper: the energies of the vectors are gathered from q @ table.
 reshaped product; the result is the same. Masked keys have distances too, which never reach the output.
 """
 
-import math
-
 import torch
 from torch import Tensor, nn
 
 from model.attention.key_order import KeyOrder
+from model.attention.scaled_dot_product import scaled
 from model.attention.terms import AttentionTerm
 
 FARTHEST = 16
@@ -33,8 +32,7 @@ class RelativePositions(AttentionTerm):
 
     def energy(self, query: Tensor, key: Tensor, query_position: Tensor, order: KeyOrder) -> Tensor:
         """q.rel_k[distance]/sqrt(head_dim): [batch, heads, query, key] (Eq. 4)."""
-        scaled = query * (1.0 / math.sqrt(query.shape[-1]))
-        by_distance = torch.matmul(scaled, self.rel_k.T).float()  # [batch, heads, query, 33]
+        by_distance = torch.matmul(scaled(query), self.rel_k.T).float()  # [batch, heads, query, 33]
         index = distance_index(query_position, order.key_position)
         return by_distance.gather(-1, index.expand(*by_distance.shape[:-1], -1))
 

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from model.attention.key_order import KeyOrder
 from model.attention.multi_head import MultiHeadAttention
-from model.attention.scaled_dot_product import attention_energy, masked_softmax, merge_heads, split_heads
+from model.attention.scaled_dot_product import attention_energy, halves, masked_softmax, merge_heads, split_heads
 
 SMALLEST_SUM = 1e-6
 """Below this a row of multiplicative weights is not blown up to one."""
@@ -36,12 +36,12 @@ class WindowAttention(MultiHeadAttention):
 
     def project_boundaries(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """x [batch, key, d] -> left and right pointer keys, each [batch, heads, key, head_dim]."""
-        left, right = self.boundary_key(x).chunk(2, dim=-1)
+        left, right = halves(self.boundary_key(x))
         return split_heads(left, self.num_heads), split_heads(right, self.num_heads)
 
     def window_mask(self, x: Tensor, left_key: Tensor, right_key: Tensor, order: KeyOrder) -> Tensor:
         """x [batch, query, d] -> m, [batch, heads, query, key] fp32 (Eq. 7-11)."""
-        left_query, right_query = self.boundary_query(x).chunk(2, dim=-1)
+        left_query, right_query = halves(self.boundary_query(x))
         left = masked_softmax(attention_energy(split_heads(left_query, self.num_heads), left_key), order.keep)
         right = masked_softmax(attention_energy(split_heads(right_query, self.num_heads), right_key), order.keep)
         return (

@@ -4,12 +4,12 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from model.contrastive.items import ContrastiveItem
 from model.data.batching import Pair
+from model.data.items import ContrastiveItem
 from model.data.vocabulary import Vocabulary
 from model.document import DocumentModel
 from model.greedy import greedy
-from model.scoring import score_alone, score_in_context
+from model.scoring import prefers_reference, score_alone, score_in_context
 from model.translation_model import TranslationModel
 
 Z_95 = 1.959964
@@ -34,11 +34,6 @@ def accuracy(right: Sequence[bool]) -> Accuracy:
     middle = (share + Z_95**2 / (2 * items)) / (1 + Z_95**2 / items)
     spread = Z_95 / (1 + Z_95**2 / items) * math.sqrt(share * (1 - share) / items + Z_95**2 / (4 * items**2))
     return Accuracy(sum(right), items, max(0.0, middle - spread), min(1.0, middle + spread))
-
-
-def prefers_reference(scores: Sequence[float]) -> bool:
-    """`scores` of the reference and then of the wrong translations; equal is not preferred."""
-    return all(scores[0] > score for score in scores[1:])
 
 
 def context_pairs(

@@ -10,9 +10,9 @@ from tqdm import tqdm
 
 from model.config import ConfigError
 from model.contrastive.accuracy import Accuracy, by_group, judge
-from model.contrastive.items import read_items
+from model.data.items import read_items
 from model.data.vocabulary import Vocabulary
-from model.training.checkpoint import VOCABULARY, load_model
+from model.training.checkpoint import find_vocabulary, load_model
 from model.training.document_checkpoint import has_context, load_document_model
 
 
@@ -54,7 +54,7 @@ class ScoreCommand:
         if args.limit is not None and args.limit < 1:
             raise ConfigError(f"--limit must be at least 1, not {args.limit}")
         load = load_document_model if has_context(args.checkpoint) else load_model
-        model, vocabulary = load(args.checkpoint), Vocabulary(args.checkpoint / VOCABULARY)
+        model, vocabulary = load(args.checkpoint), Vocabulary(find_vocabulary(args.checkpoint))
         items = read_items(args.set)
         if not items:
             raise ConfigError(f"{args.set} holds no items")

@@ -1,6 +1,6 @@
 """Documents for training with context: sentences that know their place, and passages, the unit of one update.
 
-A passage holds whole documents up to a number of sentences. Its sentences are looked from (`queries`) and looked at
+A passage holds whole documents up to a number of tokens. Its sentences are looked from (`queries`) and looked at
 (`keys`), which differ only where a foreign document is shown instead of the true one.
 """
 
@@ -41,9 +41,24 @@ class Passage:
     queries: list[Sentence]
     keys: list[Sentence]
 
-    def keep(self, online: bool) -> Tensor:
+    def keep(self, online: bool, reach: int | None = None) -> Tensor:
         """bool [query, key], see masks.context_keep."""
-        return context_keep(*places(self.queries), *places(self.keys), online)
+        return context_keep(*places(self.queries), *places(self.keys), online, reach)
+
+    def grids(self) -> tuple[Tensor, Tensor]:
+        """The numbers of queries and of keys, a row for each document, -1 where it has no more: [document, J] each."""
+        order = {document: row for row, document in enumerate(dict.fromkeys(s.document for s in self.queries))}
+        return grid(self.queries, order), grid(self.keys, order)
+
+
+def grid(sentences: Sequence[Sentence], order: dict[int, int]) -> Tensor:
+    """The place of every sentence in `sentences`, by the row that `order` gives its document: [document, J], -1 where
+    a document has no more."""
+    rows: list[list[int]] = [[] for _ in order]
+    for number, sentence in enumerate(sentences):
+        rows[order[sentence.document]].append(number)
+    width = max(map(len, rows))
+    return torch.tensor([row + [-1] * (width - len(row)) for row in rows])
 
 
 def places(sentences: Sequence[Sentence]) -> tuple[Tensor, Tensor]:
@@ -95,27 +110,45 @@ def cut_documents(documents: Sequence[Document], max_sentences: int) -> list[Doc
     ]
 
 
-def passages(
-    documents: Sequence[Document], max_sentences: int, shown: dict[int, Document] | None = None
-) -> list[Passage]:
-    """Pack documents, in the order given, into passages of at most `max_sentences`.
+def passages(documents: Sequence[Document], max_tokens: int, shown: dict[int, Document] | None = None) -> list[Passage]:
+    """Pack documents, in the order given, into passages: all sentences together, each as long as the longest side of
+    any, stay within `max_tokens`, unless one document alone is beyond. Documents of like length together waste least.
 
     `shown` gives, by document number, another document to look at; its sentences take the places of the true ones.
     """
     groups: list[list[Document]] = []
-    size = max_sentences
+    sentences = widest = 0
     for document in documents:
-        if size + len(document) > max_sentences:
+        widest = max(widest, width(document))
+        sentences += len(document)
+        if not groups or widest * sentences > max_tokens:
             groups.append([])
-            size = 0
+            sentences, widest = len(document), width(document)
         groups[-1].append(document)
-        size += len(document)
-    return [Passage([s for d in group for s in d], [s for d in group for s in looked_at(d, shown)]) for group in groups]
+    return [_passage(group, shown) for group in groups]
 
 
-def looked_at(document: Document, shown: dict[int, Document] | None) -> Document:
+def _passage(documents: list[Document], shown: dict[int, Document] | None) -> Passage:
+    queries = [sentence for document in documents for sentence in document]
     if shown is None:
-        return document
+        return Passage(queries, queries)  # the same list: what is read once need not be read again
+    return Passage(queries, [sentence for document in documents for sentence in looked_at(document, shown)])
+
+
+def width(document: Document) -> int:
+    """Its longest side, with EOS."""
+    return 1 + max(max(len(sentence.pair.source), len(sentence.pair.target)) for sentence in document)
+
+
+def by_length(documents: Sequence[Document], seed: str) -> list[Document]:
+    """Sorted by sentences and length, with some noise, so that epochs differ."""
+    numbers = random.Random(seed)
+    noise = [numbers.random() * 3 for _ in documents]
+    key = [(len(document), width(document) + extra) for document, extra in zip(documents, noise, strict=True)]
+    return [documents[place] for place in sorted(range(len(documents)), key=lambda place: key[place])]
+
+
+def looked_at(document: Document, shown: dict[int, Document]) -> Document:
     number = document[0].document
     return [dataclasses.replace(sentence, document=number) for sentence in shown[number]]
 

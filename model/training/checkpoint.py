@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from model.config import ModelConfig
+from model.config import ConfigError, ModelConfig
 from model.language_model import LanguageModel
 from model.translation_model import TranslationModel
 
@@ -47,17 +47,30 @@ def new_model(config: ModelConfig) -> AnyModel:
 
 def load_any_model(folder: Path) -> AnyModel:
     """The model of a checkpoint folder, fp32, in evaluation mode. Raises FileNotFoundError with the missing file."""
-    return _load_weights(new_model(load_config(folder)), folder)
+    return load_weights(new_model(load_config(folder)), folder).eval()
 
 
 def load_model(folder: Path) -> TranslationModel:
     """Like load_any_model, for what translates. Raises ConfigError for a language model."""
-    return _load_weights(TranslationModel(load_config(folder)), folder)
+    return load_weights(TranslationModel(load_config(folder)), folder).eval()
 
 
-def _load_weights(model: Model, folder: Path) -> Model:
-    model.load_state_dict({name: tensor.float() for name, tensor in load_file(folder / WEIGHTS).items()})
-    return model.eval()
+def load_weights(model: Model, folder: Path) -> Model:
+    """`model` with a checkpoint's weights. Raises ConfigError where they are those of another shape."""
+    try:
+        model.load_state_dict({name: tensor.float() for name, tensor in load_file(folder / WEIGHTS).items()})
+    except RuntimeError as error:
+        raise ConfigError(f"{folder / WEIGHTS} belongs to a model of another shape: {error}") from error
+    return model
+
+
+def find_vocabulary(folder: Path) -> Path:
+    """A checkpoint's vocabulary.model: in its folder, or beside it for checkpoints that share one. Raises
+    FileNotFoundError that names both places."""
+    for place in (folder, folder.parent):
+        if (place / VOCABULARY).is_file():
+            return place / VOCABULARY
+    raise FileNotFoundError(f"{VOCABULARY} is neither in {folder} nor beside it")
 
 
 def save_state(state: dict[str, Any], folder: Path) -> None:

@@ -11,7 +11,7 @@ from model.data.batching import epoch_items
 from model.data.lexicon import LEXICON, train_lexicon
 from model.data.vocabulary import Vocabulary
 from model.training.bundled import find_recipe
-from model.training.checkpoint import SUMMARY, VOCABULARY
+from model.training.checkpoint import SUMMARY, find_vocabulary
 from model.training.document_recipe import DocumentRecipe
 from model.training.recipe import DataRecipe
 from model.training.train import load_text, train
@@ -67,7 +67,7 @@ class LexiconCommand:
 
     def run(self, args: argparse.Namespace) -> int:
         recipe = DataRecipe(**json.loads((args.checkpoint / SUMMARY).read_text(encoding="utf-8"))["recipe"]["data"])
-        text = load_text(recipe, args.data, Vocabulary(args.checkpoint / VOCABULARY))
+        text = load_text(recipe, args.data, Vocabulary(find_vocabulary(args.checkpoint)))
         pairs = epoch_items(text.train, recipe.corpora, seed=0, epoch=0)
         train_lexicon(pairs, recipe.vocab_size).save(args.checkpoint / LEXICON)
         print(f"{args.checkpoint / LEXICON}: from {len(pairs):,} pairs")

@@ -65,6 +65,10 @@ def load_document_model(folder: Path, base: Path | None = None) -> DocumentModel
             f"train one with a recipe that has the section 'document'"
         )
     model = DocumentModel(load_model(base or folder), load_context_config(folder))
-    weights = load_file(folder / CONTEXT_WEIGHTS)
-    model.context.load_state_dict({name: tensor.float() for name, tensor in weights.items()})
+    model.context.load_state_dict(load_context(folder))
     return model.eval()
+
+
+def load_context(folder: Path) -> dict[str, Tensor]:
+    """The layer's weights, fp32."""
+    return {name: tensor.float() for name, tensor in load_file(folder / CONTEXT_WEIGHTS).items()}

@@ -1,6 +1,7 @@
 """A recipe with the section `document`: a trained sentence model learns to look at the rest of the document."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -36,14 +37,20 @@ class DocumentSection:
     in the paper."""
     rep_refresh: str = "epoch"
     """Where everything learns, which model represents stored sentences: that of the epoch's start (epoch), or for
-    ever the one training began with (never, as in the paper)."""
+    ever the one training began with (never, as in the paper). update: the model as it is, and gradients flow into
+    what is stored, so that sentences learn to show what others need."""
     visible: str = "offline"
-    """offline: all other sentences of the document; online: earlier ones only."""
+    """offline: all other sentences of the document; online: earlier ones only; both: either, from update to update."""
     context: str = "document"
     """document: the true context. Controls: none (the same training without context), shuffled (the context of
     another document)."""
     max_sentences: int = 32
-    """Longer documents are cut; shorter ones share an update up to this number."""
+    """Longer documents are cut. Documents share an update up to `batch_tokens`, sentences x longest side."""
+    start: str | None = None
+    """A folder with a context layer of the same shape to go on from; null: `first_gate` says how it begins."""
+    quiet: float = 0.0
+    """Nats that moving a source position's state by its own length costs: a layer that pays for what it changes leaves
+    alone what context does not decide."""
     first_gate: float | None = 0.95
     """How much of its own state a sentence keeps as training begins, so that it begins almost as the sentence model;
     null: random weights, about 0.5, as in the paper."""
@@ -54,12 +61,21 @@ class DocumentSection:
     """Share of source pieces that are unknown to the sentence in training, but not to those that look at it."""
     hide_repeated: bool = False
     """Hide only pieces that another sentence of the document has too."""
+    stressed: tuple[str, ...] = ()
+    """Target words of one piece each that context is there to decide, as pronouns are."""
+    stress: float = 0.0
+    """How often more a stressed word counts than others."""
+    items: Mapping[str, int] = field(default_factory=dict)
+    """Contrastive set below the data folder, without .jsonl.gz -> number of its first items. The checkpoint is chosen
+    by dev perplexity and by the share of them that it gets right: perplexity alone hardly sees a pronoun."""
+    items_weight: float = 0.5
+    """Nats that all items wrong would add to the mean dev nll."""
 
     def __post_init__(self) -> None:
         choices = {
             "train": ("context_only", "all"),
-            "rep_refresh": ("epoch", "never"),
-            "visible": ("offline", "online"),
+            "rep_refresh": ("epoch", "never", "update"),
+            "visible": ("offline", "online", "both"),
             "context": ("document", "none", "shuffled"),
         }
         for name, allowed in choices.items():
@@ -72,6 +88,10 @@ class DocumentSection:
 
         if self.first_gate is not None and not (isinstance(self.first_gate, float) and 0 < self.first_gate < 1):
             raise ConfigError(f"document first_gate must be between 0 and 1, or null, not {self.first_gate!r}")
+        if not isinstance(self.quiet, int | float) or self.quiet < 0:
+            raise ConfigError(f"document quiet must be a number from 0 on, not {self.quiet!r}")
+        if not isinstance(self.items, Mapping):
+            raise ConfigError(f"document items must map contrastive sets to numbers, not {self.items!r}")
         if not isinstance(self.hide, int | float) or not 0 <= self.hide < 1:
             raise ConfigError(f"document hide must be a number in [0, 1), not {self.hide!r}")
 
@@ -102,7 +122,11 @@ def parse_document_recipe(values: dict[str, Any]) -> DocumentRecipe:
             raise ConfigError(f"'{key}' is not for a recipe with the section 'document': the base has its vocabulary")
     document: DocumentSection = parse_section(
         DocumentSection,
-        {**section, "layer": ContextConfig.from_dict(section["layer"])},
+        {
+            **section,
+            "layer": ContextConfig.from_dict(section["layer"]),
+            "stressed": tuple(section.get("stressed", ())),
+        },
         "the recipe's document section",
     )
     return DocumentRecipe(

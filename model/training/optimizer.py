@@ -1,14 +1,24 @@
 """Mixed precision by hand: the model computes in bf16, the optimizer owns an fp32 master copy of every weight.
 
-Matrices inside the layers are updated by Muon (torch.optim.Muon, orthogonalised momentum), everything else (norms,
-biases) by Adam. A module whose two-dimensional parameters are no maps between hidden states, but tables of vectors or
-narrow maps to a number per head, names them in `adam_matrices`: orthogonal updates would mean nothing there.
+Matrices inside the layers are updated by Muon (orthogonalized momentum), everything else (norms, biases) by Adam. A
+module whose two-dimensional parameters are no maps between hidden states, but tables of vectors or narrow maps to a
+number per head, names them in `adam_matrices`: orthogonal updates would mean nothing there.
 """
 
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+
+from model.training.muon import Muon
+
+
+def has_fast_bf16(device: torch.device) -> bool:
+    """Whether `device` multiplies bf16 matrices faster than fp32 ones; emulation is ten times slower."""
+    if device.type == "cuda":
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    capabilities = torch.cpu.get_capabilities()
+    return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
 
 
 def adam_matrices(model: nn.Module) -> set[str]:
@@ -37,8 +47,8 @@ class MasterOptimizer:
         adam = torch.optim.Adam(rest, betas=(0.9, 0.98), eps=1e-9, fused=True)
         self._optimizers: list[torch.optim.Optimizer] = [adam]
         if matrices:
-            muon = torch.optim.Muon(matrices, weight_decay=matrix_weight_decay, adjust_lr_fn="match_rms_adamw")
-            self._optimizers.append(muon)
+            precision = torch.bfloat16 if has_fast_bf16(matrices[0].device) else torch.float32
+            self._optimizers.append(Muon(matrices, matrix_weight_decay, precision))
 
     def step(self, learning_rates: tuple[float, float], max_norm: float) -> float:
         """One update at (adam rate, muon rate), gradients clipped to `max_norm` in fp32. Returns the norm before."""

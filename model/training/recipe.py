@@ -25,6 +25,8 @@ class DataRecipe:
     vocab_size: int = 8000
     vocab_kind: str = "unigram"
     vocab_sentences: int = 400_000
+    vocab_anew: bool = False
+    """With the recipe's `start`: learn a vocabulary from these corpora too, and carry the embeddings over to it."""
     max_pair_length: int = 120
     """Longest side of a training pair, in pieces; longer pairs are left out."""
 
@@ -47,6 +49,7 @@ class TrainingRecipe:
     patience: int = 8
     """Evaluations without a better dev score before training stops early."""
     precision: str = "bf16"
+    """bf16: where the hardware multiplies it fast, else fp32; fp32: always."""
     seed: int = 1
 
 
@@ -56,6 +59,9 @@ class Recipe:
     model: ModelConfig
     data: DataRecipe
     training: TrainingRecipe
+    start: str | None = dataclasses.field(default=None, kw_only=True)
+    """A checkpoint folder, or a model that comes with RingMT, whose weights and vocabulary training begins with (or
+    weights only: data.vocab_anew); null: random weights, a vocabulary of the corpora."""
 
 
 def parse_section(kind: type[Any], values: Any, where: str) -> Any:
@@ -64,7 +70,8 @@ def parse_section(kind: type[Any], values: Any, where: str) -> Any:
         raise ConfigError(f"{where} must be a section of keys and values")
     fields = dataclasses.fields(kind)
     reject_unknown_keys(values, (field.name for field in fields), where)
-    needed = [f.name for f in fields if f.default is dataclasses.MISSING and f.name not in values]
+    missing = dataclasses.MISSING
+    needed = [f.name for f in fields if f.default is f.default_factory is missing and f.name not in values]
     if needed:
         raise ConfigError(f"{where} lacks '{needed[0]}'")
     return kind(**values)
@@ -81,14 +88,14 @@ def parse_recipe(values: Any) -> Recipe:
     """Raises ConfigError that names the section and the key."""
     if not isinstance(values, dict):
         raise ConfigError("a recipe is a YAML mapping with the sections name, model, data, training")
-    reject_unknown_keys(values, ("name", "model", "data", "training"), "the recipe")
+    reject_unknown_keys(values, ("name", "start", "model", "data", "training"), "the recipe")
     for section in ("name", "model", "data", "training"):
         if section not in values:
             raise ConfigError(f"the recipe lacks the section '{section}'")
     data: DataRecipe = parse_section(DataRecipe, values["data"], "the recipe's data section")
     training = parse_training(values["training"])
     model = ModelConfig.from_dict({"vocab_size": data.vocab_size, **values["model"]})
-    return Recipe(name=str(values["name"]), model=model, data=data, training=training)
+    return Recipe(str(values["name"]), model, data, training, start=values.get("start"))
 
 
 def read_yaml(path: Path) -> Any:

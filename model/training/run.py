@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from model.training.checkpoint import METRICS, SUMMARY, average_weights, load_state, save_state, save_weights
-from model.training.optimizer import MasterOptimizer
+from model.training.optimizer import MasterOptimizer, has_fast_bf16
 from model.training.plot import plot_metrics
 from model.training.recipe import TrainingRecipe
 from model.training.schedule import learning_rate
@@ -33,7 +33,7 @@ class TrainingRun(ABC, Generic[Work]):
     def __init__(self, name: str, training: TrainingRecipe, model: nn.Module, out: Path) -> None:
         self.name, self.training, self.model, self.out = name, training, model, out
         self.device = next(model.parameters()).device
-        if training.precision == "bf16":
+        if training.precision == "bf16" and has_fast_bf16(self.device):
             model.bfloat16()
         self.optimizer = MasterOptimizer(model, training.weight_decay, training.muon_rate is not None)
         self.step = self.epoch = self.next_batch = self.tokens = 0
@@ -166,6 +166,7 @@ class TrainingRun(ABC, Generic[Work]):
             "weights": label,
             "torch": torch.__version__,
             "device": str(self.device),
+            "computed_in": str(next(self.model.parameters()).dtype).removeprefix("torch."),
         }
         (self.out / SUMMARY).write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
 

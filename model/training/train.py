@@ -1,6 +1,7 @@
 """Training of a sentence model: recipe and data folder in, checkpoint folder out."""
 
 import random
+import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,17 @@ from model.config import PAD_ID, ConfigError
 from model.data.batching import Batch, Pair, batches_by_tokens, collate, epoch_batches, epoch_items
 from model.data.corpus import data_hash, read_corpus
 from model.data.vocabulary import Vocabulary, train_vocabulary
-from model.training.checkpoint import VOCABULARY, AnyModel, new_model, save_model
+from model.training.checkpoint import (
+    VOCABULARY,
+    AnyModel,
+    find_vocabulary,
+    load_weights,
+    new_model,
+    save_model,
+)
+from model.training.document_recipe import find_base
 from model.training.loss import projected_cross_entropy
+from model.training.new_vocabulary import move_embedding
 from model.training.recipe import DataRecipe, Recipe
 from model.training.run import TrainingRun
 
@@ -26,10 +36,13 @@ class TrainingText:
     dev: dict[str, list[Pair]]
 
 
-def prepare_vocabulary(recipe: DataRecipe, data: Path, out: Path) -> Vocabulary:
-    """Train the SentencePiece model on both sides of the corpora, unless `out` already holds one."""
+def prepare_vocabulary(recipe: DataRecipe, data: Path, out: Path, start: Path | None) -> Vocabulary:
+    """That of the checkpoint `start`, or else (or with `vocab_anew`) a SentencePiece model trained on both sides of the
+    corpora; `out` keeps the one that it already holds."""
     path = out / VOCABULARY
-    if not path.is_file():
+    if not path.is_file() and start is not None and not recipe.vocab_anew:
+        shutil.copyfile(start / VOCABULARY, path)
+    elif not path.is_file():
         sentences: list[str] = []
         for name, passes in recipe.corpora.items():
             pairs = read_corpus(data, name, recipe.source, recipe.target)
@@ -60,7 +73,9 @@ def batch_loss(model: AnyModel, batch: Batch, smoothing: float) -> tuple[Tensor,
     """(smoothed loss, nll), each summed over the batch's target tokens."""
     hidden = model.hidden(batch.source, batch.source_keep, batch.target_in)
     wanted = batch.target_out != PAD_ID
-    return projected_cross_entropy(hidden[wanted], model.embedding.weight, batch.target_out[wanted], smoothing)
+    return projected_cross_entropy(
+        hidden[wanted], model.embedding.unbiased_projection(), batch.target_out[wanted], smoothing
+    )
 
 
 @torch.no_grad()
@@ -82,7 +97,8 @@ class Training(TrainingRun[list[Pair]]):
     def __init__(self, recipe: Recipe, data: Path, out: Path) -> None:
         out.mkdir(parents=True, exist_ok=True)
         self.recipe = recipe
-        vocabulary = prepare_vocabulary(recipe.data, data, out)
+        start = find_base(recipe.start) if recipe.start else None
+        vocabulary = prepare_vocabulary(recipe.data, data, out, start)
         if len(vocabulary) != recipe.model.vocab_size:
             raise ConfigError(
                 f"{vocabulary.path} has {len(vocabulary)} pieces, the recipe says {recipe.model.vocab_size}"
@@ -90,7 +106,12 @@ class Training(TrainingRun[list[Pair]]):
         self.text = load_text(recipe.data, data, vocabulary)
         self.data_hash = data_hash(data, list(recipe.data.corpora), (recipe.data.source, recipe.data.target))
         torch.manual_seed(recipe.training.seed)
-        self.translator = new_model(recipe.model).to("cuda" if torch.cuda.is_available() else "cpu")
+        self.translator = new_model(recipe.model)
+        if start is not None:
+            load_weights(self.translator, start)
+            if recipe.data.vocab_anew:
+                move_embedding(self.translator, Vocabulary(find_vocabulary(start)), vocabulary)
+        self.translator.to("cuda" if torch.cuda.is_available() else "cpu")
         super().__init__(recipe.name, recipe.training, self.translator, out)
         self.resume()
 

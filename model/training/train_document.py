@@ -1,14 +1,14 @@
 """Second-stage training: a context layer on a trained sentence model (Maruf et al. 2019, section 3.4).
 
-Stored sentences are constants: no gradient flows into them. Differs from the paper: several short documents share an
-update and very long ones are cut; the store can follow the model that is trained (`rep_refresh`) or the sentence
-model can be frozen (`context_only`), which makes stores the same in training and in use.
+In the paper stored sentences are constants: no gradient flows into them. Differs from the paper: several short
+documents share an update and very long ones are cut; the store can follow the model that is trained (`rep_refresh`),
+with gradients (`update`), or the sentence model can be frozen (`context_only`), which makes stores the same in training
+and in use.
 """
 
 import copy
 import random
 import shutil
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,13 @@ import torch
 from torch import Tensor
 
 from model.config import PAD_ID
-from model.context import Store
-from model.data.batching import Pair, collate
+from model.data.batching import Batch, Pair, collate
 from model.data.corpus import data_hash
 from model.data.documents import (
     Document,
     Passage,
     Sentence,
+    by_length,
     cut_documents,
     epoch_documents,
     foreign_documents,
@@ -31,10 +31,12 @@ from model.data.documents import (
     passages,
     read_documents,
 )
+from model.data.items import read_items
 from model.data.vocabulary import Vocabulary
-from model.document import DocumentModel, Words, words_of
-from model.training.checkpoint import VOCABULARY, WEIGHTS, load_model, save_model
-from model.training.document_checkpoint import save_document_model, split_weights
+from model.document import DocumentModel, Words, is_word, words_of
+from model.scoring import encode_items, prefers_reference, score_items
+from model.training.checkpoint import VOCABULARY, WEIGHTS, find_vocabulary, load_model, save_model
+from model.training.document_checkpoint import load_context, save_document_model, split_weights
 from model.training.document_recipe import DocumentRecipe, find_base
 from model.training.drafts import drafts_of, with_drafts
 from model.training.loss import projected_cross_entropy
@@ -43,13 +45,14 @@ from model.translation_model import TranslationModel
 
 
 class DocumentTraining(TrainingRun[Passage]):
-    """One run; an update learns from one passage, its gradients summed over minibatches of sentences."""
+    """One run; an update learns from one passage, whose sentences are encoded once: to be translated, and to be looked
+    at by the others of their document."""
 
     def __init__(self, recipe: DocumentRecipe, data: Path, out: Path) -> None:
         out.mkdir(parents=True, exist_ok=True)
         self.recipe, self.section = recipe, recipe.document
         self.base_folder = find_base(self.section.base)
-        shutil.copyfile(self.base_folder / VOCABULARY, out / VOCABULARY)
+        shutil.copyfile(find_vocabulary(self.base_folder), out / VOCABULARY)
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         base = load_model(self.base_folder).to(self.device)
         self.load_text(base, data, out)
@@ -57,13 +60,17 @@ class DocumentTraining(TrainingRun[Passage]):
         self.data_hash = data_hash(data, list(recipe.data.corpora), languages)
         torch.manual_seed(recipe.training.seed)
         self.documents = DocumentModel(base, self.section.layer).to(self.device)
-        if self.section.first_gate is not None:
+        if self.section.start is not None:
+            self.documents.context.load_state_dict(load_context(Path(self.section.start)))
+        elif self.section.first_gate is not None:
             self.documents.context.open_gate(self.section.first_gate)
         base.requires_grad_(not self.section.freezes_base)
         self.documents.context.requires_grad_(self.section.context != "none")
         super().__init__(recipe.name, recipe.training, self.documents, out)
-        self.represents = base if self.section.freezes_base else copy.deepcopy(base).requires_grad_(False)
+        follows = self.section.freezes_base or self.section.rep_refresh == "update"
+        self.represents = base if follows else copy.deepcopy(base).requires_grad_(False)
         self.represents_epoch = 0
+        self.last_accuracy: float | None = None
         self.resume()
         self.training_mode()
 
@@ -81,6 +88,13 @@ class DocumentTraining(TrainingRun[Passage]):
             return cut_documents(read, self.section.max_sentences)
 
         self.train_documents = {name: documents(name, None) for name in recipe.corpora}
+        pieces = (ids[0] for ids in vocabulary.encode([*self.section.stressed]) if len(ids) == 1)
+        self.stressed = torch.tensor(sorted(pieces), dtype=torch.long, device=self.device)
+        self.items = [
+            item
+            for name, count in self.section.items.items()
+            for item in encode_items(vocabulary, read_items(data / f"{name}.jsonl.gz")[:count])
+        ]
         self.dev_documents = {name: documents(name, limit) for name, limit in recipe.dev.items()}
 
     def training_mode(self) -> None:
@@ -92,8 +106,11 @@ class DocumentTraining(TrainingRun[Passage]):
             self.documents.base.eval()
 
     def passages_of(self, documents: list[Document], seed: str) -> list[Passage]:
+        """In the order of an update each, decided by `seed`."""
         foreign = foreign_documents(documents, seed) if self.section.context == "shuffled" else None
-        return passages(documents, self.section.max_sentences, foreign)
+        packed = passages(by_length(documents, seed), self.training.batch_tokens, foreign)
+        random.Random(seed).shuffle(packed)
+        return packed
 
     def epoch_work(self, epoch: int) -> list[Passage]:
         if self.section.rep_refresh == "epoch" and not self.section.freezes_base and epoch != self.represents_epoch:
@@ -104,40 +121,66 @@ class DocumentTraining(TrainingRun[Passage]):
         return self.passages_of(documents, f"{seed}/{epoch}")
 
     def backward(self, work: Passage) -> tuple[float, int]:
-        tokens = sum(len(sentence.pair.target) + 1 for sentence in work.queries)
-        total = 0.0
+        numbers = random.Random(f"{self.training.seed}/{self.step}")
         if self.section.hide:
-            numbers = random.Random(f"{self.training.seed}/{self.step}")
             work = hide_pieces(work, self.section.hide, self.section.hide_repeated, numbers)
-        for loss, nll in self.losses(work, self.represents, self.training.label_smoothing):
+        online = self.section.visible == "online" or (self.section.visible == "both" and numbers.random() < 0.5)
+        keep = work.keep(online)
+        # Where the sentence model is frozen, a sentence that sees no other teaches nothing.
+        skips = self.section.freezes_base and bool(keep.any())
+        rows = keep.any(dim=1).nonzero()[:, 0] if skips else torch.arange(len(work.queries))
+        loss, nll, tokens = self.loss(work, keep, rows, self.represents, self.training.label_smoothing)
+        if loss.requires_grad:
             (loss / tokens).backward()  # type: ignore[no-untyped-call]
-            total += float(nll)
-        return total, tokens
+        return nll, tokens
 
-    def losses(
-        self, passage: Passage, represents: TranslationModel | None, smoothing: float
-    ) -> Iterator[tuple[Tensor, Tensor]]:
-        """(smoothed loss, nll) of each minibatch, summed over its target tokens; without context where no model
-        represents stored sentences."""
-        model, keep = self.documents, passage.keep(self.section.visible == "online").to(self.device)
-        words = None
-        if represents is not None and self.section.context != "none":
-            words = self.words(passage.keys, represents)
-        for rows in minibatches(passage.queries, self.training.batch_tokens):
-            batch = collate([passage.queries[row].pair for row in rows]).to(self.device)
-            if words is None:
-                memory = model.base.encode(batch.source, batch.source_keep)
-                hidden = model.base.decode(batch.target_in, memory, batch.source_keep)
-            else:
-                store: Store = model.store(words)
-                hidden = model.hidden(batch, store, keep[rows])
-            wanted = batch.target_out != PAD_ID
-            yield projected_cross_entropy(
-                hidden[wanted], model.base.embedding.weight, batch.target_out[wanted], smoothing
+    def loss(
+        self, passage: Passage, keep: Tensor, rows: Tensor, represents: TranslationModel | None, smoothing: float
+    ) -> tuple[Tensor, float, int]:
+        """(smoothed loss, nll, target tokens) summed over the sentences `rows` of the passage, of which every one sees
+        those that `keep` says, bool [query, key]; without context where no model represents stored sentences."""
+        model, base = self.documents, self.documents.base
+        batch = collate([sentence.pair for sentence in passage.queries]).to(self.device)
+        keep, rows = keep.to(self.device), rows.to(self.device)
+        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.section.freezes_base):
+            memory = base.encode(batch.source, batch.source_keep)
+        own, shown = (numbers.to(self.device) for numbers in passage.grids())
+        target, source_keep, changed = batch.target_in[rows], batch.source_keep[rows], None
+        if represents is None or self.section.context == "none":
+            hidden = base.decode(target, memory[rows], source_keep)
+        elif model.on_encoder:
+            words = self.words(passage, represents, batch, memory)
+            seen = model.look_within(memory, memory, words, own, shown, keep).state
+            changed = relative_change(memory[rows], seen[rows], source_keep)
+            hidden = base.decode(target, seen[rows], source_keep)
+        else:
+            words = self.words(passage, represents, batch, memory)
+            decoded = base.decoded(batch.target_in, memory, batch.source_keep)
+            hidden = model.look_within(decoded.query, decoded.state, words, own, shown, keep).state[rows]
+        wanted = batch.target_out[rows] != PAD_ID
+        loss, nll = projected_cross_entropy(
+            hidden[wanted], base.embedding.unbiased_projection(), batch.target_out[rows][wanted], smoothing
+        )
+        if self.section.quiet and changed is not None:
+            loss = loss + self.section.quiet * changed
+        if self.section.stress and torch.is_grad_enabled():
+            stressed = torch.isin(batch.target_out[rows], self.stressed)
+            more, _ = projected_cross_entropy(
+                hidden[stressed], base.embedding.unbiased_projection(), batch.target_out[rows][stressed], smoothing
             )
+            loss = loss + self.section.stress * more
+        return loss, float(nll), int(wanted.sum())
+
+    def words(self, passage: Passage, represents: TranslationModel, batch: Batch, memory: Tensor) -> Words:
+        """What is stored of the sentences that are shown. The states of the same sentences as they were read, with
+        their gradients, where those are the ones to store; else those of `represents`, which are constants."""
+        is_same = passage.keys is passage.queries and represents is self.documents.base and self.documents.on_encoder
+        if is_same and not (self.section.freezes_base and self.section.base_dropout and self.documents.training):
+            return Words(memory, memory, is_word(batch.source))
+        return self.constant_words(passage.keys, represents)
 
     @torch.no_grad()
-    def words(self, sentences: list[Sentence], represents: TranslationModel) -> Words:
+    def constant_words(self, sentences: list[Sentence], represents: TranslationModel) -> Words:
         batch = collate([Pair(sentence.pair.source, list(sentence.draft)) for sentence in sentences])
         training = represents.training
         try:
@@ -155,21 +198,41 @@ class DocumentTraining(TrainingRun[Passage]):
             numbered = epoch_documents({name: documents}, {name: 1}, 0, 0)
             total, tokens = 0.0, 0
             for passage in self.passages_of(numbered, "dev"):
-                total += sum(float(nll) for _, nll in self.losses(passage, represents, 0.0))
-                tokens += sum(len(sentence.pair.target) + 1 for sentence in passage.queries)
+                keep = passage.keep(self.section.visible != "offline")
+                _, nll, count = self.loss(passage, keep, torch.arange(len(passage.queries)), represents, 0.0)
+                total, tokens = total + nll, tokens + count
             scores[name] = total / tokens
         self.training_mode()
         return scores
 
+    @torch.no_grad()
+    def accuracy(self) -> float | None:
+        """Share of the contrastive items for which the right translation is the most probable; None without items."""
+        if not self.items or self.section.context == "none":
+            return None
+        self.documents.eval()
+        right = [prefers_reference(scores) for scores in score_items(self.documents, self.items)]
+        self.training_mode()
+        return sum(right) / len(right)
+
+    def objective(self, scores: dict[str, float]) -> float:
+        """Mean nll, and what the share of wrong items adds to it."""
+        accuracy = self.accuracy()
+        self.last_accuracy = accuracy
+        return super().objective(scores) + (self.section.items_weight * (1 - accuracy) if accuracy is not None else 0.0)
+
+    def log(self, row: dict[str, float]) -> None:
+        super().log(row if self.last_accuracy is None else row | {"accuracy": round(self.last_accuracy, 4)})
+
     def state(self) -> dict[str, Any]:
         state = super().state()
-        if not self.section.freezes_base:
+        if self.represents is not self.documents.base:
             state |= {"represents": self.represents.state_dict(), "represents_epoch": self.represents_epoch}
         return state
 
     def resume(self) -> dict[str, Any] | None:
         state = super().resume()
-        if state is not None and not self.section.freezes_base:
+        if state is not None and self.represents is not self.documents.base:
             self.represents.load_state_dict(state["represents"])
             self.represents_epoch = state["represents_epoch"]
         return state
@@ -193,18 +256,11 @@ class DocumentTraining(TrainingRun[Passage]):
         }
 
 
-def minibatches(sentences: list[Sentence], max_tokens: int) -> list[list[int]]:
-    """Rows of `sentences`, similar lengths together, so that rows x longest side stays within `max_tokens`."""
-
-    def width(row: int) -> int:
-        return max(len(sentences[row].pair.source), len(sentences[row].pair.target)) + 1
-
-    batches: list[list[int]] = []
-    for row in sorted(range(len(sentences)), key=width):
-        if not batches or width(row) * (len(batches[-1]) + 1) > max_tokens:
-            batches.append([])
-        batches[-1].append(row)
-    return batches
+def relative_change(before: Tensor, after: Tensor, keep: Tensor) -> Tensor:
+    """How far context moved the states [row, length, d], by their own size, summed over the positions to keep."""
+    moved = (after - before).float().pow(2).sum(dim=-1).add(1e-12).sqrt()
+    share: Tensor = moved / before.float().norm(dim=-1).clamp(min=1e-6)
+    return share[keep].sum()
 
 
 def train_document(recipe: DocumentRecipe, data: Path, out: Path) -> None:

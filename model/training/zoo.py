@@ -26,6 +26,9 @@ from model.training.document_checkpoint import (
 from model.training.document_recipe import DocumentRecipe, find_base, recorded_recipe
 from model.training.recipe import Recipe, parse_recipe
 
+HASHES = "sha256"
+"""Of the weights, file by file: with it, what was measured of a row without weights can still be told to be its own."""
+
 
 class ZooError(ValueError):
     """A run that can't be kept; the message says why."""
@@ -38,8 +41,9 @@ def train_command_line(name: str, recipe: Recipe) -> str:
 
 
 def keep_run(run: Path, folder: Path) -> None:
-    """Write `folder`, replacing it: weights in fp16, configuration, vocabulary, metrics, and a training.json that also
-    says how to train the same again. Raises ZooError for a run that is not finished or that no bundled recipe trains.
+    """Write `folder`, replacing it: weights in fp16, configuration, metrics, a training.json that also says how to
+    train the same again, and the vocabulary unless the same stands beside the folder. Raises ZooError for a run that is
+    not finished or that no bundled recipe trains.
     """
     if not (run / SUMMARY).is_file():
         raise ZooError(f"{run} is not finished: `ringmt train` ends by writing {SUMMARY} there")
@@ -57,10 +61,11 @@ def keep_run(run: Path, folder: Path) -> None:
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as temporary:
         written = Path(temporary) / folder.name
         save_model(load_file(run / WEIGHTS), recipe.model, written, torch.float16)
-        for file in (VOCABULARY, METRICS):
-            shutil.copyfile(run / file, written / file)
-        (written / SUMMARY).write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
-        (written / WEIGHTS).chmod(0o644)
+        shutil.copyfile(run / METRICS, written / METRICS)
+        shared = folder.parent / VOCABULARY
+        if not shared.is_file() or shared.read_bytes() != (run / VOCABULARY).read_bytes():
+            shutil.copyfile(run / VOCABULARY, written / VOCABULARY)
+        write_summary(summary, written / SUMMARY)
         shutil.rmtree(folder, ignore_errors=True)
         written.rename(folder)
 
@@ -79,14 +84,13 @@ def keep_context(run: Path, summary: dict[str, Any], folder: Path) -> None:
     if (folder / WEIGHTS).is_file() and (folder / WEIGHTS).read_bytes() != (base / WEIGHTS).read_bytes():
         raise ZooError(f"{folder} holds another sentence model than {base}, on which {run} was trained")
     save_context(load_file(run / CONTEXT_WEIGHTS), load_context_config(run), folder, torch.float16)
-    (folder / CONTEXT_WEIGHTS).chmod(0o644)
     summary = {
         "command": train_command_line(recipe.name, recipe),
         **summary,
         "base_sha256": hashlib.sha256((base / WEIGHTS).read_bytes()).hexdigest(),
         "stored_as": "fp16",
     }
-    (folder / CONTEXT_SUMMARY).write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
+    write_summary(summary, folder / CONTEXT_SUMMARY)
 
 
 def keep_whole(run: Path, recipe: DocumentRecipe, summary: dict[str, Any], folder: Path) -> None:
@@ -94,12 +98,35 @@ def keep_whole(run: Path, recipe: DocumentRecipe, summary: dict[str, Any], folde
     vocabulary stays with the sentence model that it began with."""
     shutil.rmtree(folder, ignore_errors=True)
     save_model(load_file(run / WEIGHTS), recipe.model, folder, torch.float16)
-    (folder / WEIGHTS).chmod(0o644)
     if has_context(run):
         save_context(load_file(run / CONTEXT_WEIGHTS), load_context_config(run), folder, torch.float16)
-        (folder / CONTEXT_WEIGHTS).chmod(0o644)
     summary = {"command": train_command_line(recipe.name, recipe), **summary, "stored_as": "fp16"}
-    (folder / SUMMARY).write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
+    write_summary(summary, folder / SUMMARY)
+
+
+def write_summary(summary: dict[str, Any], path: Path) -> None:
+    """With the hashes of the weights beside it."""
+    hashes = {}
+    for weights in (path.parent / WEIGHTS, path.parent / CONTEXT_WEIGHTS):
+        if weights.is_file():
+            weights.chmod(0o644)
+            hashes[weights.name] = hashlib.sha256(weights.read_bytes()).hexdigest()
+    path.write_text(json.dumps({**summary, HASHES: hashes}, indent=2) + "\n", encoding="utf-8")
+
+
+def drop_weights(folder: Path) -> None:
+    """Leave the configuration, the metrics and how to train the same again. Raises ZooError for a folder without
+    weights or whose training.json does not know their hashes."""
+    files = [folder / name for name in (WEIGHTS, CONTEXT_WEIGHTS) if (folder / name).is_file()]
+    summary = folder / (CONTEXT_SUMMARY if (folder / CONTEXT_SUMMARY).is_file() else SUMMARY)
+    if not files or not summary.is_file():
+        raise ZooError(f"{folder} holds no weights that `ringmt zoo` kept")
+    known = json.loads(summary.read_text(encoding="utf-8")).get(HASHES, {})
+    for file in files:
+        if known.get(file.name) != hashlib.sha256(file.read_bytes()).hexdigest():
+            raise ZooError(f"{summary} does not know the hash of {file.name}: keep the run again")
+    for file in files:
+        file.unlink()
 
 
 def is_bundled(recipe: DocumentRecipe) -> bool:
@@ -132,6 +159,11 @@ class ZooCommand:
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("runs", nargs="+", type=Path, help="folders that `ringmt train` wrote, or that hold some")
         parser.add_argument("folder", type=Path, help="each run is written below it, under its own name")
+        parser.add_argument(
+            "--without-weights",
+            action="store_true",
+            help="keep only metrics, the command, and hashes by which `ringmt compare` knows what was measured",
+        )
 
     def run(self, args: argparse.Namespace) -> int:
         finished, others = find_runs(args.runs)
@@ -141,6 +173,8 @@ class ZooCommand:
             raise ZooError(f"no finished run in {', '.join(map(str, args.runs))}: `ringmt train` ends with {SUMMARY}")
         for run in finished:
             keep_run(run, args.folder / run.name)
+            if args.without_weights:
+                drop_weights(args.folder / run.name)
             print(f"{args.folder / run.name}")
         return 0
 

@@ -3,53 +3,69 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
-from fastapi import FastAPI, Request
-from starlette.exceptions import HTTPException
-from starlette.responses import Response
+from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute
 
-from server.api.documents import documents_router, endpoints
-from server.api.errors import TABLE, ApiError, answer, documented
-from server.api.health import health_router
+from server.api import deepl, docs, documents, files, health, libretranslate, models, score, translate
+from server.api.deepl_route import DEEPL
+from server.api.keys import KeyRing
+from server.api.libre_route import OpenToPages
 from server.api.middleware import CLIENT_GONE, RequestMiddleware
-from server.api.models import models_router
-from server.api.score import SCORE, score_router
+from server.api.openapi import Application
+from server.api.route import DoorRoute
+from server.api.router_errors import answer_router_errors
 from server.api.state import ServerState
-from server.api.translate import PATH, translate_router
-from server.documents.store import StoreError
+from server.documents.stores.interface import StoreError
 from server.metrics import Metrics, package_version
 from server.settings import Settings
 
 logger = logging.getLogger("ringmt")
 
+ROUTERS: tuple[APIRouter, ...] = (
+    translate.router,
+    score.router,
+    documents.router,
+    files.router,
+    models.router,
+    libretranslate.router,
+    libretranslate.probes,
+    deepl.router,
+    health.router,
+    docs.router,
+)
+
 
 def create_app(settings: Settings) -> FastAPI:
     """The server as an ASGI application. Models are loaded in the background once it starts; /readyz tells when they
     are, and why not if they cannot be. `app.state.server` is the ServerState."""
-    state = ServerState(settings, Metrics())
-    app = FastAPI(
+    state = ServerState(settings, Metrics(), KeyRing.load(settings.api_keys))
+    app = Application(
         title="RingMT",
         version=package_version(),
         description="Neural machine translation.",
         lifespan=lambda app: _lifespan(state),
         redirect_slashes=False,
-        docs_url=None,  # These pages load scripts from elsewhere; a server on one's own machine does not.
+        docs_url=None,  # FastAPI's own page loads its scripts from elsewhere; ours does not.
         redoc_url=None,
     )
     app.state.server = state
-    app.add_middleware(RequestMiddleware, metrics=state.metrics)
-    app.add_exception_handler(HTTPException, _router_error)
-    app.include_router(translate_router(state))
-    app.include_router(score_router(state))
-    app.include_router(documents_router(state))
-    app.include_router(models_router(state))
-    app.include_router(health_router(state))
-    for path in (PATH, SCORE):
-        state.metrics.start_endpoint(path, (200, *(int(status) for status in documented("translate")), CLIENT_GONE))
-    for path, statuses in endpoints():
-        state.metrics.start_endpoint(path, (*statuses, CLIENT_GONE))
+    logs_access = settings.access_log == "on"
+    app.add_middleware(RequestMiddleware, metrics=state.metrics, logs_access=logs_access, dialects={"/v2/": DEEPL})
+    app.add_middleware(OpenToPages, starts=libretranslate.PATHS)
+    for router in ROUTERS:
+        app.include_router(router)
+    answer_router_errors(app, _routes())
+    for route in _routes(DoorRoute):
+        statuses = (route.status_code or 200, *(int(status) for status in route.responses), CLIENT_GONE)
+        state.metrics.start_endpoint(route.path, dict.fromkeys(statuses))
     return app
+
+
+def _routes(kind: type[APIRoute] = APIRoute) -> Iterator[APIRoute]:
+    for router in ROUTERS:
+        yield from (route for route in router.routes if isinstance(route, kind))
 
 
 @contextlib.asynccontextmanager
@@ -78,15 +94,3 @@ def _load(state: ServerState) -> None:
     except Exception as error:
         state.failure = f"loading failed: {error}"
         logger.exception("loading failed")
-
-
-async def _router_error(request: Request, error: Exception) -> Response:
-    """What the router raises, in the table's words: 404 and 405."""
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    kinds = {row.status: kind for kind, row in TABLE.items()}
-    kind = kinds.get(status, "internal")
-    message = f"{TABLE[kind].meaning} ({request.method} {request.url.path})"
-    response = answer(ApiError(kind, message), request.state.request_id)
-    if isinstance(error, HTTPException) and error.headers:
-        response.headers.update(error.headers)
-    return response

@@ -1,39 +1,99 @@
-"""Reading a JSON body that anybody may have written."""
+"""Reading a body that anybody may have written: JSON, and for those who ask for it forms and the query."""
 
 import json
 import re
-from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
+from starlette.types import Message
 
 from server.api.errors import ApiError
-from server.settings import nearest
-
-Body = TypeVar("Body", bound=BaseModel)
 
 DISCARDED_BYTES = 16 * 2**20
 """Read and thrown away of a body that is too large: a client that still writes does not hear the answer."""
 _JSON_TYPE = re.compile(r"application/json\s*(;\s*charset=\"?utf-8\"?\s*)?", re.IGNORECASE)
+FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
-async def read_json(request: Request, schema: type[Body], limit: int) -> Body:
-    """The body as `schema`, read up to `limit` bytes. Raises ApiError: 400, 413, 415 or 422."""
-    _check_headers(request)
-    return validate(parse(await _read(request, limit)), schema)
+class ReadRequest(Request):
+    """A request whose body has been read; FastAPI finds in it what the door has understood."""
+
+    @classmethod
+    def of_value(cls, request: Request, value: object) -> "ReadRequest":
+        """A request whose JSON body is `value`."""
+        other = [pair for pair in request.scope["headers"] if pair[0] not in (b"content-type", b"content-length")]
+        scope = {**request.scope, "headers": [*other, (b"content-type", b"application/json")]}
+        read = cls(scope, request.receive)
+        read._body, read._json = b"read", value
+        return read
+
+    @classmethod
+    def of_form(cls, request: Request, body: bytes) -> "ReadRequest":
+        """A request whose body, a form, comes from memory."""
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        return cls(request.scope, receive)
 
 
-def _check_headers(request: Request) -> None:
+async def read_json(request: Request, limit: int) -> object:
+    """The body as JSON, read up to `limit` bytes. Raises ApiError: 400, 413 or 415."""
+    _check_encoding(request)
     content_type = request.headers.get("content-type", "")
     if not _JSON_TYPE.fullmatch(content_type.strip()):
         raise ApiError("unsupported_media_type", f"Content-Type must be application/json, not '{content_type}'")
+    return parse(await read_body(request, limit))
+
+
+async def read_fields(request: Request, limit: int) -> object:
+    """The fields of a request from wherever they are: a JSON body, a form, or the query if there is no body. A field
+    that comes several times is a list. Raises ApiError: 400, 413 or 415."""
+    _check_encoding(request)
+    body = await read_body(request, limit)
+    content_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    if not body:
+        return _fields(request.query_params.multi_items())
+    if content_type == "application/json":
+        return parse(body)
+    if content_type in FORM_TYPES:
+        return _fields((await form_of(ReadRequest.of_form(request, body))).multi_items())
+    accepted = ", ".join(("application/json", *FORM_TYPES))
+    raise ApiError("unsupported_media_type", f"Content-Type must be one of {accepted}, not '{content_type}'")
+
+
+async def form_of(request: Request) -> FormData:
+    """Raises ApiError (400) for a form that is none."""
+    try:
+        return await request.form()
+    except Exception as error:  # The parser of forms raises whatever its bytes make it raise.
+        reason = getattr(error, "detail", None) or str(error)
+        raise ApiError("malformed", f"the body is not the form that its Content-Type says: {reason}") from None
+
+
+def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for name, value in pairs:
+        if isinstance(value, UploadFile):
+            raise ApiError("invalid_value", f"{name}: must be a text, not a file", name)
+        if name not in fields:
+            fields[name] = value
+        elif isinstance(fields[name], list):
+            fields[name].append(value)
+        else:
+            fields[name] = [fields[name], value]
+    return fields
+
+
+def _check_encoding(request: Request) -> None:
     encoding = request.headers.get("content-encoding", "identity")
     if encoding.lower() != "identity":
-        raise ApiError("unsupported_media_type", f"Content-Encoding '{encoding}' is not supported; send plain JSON")
+        raise ApiError("unsupported_media_type", f"Content-Encoding '{encoding}' is not supported; send it plain")
 
 
-async def _read(request: Request, limit: int) -> bytes:
+async def read_body(request: Request, limit: int) -> bytes:
+    """Raises ApiError (413) for more than `limit` bytes."""
     chunks: list[bytes] = []
     size = 0
     async for chunk in request.stream():
@@ -65,30 +125,3 @@ def parse(body: bytes) -> object:
 
 def _refuse_constant(name: str) -> None:
     raise ApiError("malformed", f"the body is not JSON: {name} is no JSON number")
-
-
-def validate(value: object, schema: type[Body]) -> Body:
-    """`value` as `schema`. Raises ApiError about the first field that does not fit, the unknown ones before others."""
-    if not isinstance(value, dict):
-        raise ApiError("invalid_value", "the body must be a JSON object")
-    unknown = [key for key in value if key not in schema.model_fields]
-    if unknown:
-        message = f"unknown field '{unknown[0]}': {nearest(unknown[0], schema.model_fields)}"
-        raise ApiError("invalid_value", message, unknown[0])
-    try:
-        return schema.model_validate(value)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        message = _sentence(first["msg"])
-        if not first["loc"]:  # It is about several fields.
-            raise ApiError("invalid_value", message) from None
-        raise ApiError("invalid_value", f"{_path(first['loc'])}: {message}", str(first["loc"][0])) from None
-
-
-def _path(location: Sequence[str | int]) -> str:
-    """Where in the body, as one would write it: items[3].target"""
-    return "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in location).removeprefix(".")
-
-
-def _sentence(message: str) -> str:
-    return message.removeprefix("Input ").removeprefix("Value error, ")

@@ -8,7 +8,7 @@ from pydantic_core import PydanticCustomError
 
 from server.api.schemas import check_optional_text, check_text
 from server.documents import explain as explanations
-from server.documents.records import Document, Sentence
+from server.documents.stores.records import Document, Sentence
 
 OneOrMany = Annotated[str | list[str], BeforeValidator(check_text)]
 
@@ -135,7 +135,9 @@ class DocumentAnswer(BaseModel):
     progress: float = Field(description="Share of the sentences that need no more work, 0 to 1.")
     sentences: list[DocumentSentence]
     error: str | None = Field(
-        default=None, description="Why the document failed; a correction or DELETE ends that state."
+        default=None,
+        description="Why the document failed (a correction or DELETE ends that state), or why it waits: this server "
+        "does not serve its model.",
     )
 
     @classmethod

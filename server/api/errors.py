@@ -1,23 +1,27 @@
-"""What can go wrong, in one table: every type of error has one status, and every failure is answered from here."""
+"""What can go wrong, in one table: every type of error has one status. How an answer is written is its dialect's."""
 
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
-from starlette.responses import JSONResponse
+from pydantic import BaseModel, Field
+from starlette.responses import JSONResponse, Response
 
 from server.backends.base import CannotScore
-from server.documents.service import Refused, TooLong, TooManyDocuments, UnknownSentence
-from server.documents.store import StoreError, UnknownDocument
+from server.documents.refused import Refused, TooLong, TooManyDocuments, UnknownSentence
+from server.documents.stores.interface import StoreError, UnknownDocument
 from server.engine.request import Cancelled, DeadlineExceeded, EngineStopped, Overloaded
 from server.scoring import TooLongToScore
+from server.text.formats.opened import FileError, FileTooLarge, UnsupportedFile
 from server.translator import TooManySentences
 
 logger = logging.getLogger("ringmt")
 
 ErrorType = Literal[
     "malformed",
+    "unauthorized",
+    "forbidden",
     "not_found",
     "method_not_allowed",
     "conflict",
@@ -31,48 +35,73 @@ ErrorType = Literal[
 ]
 
 
-Route = Literal["translate", "document write", "document read", "probe"]
-"""Kinds of routes: those of one kind answer with the same errors."""
-_BODIES: tuple[Route, ...] = ("translate", "document write")
-_DOCUMENTS: tuple[Route, ...] = ("document write", "document read")
-_WORKING: tuple[Route, ...] = ("translate", "document write", "document read")
-
-
 @dataclass(frozen=True)
 class ErrorRow:
-    """`answered_by`: kinds of routes; the router itself answers for an unknown path and has no documentation."""
-
     status: int
     meaning: str
-    answered_by: tuple[Route, ...]
 
 
 TABLE: Mapping[ErrorType, ErrorRow] = {
-    "malformed": ErrorRow(400, "The body is not JSON in UTF-8.", _BODIES),
-    "not_found": ErrorRow(404, "There is nothing at this path.", _DOCUMENTS),
-    "method_not_allowed": ErrorRow(405, "The path does not take this method.", ()),
-    "conflict": ErrorRow(409, "The document's mode, state or length does not allow it.", _DOCUMENTS),
-    "too_large": ErrorRow(413, "The body, a text or their number is larger than this server takes.", _BODIES),
-    "unsupported_media_type": ErrorRow(415, "The body must be application/json, not compressed.", _BODIES),
-    "invalid_value": ErrorRow(422, "A field is missing, unknown or has a value that cannot be used.", _WORKING),
-    "overloaded": ErrorRow(429, "Too much is waiting already; Retry-After says when to come back.", _WORKING),
-    "internal": ErrorRow(500, "A fault of the server; the log has it under the request's id.", _WORKING),
-    "not_ready": ErrorRow(
-        503, "Loading, draining or failed; Retry-After says when to come back.", (*_WORKING, "probe")
-    ),
-    "deadline_exceeded": ErrorRow(504, "The work took longer than request_timeout.", _BODIES),
+    "malformed": ErrorRow(400, "The body cannot be read: it is not what its Content-Type says."),
+    "unauthorized": ErrorRow(401, "A key is needed, and none was sent that is known."),
+    "forbidden": ErrorRow(403, "The key does not have the scope that the path needs."),
+    "not_found": ErrorRow(404, "There is nothing at this path."),
+    "method_not_allowed": ErrorRow(405, "The path does not take this method."),
+    "conflict": ErrorRow(409, "The document's mode, state or length does not allow it."),
+    "too_large": ErrorRow(413, "The body, a text or their number is larger than this server takes."),
+    "unsupported_media_type": ErrorRow(415, "The body has a Content-Type or an encoding that is not taken here."),
+    "invalid_value": ErrorRow(422, "A field is missing, unknown or has a value that cannot be used."),
+    "overloaded": ErrorRow(429, "Too much is waiting, or the key's limit is reached; Retry-After: when to come back."),
+    "internal": ErrorRow(500, "A fault of the server; the log has it under the request's id."),
+    "not_ready": ErrorRow(503, "Loading, draining or failed; Retry-After says when to come back."),
+    "deadline_exceeded": ErrorRow(504, "The work took longer than request_timeout, or than the request would wait."),
 }
 
+ADMISSION: tuple[ErrorType, ...] = (
+    "unauthorized",
+    "forbidden",
+    "overloaded",
+    "invalid_value",
+    "internal",
+    "not_ready",
+    "deadline_exceeded",
+)
+"""What the door itself answers, on every route that it guards."""
+BODY: tuple[ErrorType, ...] = ("malformed", "too_large", "unsupported_media_type")
+"""What it answers besides where a body is read."""
 RETRY_AFTER_SECONDS: Mapping[ErrorType, int] = {"overloaded": 1, "not_ready": 5}
 _LONGEST_MESSAGE = 500
 
 
 class ApiError(Exception):
-    """An answer that is no success. `param` is the field it is about."""
+    """An answer that is no success. `param` is the field it is about, `headers` go into the answer."""
 
-    def __init__(self, kind: ErrorType, message: str, param: str | None = None) -> None:
+    def __init__(
+        self, kind: ErrorType, message: str, param: str | None = None, headers: Mapping[str, str] | None = None
+    ) -> None:
         super().__init__(message)
         self.kind, self.message, self.param = kind, message, param
+        self.headers = dict(headers or {})
+        if kind in RETRY_AFTER_SECONDS:
+            self.headers.setdefault("Retry-After", str(RETRY_AFTER_SECONDS[kind]))
+
+
+class Dialect(Protocol):
+    """How the routes of one API write their errors."""
+
+    @property
+    def model(self) -> type[BaseModel]:
+        """The schema of an error's body."""
+
+    @property
+    def id_headers(self) -> tuple[str, ...]:
+        """Headers beside X-Request-ID that name the request on every answer."""
+
+    def status(self, kind: ErrorType) -> int:
+        """The status of a kind of errors."""
+
+    def answer(self, error: ApiError, request_id: str) -> Response:
+        """The body, status and headers of an error."""
 
 
 def from_engine(error: Exception) -> ApiError | None:
@@ -87,7 +116,15 @@ def from_engine(error: Exception) -> ApiError | None:
         case CannotScore():
             return ApiError("invalid_value", str(error), "model")
         case DeadlineExceeded():
-            return ApiError("deadline_exceeded", "the work did not finish within the server's request_timeout")
+            return ApiError(
+                "deadline_exceeded", "the work did not finish within the server's request_timeout, or the request's own"
+            )
+        case UnsupportedFile():
+            return ApiError("unsupported_media_type", str(error), "file")
+        case FileTooLarge():
+            return ApiError("too_large", str(error), "file")
+        case FileError():
+            return ApiError("invalid_value", str(error), "file")
         case UnknownDocument():
             return ApiError("not_found", "there is no such document: it never was, was deleted, or expired")
         case UnknownSentence():
@@ -106,44 +143,52 @@ def from_engine(error: Exception) -> ApiError | None:
     return None
 
 
-def answer(error: ApiError, request_id: str) -> JSONResponse:
-    """The body, status and headers of an error."""
-    details: dict[str, str] = {"type": error.kind, "message": printable(error.message)}
-    if error.param is not None:
-        details["param"] = printable(error.param)
-    details["request_id"] = request_id
-    headers = {"Retry-After": str(RETRY_AFTER_SECONDS[error.kind])} if error.kind in RETRY_AFTER_SECONDS else None
-    return JSONResponse({"error": details}, TABLE[error.kind].status, headers)
-
-
 def printable(text: str) -> str:
     """`text` that any JSON reader takes: a lone surrogate becomes its escape, a long text its beginning."""
     valid = text.encode("utf-8", errors="backslashreplace").decode("utf-8")
     return valid if len(valid) <= _LONGEST_MESSAGE else valid[:_LONGEST_MESSAGE] + "..."
 
 
-def documented(route: Route) -> dict[int | str, dict[str, Any]]:
-    """The error statuses of a route for its OpenAPI entry."""
-    return {
-        row.status: {"description": row.meaning, "content": {"application/json": {"schema": BODY_SCHEMA}}}
-        for row in TABLE.values()
-        if route in row.answered_by
-    }
+class ErrorDetails(BaseModel):
+    type: ErrorType
+    message: str
+    param: str | None = Field(default=None, description="The field that the error is about.")
+    request_id: str
 
 
-BODY_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "required": ["error"],
-    "properties": {
-        "error": {
-            "type": "object",
-            "required": ["type", "message", "request_id"],
-            "properties": {
-                "type": {"type": "string", "enum": list(TABLE)},
-                "message": {"type": "string"},
-                "param": {"type": "string", "description": "The field that the error is about."},
-                "request_id": {"type": "string"},
-            },
-        }
-    },
-}
+class ErrorAnswer(BaseModel):
+    """Every answer that is no success."""
+
+    error: ErrorDetails
+
+
+class NativeErrors:
+    """The errors of /v1."""
+
+    model = ErrorAnswer
+    id_headers: tuple[str, ...] = ()
+
+    def status(self, kind: ErrorType) -> int:
+        return TABLE[kind].status
+
+    def answer(self, error: ApiError, request_id: str) -> Response:
+        details: dict[str, str] = {"type": error.kind, "message": printable(error.message)}
+        if error.param is not None:
+            details["param"] = printable(error.param)
+        details["request_id"] = request_id
+        return JSONResponse({"error": details}, self.status(error.kind), error.headers)
+
+
+NATIVE = NativeErrors()
+
+
+def documented(
+    *kinds: ErrorType, meanings: Mapping[ErrorType, str] | None = None, dialect: Dialect = NATIVE
+) -> dict[int | str, dict[str, Any]]:
+    """The error statuses of a route for its OpenAPI entry. `meanings` say more than the table does."""
+    described = {kind: TABLE[kind].meaning for kind in TABLE} | dict(meanings or {})
+    by_status: dict[int | str, list[str]] = {}
+    for kind in TABLE:
+        if kind in kinds:
+            by_status.setdefault(dialect.status(kind), []).append(described[kind])
+    return {status: {"description": " ".join(said), "model": dialect.model} for status, said in by_status.items()}

@@ -3,10 +3,11 @@
 import asyncio
 import contextlib
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from server.api.errors import ApiError, documented
+from server.api.route import ProbeRoute
 from server.api.schemas import Status
 from server.api.state import ServerState
 from server.metrics import package_version
@@ -14,41 +15,55 @@ from server.metrics import package_version
 STORE_SECONDS = 1.0
 """How long the metrics wait for the store to count its documents; else they say what it last counted."""
 
+router = APIRouter(tags=["operations"], route_class=ProbeRoute)
 
-def health_router(state: ServerState) -> APIRouter:
-    """The routes, bound to a server's state."""
-    router = APIRouter(tags=["operations"])
 
-    @router.get("/livez", summary="Is the engine alive? If not, restart", responses=documented("probe"))
-    async def livez() -> Status:
-        if state.why_not_alive is not None:
-            raise ApiError("not_ready", state.why_not_alive)
-        return Status()
+@router.get("/livez", summary="Is the engine alive? If not, restart", responses=documented("not_ready"))
+async def livez(request: Request) -> Status:
+    reason = _state(request).why_not_alive
+    if reason is not None:
+        raise ApiError("not_ready", reason)
+    return Status()
 
-    @router.get("/readyz", summary="Has every model translated, and may requests come?", responses=documented("probe"))
-    async def readyz() -> Status:
-        state.check_ready()
-        return Status()
 
-    @router.get("/metrics", summary="Metrics in Prometheus' text format", response_class=Response)
-    async def metrics() -> Response:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(STORE_SECONDS):
-                await asyncio.to_thread(state.count_documents)
-        return Response(state.metrics.exposition(), media_type=CONTENT_TYPE_LATEST)
+@router.get(
+    "/readyz", summary="Has every model translated? If not, send no requests", responses=documented("not_ready")
+)
+async def readyz(request: Request) -> Status:
+    _state(request).check_ready()
+    return Status()
 
-    @router.get("/", summary="Where things are")
-    async def root() -> dict[str, str]:
-        return {
-            "name": "RingMT",
-            "version": package_version(),
-            "translate": "/v1/translate",
-            "documents": "/v1/documents",
-            "models": "/v1/models",
-            "languages": "/v1/languages",
-            "openapi": "/openapi.json",
-            "ready": "/readyz",
-            "metrics": "/metrics",
-        }
 
-    return router
+@router.get(
+    "/metrics",
+    summary="Metrics in Prometheus' text format",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+)
+async def metrics(request: Request) -> Response:
+    state = _state(request)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(STORE_SECONDS):
+            await asyncio.to_thread(state.count_documents)
+    return Response(state.metrics.exposition(), media_type=CONTENT_TYPE_LATEST)
+
+
+@router.get("/", summary="Where things are")
+async def root() -> dict[str, str]:
+    return {
+        "name": "RingMT",
+        "version": package_version(),
+        "translate": "/v1/translate",
+        "documents": "/v1/documents",
+        "models": "/v1/models",
+        "languages": "/v1/languages",
+        "docs": "/docs",
+        "openapi": "/openapi.json",
+        "ready": "/readyz",
+        "metrics": "/metrics",
+    }
+
+
+def _state(request: Request) -> ServerState:
+    state: ServerState = request.app.state.server
+    return state

@@ -1,16 +1,19 @@
 """Around every request: its id, its time, its count, and an answer when something failed."""
 
+import asyncio
 import logging
 import re
 import time
 import uuid
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from server.api.errors import ApiError, answer, from_engine
+from server.api.errors import NATIVE, ApiError, Dialect, from_engine
+from server.logs import request_id
 from server.metrics import NO_MODEL, REJECTIONS, Metrics
 
 logger = logging.getLogger("ringmt")
@@ -31,19 +34,28 @@ class RequestMiddleware:
     A route leaves `model` and `timings` (stage -> seconds) in the request's state.
     """
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self.app, self.metrics = app, metrics
+    def __init__(
+        self, app: ASGIApp, metrics: Metrics, logs_access: bool = False, dialects: Mapping[str, Dialect] | None = None
+    ) -> None:
+        """`dialects`, by the start of their paths, are for paths that are no route."""
+        self.app, self.metrics, self.logs_access = app, metrics, logs_access
+        self.dialects = dict(dialects or {})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         record = _Record(scope)
+        request_id.set(record.request_id)
 
         async def counted_send(message: Message) -> None:
             # Counted before its last byte leaves, so that who has the answer finds it in the metrics.
             if message["type"] == "http.response.body" and not message.get("more_body"):
                 self._count(scope, record)
+            elif message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name in self._dialect(scope).id_headers:
+                    headers[name] = record.request_id
             await send(message)
 
         try:
@@ -56,6 +68,11 @@ class RequestMiddleware:
             await self.app(scope, receive, send)
         except (ClientGone, ClientDisconnect):
             record.status = CLIENT_GONE
+        except asyncio.CancelledError:  # The server stops, and there was no time left for this request.
+            if record.status is None:
+                stopped = ApiError("not_ready", "the server was stopped")
+                await self._dialect(scope).answer(stopped, record.request_id)(scope, receive, send)
+            raise
         except Exception as error:
             known = error if isinstance(error, ApiError) else from_engine(error)
             if known is None:
@@ -65,7 +82,13 @@ class RequestMiddleware:
                 raise
             if known.kind in REJECTIONS:
                 self.metrics.requests_rejected_total.labels(known.kind, record.model).inc()
-            await answer(known, record.request_id)(scope, receive, send)
+            await self._dialect(scope).answer(known, record.request_id)(scope, receive, send)
+
+    def _dialect(self, scope: Scope) -> Dialect:
+        """The dialect of the route, or of the API that the path would belong to if it were there."""
+        starts = (dialect for start, dialect in self.dialects.items() if scope["path"].startswith(start))
+        dialect: Dialect | None = getattr(scope.get("route"), "dialect", None)
+        return dialect or next(starts, NATIVE)
 
     def _count(self, scope: Scope, record: "_Record") -> None:
         if record.is_counted:
@@ -73,9 +96,13 @@ class RequestMiddleware:
         record.is_counted = True
         route = scope.get("route")
         endpoint = getattr(route, "path", UNMATCHED)
-        code = str(CLIENT_GONE if record.status is None else record.status)
-        self.metrics.requests_total.labels(endpoint, code, record.model).inc()
-        self.metrics.request_duration_seconds.labels(endpoint, record.model).observe(time.monotonic() - record.started)
+        status = CLIENT_GONE if record.status is None else record.status
+        seconds = time.monotonic() - record.started
+        self.metrics.requests_total.labels(endpoint, str(status), record.model).inc()
+        self.metrics.request_duration_seconds.labels(endpoint, record.model).observe(seconds)
+        if self.logs_access:
+            told = {"method": scope["method"], "endpoint": endpoint, "status": status, "seconds": round(seconds, 6)}
+            logger.info("answered", extra={**told, "model": record.model or None})
 
 
 class _Record:

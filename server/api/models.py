@@ -2,31 +2,24 @@
 
 from fastapi import APIRouter
 
-from server.api.errors import documented
+from server.api.errors import ADMISSION, documented
+from server.api.route import DoorRoute
 from server.api.schemas import Language, Languages, Model, Models
-from server.api.state import ServerState
+from server.api.visit import Admitted
 from server.translator import Translator
 
+router = APIRouter(tags=["models"], route_class=DoorRoute, responses=documented(*ADMISSION))
 
-def models_router(state: ServerState) -> APIRouter:
-    """The routes, bound to a server's state."""
-    router = APIRouter(tags=["models"], responses=documented("probe"))
 
-    @router.get("/v1/models", summary="The models that are served")
-    async def models() -> Models:
-        state.check_ready()
-        return Models(models=[_model(translator) for translator in state.translators.values()])
+@router.get("/v1/models", summary="The models that are served")
+async def models(visit: Admitted) -> Models:
+    return Models(models=[_model(translator) for translator in visit.state.translators.values()])
 
-    @router.get("/v1/languages", summary="Source languages and what each can be translated into")
-    async def languages() -> Languages:
-        state.check_ready()
-        targets: dict[str, set[str]] = {}
-        for translator in state.translators.values():
-            manifest = translator.artifact.manifest
-            targets.setdefault(manifest.source_language, set()).add(manifest.target_language)
-        return Languages(languages=[Language(source=one, targets=sorted(targets[one])) for one in sorted(targets)])
 
-    return router
+@router.get("/v1/languages", summary="Source languages and what each can be translated into")
+async def languages(visit: Admitted) -> Languages:
+    targets = visit.state.languages
+    return Languages(languages=[Language(source=one, targets=targets[one]) for one in targets])
 
 
 def _model(translator: Translator) -> Model:

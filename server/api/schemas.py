@@ -58,6 +58,9 @@ class TranslateRequest(BaseModel):
         description="What comes before the text in its document, in the source language: it is read, not translated, "
         "and every sentence of the text sees all of it. Of use to models that know context.",
     )
+    timeout: float | None = Field(
+        None, gt=0, allow_inf_nan=False, description="Seconds after which the answer is of no use; then 504."
+    )
 
     @property
     def contexts(self) -> list[str]:
@@ -68,12 +71,20 @@ class TranslateRequest(BaseModel):
         return [self.text] if isinstance(self.text, str) else self.text
 
 
+FLAGGED = (
+    "What looks wrong. loop: a phrase again and again; numbers_changed: the source has other numbers; untranslated: a "
+    "copy of the source; empty: nothing came; cut: part of a sentence that is too long for the model; truncated: ended "
+    "at the greatest length; moved: something protected (a URL, a placeholder) stands by its position in the source."
+)
+
+
 class Sentence(BaseModel):
     source: str
     target: str
     score: float = Field(description="Sum of the target's log-probabilities, its end included.")
     finish_reason: Literal["eos", "length"] = Field(description='"length": cut off at max_length.')
     num_tokens: int = Field(description="Tokens of the target, its end included.")
+    flags: list[str] = Field([], description=FLAGGED)
 
     @classmethod
     def of(cls, sentence: SentenceTranslation) -> Self:
@@ -83,6 +94,7 @@ class Sentence(BaseModel):
             score=sentence.score,
             finish_reason=sentence.finish_reason,
             num_tokens=sentence.num_tokens,
+            flags=list(sentence.flags),
         )
 
 
@@ -94,6 +106,7 @@ class TextHypothesis(BaseModel):
 class Translation(BaseModel):
     text: str
     sentences: list[Sentence]
+    flags: list[str] = Field([], description="Those of its sentences, each once.")
     hypotheses: list[TextHypothesis] | None = Field(None, description="Only when num_hypotheses was given.")
 
     @classmethod
@@ -102,6 +115,7 @@ class Translation(BaseModel):
         return cls(
             text=translation.text,
             sentences=[Sentence.of(sentence) for sentence in translation.sentences],
+            flags=list(dict.fromkeys(flag for sentence in translation.sentences for flag in sentence.flags)),
             hypotheses=hypotheses if with_hypotheses else None,
         )
 

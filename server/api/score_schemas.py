@@ -3,8 +3,8 @@
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
-from server.api.document_schemas import OneOrMany
 from server.api.schemas import Timings, check_optional_text, check_text
 from server.scoring import TargetScore
 
@@ -14,13 +14,20 @@ def one_or_many(value: Any) -> Any:
     return [value] if isinstance(value, dict) else value
 
 
+def check_targets(value: Any) -> Any:
+    """A translation or several; at least one."""
+    if value == []:
+        raise PydanticCustomError("no_target", "must be a translation or a list of at least one")
+    return check_text(value)
+
+
 class ScoreItem(BaseModel):
     """One sentence with its translations. Texts are read as they are, not cut into sentences."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
     source: Annotated[str, BeforeValidator(check_text)] = Field(examples=["It is on the table."])
-    target: OneOrMany = Field(
+    target: Annotated[str | Annotated[list[str], Field(min_length=1)], BeforeValidator(check_targets)] = Field(
         description="A translation, or several to choose from.",
         examples=[["Er steht auf dem Tisch.", "Es steht auf dem Tisch."]],
     )

@@ -1,20 +1,31 @@
 """What the running server knows: its settings, its metrics, its models and whether they can be used."""
 
 import contextlib
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from server.api.errors import ApiError
+from server.api.keys import KeyRing
+from server.api.shelf import Shelf
+from server.api.uploads import Uploads
 from server.documents.janitor import Janitor
-from server.documents.metering import metered_cache
-from server.documents.open_store import open_store
-from server.documents.runner import JobRunner
+from server.documents.job_runner import JobRunner
+from server.documents.metered_cache import metered_cache
+from server.documents.sentence_states import StateReader
 from server.documents.service import DocumentService
-from server.documents.states import StateReader
-from server.documents.store import StoreError
+from server.documents.stores.interface import StoreError
+from server.documents.stores.open_store import open_store
 from server.metrics import NO_MODEL, Metrics
 from server.settings import Settings, nearest
 from server.translator import Translator, find_artifacts
+
+LOOK_SECONDS = 0.1
+"""How often a server that stops looks whether it was told to hurry."""
+
+
+MAX_UPLOADS = 100
+"""Files of DeepL's API that are translated or wait to be fetched."""
 
 
 class ModelsClash(ValueError):
@@ -27,12 +38,22 @@ class ServerState:
 
     settings: Settings
     metrics: Metrics
+    keys: KeyRing = field(default_factory=KeyRing)
     translators: dict[str, Translator] = field(default_factory=dict)
     is_loaded: bool = False
     is_draining: bool = False
     failure: str | None = None
+    _drain_until: float = 0.0
+    """A time.monotonic() value, once it drains."""
+    shelf: Shelf = field(default_factory=Shelf)
+    uploads: Uploads = field(init=False)
+    translated_characters: int = 0
+    """Of requests to DeepL's API."""
     _documents: DocumentService | None = None
     _janitor: Janitor | None = None
+
+    def __post_init__(self) -> None:
+        self.uploads = Uploads(MAX_UPLOADS)
 
     def load(self) -> None:
         """Load and warm up every model, open the documents. Raises ArtifactError, VocabularyError, ModelsClash or
@@ -43,7 +64,7 @@ class ServerState:
                 translator.stop(timeout=0)
                 raise ModelsClash(f"{folder}: there is another model named '{translator.name}'; serve one of them")
             self.translators[translator.name] = translator
-            self.metrics.ready.labels(translator.name).set(1)
+            self.metrics.ready.labels(translator.name).set_function(lambda: float(self.why_not_ready is None))
         self._open_documents()
         self.is_loaded = True
 
@@ -53,7 +74,7 @@ class ServerState:
         reader = StateReader(metered_cache(settings.context_cache_bytes, self.metrics))
         runner = JobRunner(store, reader, self.translators, settings.document_lease, self.metrics)
         self._documents = DocumentService(store, reader, runner, self.translators, settings)
-        self._janitor = Janitor(store, settings.document_ttl, self.metrics)
+        self._janitor = Janitor(store, settings.document_ttl, self.metrics, tuple(self.translators))
         self._janitor.start()
 
     @property
@@ -71,10 +92,20 @@ class ServerState:
                 self.metrics.context_store_documents.labels(NO_MODEL).set(count)
 
     def drain(self) -> None:
-        """Take no more requests."""
-        self.is_draining = True
-        for name in self.translators:
-            self.metrics.ready.labels(name).set(0)
+        """Take no more requests; from now on what is in flight has drain_timeout seconds to finish. It may be called
+        from a signal handler: it takes no lock that the interrupted thread might hold."""
+        if not self.is_draining:
+            self._drain_until = time.monotonic() + self.settings.drain_timeout
+            self.is_draining = True
+
+    def hurry(self) -> None:
+        """Give up what is in flight. It may be called from a signal handler."""
+        self._drain_until = 0.0
+
+    @property
+    def drain_seconds_left(self) -> float:
+        """Seconds that what is in flight still has, of a server that drains."""
+        return max(0.0, self._drain_until - time.monotonic())
 
     def start_jobs(self) -> None:
         """Begin to work on documents, in the event loop that calls."""
@@ -83,18 +114,25 @@ class ServerState:
 
     async def stop_jobs(self) -> None:
         """Give back the documents that are being worked on; in the same event loop."""
+        await self.uploads.stop()
         if self._documents is not None:
             await self._documents.runner.stop()
 
     def stop(self) -> None:
-        """Let what is in flight finish within drain_timeout, then stop every engine and close the documents."""
+        """Let what is in flight finish while there is time, then stop every engine and close the documents."""
         self.drain()
         for translator in self.translators.values():
-            translator.stop(self.settings.drain_timeout)
+            self._stop_engine(translator)
         if self._janitor is not None:
-            self._janitor.stop(self.settings.drain_timeout)
+            self._janitor.stop(LOOK_SECONDS + self.drain_seconds_left)
         if self._documents is not None:
             self._documents.store.close()
+
+    def _stop_engine(self, translator: Translator) -> None:
+        while not translator.worker.drain(min(LOOK_SECONDS, self.drain_seconds_left)):
+            if not self.drain_seconds_left:
+                break
+        translator.worker.stop()
 
     @property
     def why_not_alive(self) -> str | None:
@@ -114,6 +152,13 @@ class ServerState:
         if self.why_not_alive is None and not self.is_loaded:
             return "the models are being loaded and warmed up"
         return self.why_not_alive
+
+    @property
+    def languages(self) -> dict[str, list[str]]:
+        """Every source language with its targets, both in the order of their codes."""
+        pairs = {translator.languages for translator in self.translators.values()}
+        sources = sorted({source for source, _ in pairs})
+        return {source: sorted(target for one, target in pairs if one == source) for source in sources}
 
     def check_ready(self) -> None:
         """Raise ApiError unless the server takes requests."""

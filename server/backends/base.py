@@ -1,12 +1,17 @@
 """The seam: what the engine needs from a runtime."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Protocol
 
 from server.artifact import ArtifactError, Manifest
+from server.backends.arrays import Array, Flags, Floats, Ints
 from server.backends.context import ContextBackend
-from server.backends.state import Array, DecoderState, Encoded, Flags, Floats, Ints, Layout
+from server.backends.memory import Encoded, Layout
+from server.backends.state import DecoderState
+from server.signature import Signature
 
+NO_DOCUMENT: Mapping[str, Layout] = MappingProxyType({})
 Step = Callable[[], None]
 """One run of the step graph over the state it is bound to: reads and writes that state's arrays."""
 ScoreStep = Callable[[], Floats]
@@ -22,8 +27,8 @@ class Backend(Protocol):
     """Runs one artifact's graphs. Safe to call from several threads, each with states of its own."""
 
     manifest: Manifest
-    shortlist: Mapping[str, Layout]
-    """Tensors of a sentence's shortlist; empty when all words are scored. States must be made with it."""
+    shortlist: bool
+    """Whether ordinary steps score a shortlist of words."""
     context: ContextBackend | None
     """None where sentences cannot look at their document: the artifact has no context, or the runtime no graphs."""
 
@@ -31,8 +36,20 @@ class Backend(Protocol):
         """Ids and keep mask [batch, source] -> what is known of every sentence, without its padding."""
         ...
 
+    def new_state(
+        self,
+        slots: int,
+        beam: int,
+        source_length: int,
+        document: Mapping[str, Layout] = NO_DOCUMENT,
+        scores: bool = False,
+    ) -> DecoderState:
+        """An empty batch, its memory where the graphs run: for `bind`, or for `bind_scores` if it `scores`. `document`:
+        room for a slot's document, where steps look at one."""
+        ...
+
     def bind(self, state: DecoderState) -> Step:
-        """Prepare the step graph to run over the arrays of `state`, without copies where the runtime allows.
+        """Prepare the step graph to run over a state that `new_state` made, without copies where the runtime allows.
 
         The returned call does not advance the clock: the engine does, after it has read the candidates.
         """
@@ -43,22 +60,42 @@ class Backend(Protocol):
         ...
 
     def bind_scores(self, state: DecoderState) -> ScoreStep:
-        """As `bind`, for a state that was made without a shortlist, after `prepare_scores`."""
+        """As `bind`, for a state that was made to score, after `prepare_scores`."""
         ...
 
 
-def split_batch(source: Sequence[Floats], shortlist: Sequence[Array], source_keep: Flags) -> list[Encoded]:
-    """Tensors of a padded batch -> one Encoded per sentence (views, not copies)."""
-    lengths = source_keep.sum(axis=1).tolist()
+def split_batch(signature: Signature, tensors: Mapping[str, Array], source_keep: Flags) -> list[Encoded]:
+    """Outputs of an encode graph, by name, for a padded batch -> one Encoded per sentence (views, not copies)."""
+    axes = {tensor.name: tensor.axes[1:] for tensor in signature.outputs}
     return [
-        Encoded(tuple(tensor[row, :, :length] for tensor in source), tuple(tensor[row] for tensor in shortlist))
-        for row, length in enumerate(lengths)
+        Encoded(
+            length,
+            {
+                name: tensor[row][tuple(slice(length if axis == "source" else None) for axis in axes[name])]
+                for name, tensor in tensors.items()
+            },
+        )
+        for row, length in enumerate(source_keep.sum(axis=1).tolist())
     ]
 
 
-def check_names(expected: set[str], found: set[str], what: str) -> None:
-    """Raise ArtifactError when a graph's tensors are not the declared ones."""
-    if not found <= expected:
-        raise ArtifactError(
-            f"{what} has tensors that the manifest does not declare: {', '.join(sorted(found - expected))}"
-        )
+def batch_sizes(manifest: Manifest, slots: int, beam: int, source_length: int) -> dict[str, int]:
+    """The free axes of a step's memory."""
+    return {"slot": slots, "beam": beam, "entry": manifest.ring_capacity * beam, "source": source_length}
+
+
+def input_arrays(signature: Signature, arrays: Mapping[str, Array], what: str) -> dict[str, Array]:
+    """The arrays that a graph reads, in its order. Raises ArtifactError where one is missing, or has another dtype or
+    number of axes."""
+    found = {}
+    for tensor in signature.inputs:
+        array = arrays.get(tensor.name)
+        if array is None:
+            raise ArtifactError(f"{what} reads {tensor.name}, which this server does not know")
+        if (array.dtype.name, array.ndim) != (tensor.dtype, len(tensor.axes)):
+            raise ArtifactError(
+                f"{what} reads {tensor.name} as {tensor.dtype} {list(tensor.axes)}, here it is "
+                f"{array.dtype.name} {list(array.shape)}"
+            )
+        found[tensor.name] = array
+    return found

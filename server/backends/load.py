@@ -6,30 +6,39 @@ from server.artifact import Artifact, ArtifactError
 from server.backends.base import Backend
 
 UseShortlist = Literal["auto", "on", "off"]
+FORMATS = {"onnx": "onnx", "torchscript": "torchscript"}
+"""Backend -> the format of the graphs that it runs."""
 
 
-def load_backend(artifact: Artifact, backend: str, precision: str, shortlist: UseShortlist = "auto") -> Backend:
+def load_backend(
+    artifact: Artifact,
+    backend: str,
+    precision: str,
+    shortlist: UseShortlist = "auto",
+    device: Literal["cpu", "cuda"] = "cpu",
+) -> Backend:
     """Open the artifact's graphs; a runtime is imported only when it is asked for. `shortlist` auto scores a shortlist
     of words where the artifact has one. Raises ArtifactError."""
-    match backend:
-        case "onnx":
-            from server.backends.onnx import OnnxBackend
+    if backend not in FORMATS:
+        raise ArtifactError(f"unknown backend '{backend}': {' or '.join(FORMATS)}")
+    use_shortlist = uses_shortlist(artifact, FORMATS[backend], precision, shortlist)
+    if backend == "onnx":
+        from server.backends.onnx import OnnxBackend
 
-            return OnnxBackend(artifact, precision, uses_shortlist(artifact, backend, precision, shortlist))
-        case "torchscript":
-            from server.backends.torchscript import TorchScriptBackend
+        return OnnxBackend(artifact, precision, use_shortlist, device)
+    if device != "cpu":
+        raise ArtifactError(f"backend {backend} runs on the CPU only: serve with --backend onnx, or with --device cpu")
+    from server.backends.torchscript import TorchScriptBackend
 
-            uses_shortlist(artifact, backend, precision, shortlist)
-            return TorchScriptBackend(artifact, precision)
-    raise ArtifactError(f"unknown backend '{backend}': onnx or torchscript")
+    return TorchScriptBackend(artifact, precision)
 
 
-def uses_shortlist(artifact: Artifact, backend: str, precision: str, wanted: UseShortlist) -> bool:
+def uses_shortlist(artifact: Artifact, format: str, precision: str, wanted: UseShortlist) -> bool:
     """Whether these graphs are run over a shortlist. Raises ArtifactError when one is wanted that is not there."""
-    has_one = bool(artifact.manifest.graph(backend, precision).step_shortlist)
+    has_one = bool(artifact.manifest.graph(format, precision).step_shortlist)
     if wanted == "on" and not has_one:
         raise ArtifactError(
-            f"artifact '{artifact.manifest.name}' has no shortlist for {backend} {precision}: use shortlist auto or "
+            f"artifact '{artifact.manifest.name}' has no shortlist for {format} {precision}: use shortlist auto or "
             "off, or export it from a checkpoint with a lexicon"
         )
     return has_one and wanted != "off"

@@ -1,27 +1,27 @@
 """Context on the encoder's side on ONNX Runtime."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import onnxruntime
 
 from server.artifact import Artifact, ContextFiles
 from server.backends.context import Attended, ContextUse, SentenceContext, Side, States, StoredDocument
-from server.backends.onnx_session import open_session
+from server.backends.onnx_session import Device, OnnxGraph, open_graph
 from server.backends.state import Array, Encoded, Flags, Floats, Ints
 
 PRUNED_FROM = 50
-"""Stored sentences from which on it is faster to read only the words of those with a weight (measured: see
-export/bench/results)."""
+"""Stored sentences from which on only the words of those with a weight are read: slower in a document of 10, faster in
+one of 100 (see loadtest/bench/results); nothing between was measured."""
 
 
 @dataclass(frozen=True)
 class Read:
-    """A sentence that was encoded and has not looked at its document yet: `memory` [length, d] and its shortlist."""
+    """A sentence that was encoded and has not looked at its document yet: `memory` [length, d] and its shortlist by
+    name."""
 
     memory: Floats
-    shortlist: tuple[Array, ...]
+    shortlist: Mapping[str, Array]
 
 
 class OnnxContext:
@@ -31,23 +31,19 @@ class OnnxContext:
         self,
         artifact: Artifact,
         files: ContextFiles,
-        encode: onnxruntime.InferenceSession,
-        run_options: onnxruntime.RunOptions,
+        encode: OnnxGraph,
         shortlist: Sequence[str],
+        device: Device,
     ) -> None:
-        self._files = files
         self._source_tensors = list(artifact.manifest.source_tensors)
-        self._encode, self._run_options = encode, run_options
-        self._read_outputs = ["memory", *shortlist]
+        self._encode = encode
+        self._shortlist = list(shortlist)
         self._store, self._attend, self._project = (
-            open_session(artifact.path(name)) for name in (files.store, files.attend, files.project)
+            open_graph(artifact, name, device) for name in (files.store, files.attend, files.project)
         )
-        self._pruned = open_session(artifact.path(files.pruned)) if files.pruned else None
-        self._word_weights = [o.name for o in self._attend.get_outputs() if o.name.startswith("word_weights")]
-        # An input that does not matter to a kind of attention is not in its graph.
-        self._store_inputs, self._attend_inputs = (
-            {tensor.name for tensor in session.get_inputs()} for session in (self._store, self._attend)
-        )
+        self.pruned_from = PRUNED_FROM
+        self._pruned = open_graph(artifact, files.pruned, device) if files.pruned else None
+        self._word_weights = [name for name in self._attend.signature.output_names if name.startswith("word_weights")]
 
     @property
     def side(self) -> Side:
@@ -55,43 +51,42 @@ class OnnxContext:
 
     @property
     def store_tensors(self) -> tuple[str, ...]:
-        return self._files.store_tensors
+        return tuple(self._store.signature.output_names)
 
     def encode(self, source_ids: Ints, source_keep: Flags, contexts: Sequence[SentenceContext]) -> list[Attended]:
         sentences = self.read(source_ids, source_keep)
         return [self.attend(*both) for both in zip(sentences, contexts, strict=True)]
 
     def read(self, source_ids: Ints, source_keep: Flags) -> list[Read]:
-        feeds = {"source_ids": source_ids, "source_keep": source_keep}
-        memory, *shortlist = self._encode.run(self._read_outputs, feeds, self._run_options)
-        lengths = source_keep.sum(axis=1).tolist()
+        feeds: dict[str, Array] = {"source_ids": source_ids, "source_keep": source_keep}
+        memory, *shortlist = self._encode.run(["memory", *self._shortlist], feeds)
+        words = dict(zip(self._shortlist, shortlist, strict=True))
         return [
-            Read(memory[row, :length], tuple(tensor[row] for tensor in shortlist)) for row, length in enumerate(lengths)
+            Read(memory[row, :length], {name: tensor[row] for name, tensor in words.items()})
+            for row, length in enumerate(source_keep.sum(axis=1).tolist())
         ]
 
     def represent(self, source_ids: Sequence[int], target_ids: Sequence[int] = ()) -> States:
         ids = np.array([source_ids], np.int64)
-        [memory] = self._encode.run(
-            ["memory"], {"source_ids": ids, "source_keep": np.ones(ids.shape, np.int32)}, self._run_options
-        )
+        [memory] = self._encode.run(["memory"], {"source_ids": ids, "source_keep": np.ones(ids.shape, np.int32)})
         words = memory[:, :-1]
         if not words.shape[1]:  # A sentence of EOS alone: nobody sees it.
             words = memory
         keep: Flags = np.full(words.shape[:2], int(len(source_ids) > 1), np.int32)
-        feeds = {"memory": words, "word_keep": keep}
-        names = list(self._files.store_tensors)
-        outputs: list[Floats] = self._store.run(names, {name: feeds[name] for name in self._store_inputs})
+        names = self._store.signature.output_names
+        outputs = self._store.run(names, {"memory": words, "word_keep": keep})
         return {name: output[0].astype(np.float16) for name, output in zip(names, outputs, strict=True)}
 
     def attend(self, sentence: Read, context: SentenceContext) -> Attended:
         context = context.trimmed()
-        if self._pruned is not None and context.stored.num_sentences >= PRUNED_FROM:
+        if self._pruned is not None and context.stored.num_sentences >= self.pruned_from:
             feeds = self._feeds(sentence, context)
             *source, looked, gate = self._pruned.run([*self._source_tensors, "looked", "gate"], feeds)
         else:
             new_memory, weights, gate = self._look(sentence, context, ["new_memory", "sentence_weights", "gate"])
             source, looked = self._project.run(self._source_tensors, {"memory": new_memory}), weights.mean(axis=2)
-        encoded = Encoded(tuple(tensor[0] for tensor in source), sentence.shortlist)
+        tensors = {name: tensor[0] for name, tensor in zip(self._source_tensors, source, strict=True)}
+        encoded = Encoded(len(sentence.memory), {**tensors, **sentence.shortlist})
         return Attended(encoded, use_of(context.stored, looked, gate))
 
     def explain(
@@ -104,17 +99,15 @@ class OnnxContext:
         return use_of(context.stored, weights.mean(axis=2), gate, words)
 
     def _look(self, sentence: Read, context: SentenceContext, outputs: list[str]) -> list[Floats]:
-        found: list[Floats] = self._attend.run(outputs, self._feeds(sentence, context))
-        return found
+        return self._attend.run(outputs, self._feeds(sentence, context))
 
     def _feeds(self, sentence: Read, context: SentenceContext) -> dict[str, Array]:
         memory = sentence.memory[None]
-        feeds: dict[str, Array] = {
+        return {
             "memory": memory,
             "keep": np.ones(memory.shape[:2], np.int32),
             **context.stored.tensors(context.visible),
         }
-        return {name: feeds[name] for name in self._attend_inputs}
 
 
 def use_of(stored: StoredDocument, looked: Floats, gate: Floats, words: Sequence[Floats] = ()) -> ContextUse:

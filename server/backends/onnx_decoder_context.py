@@ -7,25 +7,19 @@ import numpy as np
 from server.artifact import BOS_ID, Artifact, ContextFiles
 from server.backends.context import Attended, ContextUse, SentenceContext, Side, States
 from server.backends.onnx_context import use_of
-from server.backends.onnx_session import open_session
-from server.backends.state import Array, Encoded, Flags, Floats, Ints
+from server.backends.onnx_session import Device, open_graph
+from server.backends.state import Array, Encoded, Flags, Ints
 
 Encode = Callable[[Ints, Flags], list[Encoded]]
 
 
 class OnnxDecoderContext:
-    """ContextBackend beside an OnnxBackend, whose `encode` reads the sources. `step` is the session that looks."""
+    """ContextBackend beside an OnnxBackend, whose `encode` reads the sources and whose steps look."""
 
-    def __init__(self, artifact: Artifact, files: ContextFiles, encode: Encode) -> None:
-        self._files, self._encode = files, encode
-        self._store, self._attend, self.step = (
-            open_session(artifact.path(name)) for name in (files.store, files.attend, files.step)
-        )
-        # An input that does not matter to a kind of attention is not in its graph.
-        self._store_inputs, self._attend_inputs = (
-            {tensor.name for tensor in session.get_inputs()} for session in (self._store, self._attend)
-        )
-        self._word_weights = [o.name for o in self._attend.get_outputs() if o.name.startswith("word_weights")]
+    def __init__(self, artifact: Artifact, files: ContextFiles, encode: Encode, device: Device) -> None:
+        self._encode = encode
+        self._store, self._attend = (open_graph(artifact, name, device) for name in (files.store, files.attend))
+        self._word_weights = [name for name in self._attend.signature.output_names if name.startswith("word_weights")]
 
     @property
     def side(self) -> Side:
@@ -33,19 +27,19 @@ class OnnxDecoderContext:
 
     @property
     def store_tensors(self) -> tuple[str, ...]:
-        return self._files.store_tensors
+        return tuple(self._store.signature.output_names)
 
     def represent(self, source_ids: Sequence[int], target_ids: Sequence[int] = ()) -> States:
         """Without a translation a sentence has no words: nobody sees it."""
         feeds = translation(source_ids, [BOS_ID, *target_ids[:-1]])
         feeds["word_keep"] = np.full(feeds["target_ids"].shape, int(len(target_ids) > 0), np.int32)
-        names = list(self._files.store_tensors)
-        outputs: list[Floats] = self._store.run(names, {name: feeds[name] for name in self._store_inputs})
+        names = self._store.signature.output_names
+        outputs = self._store.run(names, feeds)
         return {name: output[0].astype(np.float16) for name, output in zip(names, outputs, strict=True)}
 
     def encode(self, source_ids: Ints, source_keep: Flags, contexts: Sequence[SentenceContext]) -> list[Attended]:
         return [
-            Attended(Encoded(sentence.source, document=document_of(context)), None)
+            Attended(Encoded(sentence.length, sentence.tensors, document_of(context)), None)
             for sentence, context in zip(self._encode(source_ids, source_keep), contexts, strict=True)
         ]
 
@@ -55,7 +49,7 @@ class OnnxDecoderContext:
         context = context.trimmed()
         feeds = translation(source_ids, [BOS_ID, *target_ids]) | context.stored.tensors(context.visible)
         outputs = ["sentence_weights", "gate", *self._word_weights]
-        weights, gate, *words = self._attend.run(outputs, {name: feeds[name] for name in self._attend_inputs})
+        weights, gate, *words = self._attend.run(outputs, feeds)
         return use_of(context.stored, weights.mean(axis=2), gate, words)
 
 

@@ -1,23 +1,20 @@
-"""The memory of one running batch: slots x beams, as NumPy arrays that every backend reads and writes in place."""
+"""The rows of one running batch, slots x beams, as NumPy arrays: what the engine reads and writes in every step."""
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from server.artifact import Manifest
-
-Floats = NDArray[np.float32]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-Flags = NDArray[np.int32]
-"""0 or 1; the type that attention kernels take for a keep mask."""
-
-Array = NDArray[Any]
+from server.backends.arrays import Array as Array
+from server.backends.arrays import Bools as Bools
+from server.backends.arrays import Flags as Flags
+from server.backends.arrays import Floats as Floats
+from server.backends.arrays import Ints as Ints
+from server.backends.memory import Encoded as Encoded
+from server.backends.memory import Layout as Layout
+from server.backends.memory import Memory
+from server.backends.memory import document_layout as document_layout
 
 DEAD_SCORE = np.float32(-1e30)
 """Cumulative score of a row that holds no hypothesis: no candidate of it is ever among the best."""
@@ -70,78 +67,17 @@ class ClockTables:
         return cls(keys, np.repeat(ages, beam, axis=1), entry)
 
 
-@dataclass(frozen=True)
-class Layout:
-    """One slot's part of a tensor."""
-
-    shape: tuple[int, ...]
-    dtype: type[np.generic]
-
-    def empty(self, slots: int) -> Array:
-        return np.zeros((slots, *self.shape), self.dtype)
-
-
-def shortlist_layout(manifest: Manifest, precision: str) -> dict[str, Layout]:
-    """The tensors of a sentence's shortlist (see server/artifact.py); none where the artifact has no shortlist."""
-    if manifest.shortlist is None:
-        return {}
-    width, extra = manifest.num_heads * manifest.head_dim, manifest.shortlist.extra
-    weight = np.int8 if precision == "int8" else np.float32
-    layout = {
-        "shortlist.word": Layout((manifest.shortlist.size,), np.int64),
-        "shortlist.weight": Layout((width, extra), weight),
-    }
-    if precision == "int8":
-        layout["shortlist.scale"] = Layout((1, extra), np.float32)
-    return layout
-
-
-@dataclass(frozen=True)
-class Encoded:
-    """What the encode graph says of one sentence: source tensors [heads, length, head_dim] in the manifest's order,
-    and its shortlist in the layout's order. `document`: the pages that its steps look at, [J_p, ...] by name, where
-    context is on the decoder's side."""
-
-    source: tuple[Floats, ...]
-    shortlist: tuple[Array, ...] = ()
-    document: Mapping[str, Array] = field(default_factory=dict)
-
-    @property
-    def length(self) -> int:
-        return int(self.source[0].shape[1])
-
-
-def document_layout(sentences: Iterable[Encoded]) -> dict[str, Layout]:
-    """Room for the documents of all of these sentences; numbers of sentences are rounded up to powers of two, so that
-    few arrivals ask for more."""
-    shapes: dict[str, tuple[int, ...]] = {}
-    dtypes: dict[str, type[np.generic]] = {}
-    for sentence in sentences:
-        for name, tensor in sentence.document.items():
-            needed = (1 << (len(tensor) - 1).bit_length(), *tensor.shape[1:])
-            shapes[name] = tuple(map(max, zip(shapes.get(name, needed), needed, strict=True)))
-            dtypes[name] = tensor.dtype.type
-    return {name: Layout(shape, dtypes[name]) for name, shape in shapes.items()}
-
-
 class DecoderState:
-    """All tensors of the step graph for `slots` sentences of up to `source_length` pieces, `beam` rows each.
+    """`slots` sentences of up to `source_length` pieces, `beam` rows each, and their `memory`.
 
-    A step reads `current` rows and everything else, writes the ring in place, and fills `following` rows and the
-    candidates; `tick` then makes the following rows current. `clock` counts steps: in step c every row writes ring
-    slot c mod capacity, wherever its sentence stands.
+    A step reads `current` rows and everything else, writes the rings, and fills `following` rows and the candidates;
+    `tick` then makes the following rows current. `clock` counts steps: in step c every row writes ring slot c mod
+    capacity, wherever its sentence stands.
     """
 
-    def __init__(
-        self,
-        manifest: Manifest,
-        slots: int,
-        beam: int,
-        source_length: int,
-        shortlist: Mapping[str, Layout] = MappingProxyType({}),
-        document: Mapping[str, Layout] = MappingProxyType({}),
-    ) -> None:
-        heads, capacity, head_dim = manifest.num_heads, manifest.ring_capacity, manifest.head_dim
+    def __init__(self, manifest: Manifest, slots: int, beam: int, source_length: int, memory: Memory) -> None:
+        heads, capacity = manifest.num_heads, manifest.ring_capacity
+        self.memory = memory
         entries = capacity * beam
         self.slots, self.beam, self.capacity, self.source_length = slots, beam, capacity, source_length
         self.rows = (Rows.empty(slots, beam, entries), Rows.empty(slots, beam, entries))
@@ -160,31 +96,44 @@ class DecoderState:
         self.num_rows: Ints = np.array([beam])
         self.num_candidates: Ints = np.array([2 * beam])
         self.source_keep: Flags = np.zeros((slots, source_length), np.int32)
-        self.ring: dict[str, Floats] = {
-            name: np.zeros((slots, heads, entries, head_dim), np.float32) for name in manifest.ring_tensors
-        }
-        self.source: dict[str, Floats] = {
-            name: np.zeros((slots, heads, source_length, head_dim), np.float32) for name in manifest.source_tensors
-        }
-        self.shortlist = {name: layout.empty(slots) for name, layout in shortlist.items()}
-        self.document = {name: layout.empty(slots) for name, layout in document.items()}
         wide = (slots, 2 * beam)
         self.candidates = Candidates(np.zeros(wide, np.float32), np.zeros(wide, np.int64), np.zeros(wide, np.int64))
         self.source_keep[:, 0] = 1  # idle slots attend to one zero key, so that their arithmetic stays finite
         self._tables = ClockTables.of(capacity, beam)
         self._set_clock(0)
 
-    def suits(self, document: Mapping[str, Layout]) -> bool:
-        """Whether there is room for such documents, and not far more than they need: every step reads it."""
-        if not document:
-            return True
-        has_room = all(
-            mine >= needed
-            for name, layout in document.items()
-            for mine, needed in zip(self.document[name].shape[1:], layout.shape, strict=True)
-        )
-        present = sum(tensor[0].size for tensor in self.document.values())
-        return has_room and present <= 4 * sum(math.prod(layout.shape) for layout in document.values())
+    def inputs(self, turn: int) -> dict[str, Array]:
+        """By name what a step reads of the rows when `rows[turn]` are current."""
+        rows = self.rows[turn]
+        return {
+            "token": rows.token,
+            "parent": rows.parent,
+            "score": rows.score,
+            "ancestry": rows.ancestry,
+            "is_row": self.is_row,
+            "position": self.position,
+            "own_key": self.own_key,
+            "kept_key": self.kept_key,
+            "key_age": self.key_age,
+            "write_index": self.write_index,
+            "first_row": self.first_row,
+            "num_rows": self.num_rows,
+            "num_candidates": self.num_candidates,
+            "source_keep": self.source_keep,
+        }
+
+    def outputs(self, turn: int) -> dict[str, Array]:
+        """By name where such a step writes its candidates, and the following rows that it chooses among them."""
+        after = self.rows[1 - turn]
+        return {
+            "candidate_score": self.candidates.score,
+            "candidate_token": self.candidates.token,
+            "candidate_parent": self.candidates.parent,
+            "next_token": after.token,
+            "next_parent": after.parent,
+            "next_score": after.score,
+            "next_ancestry": after.ancestry,
+        }
 
     def _set_clock(self, clock: int) -> None:
         self.clock = clock
@@ -210,14 +159,7 @@ class DecoderState:
 
     def admit(self, slot: int, sentence: Encoded, first_token: int, beam_size: int) -> None:
         """Begin a sentence: one live row, no past."""
-        for buffer, tensor in zip(self.source.values(), sentence.source, strict=True):
-            buffer[slot, :, : sentence.length] = tensor
-        for buffer, tensor in zip(self.shortlist.values(), sentence.shortlist, strict=True):
-            buffer[slot] = tensor
-        for name, buffer in self.document.items():
-            pages = sentence.document[name]
-            buffer[slot] = 0
-            buffer[slot][tuple(slice(size) for size in pages.shape)] = pages
+        self.memory.admit(slot, sentence)
         self.source_keep[slot] = np.arange(self.source_length) < sentence.length
         rows = self.current
         rows.token[slot] = first_token
@@ -236,9 +178,7 @@ class DecoderState:
         self.position[slot] = 0
         self.is_running[slot] = 0
         self.source_keep[slot] = np.arange(self.source_length) < 1
-        for name, buffer in self.document.items():
-            if name.startswith("sentence_keep"):
-                buffer[slot] = 0
+        self.memory.release(slot)
 
     def copy_slots(self, other: "DecoderState", slots: Sequence[int]) -> None:
         """Continue `slots` of another state here, in slots 0, 1, ...; only valid before this state's first step."""
@@ -257,22 +197,4 @@ class DecoderState:
         ):
             here[:count] = there[keep]
         self.source_keep[:count, :width] = other.source_keep[keep, :width]
-        for name, ring in self.ring.items():
-            ring[:count] = other.ring[name][keep]
-        for name, tensor in self.source.items():
-            tensor[:count, :, :width] = other.source[name][keep, :, :width]
-        for name, words in self.shortlist.items():
-            words[:count] = other.shortlist[name][keep]
-        for name, pages in self.document.items():
-            theirs_of = other.document[name]
-            common = tuple(slice(min(sizes)) for sizes in zip(pages.shape[1:], theirs_of.shape[1:], strict=True))
-            for new, old in enumerate(keep):
-                pages[new][common] = theirs_of[old][common]
-
-    @property
-    def ring_bytes(self) -> int:
-        return sum(tensor.nbytes for tensor in self.ring.values())
-
-    @property
-    def source_bytes(self) -> int:
-        return sum(tensor.nbytes for tensor in (*self.source.values(), *self.document.values()))
+        self.memory.copy_slots(other.memory, keep)

@@ -7,9 +7,21 @@ from pathlib import Path
 import torch
 
 from server.artifact import Artifact, ArtifactError
-from server.backends.base import CannotScore, ScoreStep, Step, split_batch
+from server.backends.arrays import Flags, Ints
+from server.backends.base import (
+    NO_DOCUMENT,
+    CannotScore,
+    ScoreStep,
+    Step,
+    batch_sizes,
+    input_arrays,
+    split_batch,
+)
 from server.backends.context import ContextBackend
-from server.backends.state import DecoderState, Encoded, Flags, Ints, Layout
+from server.backends.memory import Encoded, HostMemory, Layout, remembered
+from server.backends.state import DecoderState
+
+FORMAT = "torchscript"
 
 
 def load_graph(path: Path) -> torch.jit.ScriptModule:
@@ -23,44 +35,54 @@ def load_graph(path: Path) -> torch.jit.ScriptModule:
 
 
 class TorchScriptBackend:
-    """Backend over torch.jit on the CPU. Results are copied back into the state's arrays."""
+    """Backend over torch.jit on the CPU. A graph takes and gives one list of tensors, in its signature's order; results
+    are copied back into the state's arrays."""
 
     def __init__(self, artifact: Artifact, precision: str) -> None:
         self.manifest = artifact.manifest
-        files = self.manifest.graph("torchscript", precision)
-        self.shortlist: Mapping[str, Layout] = {}
+        files = self.manifest.graph(FORMAT, precision)
+        self.shortlist = False
         self.context: ContextBackend | None = None
         self._encode = load_graph(artifact.path(files.encode))
         self._step = load_graph(artifact.path(files.step))
+        self._name = files.step
+        self._encode_signature, self._signature = (self.manifest.signature(name) for name in (files.encode, files.step))
 
     @torch.inference_mode()
     def encode(self, source_ids: Ints, source_keep: Flags) -> list[Encoded]:
-        outputs = self._encode(torch.from_numpy(source_ids), torch.from_numpy(source_keep))
-        return split_batch([tensor.numpy() for tensor in outputs], [], source_keep)
+        feeds = {"source_ids": source_ids, "source_keep": source_keep}
+        outputs = self._encode([torch.from_numpy(feeds[name]) for name in self._encode_signature.input_names])
+        names = self._encode_signature.output_names
+        tensors = {name: tensor.numpy() for name, tensor in zip(names, outputs, strict=True)}
+        return split_batch(self._encode_signature, tensors, source_keep)
+
+    def new_state(
+        self,
+        slots: int,
+        beam: int,
+        source_length: int,
+        document: Mapping[str, Layout] = NO_DOCUMENT,
+        scores: bool = False,
+    ) -> DecoderState:
+        sizes = batch_sizes(self.manifest, slots, beam, source_length)
+        memory = HostMemory(remembered(self._signature), sizes, document)
+        return DecoderState(self.manifest, slots, beam, source_length, memory)
 
     def bind(self, state: DecoderState) -> Step:
-        shared = [
-            torch.from_numpy(array)
-            for array in (
-                state.is_row, state.position, state.own_key, state.write_index, state.key_age, state.source_keep,
-            )
-        ]  # fmt: skip
-        rows = [
-            [torch.from_numpy(array) for array in (one.token, one.parent, one.score, one.ancestry)]
-            for one in state.rows
-        ]
-        rings = [torch.from_numpy(array) for array in state.ring.values()]
-        sources = [torch.from_numpy(array) for array in state.source.values()]
-        candidates = [
-            torch.from_numpy(array)
-            for array in (state.candidates.score, state.candidates.token, state.candidates.parent)
-        ]
+        memory = state.memory
+        assert isinstance(memory, HostMemory)
+        rings = {f"next_{name}": array for name, array in memory.arrays.items()}
+        inputs, outputs = [], []
+        for turn in (0, 1):
+            arrays = input_arrays(self._signature, {**state.inputs(turn), **memory.arrays}, self._name)
+            inputs.append([torch.from_numpy(array) for array in arrays.values()])
+            given = {**state.outputs(turn), **rings}
+            outputs.append([torch.from_numpy(given[name]) for name in self._signature.output_names])
 
         @torch.inference_mode()
         def step() -> None:
             turn = state.clock % 2
-            outputs = self._step(shared, rows[turn], rings, sources)
-            for buffer, tensor in zip([*candidates, *rows[1 - turn], *rings], outputs, strict=True):
+            for buffer, tensor in zip(outputs[turn], self._step(inputs[turn]), strict=True):
                 buffer.copy_(tensor)
 
         return step
@@ -69,4 +91,4 @@ class TorchScriptBackend:
         raise CannotScore("TorchScript graphs give out no log-probabilities: serve with --backend onnx")
 
     def bind_scores(self, state: DecoderState) -> ScoreStep:
-        raise NotImplementedError
+        raise CannotScore("bind_scores comes after prepare_scores, which refuses")

@@ -1,23 +1,23 @@
 """First translations, where context is on the decoder's side and made of them (Maruf et al. 2019, section 3.3).
 
 A document is translated twice: first every sentence by itself, greedily, as in training, then in the light of what the
-others became. The second translations never become context, and neither do a person's: drafts depend on sources alone,
-so that it does not matter in which order sentences come, are corrected or are translated again.
+others became. Second translations never become context: drafts depend on sources alone, so that it does not matter in
+which order sentences come, are corrected or are translated again. A person's translation takes the draft's place.
 """
 
 import dataclasses
 from collections.abc import Hashable, Sequence
 
-from server.documents.parts import joined, split_parts
-from server.documents.records import Sentence
+from server.documents.stores.records import Part, Sentence
 from server.engine.request import SentenceRequest
-from server.text.pieces import EOS_ID
-from server.translator import TranslationOptions, Translator
+from server.translator import Translator
 
 
 def without_draft(translator: Translator, sentences: Sequence[Sentence]) -> list[Sentence]:
     """Those that need one; none where context is made of sources, or of nothing."""
-    return [one for one in sentences if one.draft_ids is None] if translator.needs_drafts else []
+    if not translator.needs_drafts:
+        return []
+    return [one for one in sentences if any(part.context_ids is None for part in one.parts)]
 
 
 async def with_drafts(
@@ -28,26 +28,22 @@ async def with_drafts(
     owner: Hashable = None,
 ) -> list[Sentence]:
     """The sentences, each with its draft if the model needs drafts. `max_length` and `deadline` as in
-    TranslationOptions. They wait in the line of `owner`, or in one of their own. Raises what Translator.run raises."""
+    Translator.options. They wait in the line of `owner`, or in one of their own. Raises what Translator.run raises."""
     missing = without_draft(translator, sentences)
     if not missing:
         return list(sentences)
-    options = TranslationOptions(beam_size=1, max_length=max_length, deadline=deadline)
+    options = translator.options(beam_size=1, max_length=max_length, deadline=deadline)
     owner = object() if owner is None else owner
-    requests = [
-        SentenceRequest(part, translator.search_options(len(part), options), owner=owner)
-        for one in missing
-        for part in split_parts(one.source_ids)
-    ]
-    found = iter(await translator.run_in_turn(requests, deadline))
+    requests = [SentenceRequest(part.source_ids, options, owner=owner) for one in missing for part in one.parts]
+    results = iter(await translator.run_in_turn(requests, deadline))
     made = {
-        one.index: joined((*next(found).hypotheses[0].ids, EOS_ID) for _ in split_parts(one.source_ids))
+        one.index: tuple(dataclasses.replace(part, context_ids=next(results).hypotheses[0].ids) for part in one.parts)
         for one in missing
     }
-    return [dataclasses.replace(one, draft_ids=made.get(one.index, one.draft_ids)) for one in sentences]
+    return [dataclasses.replace(one, parts=made.get(one.index, one.parts)) for one in sentences]
 
 
-def words_of(sentence: Sentence) -> list[tuple[int, ...]]:
-    """For every part of a sentence the ids, EOS at the end, of the words that others see of it: those of its draft,
-    where it has one, else its own."""
-    return split_parts(sentence.source_ids if sentence.draft_ids is None else sentence.draft_ids)
+def words_of(part: Part) -> tuple[int, ...]:
+    """Ids, without EOS, of the words that other sentences see: of its translation, where context is made of these,
+    else its own."""
+    return part.source_ids[:-1] if part.context_ids is None else part.context_ids

@@ -8,13 +8,11 @@ import numpy as np
 
 from server.backends.context import ContextUse
 from server.backends.state import Floats
+from server.documents.context_use import look
 from server.documents.drafts import words_of
-from server.documents.look import look
-from server.documents.parts import split_parts
-from server.documents.protocol import Owners
-from server.documents.records import Document, Sentence
-from server.documents.states import DocumentStates
-from server.text.pieces import EOS_ID
+from server.documents.sentence_states import DocumentStates
+from server.documents.stores.records import Document, Part, Sentence
+from server.documents.visibility import Owners
 from server.translator import Translator
 
 
@@ -48,20 +46,22 @@ async def explain(
     drafts, if the model needs these: then it is the sentence's translation that looks, and it must have one. Raises
     Overloaded, EngineStopped."""
     context = states.seen_by(document.mode, sentence.index)
-    parts = split_parts(sentence.source_ids)
-    if context is None or not parts:
+    if context is None or not sentence.parts:
         return None
-    looking = _translations(sentence, len(parts)) if translator.needs_drafts else parts
+    looking = [_translation(part) if translator.needs_drafts else part.source_ids[:-1] for part in sentence.parts]
     uses = await asyncio.gather(
-        *(look(translator, part, context, words[:-1]) for part, words in zip(parts, looking, strict=True))
+        *(
+            look(translator, part.source_ids, context, words)
+            for part, words in zip(sentence.parts, looking, strict=True)
+        )
     )
-    return await asyncio.to_thread(_explanation, translator, uses, [len(words) for words in looking], states, sentences)
+    lengths = [len(words) + 1 for words in looking]  # EOS looks, too
+    return await asyncio.to_thread(_explanation, translator, uses, lengths, states, sentences)
 
 
-def _translations(sentence: Sentence, count: int) -> list[tuple[int, ...]]:
-    """Of every part, EOS at the end. A person's translation has no parts: all of the sentence's have the whole."""
-    parts = split_parts(sentence.target_ids or ())
-    return parts if len(parts) == count else [parts[0] if parts else (EOS_ID,)] * count
+def _translation(part: Part) -> tuple[int, ...]:
+    """The model's, or what a person wrote."""
+    return (part.target_ids if part.target_ids is not None else part.context_ids) or ()
 
 
 def _explanation(
@@ -85,7 +85,7 @@ def _explanation(
         heads[owner] = heads[owner] + weights[:, place] if owner in heads else weights[:, place]
         mine = [one[place] for one in words if one is not None]
         if mine:
-            texts = translator.pieces.texts(ids[place][:-1])
+            texts = translator.pieces.texts(ids[place])
             columns = np.sum(mine, axis=0).T.tolist()
             of_words.setdefault(owner, []).extend(
                 (text, tuple(by_head)) for text, by_head in zip(texts, columns, strict=True)
@@ -99,5 +99,5 @@ def _explanation(
 
 
 def _ids_of_parts(owners: Owners, sentences: Sequence[Sentence]) -> list[tuple[int, ...]]:
-    by_index = {one.index: words_of(one) for one in sentences}
-    return [part for owner in dict.fromkeys(owners.tolist()) for part in by_index[owner]]
+    by_index = {one.index: one.parts for one in sentences}
+    return [words_of(part) for owner in dict.fromkeys(owners.tolist()) for part in by_index[owner]]

@@ -3,8 +3,9 @@
 import logging
 import threading
 import time
+from collections.abc import Collection
 
-from server.documents.store import ContextStore, StoreError
+from server.documents.stores.interface import ContextStore, StoreError
 from server.metrics import NO_MODEL, Metrics
 
 logger = logging.getLogger("ringmt")
@@ -12,10 +13,10 @@ logger = logging.getLogger("ringmt")
 INTERVAL_SECONDS = 60.0
 
 
-def sweep(store: ContextStore, document_ttl: float, now: float, metrics: Metrics) -> int:
+def sweep(store: ContextStore, document_ttl: float, now: float, metrics: Metrics, models: Collection[str]) -> int:
     """Delete what was last touched more than `document_ttl` seconds before `now` (seconds since 1970); returns how
     many documents that were. Raises StoreError."""
-    expired = store.expire(now - document_ttl)
+    expired = store.expire(now - document_ttl, models)
     metrics.context_store_expired_total.labels(NO_MODEL).inc(expired)
     return expired
 
@@ -25,12 +26,19 @@ class Janitor:
     logged and tried again."""
 
     def __init__(
-        self, store: ContextStore, document_ttl: float, metrics: Metrics, interval: float = INTERVAL_SECONDS
+        self,
+        store: ContextStore,
+        document_ttl: float,
+        metrics: Metrics,
+        models: Collection[str] = (),
+        interval: float = INTERVAL_SECONDS,
     ) -> None:
-        """`document_ttl` and `interval` in seconds; it sweeps at least once in `document_ttl`."""
+        """`models` are the names of those that this server has. `document_ttl` and `interval` in seconds; it
+        sweeps at least once in `document_ttl`."""
         self._store = store
         self._document_ttl = document_ttl
         self._metrics = metrics
+        self._models = models
         self._interval = min(interval, document_ttl)
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="ringmt-janitor", daemon=True)
@@ -48,7 +56,7 @@ class Janitor:
     def _run(self) -> None:
         while not self._stopping.is_set():
             try:
-                sweep(self._store, self._document_ttl, time.time(), self._metrics)
+                sweep(self._store, self._document_ttl, time.time(), self._metrics, self._models)
             except StoreError as error:
                 logger.warning("expired documents were not deleted, trying again in %g s: %s", self._interval, error)
             self._stopping.wait(self._interval)

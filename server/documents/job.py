@@ -1,15 +1,16 @@
 """Translating what is pending of a document, a batch at a time, each written before the next."""
 
 import asyncio
+import dataclasses
 import logging
 from collections.abc import Callable, Mapping, Sequence
 
 from server.documents.drafts import with_drafts, without_draft
-from server.documents.records import Document, Sentence
-from server.documents.states import DocumentStates, StateReader
-from server.documents.store import UnknownDocument
+from server.documents.leases import Lease, LeaseLost, Reading, end, save
+from server.documents.sentence_states import DocumentStates, StateReader, context_of
+from server.documents.stores.interface import UnknownDocument
+from server.documents.stores.records import Document, Sentence
 from server.documents.translate import translate_sentences
-from server.documents.writing import Lease, LeaseLost, end, read_all, save
 from server.engine.request import EngineStopped, Overloaded
 from server.translator import Translator
 
@@ -20,7 +21,7 @@ BATCH = 128
 BACK_OFF_SECONDS = 0.1
 """How long to wait when the engine is full."""
 MAX_FAILURES = 3
-"""Times that a batch of sentences may fail before its document has failed."""
+"""How often a batch of sentences may fail before its document has failed."""
 
 
 class Unservable(RuntimeError):
@@ -35,64 +36,105 @@ async def translate_document(
     told: Callable[[int, int], None] = lambda done, total: None,
 ) -> None:
     """Until no sentence of the document is pending, also of those that come meanwhile. `told` hears how many of how
-    many sentences are done. Raises LeaseLost, UnknownDocument, Unservable, EngineStopped, StoreError, and what a batch
-    raised that failed again and again."""
+    many sentences are done. The document is read once, and again when somebody else changed it. Raises LeaseLost,
+    UnknownDocument, Unservable, EngineStopped, StoreError, and what a batch raised that failed again and again."""
     failures = 0
-    known: tuple[object, DocumentStates | None] | None = None
+    work = _Work(lease, translators, reader, batch)
     while True:
-        document, sentences = await asyncio.to_thread(read_all, lease.store, lease.document_id)
-        translator = translator_of(document, translators)
-        pending = [one for one in sentences if one.is_pending]
-        told(len(sentences) - len(pending), len(sentences))
-        if not pending:
-            if await asyncio.to_thread(end, lease, "done", document):
-                return
-            continue
-        undrafted = without_draft(translator, sentences)
-        planned = (undrafted or pending)[:batch]
+        known = await work.known()
+        pending = len(known.pending)
+        told(len(known.sentences) - pending, len(known.sentences))
+        if known.document.state == "done":
+            return
         try:
-            if undrafted:
-                done = await with_drafts(translator, planned, document.options.get("max_length"), owner=document.id)
-            else:
-                content = [(one.source_ids, one.draft_ids) for one in sentences]
-                if known is None or known[0] != content:
-                    known = (content, await reader.of_document(translator, document.id, sentences))
-                done = await translate_sentences(translator, document, planned, known[1], owner=document.id)
+            await (work.next_batch() if pending else work.end())
         except Overloaded:
             await asyncio.sleep(BACK_OFF_SECONDS)
-            continue
         except (EngineStopped, LeaseLost, UnknownDocument):
             raise
         except Exception:
             failures += 1
             if failures >= MAX_FAILURES:
                 raise
-            logger.exception("sentences of document %s failed, trying again", document.id)
-            continue
-        await _save(lease, planned, done)
+            logger.exception("sentences of document %s failed, trying again", lease.document_id)
 
 
-async def _save(lease: Lease, pending: Sequence[Sentence], translated: Sequence[Sentence]) -> None:
-    """A write that has begun is waited for, so that nobody gives the document back under it."""
-    saving = asyncio.ensure_future(asyncio.to_thread(save, lease, pending, translated))
-    try:
-        await asyncio.shield(saving)
-    except asyncio.CancelledError:
-        await asyncio.gather(saving, return_exceptions=True)
-        raise
+class _Work:
+    """A document that is being translated, as it is known here."""
+
+    def __init__(self, lease: Lease, translators: Mapping[str, Translator], reader: StateReader, batch: int) -> None:
+        self._lease, self._translators, self._reader, self._batch = lease, translators, reader, batch
+        self._known: Reading | None = None
+        self._states: tuple[object, DocumentStates | None] | None = None
+        """With the contents of the sentences that they are made of."""
+
+    async def known(self) -> Reading:
+        if self._known is None:
+            self._known = await asyncio.to_thread(Reading.of, self._lease.store, self._lease.document_id)
+        return self._known
+
+    async def end(self) -> None:
+        """Nothing is pending. Somebody may have changed the document, and then it is read again."""
+        known = await self.known()
+        if known.document.state == "done" or await asyncio.to_thread(end, self._lease, "done", known.document):
+            self._known = Reading(dataclasses.replace(known.document, state="done"), known.sentences)
+        else:
+            self._known = None
+
+    async def next_batch(self) -> None:
+        """Drafts first, where context is made of these, of all sentences; then translations."""
+        known = await self.known()
+        translator = translator_of(known.document, self._translators)
+        undrafted = without_draft(translator, known.sentences)
+        if undrafted:
+            await self._draft(translator, known, undrafted[: self._batch])
+            return
+        planned = known.pending[: self._batch]
+        states = await self._states_of(translator, known)
+        done = await translate_sentences(translator, known.document, planned, states, owner=self._lease.document_id)
+        await self._save(known, planned, done)
+
+    async def _draft(self, translator: Translator, known: Reading, planned: Sequence[Sentence]) -> None:
+        """Drafts that are translated in the next batch are written with it."""
+        longest = known.document.options.get("max_length")
+        drafted = await with_drafts(translator, planned, longest, owner=self._lease.document_id)
+        if len(known.pending) <= self._batch and all(one.is_pending for one in planned):
+            self._known = Reading(known.document, known.with_changed(drafted))
+        else:
+            await self._save(known, planned, drafted)
+
+    async def _states_of(self, translator: Translator, known: Reading) -> DocumentStates | None:
+        contents = [context_of(one) for one in known.sentences]
+        if self._states is None or self._states[0] != contents:
+            states = await self._reader.of_document(translator, self._lease.document_id, known.sentences)
+            self._states = (contents, states)
+        return self._states[1]
+
+    async def _save(self, known: Reading, planned: Sequence[Sentence], done: Sequence[Sentence]) -> None:
+        """A write that has begun is waited for, so that nobody gives the document back under it."""
+        saving = asyncio.ensure_future(asyncio.to_thread(save, self._lease, known, planned, done))
+        try:
+            self._known = await asyncio.shield(saving)
+        except asyncio.CancelledError:
+            await asyncio.gather(saving, return_exceptions=True)
+            raise
 
 
 def translator_of(document: Document, translators: Mapping[str, Translator]) -> Translator:
     """The document's model. Raises Unservable when it is not served here, or with other weights."""
     translator = translators.get(document.model)
     if translator is None:
-        raise Unservable(
-            f"model '{document.model}' is not served here: it was taken away, or servers that share a context store "
-            "serve different models; all must serve the same. Send the document again where it is served"
-        )
+        raise Unservable(not_served(document))
     if translator.fingerprint != document.fingerprint:
         raise Unservable(
             f"model '{document.model}' has other weights here than when the document came: it was replaced, or servers "
-            "that share a context store serve different models; all must serve the same. Send the document again"
+            "that share a context store serve different models of one name. Send the document again"
         )
     return translator
+
+
+def not_served(document: Document) -> str:
+    return (
+        f"model '{document.model}' is not served here: the document waits for a server that serves it and shares this "
+        "context store. Start one, or send the document again for a model that is served"
+    )

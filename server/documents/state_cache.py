@@ -1,15 +1,13 @@
-"""Projected states of sentences, kept within a budget of bytes: what is missing is computed anew, nothing is lost."""
+"""What was computed of documents as context, kept within a budget of bytes: what is missing is computed anew, nothing
+is lost."""
 
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-States = dict[str, NDArray[np.float16]]
+Value = TypeVar("Value")
 Lookup = Literal["hit", "miss"]
 Eviction = Literal["budget", "too_large"]
 LOOKUPS: tuple[Lookup, ...] = ("hit", "miss")
@@ -18,8 +16,8 @@ EVICTIONS: tuple[Eviction, ...] = ("budget", "too_large")
 
 @dataclass(frozen=True)
 class CacheListener:
-    """Told of every lookup, of every sentence that had no room, and of the bytes in use whenever they change. Called
-    under the cache's lock: be short and leave the cache alone."""
+    """Told of every lookup, of every value that had no room, and of the bytes in use whenever they change. Called under
+    the cache's lock: be short and leave the cache alone."""
 
     looked_up: Callable[[Lookup], None] = lambda _: None
     evicted: Callable[[Eviction], None] = lambda _: None
@@ -27,24 +25,27 @@ class CacheListener:
 
 
 @dataclass(frozen=True)
-class _Place:
+class Place:
+    """Of what a value is kept: a document, the fingerprint of the weights, and a sentence's index (None: the whole
+    document)."""
+
     document_id: str
     fingerprint: str
-    index: int
+    index: int | None
 
 
 @dataclass(frozen=True)
-class _Kept:
+class _Kept(Generic[Value]):
     content: Hashable
-    states: States
+    value: Value
     num_bytes: int
 
 
-class StateCache:
-    """States of a sentence by (document id, fingerprint of the weights, sentence index) and the content that they were
-    computed of, say the sentence's ids. Only the content put last is kept. The sentence whose use is longest ago goes
-    first. Safe to call from several threads. `hits`, `misses`, `evictions` and `num_bytes` (bytes of the arrays, never
-    above the budget) may be read at any time.
+class StateCache(Generic[Value]):
+    """Values by place and the content that they were computed of, say a sentence's ids. Only the content put last is
+    kept. The value whose use is longest ago goes first. Safe to call from several threads; values are never copied, so
+    nobody may change them. `hits`, `misses`, `evictions` and `num_bytes` (never above the budget) may be read at any
+    time.
     """
 
     def __init__(self, budget_bytes: int, listener: CacheListener | None = None) -> None:
@@ -55,12 +56,12 @@ class StateCache:
         self.num_bytes = self.hits = self.misses = self.evictions = 0
         self._listener = listener or CacheListener()
         self._lock = threading.Lock()
-        self._kept: OrderedDict[_Place, _Kept] = OrderedDict()
-        self._documents: dict[str, set[_Place]] = {}
+        self._kept: OrderedDict[Place, _Kept[Value]] = OrderedDict()
+        """The one whose use is longest ago first."""
+        self._documents: defaultdict[str, set[Place]] = defaultdict(set)
 
-    def get(self, document_id: str, fingerprint: str, index: int, content: Hashable) -> States | None:
-        """The states, None when those of that content are not kept. The arrays are read-only."""
-        place = _Place(document_id, fingerprint, index)
+    def get(self, place: Place, content: Hashable) -> Value | None:
+        """The value, None when that of this content is not kept."""
         with self._lock:
             kept = self._kept.get(place)
             if kept is None or kept.content != content:
@@ -70,36 +71,21 @@ class StateCache:
             self._kept.move_to_end(place)
             self.hits += 1
             self._listener.looked_up("hit")
-            return dict(kept.states)
+            return kept.value
 
-    def put(
-        self,
-        document_id: str,
-        fingerprint: str,
-        index: int,
-        content: Hashable,
-        states: Mapping[str, NDArray[np.float16]],
-    ) -> None:
-        """Keep a copy of the states, unless they alone are larger than the budget. Raises ValueError for an array that
-        is not float16."""
-        for name, array in states.items():
-            if array.dtype != np.float16:
-                raise ValueError(f"state '{name}' of sentence {index} is {array.dtype}: the cache keeps float16")
-        place = _Place(document_id, fingerprint, index)
-        num_bytes = sum(array.nbytes for array in states.values())
-        copies = {name: _frozen(array) for name, array in states.items()} if num_bytes <= self.budget_bytes else {}
+    def put(self, place: Place, content: Hashable, value: Value, num_bytes: int) -> None:
+        """Keep a value, unless it alone is larger than the budget."""
         with self._lock:
-            if place in self._kept:
-                self._remove(place)
+            self._remove(place)
             if num_bytes > self.budget_bytes:
                 self._evicted("too_large")
             else:
                 while self.num_bytes + num_bytes > self.budget_bytes:
                     self._remove(next(iter(self._kept)))
                     self._evicted("budget")
-                self._kept[place] = _Kept(content, copies, num_bytes)
-                self._documents.setdefault(document_id, set()).add(place)
+                self._kept[place] = _Kept(content, value, num_bytes)
                 self.num_bytes += num_bytes
+                self._documents[place.document_id].add(place)
             self._listener.resized(self.num_bytes)
 
     def drop(self, document_id: str) -> None:
@@ -110,24 +96,19 @@ class StateCache:
             self._listener.resized(self.num_bytes)
 
     def __len__(self) -> int:
-        """How many sentences are kept."""
+        """How many values are kept."""
         with self._lock:
             return len(self._kept)
 
-    def _remove(self, place: _Place) -> None:
-        self.num_bytes -= self._kept.pop(place).num_bytes
-        places = self._documents[place.document_id]
-        places.remove(place)
-        if not places:
-            del self._documents[place.document_id]
+    def _remove(self, place: Place) -> None:
+        kept = self._kept.pop(place, None)
+        if kept is not None:
+            self.num_bytes -= kept.num_bytes
+            places = self._documents[place.document_id]
+            places.remove(place)
+            if not places:
+                del self._documents[place.document_id]
 
     def _evicted(self, reason: Eviction) -> None:
         self.evictions += 1
         self._listener.evicted(reason)
-
-
-def _frozen(array: NDArray[np.float16]) -> NDArray[np.float16]:
-    """A copy that owns exactly its bytes and cannot be written to."""
-    copy = np.array(array, dtype=np.float16, order="C")
-    copy.flags.writeable = False
-    return copy

@@ -4,22 +4,15 @@ import asyncio
 import dataclasses
 from collections.abc import Hashable, Sequence
 
-from server.documents.look import look
-from server.documents.parts import joined, plan_of, split_parts
-from server.documents.protocol import largest, weights_by_sentence
-from server.documents.records import Document, Sentence
-from server.documents.states import DocumentStates
+from server.documents.context_use import largest, look, weights_by_sentence
+from server.documents.cutting import joined
+from server.documents.sentence_states import DocumentStates
+from server.documents.stores.records import Document, Sentence
 from server.engine.request import SentenceRequest, SentenceResult
-from server.text.pieces import EOS_ID
-from server.translator import TranslationOptions, Translator
+from server.translator import Translator
 
 LOOKS_AT_ONCE = 16
 """More would only fill the engine's waiting room."""
-
-
-def search_of(document: Document, deadline: float | None) -> TranslationOptions:
-    """The search options that the document was made with. `deadline` is a time.monotonic() value."""
-    return TranslationOptions(**document.options, deadline=deadline)
 
 
 async def translate_sentences(
@@ -35,22 +28,17 @@ async def translate_sentences(
 
     Raises Overloaded, TooManySentences, DeadlineExceeded, EngineStopped.
     """
-    options = search_of(document, deadline)
+    options = translator.options(**document.options, deadline=deadline)
     owner = object() if owner is None else owner
     requests: list[SentenceRequest] = []
-    counts = []
     for sentence in sentences:
         context = states.seen_by(document.mode, sentence.index) if states is not None else None
-        parts = split_parts(sentence.source_ids)
-        counts.append(len(parts))
-        requests += (
-            SentenceRequest(part, translator.search_options(len(part), options), context, owner) for part in parts
-        )
+        requests += (SentenceRequest(part.source_ids, options, context, owner) for part in sentence.parts)
     results = await translator.run_in_turn(requests, deadline)
     if translator.needs_drafts:
         results = await _looked(translator, requests, results)
     remaining = iter(results)
-    of_sentence = [[next(remaining) for _ in range(count)] for count in counts]
+    of_sentence = [[next(remaining) for _ in sentence.parts] for sentence in sentences]
     return await asyncio.to_thread(_finish, translator, document, sentences, of_sentence, states)
 
 
@@ -94,12 +82,14 @@ def _translated(
     states: DocumentStates | None,
 ) -> Sentence:
     best = [result.hypotheses[0] for result in results]
-    translation = plan_of(sentence, translator).join(translator.pieces.decode(one.ids for one in best))
+    translation = joined(sentence, translator.pieces.decode(one.ids for one in best), translator)
     translator.flag(sentence.source, translation)
     return dataclasses.replace(
         sentence,
+        parts=tuple(
+            dataclasses.replace(part, target_ids=one.ids) for part, one in zip(sentence.parts, best, strict=True)
+        ),
         translation=translation,
-        target_ids=joined((*one.ids, EOS_ID) for one in best),
         score=sum(one.score for one in best),
         finish_reason="length" if any(one.finish_reason == "length" for one in best) else "eos",
         is_edited=False,

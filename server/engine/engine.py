@@ -1,5 +1,6 @@
 """The deterministic, single-threaded core: step() admits, encodes, steps, advances and releases."""
 
+import logging
 import time
 from collections import deque
 
@@ -8,9 +9,9 @@ import numpy as np
 from server.backends.base import Backend
 from server.backends.context import Attended
 from server.backends.state import Flags, Ints, document_layout
-from server.engine.lane import EncodedSentence, Lane, LaneKind, Running
+from server.engine.lane import EncodedSentence, Lane, LaneKind
 from server.engine.meter import EngineMeter
-from server.engine.request import Hypothesis, SentenceRequest, SentenceResult, Timings
+from server.engine.request import SentenceRequest, SentenceResult, Timings
 from server.engine.scheduler import WaitingRoom, drop_if_over
 from server.engine.scoring_lane import ScoringLane
 
@@ -20,14 +21,15 @@ ENCODE_TOKENS = 1024
 """Padded source tokens of one encoder batch."""
 MOST_PADDING = 48
 """Padded tokens in one encoder call: about what a call costs before its first token."""
-LANE_WIDTHS = (1, 2, 4, 8, 16)
 STEPS_TOLD_TOGETHER = 32
-"""Metrics hear of so many steps at once, or of all when nothing runs: telling them one by one costs three times it."""
+"""Metrics hear of so many steps at once, or of all when nothing runs: one call a step costs three times as much."""
+
+logger = logging.getLogger("ringmt")
 
 
 def lane_width(beam_size: int) -> int:
-    """The narrowest lane that holds `beam_size` beams."""
-    return next(width for width in LANE_WIDTHS if width >= beam_size)
+    """The narrowest lane that holds `beam_size` beams: a power of two, so that few lanes share the steps."""
+    return 1 << (beam_size - 1).bit_length()
 
 
 def similar_lengths(requests: list[SentenceRequest]) -> list[list[SentenceRequest]]:
@@ -57,7 +59,11 @@ def pad(requests: list[SentenceRequest]) -> tuple[Ints, Flags]:
 
 
 class Engine:
-    """Runs the sentences of a waiting room. Not thread-safe: one worker owns it."""
+    """Runs the sentences of a waiting room. Not thread-safe: one worker owns it.
+
+    An exception costs the sentences that it is about and no others: one sentence while it is read, seated or answered,
+    a lane's sentences when the lane's step fails. They get the exception; their slots are free again.
+    """
 
     def __init__(self, backend: Backend, waiting: WaitingRoom, slots: int, meter: EngineMeter, share: int = 1) -> None:
         """`share`: how many engines empty the same waiting room; each takes its part, so that none sits idle."""
@@ -76,7 +82,7 @@ class Engine:
             self.encode()
         if self.ready or self._shrunk:
             self.admit()
-        for lane in self.lanes.values():
+        for lane in list(self.lanes.values()):  # a lane whose step fails is forgotten
             if lane.num_running:
                 self.step_lane(lane)
 
@@ -113,17 +119,23 @@ class Engine:
             self._read(requests)
 
     def _read(self, requests: list[SentenceRequest]) -> None:
-        """Encode sentences that were taken; those of a batch that fails are told."""
+        """Encode sentences that were taken, those of like length together."""
         for group in similar_lengths(requests):
             plain = [request for request in group if request.context is None]
             for batch in (plain, [request for request in group if request.context is not None]):
                 if batch:
-                    try:
-                        self.ready.extend(self._encode_batch(batch))
-                    except Exception as error:
-                        for request in batch:
-                            self.waiting.leave()
-                            request.future.set_exception(error)
+                    self._read_batch(batch)
+
+    def _read_batch(self, batch: list[SentenceRequest]) -> None:
+        """Encode one batch. If that fails each sentence is tried alone, so that the others of its batch go on."""
+        try:
+            self.ready.extend(self._encode_batch(batch))
+        except Exception as error:
+            if len(batch) == 1:
+                self._refuse(batch[0], error)
+                return
+            for request in batch:
+                self._read_batch([request])
 
     def _encode_batch(self, requests: list[SentenceRequest]) -> list[EncodedSentence]:
         """Sentences all without or all with context. Those without take the same path as if there were no context."""
@@ -144,10 +156,27 @@ class Engine:
         backend = self.backend.context
         if backend is None:
             raise ValueError(f"model '{self.backend.manifest.name}' knows no context")
-        return backend.encode(ids, keep, [request.context for request in requests if request.context is not None])
+        started = time.monotonic()
+        contexts = [request.context for request in requests if request.context is not None]
+        attended = backend.encode(ids, keep, contexts)
+        looked = [(context, one.use) for context, one in zip(contexts, attended, strict=True)]
+        self.meter.attended(looked, time.monotonic() - started)
+        return attended
 
     def admit(self) -> None:
         """Seat sentences that are ready, oldest first; lanes that lost sentences without gaining any may shrink."""
+        arriving = self._arriving()
+        for kind, sentences in arriving.items():
+            self._seat(kind, sentences)
+        for kind in self._shrunk - set(arriving):
+            try:
+                self.lanes[kind].fit([])
+            except Exception:  # the lane keeps its size, which serves as well
+                logger.exception("a lane of beam width %d could not be made smaller", kind.beam)
+        self._shrunk.clear()
+
+    def _arriving(self) -> dict[LaneKind, list[EncodedSentence]]:
+        """Take as many sentences as there are free slots; cancelled and late ones are answered on the way."""
         now = time.monotonic()
         arriving: dict[LaneKind, list[EncodedSentence]] = {}
         free = self.slots - self.num_running
@@ -162,30 +191,47 @@ class Engine:
             kind = LaneKind(width, bool(sentence.content.document), bool(request.targets))
             arriving.setdefault(kind, []).append(sentence)
             free -= 1
-        for kind, sentences in arriving.items():
-            if kind not in self.lanes:
-                document = document_layout([sentences[0].content])
-                new_lane = ScoringLane if kind.scores else Lane
-                self.lanes[kind] = new_lane(self.backend, kind.beam, self.slots, document)
-            lane = self.lanes[kind]
+        return arriving
+
+    def _seat(self, kind: LaneKind, sentences: list[EncodedSentence]) -> None:
+        """Seat sentences of one kind. If there is no room to be made for all, each is tried alone."""
+        try:
+            lane = self._lane(kind, sentences[0])
             lane.fit(sentences)
+        except Exception as error:
+            if len(sentences) == 1:
+                self._refuse(sentences[0].request, error)
+                return
             for sentence in sentences:
+                self._seat(kind, [sentence])
+            return
+        for sentence in sentences:
+            try:
                 lane.admit(sentence)
-        for kind in self._shrunk - set(arriving):
-            self.lanes[kind].fit([])
-        self._shrunk.clear()
+            except Exception as error:
+                self._refuse(sentence.request, error)
+
+    def _lane(self, kind: LaneKind, first: EncodedSentence) -> Lane:
+        """The lane of a kind, made for its first sentence if there is none."""
+        if kind not in self.lanes:
+            new_lane = ScoringLane if kind.scores else Lane
+            self.lanes[kind] = new_lane(self.backend, kind.beam, self.slots, document_layout([first.content]))
+        return self.lanes[kind]
 
     def step_lane(self, lane: Lane) -> None:
         """Step one batch, then let go of what is complete, cancelled or late."""
         started = time.monotonic()
         rows = lane.num_running * lane.beam
-        lane.step()
-        complete = lane.advance()
+        try:
+            lane.step()
+            complete = lane.advance()
+        except Exception as error:
+            self._fail_lane(lane, error)
+            return
         now = time.monotonic()
         self._steps.append((rows, now - started))
         for slot in complete:
-            hypotheses = lane.hypotheses(slot)
-            self._answer(lane.release(slot), hypotheses, now, lane.state.capacity)
+            self._answer(lane, slot, now)
         for request in lane.fresh:
             self.meter.first_token(now - request.arrival)
         lane.fresh.clear()
@@ -202,40 +248,56 @@ class Engine:
             self.meter.stepped(self._steps)
             self._steps.clear()
 
-    def _answer(self, running: Running, hypotheses: tuple[Hypothesis, ...], now: float, capacity: int) -> None:
+    def _answer(self, lane: Lane, slot: int, now: float) -> None:
+        """Resolve the future of a sentence whose search is over, and free its slot."""
+        running = lane.running[slot]
+        assert running is not None
         sentence = running.sentence
-        timings = Timings(
-            queue=sentence.started - sentence.request.arrival,
-            encode=sentence.encoded - sentence.started,
-            decode=now - sentence.encoded,
-        )
-        result = SentenceResult(hypotheses, timings, sentence.use)
+        try:
+            timings = Timings(
+                queue=sentence.started - sentence.request.arrival,
+                encode=sentence.encoded - sentence.started,
+                decode=now - sentence.encoded,
+            )
+            result = SentenceResult(lane.hypotheses(slot), timings, sentence.use)
+            if sentence.request.targets:
+                self.meter.scored(result)
+            else:
+                self.meter.finished(result, lane.state.capacity)
+        except Exception as error:
+            lane.release(slot)
+            self._refuse(sentence.request, error)
+            return
+        lane.release(slot)
         self.waiting.leave()
-        if sentence.request.targets:
-            self.meter.scored(result)
-        else:
-            self.meter.finished(result, capacity)
         sentence.request.future.set_result(result)
+
+    def _refuse(self, request: SentenceRequest, error: Exception) -> None:
+        """Answer a sentence that was taken, and sits nowhere, with an error."""
+        self.waiting.leave()
+        request.future.set_exception(error)
+
+    def _fail_lane(self, lane: Lane, error: Exception) -> None:
+        """Answer all of a lane's sentences with `error` and forget the lane: nobody knows what its rows hold."""
+        del self.lanes[lane.kind]
+        self._shrunk.discard(lane.kind)
+        for running in lane.running:
+            if running is not None:
+                self._refuse(running.sentence.request, error)
 
     def fail(self, error: Exception) -> None:
         """Answer everything in flight with `error` and start afresh."""
-        for sentence in self.ready:
-            self.waiting.leave()
-            sentence.request.future.set_exception(error)
-        for lane in self.lanes.values():
-            for running in lane.running:
-                if running is not None:
-                    self.waiting.leave()
-                    running.sentence.request.future.set_exception(error)
-        self.ready.clear()
-        self.lanes.clear()
-        self._shrunk.clear()
+        while self.ready:
+            self._refuse(self.ready.popleft().request, error)
+        for lane in list(self.lanes.values()):
+            self._fail_lane(lane, error)
 
     def check_integrity(self) -> None:
         """Raise AssertionError if the books do not balance (called by tests after every step)."""
         assert self.num_running <= self.slots
         seated = [id(r.sentence.request) for lane in self.lanes.values() for r in lane.running if r is not None]
         assert len(seated) == len(set(seated)), "a sentence sits in two slots"
+        assert self.waiting.in_flight >= len(seated) + len(self.ready), "a sentence in hand is not counted as in flight"
         for lane in self.lanes.values():
             lane.check_integrity()
             for running in lane.running:
@@ -245,8 +307,8 @@ class Engine:
 
     @property
     def ring_bytes(self) -> int:
-        return sum(lane.state.ring_bytes for lane in self.lanes.values())
+        return sum(lane.state.memory.ring_bytes for lane in self.lanes.values())
 
     @property
     def source_bytes(self) -> int:
-        return sum(lane.state.source_bytes for lane in self.lanes.values())
+        return sum(lane.state.memory.source_bytes for lane in self.lanes.values())

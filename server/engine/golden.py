@@ -30,9 +30,9 @@ class Source:
 
 @dataclass(frozen=True)
 class Golden:
-    """One source and what graphs of `backend` and `precision` made of it, with or without a shortlist."""
+    """One source and what graphs of a format and precision made of it, with or without a shortlist."""
 
-    backend: str
+    format: str
     precision: str
     shortlist: bool
     source: Source
@@ -71,7 +71,7 @@ def read_goldens(path: Path) -> list[Golden]:
         rows = json.loads(path.read_text(encoding="utf-8"))
         return [
             Golden(
-                r["backend"],
+                r["format"],
                 r["precision"],
                 bool(r.get("shortlist", False)),
                 Source(
@@ -88,14 +88,14 @@ def read_goldens(path: Path) -> list[Golden]:
         raise ArtifactError(f"{path} holds no goldens: {error}") from error
 
 
-def replay(artifact: Artifact, backend: Backend, kind: str, precision: str) -> int:
-    """Translate the goldens of these graphs again; returns how many came out token for token.
+def replay(artifact: Artifact, backend: Backend, format: str, precision: str) -> int:
+    """Translate the goldens of the graphs that `backend` runs again; returns how many came out token for token.
 
     Raises ArtifactError where even the score is another one: then the graphs do not compute here what they computed
     where they were exported.
     """
-    made_by = (kind, precision, bool(backend.shortlist))
-    goldens = [g for g in read_goldens(artifact.path(GOLDEN)) if (g.backend, g.precision, g.shortlist) == made_by]
+    made_by = (format, precision, backend.shortlist)
+    goldens = [g for g in read_goldens(artifact.path(GOLDEN)) if (g.format, g.precision, g.shortlist) == made_by]
     results = search(backend, [golden.source for golden in goldens], SearchOptions())
     same = 0
     for golden, result in zip(goldens, results, strict=True):

@@ -13,7 +13,8 @@ import numpy as np
 from server.artifact import BOS_ID, EOS_ID
 from server.backends.base import Backend, Step
 from server.backends.context import ContextUse
-from server.backends.state import DEAD_SCORE, DecoderState, Encoded, Ints, Layout, document_layout
+from server.backends.memory import Encoded, Layout, document_layout, suits
+from server.backends.state import DEAD_SCORE, DecoderState, Ints
 from server.engine.beam import backtrack, ended, is_complete, normalize
 from server.engine.request import FinishReason, Hypothesis, SentenceRequest
 
@@ -103,12 +104,15 @@ class Lane:
         self._resize(1, 16, document, [])
 
     def _resize(self, slots: int, source_length: int, document: Mapping[str, Layout], keep: list[int]) -> None:
-        """Move the sentences of slots `keep` to the first slots of a state of another size."""
+        """Move the sentences of slots `keep` to the first slots of a state of another size. A failure changes nothing:
+        they go on where they are."""
         state = self._new_state(slots, source_length, document)
         count = len(keep)
         if count:
             state.copy_slots(self.state, keep)
-        else:
+        self._bind(state)
+        self.state: DecoderState = state
+        if not count:
             self.history.clear()
             self._first_limit = sys.maxsize
         for name, idle in (("beam_size", 1), ("max_length", self.max_target_length), ("num_ended", 0)):
@@ -119,13 +123,9 @@ class Lane:
         for slot, running in enumerate(self.running):
             if running is not None:
                 running.seats.append((state.clock, slot))
-        self.state: DecoderState = state
-        self._bind(state)
 
     def _new_state(self, slots: int, source_length: int, document: Mapping[str, Layout]) -> DecoderState:
-        # Steps that look at documents score all words.
-        shortlist = {} if document else self.backend.shortlist
-        return DecoderState(self.backend.manifest, slots, self.beam, source_length, shortlist, document)
+        return self.backend.new_state(slots, self.beam, source_length, document)
 
     def _bind(self, state: DecoderState) -> None:
         self._step: Step = self.backend.bind(state)
@@ -140,16 +140,21 @@ class Lane:
         longest, document = max(content.length for content in contents), document_layout(contents)
         slots = fitting(len(contents), self.state.slots, round_up_slots(len(contents), self.max_slots))
         width = fitting(longest, self.state.source_length, -(-longest // 8) * 8)
-        if (slots, width) != (self.state.slots, self.state.source_length) or not self.state.suits(document):
+        if (slots, width) != (self.state.slots, self.state.source_length) or not suits(self.state.memory, document):
             self._resize(slots, width, document, occupied)
 
     def admit(self, sentence: EncodedSentence) -> None:
         """Seat a sentence in a free slot; it takes part in the next step. `fit` has made room before."""
         slot = self.running.index(None)
         options = sentence.request.options
-        self.state.admit(slot, sentence.content, BOS_ID, options.beam_size)
+        try:
+            self.state.admit(slot, sentence.content, BOS_ID, options.beam_size)
+        except Exception:
+            self.state.release(slot)
+            raise
         self.beam_size[slot] = options.beam_size
-        self.max_length[slot] = min(options.max_length, self.max_target_length)
+        limit = options.length_limit(len(sentence.request.source_ids))
+        self.max_length[slot] = min(limit, self.max_target_length)
         self.num_ended[slot] = 0
         self._first_limit = min(self._first_limit, self.state.clock + int(self.max_length[slot]))
         self.running[slot] = Running(sentence, self.state.clock, [(self.state.clock, slot)])
@@ -187,7 +192,8 @@ class Lane:
         self.num_ended[slot] += 1
 
     def hypotheses(self, slot: int) -> tuple[Hypothesis, ...]:
-        """A finished search's best hypotheses: those that ended, then, if too few, rows cut at maximum length."""
+        """A finished search's best hypotheses: those that ended, then, if too few, rows cut at maximum length. Raises
+        RuntimeError where there is neither: then scores are no numbers."""
         running = self.running[slot]
         assert running is not None
         options = running.sentence.request.options
@@ -199,6 +205,10 @@ class Lane:
             if score > DEAD_SCORE / 2:
                 cut = Ending(score, normalize(score, steps, options.length_penalty), steps, beam)
                 found.append(self._hypothesis(running, cut, "length"))
+        if not found:
+            raise RuntimeError(
+                f"model '{self.backend.manifest.name}' found no translation: its graphs gave scores that are no numbers"
+            )
         return tuple(found)
 
     def _hypothesis(self, running: Running, ending: Ending, reason: FinishReason) -> Hypothesis:

@@ -33,6 +33,8 @@ class Lines(Generic[Item]):
         self._lines: OrderedDict[Hashable, _Line[Item]] = OrderedDict()
         """In the order of their turns; it is always the first one's, and its balance is above zero."""
         self._count = 0
+        self.cost = 0
+        """Of all items that wait."""
 
     def __len__(self) -> int:
         return self._count
@@ -46,6 +48,7 @@ class Lines(Generic[Item]):
         owner = object() if owner is None else owner
         self._lines.setdefault(owner, _Line(self.quantum)).items.append((item, cost))
         self._count += 1
+        self.cost += cost
 
     def peek(self) -> Item:
         """The item whose turn it is. Raises StopIteration when there is none."""
@@ -56,6 +59,7 @@ class Lines(Generic[Item]):
         owner, line = next(iter(self._lines.items()))
         item, cost = line.items.popleft()
         self._count -= 1
+        self.cost -= cost
         if not line.items:
             del self._lines[owner]
         elif not is_free:
@@ -65,7 +69,7 @@ class Lines(Generic[Item]):
 
     def clear(self) -> None:
         self._lines.clear()
-        self._count = 0
+        self._count = self.cost = 0
 
     def _pass_on(self) -> None:
         """Move lines that have nothing left behind the others, until one may send."""

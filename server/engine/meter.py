@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from server.backends.context import ContextUse, SentenceContext
 from server.engine.request import SentenceResult
 from server.metrics import Metrics
 
@@ -23,6 +24,10 @@ class EngineMeter:
         self._steps = metrics.decode_steps_total.labels(model)
         self._encode_tokens = metrics.encode_batch_tokens.labels(model)
         self._padding = metrics.padding_tokens_total.labels(model)
+        self._candidates = metrics.context_sentences_candidate.labels(model)
+        self._selected = metrics.context_sentences_selected.labels(model)
+        self._selection = metrics.context_selection_seconds.labels(model)
+        self._gate = metrics.context_gate_ratio.labels(model)
         self._wraps = metrics.ring_cache_wraps_total.labels(model)
         self._cancelled = {
             stage: metrics.requests_cancelled_total.labels(stage, model) for stage in ("waiting", "running")
@@ -36,6 +41,15 @@ class EngineMeter:
         self._padding.inc(padding)
         for _ in range(sentences):
             self._encode.observe(seconds)
+
+    def attended(self, seen: Sequence[tuple[SentenceContext, ContextUse | None]], seconds: float) -> None:
+        """Sentences were read and looked at their documents, all in so many seconds."""
+        self._selection.observe(seconds)
+        for context, use in seen:
+            self._candidates.observe(int(context.visible.sum()))
+            if use is not None:
+                self._selected.observe(int((use.weights > 0).any(axis=0).sum()))
+                self._gate.observe(use.gate)
 
     def stepped(self, steps: Sequence[tuple[int, float]]) -> None:
         """Lanes made steps of so many rows that took so many seconds."""

@@ -32,14 +32,20 @@ class SearchOptions:
     """How one sentence is searched.
 
     `length_penalty` alpha: hypotheses are ranked by log-probability / length**alpha, EOS counted.
-    `max_length` bounds the target's tokens, EOS included. `deadline` is a time.monotonic() value.
+    `max_length` bounds the target's tokens, EOS included; where it `follows_source`, 20 + 3 * the source's
+    pieces do too. `deadline` is a time.monotonic() value.
     """
 
     beam_size: int = 4
     num_hypotheses: int = 1
     length_penalty: float = 1.0
     max_length: int = 256
+    follows_source: bool = False
     deadline: float | None = None
+
+    def length_limit(self, source_length: int) -> int:
+        """The most tokens of the target, EOS included, for a source of so many pieces."""
+        return min(self.max_length, 20 + 3 * source_length) if self.follows_source else self.max_length
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ class WaitingRoom:
     """Bounded, shared by the threads that submit and the workers that take. Errands wait beside the sentences, in
     lines and within a bound of their own."""
 
-    def __init__(self, max_waiting: int) -> None:
-        self.max_waiting = max_waiting
+    def __init__(self, max_waiting: int, max_tokens: int | None = None) -> None:
+        """At most so many sentences wait, and so many source tokens, whichever comes first."""
+        self.max_waiting, self.max_tokens = max_waiting, max_tokens
         self._waiting: Lines[SentenceRequest] = Lines()
         self._errands: Lines[Errand[Any]] = Lines()
         lock = threading.Lock()
@@ -34,6 +35,10 @@ class WaitingRoom:
         with self._changed:
             if len(self._waiting) + len(requests) > self.max_waiting:
                 raise Overloaded(f"{len(self._waiting)} sentences wait already, at most {self.max_waiting} may")
+            tokens = sum(len(request.source_ids) for request in requests)
+            # Where nothing waits, any request is let in: one that is larger than the budget would never be.
+            if self.max_tokens is not None and self._waiting and self._waiting.cost + tokens > self.max_tokens:
+                raise Overloaded(f"{self._waiting.cost} source tokens wait already, at most {self.max_tokens} may")
             now = time.monotonic()
             for request in requests:
                 request.arrival = now
@@ -52,6 +57,11 @@ class WaitingRoom:
     def _wake(self, count: int) -> None:
         for _ in range(min(count, len(self._idle))):
             self._idle.pop().notify()
+
+    @property
+    def waiting_tokens(self) -> int:
+        """Source tokens of the sentences that wait."""
+        return self._waiting.cost
 
     @property
     def num_errands(self) -> int:

@@ -1,13 +1,13 @@
 """A running batch of translations that were given: forced decoding through the same rings and slots as a search."""
 
-import dataclasses
 from collections.abc import Mapping
 from types import MappingProxyType
 
 import numpy as np
 
 from server.backends.base import Backend, ScoreStep
-from server.backends.state import DecoderState, Floats, Layout
+from server.backends.memory import Layout
+from server.backends.state import DecoderState, Floats
 from server.engine.beam import normalize
 from server.engine.lane import EncodedSentence, Lane
 from server.engine.request import Hypothesis
@@ -24,14 +24,13 @@ class ScoringLane(Lane):
         self.kind = self.kind._replace(scores=True)
 
     def _new_state(self, slots: int, source_length: int, document: Mapping[str, Layout]) -> DecoderState:
-        return DecoderState(self.backend.manifest, slots, self.beam, source_length, document=document)
+        return self.backend.new_state(slots, self.beam, source_length, document, scores=True)
 
     def _bind(self, state: DecoderState) -> None:
         self._score: ScoreStep = self.backend.bind_scores(state)
 
     def admit(self, sentence: EncodedSentence) -> None:
-        content = dataclasses.replace(sentence.content, shortlist=())
-        super().admit(dataclasses.replace(sentence, content=content))
+        super().admit(sentence)
         self.fresh.clear()  # It decodes no first token.
 
     def step(self) -> None:

@@ -9,7 +9,7 @@ from typing import TypeVar
 from server.artifact import EOS_ID, Artifact
 from server.backends.base import Backend
 from server.backends.context import ContextBackend, ContextUse, SentenceContext, States
-from server.backends.load import load_backend
+from server.backends.load import FORMATS, load_backend
 from server.engine.engine import Engine
 from server.engine.golden import replay
 from server.engine.meter import EngineMeter
@@ -24,6 +24,8 @@ IDLE_WAIT = 0.5
 """Seconds after which an idle worker looks around again, to show that it is alive."""
 STUCK_AFTER = 30.0
 """Seconds without a sign of life after which a worker counts as dead."""
+STOP_SECONDS = 5.0
+"""How long a stop waits for a worker that is in the middle of a step."""
 
 
 class EngineWorker:
@@ -31,7 +33,7 @@ class EngineWorker:
 
     def __init__(self, backend: Backend, settings: EngineSettings, metrics: Metrics, model: str) -> None:
         workers = min(settings.num_workers, settings.slots)
-        self.waiting = WaitingRoom(settings.max_waiting)
+        self.waiting = WaitingRoom(settings.max_waiting, settings.max_waiting_tokens)
         self._metrics, self._model = metrics, model
         self.context: ContextBackend | None = backend.context
         self.prepare_scores = backend.prepare_scores
@@ -49,6 +51,7 @@ class EngineWorker:
         self._stopping = False
         metrics.slots.labels(model).set(settings.slots)
         metrics.queue_depth.labels(model).set_function(lambda: self.waiting_sentences)
+        metrics.queue_tokens.labels(model).set_function(lambda: self.waiting.waiting_tokens)
         metrics.running_sentences.labels(model).set_function(lambda: self.running_sentences)
         metrics.ring_cache_used_slots.labels(model).set_function(lambda: self.running_sentences)
         metrics.ring_cache_bytes.labels(model).set_function(lambda: sum(e.ring_bytes for e in self._engines))
@@ -57,8 +60,8 @@ class EngineWorker:
     @classmethod
     def load(cls, artifact: Artifact, settings: EngineSettings, metrics: Metrics) -> "EngineWorker":
         """Load the artifact's graphs and let them translate its goldens. Raises ArtifactError."""
-        backend = load_backend(artifact, settings.backend, settings.precision, settings.shortlist)
-        replay(artifact, backend, settings.backend, settings.precision)
+        backend = load_backend(artifact, settings.backend, settings.precision, settings.shortlist, settings.device)
+        replay(artifact, backend, FORMATS[settings.backend], settings.precision)
         return cls(backend, settings, metrics, artifact.manifest.name)
 
     def start(self) -> None:
@@ -142,7 +145,7 @@ class EngineWorker:
         self.waiting.close()
         for thread in self._threads:
             if thread.is_alive():
-                thread.join()
+                thread.join(STOP_SECONDS)  # one that hangs must not keep the process from ending
         error = EngineStopped("the server was stopped before the sentence was translated")
         for left in self.waiting.empty():
             left.refuse(error)

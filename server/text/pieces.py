@@ -7,6 +7,8 @@ from pathlib import Path
 import sentencepiece
 
 PAD_ID, UNK_ID, BOS_ID, EOS_ID = 0, 1, 2, 3
+MAX_SPELLED = 20_000
+"""Characters that are remembered."""
 
 # Control characters, line separators and lone surrogates: a translation is one line of valid Unicode.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
@@ -18,10 +20,11 @@ class VocabularyError(ValueError):
 
 
 class Pieces:
-    """One SentencePiece model. Thread-safe: the model is only read."""
+    """One SentencePiece model. Thread-safe: the model is only read, what is remembered of it is written whole."""
 
     def __init__(self, path: Path) -> None:
         """Raises VocabularyError when `path` is no SentencePiece model or numbers its special pieces otherwise."""
+        self._spelled: dict[str, bool] = {}
         try:
             self._model = sentencepiece.SentencePieceProcessor(model_file=str(path))
         except (OSError, RuntimeError) as error:
@@ -32,6 +35,15 @@ class Pieces:
 
     def __len__(self) -> int:
         return int(self._model.get_piece_size())
+
+    def spells(self, character: str) -> bool:
+        """Whether the vocabulary has a piece for `character`: not only its bytes, and not the unknown one."""
+        if character not in self._spelled:
+            if len(self._spelled) > MAX_SPELLED:
+                self._spelled.clear()
+            ids = self._model.encode(_SURROGATE.sub("\ufffd", character))
+            self._spelled[character] = not any(one == UNK_ID or self._model.is_byte(one) for one in ids)
+        return self._spelled[character]
 
     def encode(self, sentences: Sequence[str]) -> list[tuple[int, ...]]:
         """Ids of every sentence, EOS at the end. A lone surrogate counts as U+FFFD."""

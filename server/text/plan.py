@@ -5,58 +5,111 @@ from dataclasses import dataclass
 
 from server.text.long_sentences import split_long
 from server.text.pieces import Pieces
+from server.text.protection import Masked, Restored, mask, restore
 from server.text.sentences import Segment, split_text, trim
 
 EMPTY_LENGTH = 1
 """A sentence of nothing but EOS."""
 
-_Planned = tuple[Segment, tuple[int, ...]]
+# Characters that many vocabularies lack -> what they are read as where that is so.
+_READ_AS = {
+    "\u2018": "'", "\u2019": "'", "\u201a": "'", "\u2039": "'", "\u203a": "'", "\u201c": '"', "\u201d": '"',
+    "\u201e": '"', "\u00ab": '"', "\u00bb": '"', "\u2010": "-", "\u2011": "-", "\u2012": "-", "\u2013": "-",
+    "\u2014": "-", "\u2212": "-", "\u2026": "...", "\u00d7": "x", "\u02bc": "'",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PlannedSentence:
+    """What the model reads of a sentence, EOS at the end of `ids`. `is_cut`: part of one that is too long for it."""
+
+    masked: Masked
+    ids: tuple[int, ...]
+    is_cut: bool = False
 
 
 @dataclass(frozen=True)
 class TextPlan:
-    """`segments` joined are the source text. `source_ids` belong to its sentences, in order, EOS at the end."""
+    """`segments` joined are the source text. `planned` belong to its sentences, in order."""
 
     segments: tuple[Segment, ...]
-    source_ids: tuple[tuple[int, ...], ...]
+    planned: tuple[PlannedSentence, ...]
+
+    @property
+    def source_ids(self) -> tuple[tuple[int, ...], ...]:
+        """Of every sentence, EOS at the end."""
+        return tuple(sentence.ids for sentence in self.planned)
 
     @property
     def sentences(self) -> list[str]:
         return [segment.text for segment in self.segments if segment.is_sentence]
 
+    def restored(self, targets: Sequence[str]) -> list[Restored]:
+        """What the model said of every sentence, with what it read masked. Raises ValueError if the number differs."""
+        if len(targets) != len(self.planned):
+            raise ValueError(f"{len(targets)} targets for {len(self.planned)} sentences")
+        return [restore(sentence.masked, target) for sentence, target in zip(self.planned, targets, strict=True)]
+
     def join(self, targets: Sequence[str]) -> str:
-        """The text with `targets` in place of its sentences. Raises ValueError if their number differs."""
-        if len(targets) != len(self.source_ids):
-            raise ValueError(f"{len(targets)} targets for {len(self.source_ids)} sentences")
-        remaining = iter(targets)
+        """The text with what the model said in place of its sentences. Raises ValueError if their number differs."""
+        return self.fill([restored.text for restored in self.restored(targets)])
+
+    def fill(self, translations: Sequence[str]) -> str:
+        """The text with `translations` in place of its sentences, as they are."""
+        remaining = iter(translations)
         return "".join(next(remaining) if segment.is_sentence else segment.text for segment in self.segments)
 
 
-def plan_text(text: str, language: str, pieces: Pieces, max_source_length: int) -> TextPlan:
+def plan_text(text: str, language: str, pieces: Pieces, max_source_length: int, splits: bool = True) -> TextPlan:
     """Cut `text` into sentences of at most `max_source_length` pieces, EOS included, and the gaps between them.
 
-    What no model can read stays as a gap: a sentence without pieces, one character of too many. Linear in len(text).
+    What no model can read stays as a gap: a sentence without pieces, one of nothing but what is protected, one
+    character of too many pieces. Linear in len(text). Without `splits` the text is one sentence, cut only where it is
+    too long.
     """
-    planned: list[_Planned] = []
-    for segment, ids in _with_ids(split_text(text, language), pieces):
-        if len(ids) <= max_source_length:
-            planned.append((segment, ids))
+    segments: list[Segment] = []
+    planned: list[PlannedSentence] = []
+    for segment in split_text(text, language) if splits else trim(text):
+        if not segment.is_sentence:
+            segments.append(segment)
+            continue
+        whole = plan_sentence(segment.text, pieces)
+        if len(whole.ids) <= max_source_length:
+            parts = [(segment, whole)]
         else:
-            planned.extend(_with_ids(_shorter(segment.text, pieces, max_source_length), pieces))
-    is_readable = [EMPTY_LENGTH < len(ids) <= max_source_length for _, ids in planned]
-    return TextPlan(
-        tuple(Segment(segment.text, readable) for (segment, _), readable in zip(planned, is_readable, strict=True)),
-        tuple(ids for (_, ids), readable in zip(planned, is_readable, strict=True) if readable),
-    )
+            parts = [_part(one, pieces) for one in _shorter(segment.text, pieces, max_source_length)]
+        for part, sentence in parts:
+            is_readable = sentence.masked.is_readable and EMPTY_LENGTH < len(sentence.ids) <= max_source_length
+            segments.append(Segment(part.text, part.is_sentence and is_readable))
+            if segments[-1].is_sentence:
+                planned.append(sentence)
+    return TextPlan(tuple(segments), tuple(planned))
 
 
-def _with_ids(segments: Sequence[Segment], pieces: Pieces) -> list[_Planned]:
-    """Every segment with its ids; a gap has none."""
-    ids = iter(pieces.encode([segment.text for segment in segments if segment.is_sentence]))
-    return [(segment, next(ids) if segment.is_sentence else ()) for segment in segments]
+def plan_sentence(sentence: str, pieces: Pieces, is_cut: bool = False) -> PlannedSentence:
+    """One sentence as it is, however long."""
+    masked = mask(sentence, pieces.spells)
+    [ids] = pieces.encode([_readable(masked.text, pieces)])
+    return PlannedSentence(masked, ids, is_cut)
+
+
+def _part(segment: Segment, pieces: Pieces) -> tuple[Segment, PlannedSentence]:
+    return segment, plan_sentence(segment.text, pieces, is_cut=True)
+
+
+def _readable(text: str, pieces: Pieces) -> str:
+    """`text` with quotes, dashes and the like that the vocabulary can spell."""
+    if text.isascii():
+        return text
+    return "".join(_READ_AS[one] if one in _READ_AS and not pieces.spells(one) else one for one in text)
 
 
 def _shorter(sentence: str, pieces: Pieces, max_source_length: int) -> list[Segment]:
     """Parts of a sentence and the spaces between them."""
-    cuts = split_long(sentence, max_source_length, pieces.lengths)
-    return [segment for cut in cuts for segment in trim(cut) if segment.text]
+
+    def lengths(parts: Sequence[str]) -> list[int]:
+        return [len(plan_sentence(part, pieces).ids) for part in parts]
+
+    return [
+        segment for cut in split_long(sentence, max_source_length, lengths) for segment in trim(cut) if segment.text
+    ]

@@ -9,10 +9,13 @@ Boundaries come from `sentencex`, which cuts after list numbers and some abbrevi
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import sentencex
+
+from server.text.marks import MARK, closing_of, is_closing, is_mark, is_opening, opening_of
+from server.text.patterns import OUTER_EMOJI, unbroken_spans
 
 # What no sentence contains: control characters, line and paragraph separators, lone surrogates.
 _BREAKS = re.compile("([\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+)")
@@ -37,6 +40,8 @@ _NUMBERING = frozenset({
 """Abbreviations only where a number follows: "No." is an answer, "No. 5" is not."""
 
 _BLOCK = 4096
+MAX_EMOJI = 64
+"""Characters of emoji at the end of a sentence that are looked at."""
 _MAX_LAST_WORD = 24
 """Only the tail of a sentence is looked at: one letter a megabyte long has no last word worth finding."""
 
@@ -61,23 +66,92 @@ def split_text(text: str, language: str) -> list[Segment]:
 
 
 def trim(part: str) -> Iterator[Segment]:
-    """`part` as gap, sentence, gap; one gap when there is nothing to translate in it."""
+    """`part` as gap, sentence, gap, emoji at its ends being gaps; one gap when there is nothing to translate in it."""
     if not any(character.isalnum() for character in part):
         yield Segment(part, is_sentence=False)
         return
-    start = len(part) - len(part.lstrip(_OUTER_SPACE))
-    sentence = part.strip(_OUTER_SPACE)
+    start, end = _inner(part)
     yield Segment(part[:start], is_sentence=False)
-    yield Segment(sentence, is_sentence=True)
-    yield Segment(part[start + len(sentence) :], is_sentence=False)
+    yield Segment(part[start:end], is_sentence=True)
+    yield Segment(part[end:], is_sentence=False)
+
+
+def _inner(part: str) -> tuple[int, int]:
+    """Where `part` begins and ends without spaces, emoji and marks around it."""
+    start, end = len(part) - len(part.lstrip(_OUTER_SPACE)), len(part.rstrip(_OUTER_SPACE))
+    if part.isascii():
+        return start, end
+    before = None
+    while before != (start, end):
+        before = (start, end)
+        start += _outer_start(part, start, end)
+        end -= _outer_end(part, start, end)
+        start = end - len(part[start:end].lstrip(_OUTER_SPACE))
+        end = start + len(part[start:end].rstrip(_OUTER_SPACE))
+    return start, end
+
+
+def _outer_start(part: str, start: int, end: int) -> int:
+    """Characters of an emoji or a mark at the start; not of a mark whose element ends inside."""
+    if emoji := OUTER_EMOJI.match(part, start, end):
+        return emoji.end() - start
+    first = part[start]
+    if not is_mark(first):
+        return 0
+    is_around = part[end - 1] == closing_of(first) if is_opening(first) else True
+    return int(is_around or closing_of(first) not in part[start:end])
+
+
+def _outer_end(part: str, start: int, end: int) -> int:
+    """Characters of an emoji or a mark at the end; not of a mark whose element begins inside."""
+    last = part[end - 1]
+    if is_mark(last):
+        return int(not is_closing(last) or opening_of(last) not in part[start:end])
+    tail = max(start, end - MAX_EMOJI)
+    return next((end - one.start() for one in OUTER_EMOJI.finditer(part, tail, end) if one.end() == end), 0)
 
 
 def _split_line(line: str, language: str) -> Iterator[Segment]:
     bullet = _BULLET.match(line)
     start = bullet.end() if bullet else 0
     yield Segment(line[:start], is_sentence=False)
-    for part in _rejoin(_cut(line[start:], language)):
+    line = line[start:]
+    for part in _rejoin(_outside(_cut_marked(line, language), unbroken_spans(line))):
         yield from trim(part)
+
+
+def _outside(parts: Iterable[str], spans: Sequence[tuple[int, int]]) -> Iterator[str]:
+    """Take back cuts inside what is protected: a placeholder, a tag."""
+    pending, end, index = "", 0, 0
+    for part in parts:
+        pending += part
+        end += len(part)
+        while index < len(spans) and spans[index][1] <= end:
+            index += 1
+        if index == len(spans) or not spans[index][0] < end:
+            yield pending
+            pending = ""
+    if pending:
+        yield pending
+
+
+def _cut_marked(line: str, language: str) -> Iterator[str]:
+    """As `_cut`, of a line with marks: cut as if they were not there, a closing one going with what is before it."""
+    if not MARK.search(line):
+        yield from _cut(line, language)
+        return
+    places = [place for place, one in enumerate(line) if not is_mark(one)]
+    start = count = 0
+    for part in _cut(MARK.sub("", line), language):
+        count += len(part)
+        if count == len(places):
+            break
+        end = places[count - 1] + 1 if count else 0
+        while is_closing(line[end]):
+            end += 1
+        yield line[start:end]
+        start = end
+    yield line[start:]
 
 
 def _cut(line: str, language: str) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from export import artifact_writer
-from export.artifact_writer import ExportOptions, export_artifact
+from export.artifact_writer import ExportError, ExportOptions, export_artifact
 from export.commands import graph_kinds
 from export.evaluate import evaluate
 from export.onnx_writer import write_onnx
@@ -52,7 +53,10 @@ def test_an_artifact_says_what_it_is(tiny_artifact: Path) -> None:
         (lambda folder: (folder / "step.int8.onnx").unlink(), "step.int8.onnx is missing"),
         (lambda folder: (folder / "step.int8.onnx").write_bytes(b"x"), "step.int8.onnx is not the file"),
         (lambda folder: (folder / MANIFEST).unlink(), "has no manifest.json"),
-        (lambda folder: (folder / MANIFEST).write_text("{}"), "format None, this server reads.*ringmt export"),
+        (
+            lambda folder: (folder / MANIFEST).write_text("{}"),
+            "format None, this server reads 3: repeat `ringmt export`",
+        ),
         (lambda folder: (folder / MANIFEST).write_text(f'{{"format": {FORMAT}}}'), "is not a manifest"),
     ],
 )
@@ -100,6 +104,29 @@ def test_a_graph_that_computes_something_else_is_not_written(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "out"]
 
 
+def test_an_artifact_is_there_until_the_new_one_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever rename fails, the old artifact is at its place afterwards."""
+    new, out = tmp_path / "new", tmp_path / "out"
+    for folder in (new, out):
+        folder.mkdir()
+        (folder / "name").write_text(folder.name)
+    rename = os.replace
+
+    def refuse_new(source: Path, target: Path) -> None:
+        if source == new:
+            raise OSError("no room in the folder")
+        rename(source, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", refuse_new)
+        with pytest.raises(OSError, match="no room"):
+            artifact_writer.put_in_place(new, out)
+    assert (out / "name").read_text() == "out"
+    artifact_writer.put_in_place(new, out)
+    assert (out / "name").read_text() == "new"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
 def test_weights_that_are_not_numbers_are_not_exported(checkpoint: Path, tmp_path: Path) -> None:
     broken = Path(shutil.copytree(checkpoint, tmp_path / "broken"))
     weights = load_file(broken / "weights.safetensors")
@@ -107,6 +134,11 @@ def test_weights_that_are_not_numbers_are_not_exported(checkpoint: Path, tmp_pat
     save_file(weights, broken / "weights.safetensors")
     with pytest.raises(ParityError):
         export_artifact(broken, tmp_path / "out", ExportOptions("x", ("en", "de"), (("onnx", "fp32"),)))
+
+
+def test_int8_asks_for_sentences_to_calibrate_with(checkpoint: Path, tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match="int8 needs sentences"):
+        export_artifact(checkpoint, tmp_path / "out", ExportOptions("x", ("en", "de")))
 
 
 def test_the_same_checkpoint_gives_the_same_files(checkpoint: Path, tmp_path: Path) -> None:
@@ -125,6 +157,9 @@ def test_the_command_writes_an_artifact_and_evaluates_it(
     assert cli.main(["export", str(checkpoint), str(out), *arguments]) == 0
     assert "onnx int8" in capsys.readouterr().out
     scores = tmp_path / "scores.json"
+    twice = ["evaluate", str(out), "--data", str(SAMPLE), "--sets", "tatoeba-dev", "--graphs", "onnx-int8,onnx-fp32"]
+    assert cli.main(twice) == 1
+    assert "run it once for each" in capsys.readouterr().err
     command = ["evaluate", str(out), "--data", str(SAMPLE), "--sets", "tatoeba-dev", "--json", str(scores)]
     assert cli.main(command) == 0
     shown = capsys.readouterr().out

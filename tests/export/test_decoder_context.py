@@ -18,7 +18,6 @@ from export.decoder_context import (
 from export.document_graphs import ContextAttendGraph
 from export.graphs import StepGraph
 from export.manifest import graph_files, make_manifest
-from export.onnx_path import GENERAL
 from export.paged_attention import example_pages, page_inputs
 from export.torchscript import example_state, step_arguments
 from model.config import CONTEXT_ATTENTIONS, ConfigError
@@ -41,7 +40,7 @@ def close(found: list[Tensor], expected: list[Tensor]) -> None:
 def test_eager_torchscript_and_onnx_agree(attention: str, tmp_path: Path) -> None:
     """Other numbers of sentences and words than were traced."""
     model = lively_document_model(attention, "decoder")
-    manifest = make_manifest(model.base, "x", ("en", "de"), (graph_files("onnx", "fp32", GENERAL),), "", "", 1.0, {})
+    manifest = make_manifest(model.base, "x", ("en", "de"), (graph_files("onnx", "fp32"),), "", "", 1.0, {})
     pages = [page[:, :1].contiguous() for page in example_pages(model.context.attention, 3, 32)]
     source, keep = BATCH.source, BATCH.source_keep.int()
     words = is_word(BATCH.target_out).int()

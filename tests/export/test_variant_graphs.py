@@ -1,4 +1,4 @@
-"""The general graphs of every variant: eager and traced against the model, and as a whole search."""
+"""The graphs of every variant: eager and exported against the model, and as a whole search."""
 
 from pathlib import Path
 
@@ -7,23 +7,26 @@ import pytest
 import torch
 
 from export.artifact_writer import ExportOptions, export_artifact, write_graph
-from export.graphs import EncodeGraph, StepGraph
+from export.calibration import recorded_ranges
 from export.manifest import graph_files, make_manifest
-from export.onnx_path import GENERAL
 from export.parity import padded, sample_sources, step_difference, swap_beams
+from export.signature import encode_signature, step_signature, traced, with_signatures
+from export.torchscript import FlatEncode, FlatStep
 from model.config import BOS_ID
 from model.reference_search import reference_search
 from model.translation_model import TranslationModel
 from server.artifact import Artifact, Manifest
+from server.backends.base import Backend
 from server.backends.load import load_backend
-from server.backends.state import DecoderState
+from server.backends.state import Floats, Ints
 from server.backends.torchscript import TorchScriptBackend
 from server.engine.golden import Source, search
 from server.engine.request import SearchOptions
 from tests.models import SENTENCES, write_checkpoint
-from tests.variants import VARIANTS, lively_variant
+from tests.variants import VARIANTS, lively_variant, variant_config
 
-GENERAL_GRAPHS = tuple(graph_files(backend, "fp32", GENERAL) for backend in ("torchscript", "onnx"))
+Rows = tuple[Floats, Ints]
+FLOAT_GRAPHS = tuple(graph_files(backend, "fp32") for backend in ("torchscript", "onnx"))
 
 
 class EagerBackend(TorchScriptBackend):
@@ -31,13 +34,14 @@ class EagerBackend(TorchScriptBackend):
 
     def __init__(self, model: TranslationModel, manifest: Manifest) -> None:
         self.manifest = manifest
-        self.shortlist = {}
-        self._encode = EncodeGraph(model)  # type: ignore[assignment]
-        self._step = StepGraph(model)  # type: ignore[assignment]
+        self.shortlist, self._name = False, "the eager step"
+        self._encode_signature, self._signature = encode_signature(model), traced(step_signature(model))
+        self._encode = FlatEncode(model)  # type: ignore[assignment]
+        self._step = FlatStep(model, self._signature)  # type: ignore[assignment]
 
 
 def manifest_of(model: TranslationModel) -> Manifest:
-    return make_manifest(model, "x", ("en", "de"), GENERAL_GRAPHS, "", "", 1.0, {})
+    return make_manifest(model, "x", ("en", "de"), FLOAT_GRAPHS, "", "", 1.0, {})
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -47,7 +51,7 @@ def test_steps_over_a_shared_ring_equal_teacher_forcing_along_the_ancestry(name:
     backend = EagerBackend(model, manifest_of(model))
     sources, beam = sample_sources(320, 40)[:3], 3
     ids, keep = padded(sources)
-    state = DecoderState(backend.manifest, len(sources), beam, ids.shape[1])
+    state = backend.new_state(len(sources), beam, ids.shape[1])
     for slot, sentence in enumerate(backend.encode(ids, keep)):
         state.admit(slot, sentence, BOS_ID, beam)
     step = backend.bind(state)
@@ -98,18 +102,61 @@ def test_exported_graphs_equal_the_model(name: str, order: int | None, tmp_path:
     manifest = manifest_of(model)
     for graph in manifest.graphs:
         write_graph(model, manifest, graph, {}, tmp_path)
-        exported = load_backend(Artifact(tmp_path, manifest), graph.backend, graph.precision)
-        assert step_difference(model, exported, 9) < 1e-4, graph.backend
+    artifact = Artifact(tmp_path, with_signatures(manifest, tmp_path))
+    for graph in manifest.graphs:
+        exported = load_backend(artifact, graph.format, graph.precision)
+        assert step_difference(model, exported, 9) < 1e-4, graph.format
+
+
+def candidates(backend: Backend, sources: list[list[int]], steps: int = 9) -> list[Rows]:
+    """What every step of a search with beam 2 finds, [slot, ...]."""
+    ids, keep = padded(sources)
+    state = backend.new_state(len(sources), 2, ids.shape[1])
+    for slot, sentence in enumerate(backend.encode(ids, keep)):
+        state.admit(slot, sentence, BOS_ID, 2)
+    step, found = backend.bind(state), []
+    for _ in range(steps):
+        step()
+        found.append((state.candidates.score.copy(), state.candidates.token.copy()))
+        state.tick()
+    return found
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_int8_is_close_to_the_model_and_a_sentence_alone_is_the_sentence_in_company(name: str, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    model = TranslationModel(variant_config(name, max_length=40)).eval()
+    graph = graph_files("onnx", "int8")
+    manifest = make_manifest(model, "x", ("en", "de"), (graph,), "", "", 1.0, {})
+    sources = sample_sources(320, 40)
+    with torch.no_grad(), recorded_ranges(model) as ranges:  # any words: searches here find what greedy ones do not
+        ids = torch.randint(4, 320, (8, 20))
+        for length in (1, 2, 20):
+            model(ids[:, :length], torch.ones(8, length, dtype=torch.bool), ids.flip(0))
+    write_graph(model, manifest, graph, ranges, tmp_path)
+    backend = load_backend(Artifact(tmp_path, with_signatures(manifest, tmp_path)), "onnx", "int8")
+    assert step_difference(model, backend, 9) < 0.5  # nats, summed over nine tokens
+    together = candidates(backend, sources)
+    for slot in (0, 2, 4):
+        for alone, all_of_them in zip(candidates(backend, [sources[slot]]), together, strict=True):
+            np.testing.assert_array_equal(alone[0][0], all_of_them[0][slot])
+            np.testing.assert_array_equal(alone[1][0], all_of_them[1][slot])
 
 
 def test_an_artifact_of_a_variant_can_be_written_and_read(tmp_path: Path) -> None:
-    """Parity and goldens included."""
+    """At int8 with a shortlist, parity and goldens included."""
     checkpoint = write_checkpoint(lively_variant("segments", loudness=1), tmp_path / "checkpoint")
     options = ExportOptions(
-        "segments", ("en", "de"), (("torchscript", "fp32"), ("onnx", "fp32")), examples=SENTENCES[:2]
+        "segments",
+        ("en", "de"),
+        (("torchscript", "fp32"), ("onnx", "fp32"), ("onnx", "int8")),
+        shortlist=(64, 64),
+        calibration=SENTENCES[:4],
+        examples=SENTENCES[:2],
     )
     differences = export_artifact(checkpoint, tmp_path / "artifact", options)
     assert max(differences["torchscript fp32"], differences["onnx fp32"]) < 1e-4
+    assert "onnx int8 shortlist" in differences
     assert Artifact.load(tmp_path / "artifact").manifest.variant == "Enc(AW,Seg,full)-Cr(AW,Seg,full)-Dec(AW,full) N=4"
 
 

@@ -1,4 +1,4 @@
-"""Every row of the zoo is whole, can be trained again, and is served as the reference search would translate."""
+"""Every row of the zoo can be trained again, and those with weights are served as the reference search translates."""
 
 import json
 import math
@@ -9,34 +9,58 @@ import torch
 
 from export.artifact_writer import ExportOptions, export_artifact
 from export.compare.likelihood import sentence_nll
+from export.compare.page import MARK
 from export.compare.rows import Row, read_row
+from export.compare.store import Store
 from model.config import EOS_ID
 from model.data.batching import Pair
 from model.data.vocabulary import Vocabulary
 from model.reference_search import reference_search
 from model.training.bundled import find_recipe
-from model.training.checkpoint import VOCABULARY, load_any_model, load_model
+from model.training.checkpoint import load_any_model, load_config, load_model
 from server.artifact import Artifact
 from server.backends.load import load_backend
 from server.engine.golden import Source, search
 from server.engine.request import SearchOptions
 from tests.models import SENTENCES
 
-ZOO = Path(__file__).parent.parent.parent / "model/zoo/small"
-ROWS = {row.name: row for row in map(read_row, sorted(path.parent for path in ZOO.glob("*/training.json")))}
-TRANSLATING = [name for name, row in ROWS.items() if not row.is_language_model]
-LANGUAGE_MODELS = [name for name, row in ROWS.items() if row.is_language_model]
+ROOT = Path(__file__).parent.parent.parent
+ZOO = ROOT / "model/zoo"
+FOLDERS = sorted(path.parent for kind in ("small", "language") for path in (ZOO / kind).glob("*/training.json"))
+ROWS = {row.name: row for row in map(read_row, FOLDERS)}
+WITH_WEIGHTS = {name: row for name, row in ROWS.items() if row.has_weights}
+TRANSLATING = [name for name, row in WITH_WEIGHTS.items() if not row.is_language_model]
+LANGUAGE_MODELS = [name for name, row in WITH_WEIGHTS.items() if row.is_language_model]
 SOURCES = SENTENCES[3:5]
 BEAM, MAX_LENGTH = 2, 12
 
 
 def encoded(row: Row, texts: tuple[str, ...]) -> list[list[int]]:
-    return Vocabulary(row.folder / VOCABULARY).encode(list(texts))
+    return Vocabulary(row.vocabulary).encode(list(texts))
 
 
-def test_the_zoo_has_rows_and_says_where_their_text_is_from() -> None:
+def test_the_zoo_has_rows_of_every_mechanism_and_says_where_their_text_is_from() -> None:
     assert {"full", "n2", "n8"} <= ROWS.keys()
+    kinds = {row.config.attention(site)[0].kind for row in WITH_WEIGHTS.values() for site in ("encoder", "decoder")}
+    assert kinds == {"plain", "localness", "window"}
+    assert any(row.config.encoder_attention.relative for row in WITH_WEIGHTS.values())
+    assert LANGUAGE_MODELS
     assert "CC BY-SA 4.0" in (ZOO / "ATTRIBUTION.md").read_text(encoding="utf-8")
+
+
+def test_a_clone_stays_small() -> None:
+    """Weights are large: a row whose mechanism is there already is kept without them."""
+    skipped = {".git", ".venv", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", "node_modules", "build"}
+    files = (path for path in ROOT.rglob("*") if not skipped & set(path.relative_to(ROOT).parts))
+    assert sum(path.stat().st_size for path in files if path.is_file()) < 80e6
+
+
+def test_every_row_was_measured_and_stands_on_the_page() -> None:
+    page, store = (ZOO / "README.md").read_text(encoding="utf-8"), Store(ZOO / "measured.json.gz")
+    assert page.startswith(MARK)
+    for row in ROWS.values():
+        assert f"| {row.bundled} |" in page
+        assert len(store.measured(row.weights_hash)) >= 3  # sets
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -44,7 +68,7 @@ def test_a_row_says_how_to_train_it_again(name: str) -> None:
     row = ROWS[name]
     summary = json.loads((row.folder / "training.json").read_text(encoding="utf-8"))
     assert row.bundled is not None
-    assert find_recipe(row.bundled).model == row.config == load_any_model(row.folder).config
+    assert find_recipe(row.bundled).model == row.config == load_config(row.folder)
     assert summary["command"] == row.command
     base, _, variant = row.bundled.partition("/")
     seed = row.recipe.training.seed
@@ -52,6 +76,7 @@ def test_a_row_says_how_to_train_it_again(name: str) -> None:
     assert min(summary["seconds"], summary["target_tokens"], len(summary["data_sha256"])) > 0
     assert (row.folder / "metrics.csv").stat().st_size > 100
     assert sum(path.stat().st_size for path in row.folder.iterdir()) < 8 * 2**20
+    assert summary["sha256"] == {"weights.safetensors": row.weights_hash}
 
 
 @pytest.mark.parametrize("name", TRANSLATING)
@@ -75,8 +100,7 @@ def test_a_language_model_finds_german_likelier_than_its_reverse(name: str) -> N
     ids = encoded(row, SENTENCES[8:])
     with torch.inference_mode():
         forward, backward = (
-            sum(nll for nll, _ in sentence_nll(model, [Pair(text, text) for text in texts]))
-            for texts in (ids, [text[::-1] for text in ids])
+            sum(sentence_nll(model, [Pair(text, text) for text in texts])) for texts in (ids, [t[::-1] for t in ids])
         )
     tokens = sum(len(text) + 1 for text in ids)
     assert forward < backward - tokens / 2

@@ -1,6 +1,8 @@
 """Documents on disk, passages, and training on them."""
 
 import dataclasses
+import gzip
+import json
 import random
 import shutil
 from pathlib import Path
@@ -13,18 +15,20 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file
 
 from model.config import UNK_ID, ConfigError, ContextConfig
-from model.data.batching import Pair
+from model.data.batching import Pair, collate
 from model.data.corpus import CorpusError
 from model.data.documents import (
     Document,
     Passage,
     Sentence,
+    by_length,
     cut_documents,
     epoch_documents,
     foreign_documents,
     hide_pieces,
     passages,
     read_documents,
+    width,
 )
 from model.data.vocabulary import Vocabulary
 from model.document import Words
@@ -41,7 +45,7 @@ from model.training.document_recipe import (
 )
 from model.training.drafts import drafts_of
 from model.training.recipe import DataRecipe, TrainingRecipe, rows_file
-from model.training.train_document import DocumentTraining, minibatches, train_document
+from model.training.train_document import DocumentTraining, relative_change, train_document
 from tests.documents import lively_document_model, some_pairs
 from tests.models import lively_model, tiny_config, write_checkpoint
 
@@ -104,18 +108,30 @@ def test_a_corpus_without_documents_is_refused(base: Path) -> None:
 
 
 @settings(deadline=None, max_examples=50)
-@given(lengths=st.lists(st.integers(1, 25), min_size=1, max_size=6), most=st.integers(2, 12))
-def test_passages_hold_whole_pieces_of_limited_length(lengths: list[int], most: int) -> None:
+@given(lengths=st.lists(st.integers(1, 25), min_size=1, max_size=6), most=st.integers(2, 12), tokens=st.integers(4, 90))
+def test_passages_hold_whole_pieces_of_limited_length(lengths: list[int], most: int, tokens: int) -> None:
     documents = some_documents(tuple(lengths))
     pieces = cut_documents(documents, most)
     assert [s.pair for piece in pieces for s in piece] == [s.pair for document in documents for s in document]
     assert max(map(len, pieces)) <= most
-    numbered = epoch_documents({"x": pieces}, {"x": 1}, 1, 0)
-    packed = passages(numbered, most)
-    assert all(len(passage.queries) <= most and passage.queries == passage.keys for passage in packed)
-    assert sorted(s.document for passage in packed for s in passage.queries) == sorted(
-        number for number, piece in enumerate(numbered) for _ in piece
-    )
+    numbered = by_length(epoch_documents({"x": pieces}, {"x": 1}, 1, 0), "seed")
+    packed = passages(numbered, tokens)
+    for passage in packed:
+        one = len({s.document for s in passage.queries}) == 1
+        assert passage.keys is passage.queries
+        assert one or len(passage.queries) * width(passage.queries) <= tokens
+    assert [s for passage in packed for s in passage.queries] == [s for document in numbered for s in document]
+
+
+@settings(deadline=None, max_examples=30)
+@given(lengths=st.lists(st.integers(1, 7), min_size=1, max_size=5), foreign=st.booleans())
+def test_the_grids_of_a_passage_name_every_sentence_in_its_documents_row(lengths: list[int], foreign: bool) -> None:
+    documents = epoch_documents({"x": some_documents(tuple(lengths))}, {"x": 1}, 0, 0)
+    (passage,) = passages(documents, 10_000, foreign_documents(documents, "seed") if foreign else None)
+    for grid, sentences in zip(passage.grids(), (passage.queries, passage.keys), strict=True):
+        assert sorted(grid[grid >= 0].tolist()) == list(range(len(sentences)))
+        for row, document in zip(grid.tolist(), documents, strict=True):
+            assert all(sentences[number].document == document[0].document for number in row if number >= 0)
 
 
 def test_an_epoch_is_decided_by_its_number() -> None:
@@ -129,7 +145,7 @@ def test_an_epoch_is_decided_by_its_number() -> None:
 def test_a_foreign_document_takes_the_place_of_the_true_one() -> None:
     documents = some_documents((3, 4, 2, 5))
     foreign = foreign_documents(documents, "seed")
-    (passage,) = passages(documents, 100, foreign)
+    (passage,) = passages(documents, 10_000, foreign)
     for number in range(4):
         shown = [s for s in passage.keys if s.document == number]
         assert [s.pair for s in shown] == [s.pair for s in foreign[number]]
@@ -143,16 +159,6 @@ def test_a_passage_knows_who_sees_whom() -> None:
     sentences = [sentence for document in some_documents((2, 2)) for sentence in document]
     keep = Passage(sentences, sentences).keep(online=True)
     assert keep.int().tolist() == [[0, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0], [0, 0, 1, 0]]
-
-
-@given(lengths=st.lists(st.integers(1, 20), min_size=1, max_size=12), most=st.integers(4, 60))
-def test_minibatches_hold_every_sentence_once(lengths: list[int], most: int) -> None:
-    sentences = [Sentence(pair, 0, i) for i, pair in enumerate(some_pairs(lengths))]
-    batches = minibatches(sentences, most)
-    assert sorted(row for batch in batches for row in batch) == list(range(len(lengths)))
-    for batch in batches:
-        widest = max(max(len(sentences[row].pair.source), len(sentences[row].pair.target)) + 1 for row in batch)
-        assert len(batch) == 1 or widest * len(batch) <= most
 
 
 def test_drafts_are_made_once(base: Path, tmp_path: Path) -> None:
@@ -248,7 +254,7 @@ def test_the_control_with_foreign_context_shows_foreign_context(base: Path, tmp_
 def test_gradients_go_where_something_learns_and_never_into_the_store(train: str, base: Path, tmp_path: Path) -> None:
     run = DocumentTraining(recipe(base, train=train, side="decoder"), SAMPLE, tmp_path)
     passage = run.epoch_work(0)[0]
-    words = run.words(passage.keys, run.documents.base)
+    words = run.constant_words(passage.keys, run.documents.base)
     assert not words.key.requires_grad
     assert not words.value.requires_grad
     run.backward(passage)
@@ -274,6 +280,8 @@ def test_the_bundled_recipes_are_for_documents() -> None:
         ({"context": "none"}, "leaves nothing to learn"),
         ({"visible": "past"}, "visible must be one of offline, online"),
         ({"first_gate": 1.0}, "first_gate must be between 0 and 1, or null, not 1.0"),
+        ({"quiet": -1}, "quiet must be a number from 0 on, not -1"),
+        ({"items": "dev"}, "items must map contrastive sets to numbers, not 'dev'"),
         ({"hide": 1}, r"hide must be a number in \[0, 1\), not 1"),
         ({"max_sentences": 1}, "max_sentences must be a whole number from 2 on, not 1"),
         ({"refresh": "epoch"}, "unknown key 'refresh' in the recipe's document section: did you mean 'rep_refresh'"),
@@ -322,7 +330,7 @@ def test_hidden_pieces_are_unknown_to_those_who_look_only(
         [dataclasses.replace(s, pair=Pair([4 + piece % 7 for piece in s.pair.source], s.pair.target)) for s in document]
         for document in documents
     ]
-    (passage,) = passages(few, 100)
+    (passage,) = passages(few, 10_000)
     hidden = hide_pieces(passage, share, repeated, random.Random(seed))
     assert hidden.keys == passage.keys
     assert [s.pair.target for s in hidden.queries] == [s.pair.target for s in passage.queries]
@@ -378,13 +386,14 @@ def test_the_frozen_model_can_have_dropout_and_what_is_stored_has_none(tmp_path:
         run = DocumentTraining(recipe(base, base_dropout=dropout), SAMPLE, tmp_path / str(dropout))
         assert run.documents.base.training == dropout
         passage = run.epoch_work(0)[0]
-        stored = [run.words(passage.keys, run.represents).key for _ in range(2)]
+        stored = [run.constant_words(passage.keys, run.represents).key for _ in range(2)]
         assert torch.equal(*stored)
         assert run.documents.base.training == dropout
         first = run.dev_scores()
         assert first == run.dev_scores()
         run.documents.context.eval()
-        losses = [sum(float(nll) for _, nll in run.losses(passage, run.represents, 0.0)) for _ in range(2)]
+        keep, rows = passage.keep(online=False), torch.arange(len(passage.queries))
+        losses = [run.loss(passage, keep, rows, run.represents, 0.0)[1] for _ in range(2)]
         assert (losses[0] != losses[1]) == dropout
 
 
@@ -422,3 +431,76 @@ def test_a_row_changes_the_document_section(tmp_path: Path) -> None:
         load_any_row(path, "layer")
     with pytest.raises(ConfigError, match="did you mean 'worse'"):
         load_any_row(path, "wors")
+
+
+@pytest.mark.parametrize(("refresh", "learns"), [("update", True), ("epoch", False)])
+def test_where_everything_learns_sentences_can_learn_to_show_what_others_need(
+    refresh: str, learns: bool, base: Path, tmp_path: Path
+) -> None:
+    """The loss of one sentence changes the encoder also by way of the sentences that it sees."""
+    run = DocumentTraining(recipe(base, train="all", rep_refresh=refresh), SAMPLE, tmp_path)
+    run.documents.eval()
+    passage = next(p for p in run.epoch_work(0) if len(p.queries) > 2)
+    keep = passage.keep(online=True)
+    row = keep.sum(dim=1).argmax()[None]
+    read: list[torch.Tensor] = []
+    handle = run.documents.base.encoder.register_forward_hook(lambda _module, _inputs, output: read.append(output))
+    run.documents.base.encoder.register_forward_hook(lambda _module, _inputs, output: output.retain_grad())
+    run.loss(passage, keep, row, run.represents, 0.0)[0].backward()  # type: ignore[no-untyped-call]
+    handle.remove()
+    (memory,) = read
+    assert memory.grad is not None
+    reached = memory.grad.abs().sum(dim=(1, 2)) > 0
+    seen = keep[row[0]]
+    assert bool(reached[row[0]])
+    assert bool(reached[seen].all()) == learns
+    assert not bool(reached[~seen].sum() > 1)
+
+
+def test_a_frozen_model_learns_only_from_sentences_that_see_another(base: Path, tmp_path: Path) -> None:
+    run = DocumentTraining(recipe(base, visible="online"), SAMPLE, tmp_path)
+    passage = run.epoch_work(0)[0]
+    first = {s.document: len(s.pair.target) + 1 for s in reversed(passage.queries)}
+    everything = sum(len(s.pair.target) + 1 for s in passage.queries)
+    assert run.backward(passage)[1] == everything - sum(first.values())
+
+
+def test_a_layer_that_pays_for_what_it_changes_changes_less(base: Path, tmp_path: Path) -> None:
+    changed = []
+    for quiet in (0.0, 5.0):
+        run = DocumentTraining(recipe(base, steps=16, quiet=quiet, first_gate=0.6), SAMPLE, tmp_path / str(quiet))
+        run.run()
+        passage = run.epoch_work(0)[0]
+        batch = collate([sentence.pair for sentence in passage.queries])
+        with torch.no_grad():
+            memory = run.documents.base.encode(batch.source, batch.source_keep)
+            words = run.constant_words(passage.keys, run.represents)
+            run.documents.eval()
+            seen = run.documents.look_within(memory, memory, words, *passage.grids(), passage.keep(online=False)).state
+        changed.append(float(relative_change(memory, seen, batch.source_keep)))
+    assert changed[1] < 0.9 * changed[0]
+
+
+def test_the_checkpoint_is_chosen_by_perplexity_and_by_items(base: Path, tmp_path: Path) -> None:
+    lines = [
+        {"src": "Hi.", "ref": "Tag.", "contrastive": ["Nein."], "src_context": ["What is it?"]},
+        {"src": "Hi.", "ref": "Nein.", "contrastive": ["Tag."], "src_context": ["What is it?"]},
+    ]
+    (tmp_path / "dialogues.en").write_text((SAMPLE / "dialogues.en").read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "dialogues.de").write_text((SAMPLE / "dialogues.de").read_text(encoding="utf-8"), encoding="utf-8")
+    with gzip.open(tmp_path / "items.jsonl.gz", "wt", encoding="utf-8") as file:
+        file.write("".join(json.dumps(line) + "\n" for line in lines))
+    run = DocumentTraining(recipe(base, items={"items": 2}, items_weight=3.0), tmp_path, tmp_path / "out")
+    scores = run.dev_scores()
+    assert run.accuracy() == 0.5  # one of the two is right, whichever the model prefers
+    assert run.objective(scores) == pytest.approx(scores["dialogues"] + 1.5)
+    run.run()
+    assert "accuracy" in (tmp_path / "out" / "metrics.csv").read_text(encoding="utf-8").splitlines()[0]
+
+
+def test_a_layer_can_go_on_from_another(base: Path, tmp_path: Path) -> None:
+    train_document(recipe(base), SAMPLE, tmp_path / "first")
+    exact: dict[str, object] = {"precision": "fp32"}
+    run = DocumentTraining(recipe(base, training=exact, start=str(tmp_path / "first")), SAMPLE, tmp_path / "second")
+    trained = load_document_model(tmp_path / "first").context.state_dict()
+    assert all(torch.equal(tensor, trained[name]) for name, tensor in run.documents.context.state_dict().items())

@@ -8,17 +8,17 @@ import pytest
 import torch
 
 from model.config import EOS_ID, ConfigError
-from model.contrastive.accuracy import accuracy, context_pairs, judge, prefers_reference
+from model.contrastive.accuracy import accuracy, context_pairs, judge
 from model.contrastive.command import ScoreCommand
-from model.contrastive.items import ContrastiveItem, read_items
 from model.data.batching import Pair
 from model.data.corpus import CorpusError
+from model.data.items import ContrastiveItem, read_items
 from model.data.vocabulary import Vocabulary
 from model.document import DocumentModel
 from model.document_search import translate_document
 from model.greedy import greedy
 from model.reference_search import reference_search
-from model.scoring import score_alone, score_in_context
+from model.scoring import prefers_reference, score_alone, score_in_context
 from model.training.checkpoint import VOCABULARY
 from model.training.document_checkpoint import save_document_model
 from server.cli import Parser

@@ -16,6 +16,7 @@ import torch
 from safetensors.torch import load_file
 
 from model.config import ConfigError
+from model.data.vocabulary import Vocabulary
 from model.training.bundled import RECIPES, bundled_recipes, find_recipe
 from model.training.checkpoint import average_weights, load_model, save_weights
 from model.training.commands import train_command
@@ -228,3 +229,50 @@ def test_averaging_is_the_mean(tmp_path: Path) -> None:
     for index in range(3):
         save_weights({"a": torch.full((2,), float(index))}, tmp_path / f"{index}.safetensors")
     assert average_weights(sorted(tmp_path.glob("*.safetensors")))["a"].tolist() == [1.0, 1.0]
+
+
+def test_training_may_begin_with_another_models_weights_and_vocabulary(trained: Path, tmp_path: Path) -> None:
+    """A window put on a trained model: the weights fit any order."""
+    recipe = tiny(10, evaluate_every=10, warmup_steps=1000, precision="fp32")
+    recipe = dataclasses.replace(recipe, start=str(trained), model=dataclasses.replace(recipe.model, ngram=2))
+    run = Training(recipe, SAMPLE, tmp_path / "next")
+    start = load_model(trained).state_dict()
+    assert all(torch.equal(start[name], tensor) for name, tensor in run.translator.state_dict().items())
+    run.run()
+    vocabularies = [folder / "vocabulary.model" for folder in (trained, tmp_path / "next")]
+    assert vocabularies[0].read_bytes() == vocabularies[1].read_bytes()
+    summary = json.loads((tmp_path / "next" / "training.json").read_text(encoding="utf-8"))
+    assert summary["recipe"]["start"] == str(trained)
+
+
+def test_a_start_can_take_a_vocabulary_of_its_own(trained: Path, tmp_path: Path) -> None:
+    recipe = tiny(10, evaluate_every=10, precision="fp32")
+    data = dataclasses.replace(recipe.data, vocab_anew=True, vocab_kind="bpe")
+    run = Training(dataclasses.replace(recipe, start=str(trained), data=data), SAMPLE, tmp_path)
+    old, new = (Vocabulary(folder / "vocabulary.model") for folder in (trained, tmp_path))
+    pieces = new.pieces(list(range(len(new))))
+    rows = {piece: index for index, piece in enumerate(old.pieces(list(range(len(old)))))}
+    before, after = load_model(trained).state_dict(), run.translator.state_dict()
+    kept = [piece for piece in pieces if piece in rows]
+    cut = next(piece for piece in pieces if piece not in rows and piece.startswith("▁") and len(piece) > 3)
+    assert len(kept) > 260  # what is not a word: special pieces, bytes, letters
+    for piece in kept:
+        row = after["embedding.weight"][pieces.index(piece)]
+        assert torch.equal(row, before["embedding.weight"][rows[piece]])
+    parts = old.encode([cut[1:]])[0]
+    assert len(parts) > 1
+    mean = before["embedding.weight"][parts].mean(0)
+    torch.testing.assert_close(after["embedding.weight"][pieces.index(cut)], mean)
+    assert all(torch.equal(before[name], after[name]) for name in before if name != "embedding.weight")
+    run.run()
+    shape = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
+    assert shape["vocab_size"] == len(old) == len(new)
+
+
+def test_a_start_of_another_shape_is_refused(trained: Path, tmp_path: Path) -> None:
+    recipe = tiny(10)
+    wider = dataclasses.replace(recipe.model, ffn_dim=2 * recipe.model.ffn_dim)
+    with pytest.raises(ConfigError, match="another shape"):
+        Training(dataclasses.replace(recipe, start=str(trained), model=wider), SAMPLE, tmp_path)
+    with pytest.raises(ConfigError, match="neither a checkpoint folder nor a model"):
+        Training(dataclasses.replace(recipe, start="no-such-model"), SAMPLE, tmp_path / "other")

@@ -2,6 +2,7 @@
 
 import argparse
 import dataclasses
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,9 @@ from safetensors.torch import load_file, save_file
 
 from model.data.batching import Pair, collate
 from model.training.bundled import bundled_name, find_recipe
-from model.training.checkpoint import load_any_model, save_model
+from model.training.checkpoint import find_vocabulary, load_any_model, save_model
 from model.training.recipe import parse_recipe
-from model.training.zoo import ZooError, keep_run, zoo_command
+from model.training.zoo import ZooError, drop_weights, keep_run, zoo_command
 from model.translation_model import TranslationModel
 
 KEPT = ["config.json", "metrics.csv", "training.json", "vocabulary.model", "weights.safetensors"]
@@ -108,3 +109,34 @@ def test_a_recipe_is_recognized_by_what_it_trains() -> None:
     assert bundled_name(dataclasses.replace(recipe, training=dataclasses.replace(training, steps=1))) is None
     assert bundled_name(find_recipe("small")) == "small/full"
     assert bundled_name(parse_recipe(dataclasses.asdict(find_recipe("language/base")))) == "language/base"
+
+
+def test_a_vocabulary_that_stands_beside_the_rows_is_not_kept_again(tmp_path: Path) -> None:
+    source = run(tmp_path / "run")
+    (tmp_path / "zoo").mkdir()
+    (tmp_path / "zoo/vocabulary.model").write_bytes(b"others")
+    keep(source, tmp_path / "zoo")
+    assert find_vocabulary(tmp_path / "zoo/run") == tmp_path / "zoo/run/vocabulary.model"
+    (tmp_path / "zoo/vocabulary.model").write_bytes(b"pieces")
+    keep(source, tmp_path / "zoo")
+    assert find_vocabulary(tmp_path / "zoo/run") == tmp_path / "zoo/vocabulary.model"
+    (tmp_path / "zoo/vocabulary.model").unlink()
+    with pytest.raises(FileNotFoundError, match=r"neither in .*run nor beside it"):
+        find_vocabulary(tmp_path / "zoo/run")
+
+
+def test_a_run_is_kept_without_its_weights_but_for_their_hash(tmp_path: Path) -> None:
+    source = run(tmp_path / "run")
+    keep(source, tmp_path / "zoo")
+    kept = tmp_path / "zoo/run"
+    weights = hashlib.sha256((kept / "weights.safetensors").read_bytes()).hexdigest()
+    keep(source, tmp_path / "zoo", "--without-weights")
+    assert sorted(path.name for path in kept.iterdir()) == [name for name in KEPT if "weights" not in name]
+    summary = json.loads((kept / "training.json").read_text(encoding="utf-8"))
+    assert summary["sha256"] == {"weights.safetensors": weights}
+    with pytest.raises(ZooError, match="holds no weights"):
+        drop_weights(kept)
+    keep(source, tmp_path / "zoo")
+    (kept / "weights.safetensors").write_bytes(b"others")
+    with pytest.raises(ZooError, match="does not know the hash"):
+        drop_weights(kept)

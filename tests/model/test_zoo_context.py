@@ -10,7 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from export.compare.documents.rows import read_document_row
+from export.compare.rows import read_row
 from model.config import ContextConfig
 from model.document import DocumentModel
 from model.training.bundled import find_recipe
@@ -91,7 +91,7 @@ def test_the_control_without_context_is_kept_as_a_sentence_model(tmp_path: Path)
         (source / file).unlink()
     keep_run(source, kept)
     assert sorted(path.name for path in kept.iterdir()) == ["config.json", "training.json", WEIGHTS]
-    row = read_document_row(kept)
+    row = read_row(kept)
     assert (row.base, row.has_context) == (kept, False)
 
 

@@ -3,20 +3,22 @@ import signal
 import socket
 import subprocess
 import sys
-from importlib.metadata import EntryPoint, EntryPoints
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from pathlib import Path
 
 import httpx
 import pytest
 
 from server import cli
-from server.documents.open_store import open_store
-from server.documents.sqlite import SqliteStore
-from server.documents.store import ContextStore
+from server.api.keys import KeyRing
+from server.command import ENTRY_POINT_GROUP
+from server.documents.stores.interface import ContextStore
+from server.documents.stores.open_store import open_store
+from server.documents.stores.sqlite import SqliteStore
 from server.metrics import Metrics
 from server.settings import EngineSettings
 from server.translate_command import LineReader, translate_lines
-from server.translator import TranslationOptions, Translator
+from server.translator import Translator
 from tests.server.api.conftest import until
 
 LINES = "Yes.\n\n  Where is the station?  \n\x00\nYes.\n" * 3
@@ -47,7 +49,7 @@ def test_lines_stay_in_order_when_there_is_little_room(tiny_artifact: Path) -> N
     engine = EngineSettings(slots=2, max_waiting=2, num_workers=1, precision="fp32")
     translator = Translator.load(tiny_artifact, engine, Metrics())
     try:
-        options = TranslationOptions(beam_size=1)
+        options = translator.options(beam_size=1)
         lines = ["Yes.\n", "We walk home in the rain.\n", "Where is the station?\n"]
         alone = {line: next(iter(translate_lines(translator, [line], options))) for line in lines}
         assert list(translate_lines(translator, lines * 20, options)) == [alone[line] for line in lines * 20]
@@ -81,6 +83,7 @@ def test_overview(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--help"]) == 0
     overview = capsys.readouterr().out
     assert all(command in overview for command in cli.COMMANDS)
+    assert {entry.name for entry in entry_points(group=ENTRY_POINT_GROUP)} <= set(cli.COMMANDS)
     assert cli.main([]) == 2
 
 
@@ -187,7 +190,7 @@ def test_an_interrupted_document_goes_on(document_artifact: Path, tmp_path: Path
         assert done.stdout == ringmt("translate", *flags).stdout
         [name] = ids(store)
         assert {one.index: one for one in store.sentences(name) if one.index in finished} == finished
-        assert store.claim("server", 1) is None
+        assert store.claim("server", 1, [store.document(name).model]) is None
         assert ringmt("translate", *kept).stdout == done.stdout
     finally:
         store.close()
@@ -217,3 +220,14 @@ def test_documents_that_cannot_be(
 ) -> None:
     assert cli.main(["translate", "--models", str(tiny_artifact), "--precision", "fp32", *flags]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_a_key_is_made_and_its_line_lets_it_in(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["key", "shop", "--scopes", "translate", "--rate", "5"]) == 0
+    told = capsys.readouterr()
+    ring = KeyRing.load(told.out)
+    [found] = ring.keys
+    assert (found.name, found.scopes, found.rate) == ("shop", frozenset({"translate"}), 5.0)
+    assert ring.find(told.err.split()[-1]) is found
+    assert cli.main(["key", "shop", "--scopes", "translat"]) == 1
+    assert "did you mean 'translate'" in capsys.readouterr().err

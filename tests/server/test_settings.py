@@ -24,11 +24,15 @@ def test_folders() -> None:
 def test_every_knob_is_a_variable_and_a_flag() -> None:
     fitting = {
         "backend": "torchscript",
+        "device": "cuda",
         "precision": "fp32",
         "log_level": "error",
+        "log_format": "json",
+        "access_log": "on",
         "shortlist": "off",
         "models": "/a",
         "host": "::",
+        "api_keys": "keys",
         "context_store": "sqlite:///documents.db",
     }
     for knob in KNOBS:

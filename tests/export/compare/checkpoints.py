@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from export.compare.measurements import Measured, SentenceCosts
+from export.compare.conditions import ALONE
+from export.compare.estimate import Costs
+from export.compare.measurements import Measured
 from export.compare.rows import Row, read_row
 from model.data.vocabulary import train_vocabulary
 from model.language_model import LanguageModel
@@ -67,4 +69,4 @@ def measured(row: Row, offset: float, noise: float = 0.1, seed: int = 0) -> Meas
     shared, own = np.random.default_rng(0), np.random.default_rng([seed, round(1e3 * offset)])
     tokens = shared.integers(1, 30, 200).astype(np.float64)
     per_token = shared.gamma(2, 1.5, 200) + offset + noise * own.normal(size=200)
-    return Measured(row, {"dev": SentenceCosts(per_token * tokens, tokens)}, {}, None)
+    return Measured(row, {ALONE: {"dev": Costs(per_token * tokens, tokens)}})

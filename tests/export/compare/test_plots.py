@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from export.compare.likelihood import Estimate
+from export.compare.estimate import Estimate
 from export.compare.plots import (
     LayerMasks,
     LayerSizes,

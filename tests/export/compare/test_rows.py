@@ -1,11 +1,13 @@
 """Which folders are rows, and what is said of the others."""
 
 import dataclasses
+import json
 from pathlib import Path
 
 import pytest
 
-from export.compare.rows import CompareError, Row, Size, find_rows
+from export.compare.rows import CompareError, Row, Size, find_rows, read_row
+from model.training.checkpoint import SUMMARY, VOCABULARY, WEIGHTS
 from tests.export.compare.checkpoints import row
 from tests.models import lively_model, tiny_config
 
@@ -27,11 +29,11 @@ def test_rows_are_grouped_by_everything_but_name_and_seed(tmp_path: Path) -> Non
 
 
 def test_what_cannot_be_compared_is_said(tmp_path: Path) -> None:
-    with pytest.raises(CompareError, match=r"no finished checkpoint in .*empty: `ringmt train` ends by"):
+    with pytest.raises(CompareError, match=r"no finished run in .*empty: `ringmt train` ends by"):
         find_rows([tmp_path / "empty"])
     row(tmp_path / "one", "n8")
     row(tmp_path / "two", "n8")
-    with pytest.raises(CompareError, match="two checkpoint folders are called 'n8'"):
+    with pytest.raises(CompareError, match="two folders are called 'n8'"):
         find_rows([tmp_path / "one", tmp_path / "two"])
     row(tmp_path / "lm", "lm", source="de", encoder_layers=0)
     assert [row.name for row in find_rows([tmp_path / "one", tmp_path / "lm"])] == ["n8", "lm"]
@@ -39,7 +41,7 @@ def test_what_cannot_be_compared_is_said(tmp_path: Path) -> None:
     with pytest.raises(CompareError, match=r"several language pairs \(n8 en-de, french fr-de\)"):
         find_rows([tmp_path / "one", tmp_path / "three"])
     (tmp_path / "one" / "n8" / "weights.safetensors").unlink()
-    with pytest.raises(CompareError, match="n8 is not a finished checkpoint: FileNotFoundError"):
+    with pytest.raises(CompareError, match="n8 is not a finished run: FileNotFoundError"):
         find_rows([tmp_path / "one"])
 
 
@@ -64,3 +66,25 @@ def test_size_counts_parameters_and_the_rings_of_one_hypothesis() -> None:
     assert size.parameters == sum(p.numel() for p in lively_model(config).parameters())
     assert size.cache_bytes == 2 * 2 * 7 * 32 * 4  # keys and values, layers, slots, width, bytes
     assert Size.of(tiny_config(encoder_layers=0)).cache_bytes is None
+
+
+def test_a_row_without_weights_is_known_by_their_hash_and_says_how_to_get_them(tmp_path: Path) -> None:
+    whole = row(tmp_path, "n8")
+    summary = json.loads((whole.folder / SUMMARY).read_text(encoding="utf-8"))
+    (whole.folder / WEIGHTS).unlink()
+    (whole.folder / VOCABULARY).rename(tmp_path / VOCABULARY)
+    (whole.folder / SUMMARY).write_text(json.dumps({**summary, "sha256": {WEIGHTS: whole.weights_hash}}))
+    bare = read_row(whole.folder)
+    assert (bare.weights_hash, bare.vocabulary_hash) == (whole.weights_hash, whole.vocabulary_hash)
+    assert not bare.has_weights
+    with pytest.raises(CompareError, match=r"kept without its weights.*`ringmt train --recipe .* --out RUN`"):
+        bare.load_alone()
+
+
+def test_budgets_are_equal_for_other_models_and_seeds_only(tmp_path: Path) -> None:
+    one, seed, model = row(tmp_path, "a"), row(tmp_path, "b", seed=2), row(tmp_path, "c", ngram=None)
+    assert one.budget == seed.budget == model.budget
+    longer = dataclasses.replace(one.recipe, training=dataclasses.replace(one.recipe.training, steps=99))
+    other_text = dataclasses.replace(one.recipe, data=dataclasses.replace(one.recipe.data, corpora={"x": 1.0}))
+    for recipe in (longer, other_text):
+        assert dataclasses.replace(one, recipe=recipe).budget != one.budget

@@ -1,5 +1,6 @@
 """Documents of a model whose context is on the decoder's side: made of first translations."""
 
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from model import document_search
 from model.document import DocumentModel
 from model.document_search import stack_store, translate_document
 from server.artifact import Artifact
-from server.documents.open_store import open_store
+from server.documents.stores.open_store import open_store
 from server.text.pieces import Pieces
 from tests.server.api.conftest import RunningServer, ready, settings_for
 from tests.server.api.documents import STORY, Documents, alone, checked, translations
@@ -96,24 +97,57 @@ def test_a_corrected_document_is_the_document_of_the_corrected_sources(documents
         assert said(documents.done(old["id"])) == said(fresh)
 
 
-def test_an_edited_translation_changes_nothing_else(documents: Documents) -> None:
-    """Context is made of drafts; a person's translation is none."""
-    old = documents.post(sentences=STORY, mode="online")
-    documents.put(old["id"], 2, retranslate="affected", translation="Von Hand.")
-    documents.put(old["id"], 5, source=STORY[5], translation="Beides.")
-    new = documents.get(old["id"])
-    assert new["state"] == "done"
-    expected = translations(old)
-    expected[2], expected[5] = "Von Hand.", "Beides."
-    assert translations(new) == expected
-    whole = documents.post(sentences=[*STORY, OTHER[0]], mode="online")
-    assert translations(documents.append(old["id"], OTHER[0])) == translations(whole)[-1:]
-    assert documents.context(old["id"], 2)["context"] is True
-    long = documents.put(old["id"], 3, translation="Das Haus steht am Fluss. " * 50)
-    assert long["sentence"]["edited"]
-    assert documents.context(old["id"], 3)["context"] is True
-    documents.put(old["id"], 3, translation="")
-    assert documents.context(old["id"], 3)["context"] is True
+@pytest.mark.parametrize("mode", ["offline", "online"])
+def test_an_edited_translation_is_context_for_the_rest(documents: Documents, mode: str) -> None:
+    """retranslate=affected follows it; what is appended sees it, too."""
+    edits = {2: "Der Schirm ist nicht ihrer.", 5: "Ja!"}
+    old = documents.post(sentences=STORY, mode=mode)
+    for index, text in edits.items():
+        documents.put(old["id"], index, 202, "affected", translation=text)
+    new = documents.done(old["id"])
+    assert [new["sentences"][index]["translation"] for index in edits] == list(edits.values())
+    touched = [one["index"] for one in new["sentences"] if one["version"] > 1]
+    assert touched == ([*range(2, len(STORY))] if mode == "online" else [*range(len(STORY))])
+    assert translations(new)[3:5] != translations(old)[3:5]
+    # The other way round, and without `affected`: sentences are translated again one by one.
+    other = documents.post(sentences=STORY, mode=mode)
+    for index in reversed(edits):
+        documents.put(other["id"], index, translation=edits[index])
+    for index in set(range(len(STORY))) - set(edits):
+        documents.put(other["id"], index, source=STORY[index])
+    assert said(documents.get(other["id"], explain="true")) == said(new)
+    if mode == "online":
+        pairs = [documents.append(one["id"], OTHER[0])["sentences"][0]["translation"] for one in (new, other)]
+        assert pairs[0] == pairs[1]
+
+
+def test_where_an_edited_translation_looks(documents: Documents, bilingual_server: RunningServer) -> None:
+    old = documents.post(sentences=[*STORY, "One. Two. Three."])
+    for index, text in ((2, "Von Hand."), (3, "Das Haus steht am Fluss. " * 50), (4, ""), (8, "Eins. Zwei. Drei.")):
+        assert documents.put(old["id"], index, translation=text)["sentence"]["edited"]
+        assert documents.context(old["id"], index)["context"] is True
+    seen = [one for index in (0, 5, 8) for one in documents.context(old["id"], index)["sentences"]]
+    assert all(one["index"] != 4 for one in seen)  # it has no words
+    edited = next(one for one in seen if one["index"] == 2)
+    pieces = bilingual_server.state.translators["bilingual"].pieces
+    assert pieces.decode([pieces._model.piece_to_id([word["text"] for word in edited["words"]])]) == ["Von Hand."]
+
+
+def test_the_context_of_a_sentence_makes_no_drafts(artifact: Path, tmp_path: Path) -> None:
+    """What was made for a reader and thrown away would be made again for every reader."""
+    url = f"sqlite:///{tmp_path}/documents.db"
+    store = open_store(url)
+    with ready(settings_for(artifact, context_store=url)) as server, server.client() as client:
+        name = Documents(client).post(sentences=STORY)["id"]
+        document, sentences = store.read(name)
+        undrafted = [dataclasses.replace(part, context_ids=None) for part in sentences[0].parts]
+        without = dataclasses.replace(sentences[0], parts=tuple(undrafted))
+        store.update(dataclasses.replace(document, version=document.version + 1), document.version, [without])
+        before = server.metric("sentences_total", finish_reason="eos", model="bilingual")
+        response = client.get(f"/v1/documents/{name}/sentences/1/context")
+        assert "not translated yet" in checked(response, 409)["error"]["message"]
+        assert server.metric("sentences_total", finish_reason="eos", model="bilingual") == before
+    store.close()
 
 
 @pytest.mark.parametrize("index", [2, 6])
@@ -181,5 +215,5 @@ def test_a_server_that_starts_anew_goes_on_from_the_ids(documents: Documents, ar
         decoded += server.metric("sentences_total", finish_reason="length", model="bilingual")
     assert decoded == 1 + 2 * 3  # the warm-up, and three sentences twice
     store = open_store(url)
-    assert all(one.draft_ids is not None for one in store.sentences(name))
+    assert all(part.context_ids is not None for one in store.sentences(name) for part in one.parts)
     store.close()

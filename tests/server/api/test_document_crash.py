@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from server.documents.open_store import open_store
+from server.documents.stores.open_store import open_store
 from tests.models import SENTENCES
 from tests.server.api.conftest import PATIENCE, until
 from tests.server.api.documents import Documents, translations
@@ -91,6 +91,6 @@ def test_stopped_in_the_middle_it_is_given_back_at_once(document_artifact: Path,
     store = open_store(url)
     try:
         assert store.document(name).state == "queued"
-        assert store.claim("next", 1.0) is not None
+        assert store.claim("next", 1.0, ["documents"]) is not None
     finally:
         store.close()

@@ -2,6 +2,7 @@
 
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,8 +12,8 @@ import httpx
 import pytest
 
 from server.backends.onnx_context import OnnxContext
-from server.documents.open_store import open_store
-from server.documents.store import StoreError
+from server.documents.stores.interface import StoreError
+from server.documents.stores.open_store import open_store
 from server.settings import EngineSettings
 from tests.server.api.conftest import RunningServer, ready, running, settings_for, until
 from tests.server.api.documents import STORY, Documents, checked, translations
@@ -147,7 +148,9 @@ def test_limits(document_artifact: Path) -> None:
         documents.append(name, "Yes.", 413)
         documents.append(name, "a" * 2_001, 413)
         documents.put(name, 0, 413, source="we walk home " * 40)
-        documents.put(name, 0, 413, translation="a" * 2_001)
+        for param in ("source", "translation"):
+            error = documents.put(name, 0, 413, **{param: "a" * 2_001})["error"]
+            assert error["param"] == param
         for _ in range(3):
             documents.post(sentences=["Yes."])
         response = client.post("/v1/documents", json={"source": "en", "target": "de", "text": "Yes."})
@@ -197,9 +200,9 @@ def test_an_append_that_finds_no_room_is_refused_and_nothing_is_kept(
 
 def test_waiting_ends_at_the_deadline_and_the_document_goes_on(document_artifact: Path) -> None:
     engine = EngineSettings(slots=1, max_waiting=512, num_workers=1, precision="fp32", max_beam_size=4)
-    settings = settings_for(document_artifact, engine, request_timeout=0.3)
+    settings = settings_for(document_artifact, engine, request_timeout=1)
     with ready(settings) as server, server.client() as client:
-        accepted = Documents(client).post(202, sentences=STORY * 20, beam_size=4)
+        accepted = Documents(client).post(202, sentences=STORY * 50, beam_size=4)
         assert accepted["state"] in ("queued", "running")
         until(lambda: client.get(f"/v1/documents/{accepted['id']}").json()["state"] == "done", "it is done")
 
@@ -213,6 +216,21 @@ def test_a_late_append_keeps_nothing(document_artifact: Path) -> None:
         documents.append(name, STORY * 40, 504)
         assert documents.get(name)["sentences"] == []
         until(lambda: server.sentences == 0, "every slot is free")
+
+
+def test_a_late_look_at_the_context_is_answered_in_time(
+    document_artifact: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ready(settings_for(document_artifact, request_timeout=0.5)) as server, server.client() as client:
+        name = Documents(client).post(202, sentences=STORY, wait=False)["id"]
+        Documents(client).done(name)
+        may_go = threading.Event()
+        explain = OnnxContext.explain
+        monkeypatch.setattr(OnnxContext, "explain", lambda *given: (may_go.wait(60), explain(*given))[1])
+        try:
+            assert Documents(client).context(name, 1, 504)["error"]["type"] == "deadline_exceeded"
+        finally:
+            may_go.set()
 
 
 def test_who_waits_and_hangs_up_leaves_no_document(document_artifact: Path) -> None:
@@ -282,21 +300,20 @@ def test_other_weights_do_not_go_on(document_artifact: Path, tmp_path: Path) -> 
         assert client.get(f"/v1/documents/{name}/result").status_code == 200
 
 
-def test_a_server_without_the_model_says_what_is_wrong(document_artifact: Path, tmp_path: Path) -> None:
+def test_a_document_of_another_server_s_model_waits_for_it(document_artifact: Path, tmp_path: Path) -> None:
     """Servers that share a store and serve different models."""
     url = f"sqlite:///{tmp_path}/documents.db"
     store = open_store(url)
-    keep(store, "elsewhere", num_sentences=2, model="another")
+    keep(store, "elsewhere", num_sentences=2, model="another", touched=time.time())
     store.close()
     with ready(settings_for(document_artifact, context_store=url)) as server, server.client() as client:
         documents = Documents(client)
-        until(lambda: documents.get("elsewhere")["state"] == "failed", "the document has failed")
-        for error in (
-            documents.get("elsewhere")["error"],
-            documents.put("elsewhere", 0, 409, source="a")["error"]["message"],
-        ):
+        documents.post(sentences=STORY[:2])  # what is younger is not held up
+        found = documents.get("elsewhere")
+        assert found["state"] == "queued"
+        for error in (found["error"], documents.put("elsewhere", 0, 409, source="a")["error"]["message"]):
             assert "model 'another' is not served here" in error
-            assert "all must serve the same" in error
+            assert "waits for a server" in error
 
 
 def test_a_store_that_is_gone_is_503(document_artifact: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -308,7 +325,7 @@ def test_a_store_that_is_gone_is_503(document_artifact: Path, monkeypatch: pytes
             raise StoreError("context store redis://secret-host:1/0: gone")
 
         with monkeypatch.context() as broken:
-            for method in ("document", "sentences", "create", "count", "claim"):
+            for method in ("document", "sentences", "read", "create", "count", "claim"):
                 broken.setattr(server.state.documents.store, method, gone)
             documents.get(name, 503)
             error = documents.post(503, sentences=["Yes."])["error"]

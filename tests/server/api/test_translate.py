@@ -52,7 +52,7 @@ def test_a_list_equals_its_texts_alone(server: RunningServer) -> None:
 
 @pytest.mark.parametrize("text", ["", "  \n", "---"])
 def test_nothing_to_translate(server: RunningServer, text: str) -> None:
-    assert server.translate(text).json()["translations"] == [{"text": text, "sentences": []}]
+    assert server.translate(text).json()["translations"] == [{"text": text, "sentences": [], "flags": []}]
 
 
 def test_no_texts(server: RunningServer) -> None:
@@ -216,11 +216,11 @@ def test_router_errors(server: RunningServer) -> None:
 
 def test_loops_are_counted(server: RunningServer) -> None:
     text = "\n".join(SENTENCES * 3)
-    before = server.metric("sentences_flagged_total", flag="repetition", model="tiny")
+    before = server.metric("sentences_flagged_total", flag="loop", model="tiny")
     [translation] = server.translate(text, beam_size=1, max_length=64).json()["translations"]
     loops = sum(is_repetitive(sentence["source"], sentence["target"]) for sentence in translation["sentences"])
     assert loops > 0, "the tiny model has become too good"
-    assert server.metric("sentences_flagged_total", flag="repetition", model="tiny") - before == loops
+    assert server.metric("sentences_flagged_total", flag="loop", model="tiny") - before == loops
 
 
 def test_requests_are_counted_by_endpoint_and_status(server: RunningServer) -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from server.documents.open_store import open_store
-from server.documents.store import ContextStore
+from server.documents.stores.interface import ContextStore
+from server.documents.stores.open_store import open_store
 from tests.server.redis_server import flush
 
 

@@ -2,10 +2,11 @@
 
 import dataclasses
 
-from server.documents.records import Document, Sentence
-from server.documents.store import ContextStore
+from server.documents.stores.interface import ContextStore
+from server.documents.stores.records import Document, Part, Sentence
 
 FIRST = Document("first", "tiny", "f00d", "en", "de", "offline", "queued", created=1.0, touched=10.0)
+SERVED = (FIRST.model,)
 
 
 def document(name: str = "first", **changes: object) -> Document:
@@ -14,7 +15,7 @@ def document(name: str = "first", **changes: object) -> Document:
 
 
 def sentence(index: int, source: str = "Yes.", **changes: object) -> Sentence:
-    changed: Sentence = dataclasses.replace(Sentence(index, source, (7, 2)), **changes)  # type: ignore[arg-type]
+    changed: Sentence = dataclasses.replace(Sentence(index, source, (Part((7, 2)),)), **changes)  # type: ignore[arg-type]
     return changed
 
 

@@ -1,14 +1,16 @@
 """Documents that nobody changed for long go, whatever else happens."""
 
+import logging
 import threading
+from collections.abc import Collection
 
 import pytest
 
 from server.documents.janitor import Janitor, sweep
-from server.documents.memory import MemoryStore
-from server.documents.store import StoreError
+from server.documents.stores.interface import StoreError
+from server.documents.stores.memory import MemoryStore
 from server.metrics import Metrics
-from tests.server.documents.some import keep
+from tests.server.documents.some import SERVED, keep
 
 
 def value(metrics: Metrics, name: str) -> float | None:
@@ -19,7 +21,7 @@ def test_a_sweep_deletes_and_counts() -> None:
     store, metrics = MemoryStore(), Metrics()
     for name, state, touched in (("old", "done", 5.0), ("new", "done", 50.0), ("waits", "queued", 5.0)):
         keep(store, name, state=state, touched=touched)
-    assert sweep(store, 10.0, 55.0, metrics) == 1
+    assert sweep(store, 10.0, 55.0, metrics, SERVED) == 1
     assert (value(metrics, "expired_total"), store.count()) == (1, 2)
 
 
@@ -31,15 +33,16 @@ class Moody(MemoryStore):
         self.calls = 0
         self.again = threading.Event()
 
-    def expire(self, older_than: float) -> int:
+    def expire(self, older_than: float, models: Collection[str]) -> int:
         self.calls += 1
         if self.calls == 1:
             raise StoreError("context store redis://x: not there")
         self.again.set()
-        return super().expire(older_than)
+        return super().expire(older_than, models)
 
 
 def test_a_store_that_fails_is_asked_again(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING, "ringmt")
     store, metrics = Moody(), Metrics()
     keep(store, "old", state="done", touched=5.0)
     janitor = Janitor(store, 10.0, metrics, interval=0.01)

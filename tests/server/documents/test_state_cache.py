@@ -1,51 +1,58 @@
 """The cache of states: what it gives back is what was put, within its budget."""
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.documents.metering import metered_cache
-from server.documents.state_cache import StateCache
+from server.documents.metered_cache import metered_cache
+from server.documents.state_cache import Place, StateCache
 from server.metrics import Metrics
 
-
-def states(value: float, num_bytes: int = 64) -> dict[str, np.ndarray[tuple[int, ...], np.dtype[np.float16]]]:
-    return {"word_key": np.full((1, num_bytes // 2), value, np.float16)}
+FIRST, SECOND, THIRD = (Place("a", "f00d", index) for index in range(3))
 
 
-def test_what_was_put_comes_back_unchanged_and_cannot_be_changed() -> None:
-    cache = StateCache(1000)
-    mine = states(1.5)
-    cache.put("a", "f00d", 0, 1, mine)
-    mine["word_key"][:] = 7
-    found = cache.get("a", "f00d", 0, 1)
-    assert found is not None
-    assert (found["word_key"] == 1.5).all()
-    with pytest.raises(ValueError, match="read-only"):
-        found["word_key"][:] = 7
+def test_what_was_put_comes_back() -> None:
+    cache: StateCache[str] = StateCache(1000)
+    cache.put(FIRST, 1, "states", 10)
+    assert cache.get(FIRST, 1) == "states"
+    assert (cache.hits, cache.misses, cache.num_bytes) == (1, 0, 10)
 
 
-@pytest.mark.parametrize("asked", [("b", "f00d", 0, 1), ("a", "beef", 0, 1), ("a", "f00d", 1, 1), ("a", "f00d", 0, 2)])
-def test_another_document_weights_sentence_or_content_is_a_miss(asked: tuple[str, str, int, int]) -> None:
-    cache = StateCache(1000)
-    cache.put("a", "f00d", 0, 1, states(1))
-    assert cache.get(*asked) is None
+@pytest.mark.parametrize(
+    ("place", "content"),
+    [
+        (Place("b", "f00d", 0), 1),
+        (Place("a", "beef", 0), 1),
+        (Place("a", "f00d", 1), 1),
+        (Place("a", "f00d", None), 1),
+        (Place("a", "f00d", 0), 2),
+    ],
+)
+def test_another_document_weights_sentence_or_content_is_a_miss(place: Place, content: int) -> None:
+    cache: StateCache[str] = StateCache(1000)
+    cache.put(FIRST, 1, "states", 10)
+    assert cache.get(place, content) is None
     assert (cache.hits, cache.misses) == (0, 1)
 
 
 def test_other_content_takes_the_place() -> None:
-    cache = StateCache(1000)
-    cache.put("a", "f00d", 0, (7, 3), states(1))
-    cache.put("a", "f00d", 0, (8, 3), states(2))
-    assert cache.get("a", "f00d", 0, (7, 3)) is None
-    assert cache.get("a", "f00d", 0, (8, 3)) is not None
-    assert len(cache) == 1
+    cache: StateCache[str] = StateCache(1000)
+    cache.put(FIRST, (7, 3), "old", 10)
+    cache.put(FIRST, (8, 3), "new", 20)
+    assert cache.get(FIRST, (7, 3)) is None
+    assert cache.get(FIRST, (8, 3)) == "new"
+    assert (len(cache), cache.num_bytes) == (1, 20)
 
 
-def test_only_half_precision_is_kept() -> None:
-    with pytest.raises(ValueError, match="float32"):
-        StateCache(1000).put("a", "f", 0, 1, {"x": np.zeros(3, np.float32)})
+def test_the_one_whose_use_is_longest_ago_goes_first() -> None:
+    """Neither the first that came, nor the last."""
+    cache: StateCache[str] = StateCache(20)
+    cache.put(FIRST, 1, "first", 10)
+    cache.put(SECOND, 1, "second", 10)
+    assert cache.get(FIRST, 1) == "first"
+    cache.put(THIRD, 1, "third", 10)
+    assert [cache.get(place, 1) for place in (FIRST, SECOND, THIRD)] == ["first", None, "third"]
+    assert cache.evictions == 1
 
 
 OPERATIONS = st.lists(
@@ -71,14 +78,14 @@ def test_it_is_the_plain_list_of_what_was_used_last(
             cache.drop(document)
             plain = [entry for entry in plain if entry[0][0] != document]
         elif name == "get":
-            found = cache.get(document, "f", index, content)
+            found = cache.get(Place(document, "f", index), content)
             hit = old is not None and old[1] == content
             assert (found is not None) == hit
             if old is not None and hit:
                 plain.remove(old)
                 plain.append(old)
         else:
-            cache.put(document, "f", index, content, states(content, size))
+            cache.put(Place(document, "f", index), content, (), size)
             plain = [entry for entry in plain if entry != old]
             if size <= budget:
                 plain.append((place, content, size))

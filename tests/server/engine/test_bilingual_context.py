@@ -14,7 +14,7 @@ from export.context_parity import rounded
 from model import document_search
 from model.config import CONTEXT_ATTENTIONS
 from model.data.batching import Pair, collate
-from model.document import DocumentModel, target_states
+from model.document import DocumentModel
 from model.document_search import stack_store, store_sentence, translate_document
 from server.artifact import Artifact
 from server.backends.base import Backend
@@ -124,8 +124,8 @@ def test_an_explanation_says_where_a_translation_looked(
     batch = collate([Pair(list(source[:-1]), list(target))])
     with torch.no_grad():
         memory = bilingual_model.base.encode(batch.source, batch.source_keep)
-        query, state = target_states(bilingual_model.base, batch.target_in, memory, batch.source_keep)
-        looked = bilingual_model.look(query, state, store, torch.tensor([[True, False, False]]))
+        decoded = bilingual_model.base.decoded(batch.target_in, memory, batch.source_keep)
+        looked = bilingual_model.look(decoded.query, decoded.state, store, torch.tensor([[True, False, False]]))
     np.testing.assert_allclose(found.weights, looked.sentence_weights[0].mean(dim=1)[:, :1].numpy(), atol=1e-4)
     assert found.gate == pytest.approx(float(looked.gate.mean()), abs=1e-4)
     assert found.words is not None

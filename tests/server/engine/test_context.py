@@ -16,10 +16,10 @@ from model.config import CONTEXT_ATTENTIONS
 from model.document import DocumentModel
 from model.document_search import contextual_search, stack_store, store_sentence, translate_document
 from server.artifact import Artifact
-from server.backends import onnx_context
 from server.backends.base import Backend
 from server.backends.context import SentenceContext, StoredDocument, all_of
 from server.backends.load import UseShortlist, load_backend
+from server.backends.onnx_context import OnnxContext
 from server.engine.request import SearchOptions, SentenceRequest, SentenceResult
 from tests.documents import lively_document_model, write_document_artifact
 from tests.server.backends.test_pages import some_states
@@ -143,9 +143,10 @@ def test_pruning_changes_nothing(load_document: LoadBackend, monkeypatch: pytest
     backend = load_document("onnx", "fp32")
     sources = [*some_sources(12, seed=5), (3,)]
     seen = contexts(backend, sources, online=False)
-    monkeypatch.setattr(onnx_context, "PRUNED_FROM", len(sources) + 1)
+    assert isinstance(backend.context, OnnxContext)
+    monkeypatch.setattr(backend.context, "pruned_from", len(sources) + 1)
     whole = translate_in_context(backend, sources, seen)
-    monkeypatch.setattr(onnx_context, "PRUNED_FROM", 0)
+    monkeypatch.setattr(backend.context, "pruned_from", 0)
     for one, other in zip(translate_in_context(backend, sources, seen), whole, strict=True):
         assert_same(one, other)
         assert one.context is not None

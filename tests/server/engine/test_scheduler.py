@@ -86,3 +86,34 @@ def test_cancelled_sentences_do_not_cost_their_owner_a_turn() -> None:
         request.cancel()
     taken, dropped = room.take(9, 9999)
     assert (taken, dropped) == ([good, other], gone)
+
+
+def test_what_waits_is_bounded_by_its_tokens() -> None:
+    room = WaitingRoom(100, max_tokens=20)
+    room.put([sentence(30)])  # alone it is let in: it would never be otherwise
+    with pytest.raises(Overloaded, match="30 source tokens wait already, at most 20 may"):
+        room.put([sentence(1)])
+    room.take(1, 100)
+    room.put([sentence(10), sentence(9)])
+    assert room.waiting_tokens == 19
+    with pytest.raises(Overloaded):
+        room.put([sentence(2)])
+    room.put([sentence(1)])
+    gone = room.take(1, 100)[0]
+    assert room.waiting_tokens == 20 - len(gone[0].source_ids)
+
+
+@given(lengths=st.lists(st.integers(1, 30), max_size=30), cancelled=st.sets(st.integers(0, 29)))
+def test_tokens_that_wait_are_those_of_the_sentences_that_wait(lengths: list[int], cancelled: set[int]) -> None:
+    room, requests = WaitingRoom(100), [sentence(length) for length in lengths]
+    room.put(requests)
+    for index in cancelled & set(range(len(requests))):
+        requests[index].cancel()
+    left = list(requests)
+    while left:
+        taken, dropped = room.take(3, 40)
+        left = [one for one in left if one not in taken and one not in dropped]
+        assert room.waiting_tokens == sum(len(one.source_ids) for one in left)
+    room.put([sentence(5)])
+    room.empty()
+    assert room.waiting_tokens == 0

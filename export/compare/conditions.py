@@ -1,0 +1,23 @@
+"""Under which conditions a row is measured: what a sentence sees of other sentences."""
+
+import torch
+from torch import Tensor
+
+from model.document_search import document_keep
+
+ALONE, ONLINE, OFFLINE, SHUFFLED = "alone", "online", "offline", "shuffled"
+IN_CONTEXT = (ONLINE, OFFLINE, SHUFFLED)
+"""Of a row with context: the sentences before it, all others of its document, or, the control, the sentences of the
+set's next document."""
+
+
+def stored_document(condition: str, index: int, documents: int) -> int:
+    """Which document's sentences those of document `index` see."""
+    return (index + 1) % documents if condition == SHUFFLED else index
+
+
+def sentence_keep(condition: str, sentences: int, stored: int) -> Tensor:
+    """bool [sentence, stored sentence]"""
+    if condition == SHUFFLED:
+        return torch.ones(sentences, stored, dtype=torch.bool)
+    return document_keep(sentences, condition == ONLINE)

@@ -1,1 +1,0 @@
-"""`ringmt compare-documents`: context layers against their sentence model, on whole documents."""

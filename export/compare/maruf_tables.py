@@ -1,0 +1,70 @@
+"""Maruf et al. 2019, Tables 2 and 3, with the claims of its text and controls of ours."""
+
+from export.compare.conditions import ALONE, OFFLINE, ONLINE, SHUFFLED
+from export.compare.papers import MARUF, PaperClaim, PaperTable, better, equal
+
+COLUMNS = ("BLEU, TED", "BLEU, News", "BLEU, Europarl")
+TRANSFORMER = (23.28, 22.78, 28.72)
+"""The sentence model."""
+BLEU = {
+    # row: offline (Table 2), online (Table 3)
+    "encoder-flat-sentence": ((24.47, 24.78, 29.60), (24.38, 24.46, 29.59)),
+    "encoder-flat-word": ((24.55, 24.55, 29.63), (24.22, 24.84, 29.67)),
+    "encoder-sparse-soft": ((24.23, 24.76, 29.72), (24.34, 24.54, 29.75)),
+    "encoder-sparse-sparse": ((24.27, 24.66, 29.64), (24.42, 24.73, 29.39)),
+    "decoder-flat-sentence": ((24.38, 24.67, 29.67), (24.29, 24.75, 29.56)),
+    "decoder-flat-word": ((24.27, 24.23, 29.68), (24.02, 24.17, 29.90)),
+    "decoder-sparse-soft": ((24.19, 24.67, 29.69), (24.62, 24.36, 29.80)),
+    "decoder-sparse-sparse": ((24.14, 24.49, 29.59), (24.43, 24.58, 29.64)),
+}
+CONTROLLED = ("encoder-sparse-soft", "all-encoder-sparse-soft")
+
+
+def at(row: str, condition: str) -> str:
+    return f"documents/{row}, {condition}"
+
+
+def table(title: str, condition: str, column: int) -> PaperTable:
+    """The sentence model first, then every layer under one condition."""
+    figures = {at("encoder-flat-sentence", ALONE): TRANSFORMER}
+    figures |= {at(row, condition): scores[column] for row, scores in BLEU.items()}
+    claims = (
+        better(f"every context layer beats its sentence model, {condition}",
+               *((at(row, ALONE), at(row, condition)) for row in BLEU)),
+        *(
+            PaperClaim(f"hierarchical attention beats flat attention, {side}, {condition}", (
+                (tuple(at(f"{side}-{kind}", condition) for kind in ("flat-sentence", "flat-word")),
+                 tuple(at(f"{side}-{kind}", condition) for kind in ("sparse-soft", "sparse-sparse"))),
+            ))
+            for side in ("encoder", "decoder")
+        ),
+    )  # fmt: skip
+    return PaperTable(MARUF, title, COLUMNS, figures, claims)
+
+
+CONTROLS = PaperTable(
+    MARUF,
+    "controls, which the paper lacks",
+    (),
+    {
+        **{at(row, condition): () for row in (*CONTROLLED, *(f"{name}-shuffled" for name in CONTROLLED))
+           for condition in (ALONE, OFFLINE, SHUFFLED)},
+        at("all-no-context", ALONE): (),
+    },
+    (
+        equal("offline and online are close", (at("encoder-sparse-soft", ALONE), at("encoder-sparse-soft", OFFLINE)),
+              *((at(row, OFFLINE), at(row, ONLINE)) for row in BLEU)),
+        better("a layer gains more from its own document than from another",
+               *((at(row, SHUFFLED), at(row, OFFLINE)) for row in (*BLEU, "all-encoder-sparse-soft"))),
+        *(
+            better(f"training in the true context beats training in another document's: {name}",
+                   (at(f"{name}-shuffled", OFFLINE), at(name, OFFLINE)))
+            for name in CONTROLLED
+        ),
+        better("training everything with context beats training everything without",
+               (at("all-no-context", ALONE), at("all-encoder-sparse-soft", OFFLINE))),
+    ),
+    "shuffled: at test every sentence sees another document's sentences. ROW-shuffled: trained that way.",
+)  # fmt: skip
+
+MARUF_TABLES = (table("Table 2: offline", OFFLINE, 0), table("Table 3: online", ONLINE, 1), CONTROLS)

@@ -1,0 +1,57 @@
+"""PyTorch modules to ONNX graphs by torch's tracing exporter."""
+
+import io
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import onnx
+import torch
+from torch import nn
+
+from export.onnx_graph.builder import IR_VERSION, OPSET, opsets
+
+Axes = Mapping[str, tuple[str | None, ...]]
+"""Flat tensors in their order, with the names of their free axes; None is a fixed one, and so are those left out."""
+
+RETIREMENT = "You are using the legacy TorchScript-based ONNX export"
+"""Announced at every call. The exporter that is to follow names no weights, so that none could be quantized."""
+
+
+def export_module(module: nn.Module, arguments: tuple[object, ...], inputs: Axes, outputs: Axes) -> onnx.ModelProto:
+    """Trace a module; `inputs` and `outputs` name its flat tensors. Weights keep the names of the module's parameters;
+    inputs that no operator reads are left out."""
+    free = {name: {i: axis for i, axis in enumerate(axes) if axis} for name, axes in {**inputs, **outputs}.items()}
+    buffer: Any = io.BytesIO()  # taken by the tracing exporter, though torch's type hints know files only
+    with warnings.catch_warnings(), torch.inference_mode():
+        warnings.filterwarnings("ignore", message=RETIREMENT, category=DeprecationWarning)
+        warnings.filterwarnings("ignore", module=r"torch\.onnx\.", category=DeprecationWarning)
+        torch.onnx.export(
+            module.eval(),
+            arguments,
+            buffer,
+            input_names=list(inputs),
+            output_names=list(outputs),
+            dynamic_axes=free,
+            opset_version=OPSET,
+            do_constant_folding=False,
+            dynamo=False,
+        )
+    return without_unused_inputs(with_versions(onnx.load_from_string(buffer.getvalue())))
+
+
+def with_versions(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model, declaring what graphs of GraphBuilder declare."""
+    model.ir_version, model.producer_name = IR_VERSION, "ringmt"
+    model.ClearField("producer_version")
+    del model.opset_import[:]
+    model.opset_import.extend(opsets())
+    return model
+
+
+def without_unused_inputs(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Mechanisms differ in what they ask for."""
+    read = {name for node in model.graph.node for name in node.input}
+    for tensor in [tensor for tensor in model.graph.input if tensor.name not in read]:
+        model.graph.input.remove(tensor)
+    return model

@@ -1,0 +1,53 @@
+"""Edits that bring an exported graph to int8: linear maps whose input has a calibrated range, and tables of rows.
+
+Ranges are fixed, so that a sentence's result does not depend on its neighbours in a batch. A linear map without a range
+stays at fp32.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from export.onnx_graph.builder import GraphBuilder
+from export.onnx_graph.linear import RECTIFIED, SIGNED, fixed_product, level_width, quantize_weight
+from export.onnx_graph.linear_maps import constant_of, linear_maps
+
+
+def quantize_linear(graph: GraphBuilder, ranges: Mapping[str, float]) -> None:
+    """`ranges`: site -> largest absolute input that calibration saw.
+
+    Where a ReLU stands before a linear map, levels from zero up cut off what is negative: the ReLU goes.
+    """
+    for found in linear_maps(graph):
+        if found.site not in ranges:
+            continue
+        relu = graph.maker(found.x, "Relu")
+        x, levels = (found.x, SIGNED) if relu is None else (relu.input[0], RECTIFIED)
+        weight = quantize_weight(constant_of(graph, found.weight))
+        values = graph.constant(np.ascontiguousarray(weight.values.T), f"{found.weight}.int8")
+        step = level_width(ranges[found.site], levels)
+        graph.replace(found.result, fixed_product(graph, x, values, weight.scale, found.bias, step, levels))
+
+
+def quantize_embedding(graph: GraphBuilder) -> None:
+    """Rows of the embeddings, tables by the name "embedding.weight": at int8, each times its own scale and the factor
+    by which the graph multiplies rows, if it does."""
+    for rows in graph.nodes("Gather"):
+        table = graph.array(rows.input[0])
+        if table is None or not rows.input[0].endswith("embedding.weight"):
+            continue
+        result, factor = scaled_rows(graph, rows.output[0])
+        weight = quantize_weight(table)
+        values = graph.op("Gather", graph.constant(weight.values, f"{rows.input[0]}.int8"), rows.input[1])
+        scales = graph.constant((weight.scale * factor)[:, None], f"{rows.input[0]}.row_scale")
+        scale = graph.op("Gather", scales, rows.input[1])
+        graph.replace(result, graph.op("Mul", graph.op("Cast", values, to=1), scale))
+
+
+def scaled_rows(graph: GraphBuilder, rows: str) -> tuple[str, np.float32]:
+    """`rows` times a number, and that number; `rows` and 1 where nothing multiplies them."""
+    readers = graph.readers(rows)
+    factor = graph.array(readers[0].input[1]) if [node.op_type for node in readers] == ["Mul"] else None
+    if factor is None or factor.size != 1:
+        return rows, np.float32(1)
+    return readers[0].output[0], np.float32(factor)

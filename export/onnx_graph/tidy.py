@@ -1,0 +1,82 @@
+"""Edits that take out what tracing leaves and nobody needs: casts of what has the type already, masks that are turned
+to booleans and back, heads that are split for a kernel that splits them itself."""
+
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import NodeProto, TensorProto, helper
+
+from export.onnx_graph.builder import GraphBuilder
+
+
+def attribute(node: NodeProto, name: str) -> Any:
+    """The value of a node's attribute, None where it has none of that name."""
+    return next((helper.get_attribute_value(found) for found in node.attribute if found.name == name), None)
+
+
+def drop_idle_casts(graph: GraphBuilder, model: onnx.ModelProto) -> None:
+    """Casts to the type that a tensor has, and identities. `model` is the exported graph: types are inferred there."""
+    inferred = onnx.shape_inference.infer_shapes(model).graph
+    types = {tensor.name: tensor.type.tensor_type.elem_type for tensor in (*inferred.value_info, *inferred.input)}
+    for node in graph.nodes("Cast", "Identity"):
+        if node.op_type == "Identity" or types.get(node.input[0]) == attribute(node, "to"):
+            graph.replace(node.output[0], node.input[0])
+
+
+def keep_flags(graph: GraphBuilder) -> None:
+    """Cast(Squeeze(Unsqueeze(Unsqueeze(flags > 0)))) to int32 is `flags`, an input of zeros and ones."""
+    for node in graph.nodes("Cast"):
+        if attribute(node, "to") != TensorProto.INT32:
+            continue
+        flags = positive(graph, unsqueezed(graph, node.input[0]))
+        if flags is not None and graph.input_type(flags) == TensorProto.INT32:
+            graph.replace(node.output[0], flags)
+
+
+def unsqueezed(graph: GraphBuilder, tensor: str) -> str:
+    """What `tensor` was before axes of size one were added and taken away again."""
+    squeeze = graph.maker(tensor, "Squeeze")
+    if squeeze is None:
+        return tensor
+    axes, inner = sorted(graph.array(squeeze.input[1])), squeeze.input[0]  # type: ignore[arg-type]
+    added: list[int] = []
+    while (node := graph.maker(inner, "Unsqueeze")) is not None and len(added) < len(axes):
+        added, inner = [*added, *graph.array(node.input[1]).tolist()], node.input[0]  # type: ignore[union-attr]
+    return inner if sorted(added) == axes else tensor
+
+
+def positive(graph: GraphBuilder, tensor: str) -> str | None:
+    """x where `tensor` is x > 0, else None."""
+    node = graph.maker(tensor, "Greater")
+    if node is None:
+        return None
+    threshold = graph.array(through_casts(graph, node.input[1]))
+    return through_casts(graph, node.input[0]) if threshold is not None and not np.any(threshold) else None
+
+
+def through_casts(graph: GraphBuilder, tensor: str) -> str:
+    while (cast := graph.maker(tensor, "Cast")) is not None:
+        tensor = cast.input[0]
+    return tensor
+
+
+def join_heads(graph: GraphBuilder) -> None:
+    """Attention over keys and values that were split into heads just before takes them whole."""
+    for node in graph.nodes("MultiHeadAttention"):
+        heads = attribute(node, "num_heads")
+        whole = [whole_of(graph, tensor, heads) for tensor in node.input[1:3]]
+        if all(whole):
+            node.input[1:3] = whole
+
+
+def whole_of(graph: GraphBuilder, tensor: str, heads: int) -> str | None:
+    """[batch, length, d] where `tensor` is that as [batch, heads, length, head_dim], else None."""
+    turn = graph.maker(tensor, "Transpose")
+    if turn is None or list(attribute(turn, "perm")) != [0, 2, 1, 3]:
+        return None
+    split = graph.maker(turn.input[0], "Reshape")
+    shape = None if split is None else graph.array(split.input[1])
+    if split is None or shape is None or shape.tolist() != [0, 0, heads, -1]:
+        return None
+    return str(split.input[0])

@@ -1,0 +1,117 @@
+"""`ringmt bench`."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from export.commands import EXAMPLES, lines
+from loadtest.bench.documents_bench import APPENDED, document_rows
+from loadtest.bench.engine_bench import EnginePlan, engine_rows
+from loadtest.bench.figure import draw, read_rows
+from loadtest.bench.http_bench import http_rows, sentences
+from loadtest.bench.lengths_bench import length_rows
+from loadtest.bench.overhead_bench import overhead_rows
+from loadtest.bench.report import Row, environment, fallen, markdown, write_json
+from loadtest.bench.variants_bench import variant_rows
+from model.data.vocabulary import Vocabulary
+from model.training.checkpoint import VOCABULARY
+from server.settings import BUNDLED_MODELS
+
+NOTE = (
+    "Random weights, source and target 24 pieces unless said otherwise, the encoder included; medians of alternating "
+    "rounds. CTranslate2 computes full attention; ours is shown with N=8 and with full attention. Ratios within one "
+    "run mean something, single figures little."
+)
+
+
+DOCUMENTS_NOTE = (
+    "ours: with context, peer: the same service, sentences and weights without; int8, beam 4, no HTTP; medians of "
+    "alternating rounds, processor time of all threads (other programs' turns do not count). Rows about looks and "
+    "bytes say what is compared."
+)
+
+
+def numbers(text: str) -> tuple[int, ...]:
+    """ "1,8,32" -> (1, 8, 32). Raises ValueError."""
+    if not all(part.strip().isdecimal() for part in text.split(",")):
+        raise ValueError(f"numbers are written like 1,8,32, not '{text}'")
+    return tuple(int(part) for part in text.split(","))
+
+
+class BenchCommand:
+    """Speed of the engine, alone or beside CTranslate2."""
+
+    help = "time the engine, alone or beside CTranslate2, on this machine"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        whats = ("engine", "lengths", "http", "variants", "documents", "overhead", "figure")
+        parser.add_argument("what", nargs="?", default="engine", choices=whats, help="default: engine")
+        parser.add_argument("--checkpoint", type=Path, help="http: the checkpoint that both servers serve")
+        parser.add_argument(
+            "--artifact", type=Path, help="http: the artifact of that checkpoint; documents: with context"
+        )
+        parser.add_argument("--sizes", default="10,100,500,1000", help="documents: sentences (default 10,100,500,1000)")
+        parser.add_argument("--text", type=Path, help="documents: a sentence a line (default: made of a few examples)")
+        parser.add_argument("--peer", choices=("ctranslate2", "transformers"), help="time it in the same run")
+        parser.add_argument("--shape", default="small", choices=("small", "base", "tiny"), help="model (default small)")
+        parser.add_argument("--precision", default="int8", choices=("int8", "fp32"), help="default int8")
+        parser.add_argument("--beam", type=int, default=4, help="beam size (default 4)")
+        parser.add_argument("--batch", default="1,8,32", help="sentences per call, comma-separated (default 1,8,32)")
+        parser.add_argument("--clients", default="64", help="http: clients at once, comma-separated (default 64)")
+        parser.add_argument("--from", dest="sources", type=Path, nargs="+", help="figure: files written with --json")
+        parser.add_argument("--picture", type=Path, help="figure: where the picture goes (PNG)")
+        parser.add_argument("--rounds", type=int, default=7, help="rounds that count (default 7)")
+        parser.add_argument(
+            "--quick",
+            action="store_true",
+            help="three rounds, of batch 8 only and without full attention for the engine",
+        )
+        parser.add_argument("--json", type=Path, help="write environment and rows here as well")
+
+        parser.add_argument("--against", type=Path, help="fail if a ratio is a quarter below the one in this JSON file")
+
+    def run(self, args: argparse.Namespace) -> int:
+        if args.what == "figure":
+            if not args.sources or args.picture is None:
+                raise ValueError("bench figure needs --from FILES and --picture FILE")
+            draw(read_rows(args.sources), args.picture)
+            return 0
+        measured_on = environment()
+        rows = self._rows(args)
+        print(f"{measured_on['cpu']}, {measured_on['cores']} cores, load before {measured_on['load_before']}\n")
+        print(markdown(rows, args.peer or "peer"))
+        print(f"\n{DOCUMENTS_NOTE if args.what == 'documents' else NOTE}")
+        if args.json:
+            write_json(args.json, measured_on, rows)
+        lost = fallen(rows, args.against) if args.against else []
+        for line in lost:
+            print(line, file=sys.stderr)
+        return 1 if lost else 0
+
+    def _rows(self, args: argparse.Namespace) -> list[Row]:
+        rounds = 3 if args.quick else args.rounds
+        if args.what == "http":
+            if args.checkpoint is None or args.artifact is None:
+                raise ValueError("bench http needs --checkpoint and --artifact of the same model")
+            clients = numbers(args.clients)
+            return http_rows(args.checkpoint, args.artifact, list(lines(EXAMPLES)), rounds, clients)
+        if args.what == "documents":
+            artifact, sizes = args.artifact or BUNDLED_MODELS / "en-de", numbers(args.sizes)
+            count = max(sizes) + APPENDED
+            vocabulary = Vocabulary(artifact / VOCABULARY)
+            texts = lines(args.text) if args.text else sentences(list(lines(EXAMPLES)), vocabulary, count)
+            return document_rows(artifact, texts[:count], sizes, rounds)
+        if args.what == "lengths":
+            if args.peer == "transformers":
+                raise ValueError("bench lengths knows one peer: ctranslate2")
+            return length_rows(args.shape, args.precision, rounds, args.peer is not None)
+        if args.what == "variants":
+            return variant_rows(args.shape, rounds)
+        if args.what == "overhead":
+            return overhead_rows(args.shape, args.precision, args.beam, numbers(args.batch), rounds)
+        batches = (8,) if args.quick else numbers(args.batch)
+        plan = EnginePlan(args.shape, args.precision, args.beam, batches, rounds, args.peer, with_full=not args.quick)
+        return engine_rows(plan)
+
+
+bench_command = BenchCommand()

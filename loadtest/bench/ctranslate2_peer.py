@@ -1,0 +1,142 @@
+"""The same weights in CTranslate2. It computes full attention: it has no decoder window to set for such models."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import ctranslate2
+import numpy as np
+from ctranslate2.specs.transformer_spec import TransformerSpec
+from numpy.typing import NDArray
+
+from export.onnx_graph.shortlist import ShortlistPlan
+from model.config import BOS_ID, EOS_ID, UNK_ID
+from model.layers import sinusoidal_positions
+from model.translation_model import TranslationModel
+
+Array = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A model's weights under their state-dict names."""
+
+    arrays: dict[str, Array]
+
+    @classmethod
+    def of(cls, model: TranslationModel) -> "Weights":
+        return cls({name: tensor.detach().float().numpy() for name, tensor in model.state_dict().items()})
+
+    def __getitem__(self, name: str) -> Array:
+        return self.arrays[name]
+
+    def linear(self, prefix: str) -> tuple[Array, Array]:
+        """weight [out, in] and bias [out]"""
+        return self[f"{prefix}.weight"], self[f"{prefix}.bias"]
+
+    def fused(self, *prefixes: str) -> tuple[Array, Array]:
+        """Several linear maps of one input as one: outputs one after the other."""
+        pairs = [self.linear(prefix) for prefix in prefixes]
+        return np.concatenate([w for w, _ in pairs]), np.concatenate([b for _, b in pairs])
+
+
+def token(index: int) -> str:
+    """CTranslate2 wants words; ours are their own numbers."""
+    return {UNK_ID: "<unk>", BOS_ID: "<s>", EOS_ID: "</s>"}.get(index, f"w{index}")
+
+
+def convert(model: TranslationModel, folder: Path) -> None:
+    """Write `model` as a CTranslate2 model."""
+    config, weights = model.config, Weights.of(model)
+    spec = TransformerSpec.from_config((config.encoder_layers, config.decoder_layers), config.num_heads, pre_norm=True)
+    words = [token(index) for index in range(config.vocab_size)]
+    spec.register_source_vocabulary(words)
+    spec.register_target_vocabulary(words)
+    spec.config.layer_norm_epsilon = 1e-5
+    embedding = weights["embedding.weight"]
+    for side, embeddings in ((spec.encoder, spec.encoder.embeddings[0]), (spec.decoder, spec.decoder.embeddings)):
+        embeddings.weight = embedding
+        side.scale_embeddings = True
+        side.position_encodings.encodings = sinusoidal_positions(config.max_length, config.d_model).numpy()
+    spec.decoder.start_from_zero_embedding = False
+    spec.decoder.projection.weight = embedding
+    spec.decoder.projection.bias = np.zeros(config.vocab_size, np.float32)
+    set_norm(spec.encoder.layer_norm, weights, "encoder.norm")
+    set_norm(spec.decoder.layer_norm, weights, "decoder.norm")
+    for index, layer in enumerate(spec.encoder.layer):
+        set_self_attention(layer.self_attention, weights, f"encoder.layers.{index}")
+        set_feed_forward(layer.ffn, weights, f"encoder.layers.{index}")
+    for index, layer in enumerate(spec.decoder.layer):
+        set_self_attention(layer.self_attention, weights, f"decoder.layers.{index}")
+        set_cross_attention(layer.attention, weights, f"decoder.layers.{index}")
+        set_feed_forward(layer.ffn, weights, f"decoder.layers.{index}")
+    spec.validate()
+    spec.optimize()
+    folder.mkdir(parents=True, exist_ok=True)
+    spec.save(str(folder))
+
+
+def write_vocabulary_map(plan: ShortlistPlan, folder: Path) -> None:
+    """The same shortlist for a converted model, in CTranslate2's terms: words for every source, and for each source
+    word its translations. A batch scores the union of its sentences' words."""
+    lexicon = plan.lexicon
+    lines = ["\t" + " ".join(token(int(word)) for word in plan.frequent)]
+    lines += [
+        f"{token(source)}\t" + " ".join(token(int(word)) for word in words)
+        for source, words in enumerate(lexicon.words)
+        if source > EOS_ID
+    ]
+    (folder / "vmap.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def set_norm(spec: object, weights: Weights, name: str) -> None:
+    spec.gamma, spec.beta = weights.linear(name)  # type: ignore[attr-defined]
+
+
+def set_linear(spec: object, pair: tuple[Array, ...]) -> None:
+    spec.weight, spec.bias = pair  # type: ignore[attr-defined]
+
+
+def set_self_attention(spec: object, weights: Weights, prefix: str) -> None:
+    site = f"{prefix}.self_attention"
+    set_norm(spec.layer_norm, weights, f"{prefix}.self_norm")  # type: ignore[attr-defined]
+    set_linear(spec.linear[0], weights.fused(f"{site}.query", f"{site}.memory"))  # type: ignore[attr-defined]
+    set_linear(spec.linear[1], weights.linear(f"{site}.output"))  # type: ignore[attr-defined]
+
+
+def set_cross_attention(spec: object, weights: Weights, prefix: str) -> None:
+    site = f"{prefix}.cross_attention"
+    set_norm(spec.layer_norm, weights, f"{prefix}.cross_norm")  # type: ignore[attr-defined]
+    for linear, name in zip(spec.linear, ("query", "memory", "output"), strict=True):  # type: ignore[attr-defined]
+        set_linear(linear, weights.linear(f"{site}.{name}"))
+
+
+def set_feed_forward(spec: object, weights: Weights, prefix: str) -> None:
+    set_norm(spec.layer_norm, weights, f"{prefix}.ffn_norm")  # type: ignore[attr-defined]
+    set_linear(spec.linear_0, weights.linear(f"{prefix}.ffn.expand"))  # type: ignore[attr-defined]
+    set_linear(spec.linear_1, weights.linear(f"{prefix}.ffn.contract"))  # type: ignore[attr-defined]
+
+
+class CTranslate2Engine:
+    """A Translator over a converted model."""
+
+    def __init__(self, folder: Path, precision: str, workers: int, threads_each: int, vmap: bool = False) -> None:
+        compute_type = {"int8": "int8", "fp32": "float32"}[precision]
+        self.workers, self.vmap = workers, vmap
+        self.translator = ctranslate2.Translator(
+            str(folder), device="cpu", compute_type=compute_type, inter_threads=workers, intra_threads=threads_each
+        )
+
+    def translate(self, sources: list[tuple[int, ...]], beam: int, target_length: int) -> list[list[str]]:
+        """All sources at once, a share of them to every worker; exactly `target_length` tokens each."""
+        words = [[token(index) for index in source] for source in sources]
+        share = -(-len(words) // self.workers)
+        results = self.translator.translate_batch(
+            words,
+            beam_size=beam,
+            max_batch_size=share,
+            min_decoding_length=target_length,
+            max_decoding_length=target_length,
+            max_input_length=0,
+            use_vmap=self.vmap,
+        )
+        return [result.hypotheses[0] for result in results]

@@ -1,0 +1,151 @@
+"""64 clients at once, sentences of mixed length, over HTTP: this server beside CTranslate2 behind FastAPI.
+
+Both serve the same checkpoint at int8 with beam 4; clients are closed loops (each waits for its answer before it sends
+the next sentence), the same sentences in the same order for both, in turns.
+"""
+
+import asyncio
+import contextlib
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from loadtest.bench.ctranslate2_peer import convert
+from loadtest.bench.report import Row
+from model.data.vocabulary import Vocabulary
+from model.training.checkpoint import find_vocabulary, load_model
+
+CLIENTS = 64
+SENTENCES = 512
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One turn of one server: tokens of its answers per second, and the 95th percentile of the latency in seconds."""
+
+    tokens_per_second: float
+    p95: float
+
+
+def sentences(examples: list[str], vocabulary: Vocabulary, count: int) -> list[str]:
+    """`count` sentences of 5 to 60 pieces, made of the examples one after the other, no two alike."""
+    made, index = list[str](), 0
+    while len(made) < count:
+        wanted = 5 + (index * 37) % 56
+        words: list[str] = []
+        start = index
+        while len(vocabulary.encode([" ".join(words)])[0]) < wanted:
+            words += examples[start % len(examples)].rstrip(".?!").split()
+            start += 7
+        while len(words) > 1 and len(vocabulary.encode([" ".join(words)])[0]) > wanted:
+            words.pop()
+        made.append(" ".join(words) + f" {index}.")
+        index += 1
+    return made
+
+
+async def turn(base: str, body: dict[str, Any], texts: list[str], vocabulary: Vocabulary, clients: int) -> Turn:
+    """All texts through `clients` clients."""
+    waiting, latencies, answers = iter(texts), list[float](), list[str]()
+    connector = aiohttp.TCPConnector(limit=clients)  # a light client: it shares the cores with the server
+    async with aiohttp.ClientSession(base, connector=connector) as client:
+
+        async def one_client() -> None:
+            for text in waiting:
+                started = time.perf_counter()
+                async with client.post("/v1/translate", json=body | {"text": text}, raise_for_status=True) as response:
+                    answer = await response.json()
+                latencies.append(time.perf_counter() - started)
+                answers.append(answer["text"] if "text" in answer else answer["translations"][0]["text"])
+
+        started = time.perf_counter()
+        await asyncio.gather(*(one_client() for _ in range(clients)))
+        seconds = time.perf_counter() - started
+    tokens = sum(len(ids) + 1 for ids in vocabulary.encode(answers))
+    return Turn(tokens / seconds, statistics.quantiles(latencies, n=20)[-1])
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def answers(url: str) -> bool:
+    """Whether a server says 200 there."""
+    try:
+        with urllib.request.urlopen(url, timeout=5):
+            return True
+    except OSError:
+        return False
+
+
+@contextlib.contextmanager
+def served(command: list[str], base: str, ready: str) -> Iterator[None]:
+    """A server in a process of its own, from its first answer to the end of the block."""
+    process = subprocess.Popen(command, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    try:
+        until = time.monotonic() + 120
+        while not answers(f"{base}{ready}"):
+            if process.poll() is not None or time.monotonic() > until:
+                raise RuntimeError(f"the server did not start: {' '.join(command)}")
+            time.sleep(0.05)
+        yield
+    finally:
+        process.terminate()
+        process.wait(timeout=60)
+
+
+def http_rows(
+    checkpoint: Path,
+    artifact: Path,
+    examples: list[str],
+    rounds: int,
+    clients: Sequence[int] = (CLIENTS,),
+    count: int = SENTENCES,
+) -> list[Row]:
+    """Tokens per second and p95 latency of both servers for each number of clients, medians of alternating turns."""
+    vocabulary_file = find_vocabulary(checkpoint)
+    vocabulary = Vocabulary(vocabulary_file)
+    ports = [free_port(), free_port()]
+    bases = [f"http://127.0.0.1:{port}" for port in ports]
+    ours = [sys.executable, "-m", "server.cli", "serve", "--port", str(ports[0]), "--models", str(artifact)]
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        convert(load_model(checkpoint), Path(folder))
+        peer = [sys.executable, "-m", "loadtest.bench.http_peer", folder, str(vocabulary_file), str(ports[1])]
+        stack.enter_context(served([*ours, "--log-level", "error"], bases[0], "/readyz"))
+        stack.enter_context(served(peer, bases[1], "/openapi.json"))
+        rows = []
+        for number in clients:
+            # Few clients take longer for a sentence each: fewer sentences for them.
+            texts = sentences(examples, vocabulary, max(8, min(count, 16 * number)))
+            rows += client_rows(bases, texts, vocabulary, rounds, number)
+    return rows
+
+
+def client_rows(bases: list[str], texts: list[str], vocabulary: Vocabulary, rounds: int, clients: int) -> list[Row]:
+    """Ours at the first base beside the peer at the second; one round before those that count."""
+    bodies: list[dict[str, Any]] = [{"source": "en", "target": "de"}, {}]
+    turns: list[list[Turn]] = [[], []]
+    for number in range(rounds + 1):
+        for base, body, own in zip(bases, bodies, turns, strict=True):
+            done = asyncio.run(turn(base, body, texts, vocabulary, clients))
+            if number:
+                own.append(done)
+    speed = [statistics.median(one.tokens_per_second for one in own) for own in turns]
+    p95 = [statistics.median(one.p95 for one in own) for own in turns]
+    return [
+        Row(f"{clients} clients: throughput", speed[0], speed[1], speed[0] / speed[1], "tokens/s"),
+        Row(f"{clients} clients: p95 latency", p95[0], p95[1], p95[0] / p95[1], "s"),
+    ]

@@ -1,0 +1,57 @@
+"""What people run instead: CTranslate2 behind FastAPI, with the same weights and the same pieces.
+
+Started by the bench with a converted model; every request is handed to the translator's own queue and batched there
+the way CTranslate2 batches (one request's sentences at a time, over one worker per core).
+"""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import ctranslate2
+import uvicorn
+from fastapi import FastAPI
+from pydantic import BaseModel
+
+from loadtest.bench.ctranslate2_peer import token
+from model.config import EOS_ID
+from model.data.vocabulary import Vocabulary
+
+LONGEST = 256
+
+
+class PeerRequest(BaseModel):
+    text: str
+
+
+def create_peer(model: Path, vocabulary: Vocabulary) -> FastAPI:
+    """POST /v1/translate {"text"} -> {"text"}: one sentence per request."""
+    app = FastAPI()
+    translator = ctranslate2.Translator(
+        str(model), device="cpu", compute_type="int8", inter_threads=os.cpu_count() or 1, intra_threads=1
+    )
+
+    @app.post("/v1/translate")
+    async def translate(request: PeerRequest) -> dict[str, str]:
+        words = [token(index) for index in (*vocabulary.encode([request.text])[0], EOS_ID)]
+        result = await asyncio.to_thread(
+            translator.translate_batch, [words], beam_size=4, max_decoding_length=min(LONGEST, 20 + 3 * len(words))
+        )
+        ids = [words_to_id(word) for word in result[0].hypotheses[0]]
+        return {"text": vocabulary.decode([ids])[0]}
+
+    return app
+
+
+def words_to_id(word: str) -> int:
+    return {"<unk>": 1, "<s>": 2, "</s>": EOS_ID}.get(word) or int(word[1:])
+
+
+def main() -> None:
+    model, vocabulary, port = Path(sys.argv[1]), Vocabulary(Path(sys.argv[2])), int(sys.argv[3])
+    uvicorn.run(create_peer(model, vocabulary), host="127.0.0.1", port=port, log_level="warning")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Documents in which context decides, made from ordinary parallel text."""

@@ -1,0 +1,95 @@
+"""What German grammar says of gender: paradigms of articles and pronouns, and how professions become feminine."""
+
+import re
+from collections.abc import Mapping
+from typing import Literal
+
+from model.data.context.words import Word, like
+
+Gender = Literal["m", "f", "n"]
+Case = Literal["nominative", "accusative", "dative", "genitive"]
+GENDERS: tuple[Gender, ...] = ("m", "f", "n")
+CASES: tuple[Case, ...] = ("nominative", "accusative", "dative", "genitive")
+
+_DEFINITE = {"m": "der den dem des", "f": "die die der der", "n": "das das dem des"}
+_STRONG = {"m": "er en em es", "f": "e e er er", "n": "es es em es"}
+_MIXED = {"m": "- en em es", "f": "e e er er", "n": "- - em es"}
+STRONG_STEMS = ("dies", "jed", "jen", "welch")
+MIXED_STEMS = ("ein", "kein", "mein", "dein", "sein", "ihr", "unser", "euer")
+CONTRACTED: dict[str, tuple[Gender, ...]] = {
+    "im": ("m", "n"), "am": ("m", "n"), "zum": ("m", "n"), "vom": ("m", "n"), "beim": ("m", "n"),
+    "ins": ("n",), "ans": ("n",), "zur": ("f",),
+}  # fmt: skip
+
+PRONOUNS: Mapping[Case, Mapping[Gender, str]] = {
+    "nominative": {"m": "er", "f": "sie", "n": "es"},
+    "accusative": {"m": "ihn", "f": "sie", "n": "es"},
+}
+THIRD_PERSON = {"er", "sie", "es", "ihn", "ihm", "ihr", "ihnen", "sich"}
+
+
+def determiner(stem: str, gender: Gender, case: Case) -> str:
+    """The singular form of "der" or of a stem in STRONG_STEMS or MIXED_STEMS."""
+    place = CASES.index(case)
+    if stem == "der":
+        return _DEFINITE[gender].split()[place]
+    ending = (_STRONG if stem in STRONG_STEMS else _MIXED)[gender].split()[place].replace("-", "")
+    return ("eur" if stem == "euer" and ending else stem) + ending
+
+
+def determiner_forms() -> dict[str, set[tuple[Gender, Case]]]:
+    """Form -> what it can be, over all stems."""
+    forms: dict[str, set[tuple[Gender, Case]]] = {}
+    for stem in ("der", *STRONG_STEMS, *MIXED_STEMS):
+        for gender in GENDERS:
+            for case in CASES:
+                forms.setdefault(determiner(stem, gender, case), set()).add((gender, case))
+    return forms
+
+
+DETERMINERS = determiner_forms()
+ADJECTIVE = re.compile(r"[a-zäöüß]{2,}(e|er|es|en|em)")
+_TO_FEMININE = {
+    determiner(stem, "m", case): determiner(stem, "f", case)
+    for stem in ("der", *STRONG_STEMS, *MIXED_STEMS)
+    for case in CASES
+} | {"zum": "zur", "beim": "bei der", "vom": "von der"}
+_RELATIVE = {"der": "die", "den": "die", "dem": "der", "dessen": "deren"}
+
+
+def feminine(words: list[Word], nouns: Mapping[str, str]) -> list[Word] | None:
+    """The sentence with its only masculine person of `nouns` (masculine -> feminine) made feminine: the noun, its
+    determiner, an adjective between them and a relative pronoun after them. None where there is not exactly one, or
+    where the rule cannot tell."""
+    spots = [place for place, word in enumerate(words) if _masculine(word.core, nouns)]
+    if len(spots) != 1:
+        return None
+    place, result = spots[0], list(words)
+    noun = _masculine(words[place].core, nouns)
+    assert noun is not None
+    result[place] = words[place]._replace(core=nouns[noun])
+    before = words[place - 1].core if place else ""
+    two_before = words[place - 2].core if place > 1 else ""
+    if before.lower() in _TO_FEMININE:
+        result[place - 1] = _feminine_determiner(words[place - 1])
+    elif ADJECTIVE.fullmatch(before) and two_before.lower() in _TO_FEMININE:
+        result[place - 2] = _feminine_determiner(words[place - 2])
+        if two_before.lower() not in ("dem", "des", "einem", "eines", "zum", "vom", "beim"):
+            result[place - 1] = words[place - 1]._replace(core=re.sub(r"(er|en|es|e)$", "e", before))
+    elif noun != words[place].core or before.endswith(("er", "en", "em", "es")):
+        return None  # an inflected noun without its determiner, or perhaps an adjective
+    if words[place].after.startswith(",") and place + 1 < len(words) and words[place + 1].core in _RELATIVE:
+        result[place + 1] = words[place + 1]._replace(core=_RELATIVE[words[place + 1].core])
+    return result
+
+
+def _masculine(core: str, nouns: Mapping[str, str]) -> str | None:
+    """The noun of `nouns` that `core` is a singular form of."""
+    for form in (core, core.removesuffix("s"), core.removesuffix("es")):
+        if form in nouns:
+            return form
+    return None
+
+
+def _feminine_determiner(word: Word) -> Word:
+    return word._replace(core=like(_TO_FEMININE[word.lower], word.core))

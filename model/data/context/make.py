@@ -1,0 +1,184 @@
+"""Documents of two to five sentences of which one, the decided one, needs what stood before. One kind, one corpus."""
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from model.data.context.antecedents import Text
+from model.data.context.frames import it_frame, noun_frame
+from model.data.context.german import GENDERS, Gender
+from model.data.context.it import Decided
+from model.data.context.material import Material
+from model.data.context.nouns import Noun
+from model.data.context.persons import PEOPLE, SURNAMES, life, work
+from model.data.context.two_nouns import Made as TwoNouns
+from model.data.context.two_nouns import by_animacy, by_number, by_repetition, by_selection
+
+
+@dataclass(frozen=True)
+class Document:
+    context: tuple[Text, ...]
+    decided: Decided
+    answer: Gender
+    """Of the right one among `decided.targets`."""
+    after: tuple[Text, ...] = ()
+
+    @property
+    def sentences(self) -> list[Text]:
+        return [*self.context, (self.decided.source, self.decided.targets[self.answer]), *self.after]
+
+
+class Maker:
+    """Draws documents; the same seed, kind and material give the same documents."""
+
+    def __init__(self, material: Material, seed: str) -> None:
+        self.material, self.numbers = material, random.Random(seed)
+        self.concrete = [noun for noun in material.things if noun.is_concrete]
+        self.weights = [min(noun.count + 1, 60) ** 0.5 for noun in self.concrete]
+
+    def document(self, antecedent: Text, decided: Decided, answer: Gender) -> Document:
+        """With a sentence about nothing before, between or after, now and then."""
+        none, draw = self.material.antecedents.none, self.numbers
+        if not none:
+            return Document((antecedent,), decided, answer)
+        before = [draw.choice(none)] * (draw.random() < 0.2)
+        between = draw.choices(none, k=draw.choices((0, 1, 2, 3), (70, 17, 9, 4))[0])
+        after = [draw.choice(none)] * (draw.random() < 0.1)
+        return Document((*before, antecedent, *between), decided, answer, tuple(after))
+
+    def thing(self) -> Noun:
+        return self.numbers.choices(self.concrete, self.weights)[0]
+
+    def antecedent(self, gender: Gender) -> Text | None:
+        """A real pair with one noun, of this gender, or a frame with such a noun; None where the text has none."""
+        found = self.material.antecedents.one[gender]
+        if found and self.numbers.random() < 0.75:
+            return self.numbers.choice(found)[0]
+        nouns = [number for number, noun in enumerate(self.concrete) if noun.gender == gender]
+        if not nouns:
+            return None
+        weights = [self.weights[number] for number in nouns]
+        return noun_frame(self.concrete[self.numbers.choices(nouns, weights)[0]], self.numbers)
+
+    def pronominal(self) -> Iterator[Document]:
+        """Before it a real pair with the same noun, a frame with it, or any noun of its gender."""
+        by_noun, draw = self.material.antecedents.by_noun, self.numbers
+        two: dict[Noun, list[Text]] = {}
+        for text, one, other in self.material.antecedents.two:
+            two.setdefault(one, []).append(text)
+            two.setdefault(other, []).append(text)
+        for pair in self.material.pronominal * 3:
+            same = [text for text in by_noun.get(pair.noun, ()) if text[0] != pair.original]
+            both = [text for text in two.get(pair.noun, ()) if text[0] != pair.original]
+            dice = draw.random()
+            if both and dice < 0.2:
+                text = draw.choice(both)  # the sentence itself must say which of the two it means
+            elif same and dice < 0.6:
+                text = draw.choice(same)
+            elif dice < 0.85:
+                text = noun_frame(pair.noun, draw)
+            else:
+                text = self.antecedent(pair.answer) or noun_frame(pair.noun, draw)
+            yield self.document(text, pair.decided, pair.answer)
+
+    def swap(self) -> Iterator[Document]:
+        """Real pairs with a referential "it", in every gender in turn."""
+        for decided in self.material.referential * 2:
+            for gender in GENDERS:
+                text = self.antecedent(gender)
+                if text:
+                    yield self.document(text, decided, gender)
+
+    def keep(self, sentences: Sequence[Decided]) -> Iterator[Document]:
+        """Pleonastic and event "it" after nouns of which "er" or "sie" would be the pronoun."""
+        two, draw = self.material.antecedents.two, self.numbers
+        for decided in [*sentences] * 4:
+            dice = draw.random()
+            if two and dice < 0.25:
+                text = draw.choice(two)[0]
+            elif dice < 0.5:
+                text = noun_frame(self.thing(), draw)
+            else:
+                text = self.antecedent(draw.choices(GENDERS, (45, 45, 10))[0]) or noun_frame(self.thing(), draw)
+            yield self.document(text, decided, "n")
+
+    def frame(self) -> Iterator[Document]:
+        while True:
+            noun = self.thing()
+            decided = it_frame(self.numbers)
+            if self.material.referential and self.numbers.random() < 0.3:
+                decided = self.numbers.choice(self.material.referential)
+            yield self.document(noun_frame(noun, self.numbers), decided, noun.gender)
+
+    def two_nouns(self, made: Callable[[], TwoNouns]) -> Iterator[Document]:
+        while True:
+            text, decided, noun, _ = made()
+            yield self.document(text, decided, noun.gender)
+
+    def persons(self) -> Iterator[Document]:
+        people = self.material.antecedents.people
+        for decided in self.material.persons * 2:
+            for gender in PEOPLE:
+                if people[gender]:
+                    yield self.document(self.numbers.choice(people[gender]), decided, gender)
+
+    def biography(self) -> Iterator[Document]:
+        while self.material.professions:
+            gender, surname = self.numbers.choice(PEOPLE), self.numbers.choice(SURNAMES)
+            decided = work(self.material.professions, surname, self.numbers)
+            yield self.document(life(gender, surname, self.numbers), decided, gender)
+
+    def unrelated(self) -> Iterator[list[Text]]:
+        """Any sentences in a row: context that says nothing."""
+        shuffled = self.numbers.sample(self.material.everything, len(self.material.everything))
+        for start in range(0, len(shuffled) - 3, 3):
+            yield shuffled[start : start + 3]
+
+
+SIZES: Mapping[str, int] = {
+    "pronominal": 25_000, "swap": 10_000, "pleonastic": 8_000, "event": 8_000, "frame": 15_000, "selection": 5_000,
+    "number": 4_000, "animacy": 5_000, "repetition": 4_000, "person": 12_000, "biography": 10_000,
+}  # fmt: skip
+"""Documents of a kind, at most, as far as the text goes."""
+UNRELATED = 25_000
+
+
+def made_documents(material: Material, seed: int, share: float = 1.0) -> dict[str, list[Document]]:
+    """Kind -> documents; `share` of SIZES."""
+    found = {}
+    for kind, size in SIZES.items():
+        maker = Maker(material, f"{seed}/{kind}")
+        documents = list(islice(_of_kind(maker, kind), round(size * share * 4)))
+        maker.numbers.shuffle(documents)
+        found[kind] = documents[: round(size * share)]
+    return found
+
+
+def _of_kind(maker: Maker, kind: str) -> Iterator[Document]:
+    material, numbers, things = maker.material, maker.numbers, maker.concrete
+    if not things and kind not in ("person", "biography"):
+        return iter(())
+    match kind:
+        case "pronominal":
+            return maker.pronominal()
+        case "swap":
+            return maker.swap()
+        case "pleonastic":
+            return maker.keep(material.pleonastic)
+        case "event":
+            return maker.keep(material.event)
+        case "frame":
+            return maker.frame()
+        case "selection":
+            return maker.two_nouns(lambda: by_selection(numbers))
+        case "number":
+            return maker.two_nouns(lambda: by_number(things, numbers))
+        case "animacy":
+            return maker.two_nouns(lambda: by_animacy(things, numbers))
+        case "repetition":
+            return maker.two_nouns(lambda: by_repetition(things, numbers))
+        case "person":
+            return maker.persons()
+        case _:
+            return maker.biography()

@@ -1,0 +1,70 @@
+"""What documents are made of, found in parallel text and dealt out to training and dev: no noun or profession that a
+decided place depends on is in both."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from model.data.context.antecedents import Antecedents, Text, find_antecedents
+from model.data.context.genders import genders_in_text
+from model.data.context.german import Gender
+from model.data.context.it import Decided, ThingPredicates, sort_pronouns
+from model.data.context.nouns import Noun, for_dev, things_in_text
+from model.data.context.persons import Profession, person_pairs, professions
+from model.data.context.pronominal import Pronominal, pronominal_pairs
+from model.data.context.words import flat
+from model.data.corpus import SentencePair
+
+MAX_WORDS = 25
+Lexicon = Mapping[str, tuple[Gender, tuple[str, ...]]]
+
+
+@dataclass(frozen=True)
+class Material:
+    antecedents: Antecedents
+    things: list[Noun]
+    pronominal: list[Pronominal]
+    referential: list[Decided]
+    pleonastic: list[Decided]
+    event: list[Decided]
+    persons: list[Decided]
+    professions: list[Profession]
+    everything: list[Text]
+
+
+def find_material(
+    pairs: Sequence[SentencePair], lexicon: Lexicon, excluded: frozenset[str] = frozenset()
+) -> tuple[Material, Material]:
+    """For training and for dev. `excluded` are source sentences that are never used, for example of a test set."""
+    pairs = [pair for pair in pairs if pair.source not in excluded]
+    genders = {**genders_in_text(pair.target for pair in pairs), **{noun: entry[0] for noun, entry in lexicon.items()}}
+    things = things_in_text(pairs, genders, lexicon)
+    by_source: dict[str, list[Noun]] = defaultdict(list)
+    for noun in things:
+        by_source[noun.source].append(noun)
+    said = Counter(word for pair in pairs for word in set(flat(pair.source)))
+    known = professions(lexicon, genders, said)
+    pronominal = [one for one in pronominal_pairs(pairs, by_source) if one.decided.source not in excluded]
+    sorts = sort_pronouns(pairs, ThingPredicates((pair.source for pair in pairs), set(by_source)))
+    persons = person_pairs(pairs, known)
+    antecedents = find_antecedents(pairs, by_source, genders)
+    everything = [(pair.source, pair.target) for pair in pairs if len(pair.source.split()) <= MAX_WORDS]
+
+    def deal(dev: bool) -> Material:
+        return Material(
+            antecedents=antecedents.of({noun for noun in things if noun.is_dev == dev}),
+            things=[noun for noun in things if noun.is_dev == dev],
+            pronominal=[one for one in pronominal if one.noun.is_dev == dev],
+            referential=_deal(sorts["referential"], dev),
+            pleonastic=_deal(sorts["pleonastic"], dev),
+            event=_deal(sorts["event"], dev),
+            persons=_deal(persons, dev),
+            professions=[one for one in known if for_dev(one.masculine) == dev],
+            everything=everything,
+        )
+
+    return deal(False), deal(True)
+
+
+def _deal(sentences: Iterable[Decided], dev: bool) -> list[Decided]:
+    return [one for one in sentences if for_dev(one.source) == dev]

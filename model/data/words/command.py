@@ -1,0 +1,60 @@
+"""`ringmt make-word-data`."""
+
+import argparse
+from pathlib import Path
+
+from model.config import ConfigError
+from model.data.context.genders import read_lexicon
+from model.data.context.write import write_documents
+from model.data.corpus import read_corpus
+from model.data.words.accuracy import read_word_set
+from model.data.words.nouns import used_nouns
+from model.data.words.sentences import find_frames, nouns_in_sentences
+from model.data.words.terms import used_terms
+
+WORD_SET = Path(__file__).parent / "en-de.tsv"
+
+
+class MakeWordDataCommand:
+    """Text that teaches single words."""
+
+    help = "put the nouns of a dictionary into real sentences, and choose the dictionary's entries that people use"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--data", required=True, type=Path, help="folder with NAME.en.gz and NAME.de.gz")
+        parser.add_argument("--corpora", required=True, nargs="+", metavar="NAME", help="where sentences come from")
+        parser.add_argument(
+            "--lexicon", required=True, type=Path, help="a line each: German noun, tab, m, f or n, tab, translations"
+        )
+        parser.add_argument("--terms", metavar="NAME", help="a corpus of dictionary entries below the data folder")
+        parser.add_argument("--out", required=True, type=Path, help="folder for the corpora words-nouns, words-terms")
+        parser.add_argument("--sentences", type=int, default=20, help="sentences for each noun (default 20)")
+        parser.add_argument("--nouns", type=int, default=5000, help="so many of the most frequent (default 5000)")
+        parser.add_argument(
+            "--exclude",
+            type=Path,
+            default=WORD_SET,
+            help="a word set whose sources are left out (default: the own one)",
+        )
+        parser.add_argument("--seed", type=int, default=1)
+
+    def run(self, args: argparse.Namespace) -> int:
+        pairs = [pair for name in args.corpora for pair in read_corpus(args.data, name, "en", "de")]
+        nouns = used_nouns(pairs, read_lexicon(args.lexicon))[: args.nouns]
+        frames = find_frames(pairs, nouns)
+        if not frames:
+            raise ConfigError("no sentence has one of the dictionary's nouns behind a determiner: give more text")
+        made = {"words-nouns": list(nouns_in_sentences(frames, nouns, args.sentences, args.seed))}
+        if args.terms:
+            made["words-terms"] = list(used_terms(read_corpus(args.data, args.terms, "en", "de"), pairs))
+        tested = {item.source.lower() for item in read_word_set(args.exclude)}
+        args.out.mkdir(parents=True, exist_ok=True)
+        for name, sentences in made.items():
+            kept = [both for both in sentences if both[0].lower() not in tested]
+            write_documents([kept], args.out, name, ("en", "de"))
+            print(f"{name}: {len(kept):,} pairs")
+        print(f"{len(nouns):,} nouns, {len(frames):,} sentences to put them into")
+        return 0
+
+
+make_word_data_command = MakeWordDataCommand()

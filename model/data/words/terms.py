@@ -1,0 +1,26 @@
+"""Entries of a dictionary that are worth a place in the batches: words that the text uses."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from model.data.context.words import flat
+from model.data.corpus import SentencePair
+
+MIN_COUNT = 5
+MAX_WORDS = 4
+
+
+def used_terms(terms: Sequence[SentencePair], text: Sequence[SentencePair]) -> Iterator[tuple[str, str]]:
+    """Short entries, every English word of which the text has MIN_COUNT times, and one German word at least once.
+
+    Terms drawn evenly from a large dictionary are mostly words that nobody asks for.
+    """
+    said, answered = Counter[str](), Counter[str]()
+    for pair in text:
+        said.update(flat(pair.source))
+        answered.update(flat(pair.target))
+    for term in terms:
+        source, target = flat(term.source), flat(term.target)
+        is_short = len(source) <= MAX_WORDS
+        if is_short and all(said[word] >= MIN_COUNT for word in source) and any(answered[word] for word in target):
+            yield term.source, term.target

@@ -1,0 +1,78 @@
+"""Functions that an exported graph holds as operators of its own, instead of what PyTorch's tracer makes of them.
+
+A traced function becomes whatever operators its lines call: shapes are computed anew in the graph, and what a runtime
+has one kernel for is scattered over many nodes. A spelled function says itself how it is written in ONNX.
+"""
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, ParamSpec, TypeVar
+
+import torch
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Spelling = Callable[..., Any]
+"""(graph under construction, values and plain arguments) -> its value, as torch's `symbolic` methods."""
+
+
+def spelled(spelling: Spelling) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """The decorated function of tensors is one operator, written by `spelling`, while a graph is exported to ONNX, and
+    an ordinary function otherwise. Arguments are positional: the exporter knows no others."""
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        class Operator(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, *arguments: Any) -> Any:
+                with untraced():
+                    return function(*arguments)  # type: ignore[call-arg]
+
+            @staticmethod
+            def symbolic(graph: Any, *arguments: Any) -> Any:
+                return spelling(graph, *arguments)
+
+        @functools.wraps(function)
+        def call(*arguments: P.args, **named: P.kwargs) -> R:
+            if torch.onnx.is_in_onnx_export() and torch._C._get_tracing_state() is not None:
+                return Operator.apply(*arguments)  # type: ignore[no-any-return, no-untyped-call]
+            return function(*arguments, **named)
+
+        return call
+
+    return decorate
+
+
+@contextmanager
+def untraced() -> Iterator[None]:
+    """Within: nothing is recorded, for it is part of one operator."""
+    state = torch._C._get_tracing_state()
+    torch._C._set_tracing_state(None)  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        torch._C._set_tracing_state(state)  # type: ignore[attr-defined]
+
+
+def constant(graph: Any, values: Any) -> Any:
+    """A constant in the graph under construction."""
+    return graph.op("Constant", value_t=torch.as_tensor(values))
+
+
+def nothing(graph: Any) -> Any:
+    """An optional input that is left out."""
+    node = graph.op("prim::Constant")
+    node.setType(torch._C.OptionalType.ofTensor())
+    return node
+
+
+def shaped(value: Any, like: Any, sizes: Sequence[int | None]) -> Any:
+    """`value` with the element type of `like` and these sizes, None where they are free. Without it the exporter asks
+    in vain for the shape of an operator that is not its own."""
+    return value.setType(like.type().with_sizes(list(sizes)))
+
+
+def sizes_of(value: Any) -> list[int | None]:
+    """The sizes that the exporter knows, None where they are free."""
+    sizes: list[int | None] = value.type().varyingSizes()
+    return sizes

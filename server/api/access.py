@@ -1,0 +1,54 @@
+"""Who may come in: the key of a request, what it allows, and how long the request wants to wait."""
+
+import re
+
+from fastapi import Request
+
+from server.api.errors import ApiError
+from server.api.keys import Key, KeyRing, LimitReached, Scope
+from server.documents.stores.interface import UnknownDocument
+
+KEY_HEADER = "X-API-Key"
+TIMEOUT_HEADER = "X-Request-Timeout"
+_AUTHORIZATION = re.compile(r"(?:Bearer|DeepL-Auth-Key)\s+(\S+)", re.IGNORECASE)
+
+
+def let_in(request: Request, keys: KeyRing, scope: Scope | None) -> Key | None:
+    """The request's key, which has counted it in (`leave` it afterwards); None on a server without keys. Raises
+    ApiError: 401, 403 or 429. Raises UnknownDocument for somebody else's document, as for one that is not there."""
+    if not keys.keys:
+        return None
+    presented = presented_key(request)
+    key = None if presented is None else keys.find(presented)
+    if key is None:
+        missing = "a key is needed here" if presented is None else "this key is not known here"
+        message = f"{missing}: send it as 'Authorization: Bearer KEY' or '{KEY_HEADER}: KEY'"
+        raise ApiError("unauthorized", message, headers={"WWW-Authenticate": "Bearer"})
+    if scope is not None and not key.may(scope):
+        raise ApiError("forbidden", f"this key does not have the scope '{scope}'")
+    document_id = request.path_params.get("document_id")
+    if document_id is not None and not key.owns(document_id):
+        raise UnknownDocument(document_id)
+    try:
+        key.enter()
+    except LimitReached as limit:
+        raise ApiError("overloaded", str(limit), headers={"Retry-After": str(limit.seconds)}) from None
+    return key
+
+
+def presented_key(request: Request) -> str | None:
+    """What the headers hold as a key."""
+    found = _AUTHORIZATION.fullmatch(request.headers.get("authorization", "").strip())
+    return found[1] if found else request.headers.get(KEY_HEADER)
+
+
+def seconds_for(request: Request, longest: float) -> float:
+    """How long the request may take: `longest`, or less if it says so. Raises ApiError (422)."""
+    given = request.headers.get(TIMEOUT_HEADER)
+    if given is None:
+        return longest
+    if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", given) or float(given) == 0:
+        raise ApiError(
+            "invalid_value", f"{TIMEOUT_HEADER} must be a number of seconds above 0, like 2.5", TIMEOUT_HEADER
+        )
+    return min(longest, float(given))

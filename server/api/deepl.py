@@ -1,0 +1,225 @@
+"""DeepL's API under /v2: its clients work with this server as they are."""
+
+import asyncio
+import logging
+from collections.abc import Coroutine, Iterable, Sequence
+from pathlib import PurePath
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, File, Form, Query, Response, UploadFile
+
+from server.api.answer import written
+from server.api.deepl_route import DEEPL, DeepLRoute
+from server.api.deepl_schemas import (
+    NOT_SERVED,
+    DeepLDocument,
+    DeepLKey,
+    DeepLLanguage,
+    DeepLStatus,
+    DeepLTranslateRequest,
+    DeepLTranslation,
+    DeepLTranslations,
+    DeepLUsage,
+)
+from server.api.detection import detect
+from server.api.errors import ADMISSION, BODY, ApiError, documented, from_engine
+from server.api.language_names import name_of
+from server.api.libre_route import with_forms
+from server.api.limits import asked_options, check_sizes
+from server.api.shelf import beginning_of
+from server.api.state import ServerState
+from server.api.visit import Admitted, Visit
+from server.file_translation import TranslatedFile, translate_file
+from server.translator import TextTranslation, Translator
+
+logger = logging.getLogger("ringmt")
+
+REGIONS = {"en": ("EN-GB", "EN-US"), "pt": ("PT-PT", "PT-BR")}
+"""Clients refuse these targets without a region."""
+NO_LIMIT = 10**12
+FORMALITIES = (None, "default", "prefer_more", "prefer_less")
+ERRORS = documented(*ADMISSION, *BODY, "overloaded", dialect=DEEPL)
+READ_ERRORS = documented(*ADMISSION, *BODY, dialect=DEEPL)
+FILE_ERRORS = documented(*ADMISSION, *BODY, "not_found", dialect=DEEPL)
+router = APIRouter(tags=["DeepL"], route_class=DeepLRoute)
+
+
+@router.post(
+    "/v2/translate",
+    summary="Translate texts",
+    response_model=DeepLTranslations,
+    responses=ERRORS,
+    openapi_extra=with_forms("DeepLTranslateRequest"),
+)
+async def translate(body: DeepLTranslateRequest, visit: Admitted) -> Response:
+    check_sizes(body.text, visit.state.settings)
+    check_sizes([body.context or ""], visit.state.settings, "context")
+    for name in NOT_SERVED:
+        _check_served(name, getattr(body, name) in (None, "", []))
+    _check_served("formality", body.formality in FORMALITIES)
+    _check_served("model_type", body.model_type != "quality_optimized")
+    sources = await _sources(visit.state, body.text, body.source_lang, body.target_lang)
+    found = await _translated(visit, body, sources)
+    visit.state.translated_characters += sum(map(len, body.text))
+    return written(
+        DeepLTranslations(
+            translations=[
+                DeepLTranslation(detected_source_language=_shown(source), text=one.text, billed_characters=len(text))
+                for source, one, text in zip(sources, found, body.text, strict=True)
+            ]
+        )
+    )
+
+
+async def _translated(visit: Visit, body: DeepLTranslateRequest, sources: Sequence[str]) -> list[TextTranslation]:
+    """Every text by the model for its language; those of one language together."""
+    found: dict[int, TextTranslation] = {}
+    texts = [one.replace("\n", " ") for one in body.text] if body.split_sentences == "nonewlines" else body.text
+    for source in dict.fromkeys(sources):
+        translator = _translator(visit, source, body.target_lang)
+        options = translator.options(**asked_options(translator, visit.state.settings), deadline=visit.deadline)
+        context = await visit.state.documents.context_of(translator, [body.context]) if body.context else None
+        own = [index for index, one in enumerate(sources) if one == source]
+        splits = body.split_sentences != "0"
+        outcome = await translator.translate([texts[index] for index in own], options, context, splits)
+        visit.timings(outcome)
+        found.update(zip(own, outcome.translations, strict=True))
+    return [found[index] for index in range(len(sources))]
+
+
+@router.get("/v2/languages", summary="Languages that can be read or written", responses=READ_ERRORS)
+async def languages(
+    visit: Admitted,
+    kind: Annotated[Literal["source", "target"], Query(alias="type", description="May come as a form too.")] = "source",
+) -> list[DeepLLanguage]:
+    served = visit.state.languages
+    if kind == "source":
+        return [DeepLLanguage(language=_shown(code), name=name_of(code)) for code in served]
+    targets = sorted(set().union(*served.values()))
+    return [
+        DeepLLanguage(language=shown, name=f"{name_of(code)} ({shown[3:]})" if shown[2:] else name_of(code))
+        for code in targets
+        for shown in REGIONS.get(code, (code.upper(),))
+    ]
+
+
+@router.get("/v2/usage", summary="How much was translated", responses=READ_ERRORS)
+async def usage(visit: Admitted) -> DeepLUsage:
+    return DeepLUsage(character_count=visit.state.translated_characters, character_limit=NO_LIMIT)
+
+
+@router.post("/v2/document", summary="Send a file to be translated", responses=ERRORS)
+async def upload(
+    visit: Admitted,
+    file: Annotated[UploadFile, File(description="Of one of the formats that are served.")],
+    target_lang: Annotated[str, Form()],
+    source_lang: Annotated[str | None, Form(description="By default the file's own is found.")] = None,
+    filename: Annotated[str | None, Form(description="If the file's part names none.")] = None,
+    formality: Annotated[str | None, Form()] = None,
+    output_format: Annotated[str | None, Form(description="Only the file's own.")] = None,
+    glossary_id: Annotated[str | None, Form(description="Not served.")] = None,
+    glossary_ids: Annotated[str | None, Form(description="Not served.")] = None,
+    style_id: Annotated[str | None, Form(description="Not served.")] = None,
+    translation_memory_id: Annotated[str | None, Form(description="Not served.")] = None,
+) -> DeepLDocument:
+    asked = {"glossary_id": glossary_id, "glossary_ids": glossary_ids, "style_id": style_id}
+    for name, value in {**asked, "translation_memory_id": translation_memory_id}.items():
+        _check_served(name, not value)
+    _check_served("formality", formality in FORMALITIES)
+    name = PurePath(filename or file.filename or "file").name
+    suffix = PurePath(name).suffix.lower() or ".txt"
+    _check_served("output_format", output_format is None or f".{output_format.lower()}" == suffix)
+    settings, data = visit.state.settings, await file.read()
+    beginning = await beginning_of(name, data, target_lang, settings.max_total_chars)
+    [source] = await _sources(visit.state, [beginning], source_lang, target_lang)
+    visit.state.uploads.check_room()
+    translator = _translator(visit, source, target_lang)
+    reader, options = visit.state.documents.reader, asked_options(translator, settings)
+    work = translate_file(translator, data, name, reader, options, max_characters=settings.max_total_chars)
+    kept = visit.state.uploads.add(asyncio.create_task(_counted(visit.state, work)))
+    return DeepLDocument(document_id=kept.id, document_key=kept.key)
+
+
+async def _counted(state: ServerState, work: Coroutine[Any, Any, TranslatedFile]) -> TranslatedFile:
+    """The file, its characters counted."""
+    done = await work
+    state.translated_characters += done.num_characters
+    return done
+
+
+@router.post(
+    "/v2/document/{upload_id}",
+    summary="How far a file is",
+    response_model=DeepLStatus,
+    responses=FILE_ERRORS,
+    openapi_extra=with_forms("DeepLKey"),
+)
+async def status(upload_id: str, body: DeepLKey, visit: Admitted) -> Response:
+    found = visit.state.uploads.find(upload_id, body.document_key)
+    if not found.work.done():
+        return written(DeepLStatus(document_id=found.id, status="translating"))
+    error = found.work.exception()
+    if error is not None:
+        return written(DeepLStatus(document_id=found.id, status="error", error_message=_told(error)))
+    count = found.work.result().num_characters
+    return written(DeepLStatus(document_id=found.id, status="done", billed_characters=count))
+
+
+def _told(error: BaseException) -> str:
+    """What a client hears of why its file was not translated."""
+    known = from_engine(error) if isinstance(error, Exception) else None
+    if known is None:
+        logger.error("a file was not translated", exc_info=error)
+    return "The server failed; its log has more." if known is None else known.message
+
+
+@router.post(
+    "/v2/document/{upload_id}/result",
+    summary="The translated file, once",
+    response_class=Response,
+    responses={**FILE_ERRORS, 200: {"content": {"application/octet-stream": {"schema": {"type": "string"}}}}},
+    openapi_extra=with_forms("DeepLKey"),
+)
+async def result(upload_id: str, body: DeepLKey, visit: Admitted) -> Response:
+    found = visit.state.uploads.find(upload_id, body.document_key)
+    if not found.work.done() or found.work.exception() is not None:
+        raise ApiError("not_ready", "Document is not translated, or not yet: its status says more.")
+    visit.state.uploads.remove(found)
+    return Response(found.work.result().data, media_type="application/octet-stream")
+
+
+async def _sources(state: ServerState, texts: Sequence[str], source_lang: str | None, target_lang: str) -> list[str]:
+    """The served code of every text's language. Raises ApiError for languages that are not served."""
+    served = state.languages
+    fitting = [code for code, targets in served.items() if _served_code(target_lang, targets)]
+    _check_served("target_lang", bool(fitting))
+    if not source_lang:
+        return [(await detect(text, fitting)).language for text in texts]
+    source = _served_code(source_lang, fitting)
+    if source is None:
+        raise ApiError("invalid_value", "Value for 'source_lang' not supported.", "source_lang")
+    return [source] * len(texts)
+
+
+def _translator(visit: Visit, source: str, target_lang: str) -> Translator:
+    target = _served_code(target_lang, visit.state.languages[source])
+    assert target is not None
+    return visit.translator(None, source, target)
+
+
+def _served_code(asked: str, codes: Iterable[str]) -> str | None:
+    """The code that was asked for in any case; without it the one of its language."""
+    by_name = {code.lower(): code for code in codes}
+    name = asked.lower().replace("_", "-")
+    return by_name.get(name) or by_name.get(name.partition("-")[0])
+
+
+def _check_served(name: str, is_served: bool) -> None:
+    """Raise ApiError for what cannot be honoured."""
+    if not is_served:
+        raise ApiError("invalid_value", f"Value for '{name}' not supported.", name)
+
+
+def _shown(code: str) -> str:
+    """A source language as this API writes it, without region."""
+    return code.partition("-")[0].upper()

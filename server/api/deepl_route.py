@@ -1,0 +1,67 @@
+"""How DeepL's API takes requests and words its errors."""
+
+from typing import ClassVar
+from urllib.parse import urlencode
+
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from starlette.responses import JSONResponse, Response
+
+from server.api.body import FORM_TYPES, ReadRequest, form_of, read_body
+from server.api.deepl_schemas import DeepLError
+from server.api.errors import TABLE, ApiError, Dialect, ErrorType, printable
+from server.api.invalid import first_error, path_of
+from server.api.route import DoorRoute
+
+BAD_REQUEST: tuple[ErrorType, ...] = ("malformed", "unsupported_media_type", "invalid_value", "conflict")
+"""One status for them all."""
+
+
+class DeepLErrors:
+    """`{"message": message}`; X-Trace-ID on every answer."""
+
+    model = DeepLError
+    id_headers: tuple[str, ...] = ("X-Trace-ID",)
+
+    def status(self, kind: ErrorType) -> int:
+        if kind == "unauthorized":
+            return TABLE["forbidden"].status
+        return 400 if kind in BAD_REQUEST else TABLE[kind].status
+
+    def answer(self, error: ApiError, request_id: str) -> Response:
+        return JSONResponse({"message": printable(error.message)}, self.status(error.kind), error.headers)
+
+
+DEEPL = DeepLErrors()
+
+
+class DeepLRoute(DoorRoute):
+    """Fields come as JSON, form, multipart or query; those of a GET too may come as a form."""
+
+    dialect: ClassVar[Dialect] = DEEPL
+    reads_forms = True
+
+    async def _read(self, request: Request, limit: int) -> Request:
+        if self.body_field is not None:
+            return await super()._read(request, limit)
+        body = await read_body(request, limit)
+        if not body or not request.headers.get("content-type", "").lower().startswith(FORM_TYPES):
+            return request
+        fields = await form_of(ReadRequest.of_form(request, body))
+        pairs = [pair for pair in fields.multi_items() if isinstance(pair[1], str)]
+        query = urlencode([*request.query_params.multi_items(), *pairs])
+        return Request({**request.scope, "query_string": query.encode()}, request.receive)
+
+    def check_query(self, request: Request) -> None:
+        """A key may come as a parameter of any route."""
+
+    def invalid(self, error: RequestValidationError) -> ApiError:
+        first = first_error(error)
+        name = path_of(first["loc"][1:])
+        if first["type"] == "missing" and name:
+            return ApiError("invalid_value", f"'{name}' is missing.", name)
+        if first["type"] == "extra_forbidden":
+            return ApiError("invalid_value", f"'{name}' is not known here.", name)
+        if not name:
+            return ApiError("invalid_value", "The body must be a JSON object or a form.")
+        return ApiError("invalid_value", f"Value for '{name}' not supported. {first['msg']}.", name)

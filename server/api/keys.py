@@ -1,0 +1,163 @@
+"""API keys: who may come in, for what, how often and how many at a time.
+
+A key is a random secret that its owner keeps. The server keeps its SHA-256 only (of 32 random bytes there is nothing to
+guess, so a slow hash would protect nothing more), compares in constant time, and writes neither to logs, metrics or
+errors. Keys are listed one a line: `NAME SCOPES sha256:HASH [concurrency=N] [rate=N]`.
+"""
+
+import hashlib
+import hmac
+import math
+import re
+import secrets
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, get_args
+
+from server.settings import SettingsError, nearest
+
+Scope = Literal["translate", "documents", "admin"]
+"""`admin`: everything, with everybody's documents."""
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+_LINE = re.compile(
+    r"(?P<name>[A-Za-z0-9_.-]+)\s+(?P<scopes>[a-z,]+)\s+sha256:(?P<hash>[0-9a-f]{64})(?P<limits>(\s+\S+)*)"
+)
+
+
+class LimitReached(Exception):
+    """The key has as many requests in work as it may, or too many in too short a time. `seconds`: when to come back."""
+
+    def __init__(self, message: str, seconds: float) -> None:
+        super().__init__(message)
+        self.seconds = max(1, math.ceil(seconds))
+
+
+@dataclass
+class Key:
+    """`concurrency`: requests in work at the same time; `rate`: requests a second, twice as many in a burst. None: no
+    limit."""
+
+    name: str
+    scopes: frozenset[Scope]
+    hash: str
+    concurrency: int | None = None
+    rate: float | None = None
+    clock: Callable[[], float] = time.monotonic
+    in_work: int = 0
+    _tokens: float = field(init=False)
+    _filled: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._tokens, self._filled = self.burst, self.clock()
+
+    @property
+    def burst(self) -> float:
+        return max(1.0, 2 * (self.rate or 0.0))
+
+    def may(self, scope: Scope) -> bool:
+        return scope in self.scopes or "admin" in self.scopes
+
+    @property
+    def owner(self) -> str:
+        """What the ids of its documents end with: tells nothing of the key nor of its name."""
+        return hashlib.sha256(f"owner {self.hash}".encode()).hexdigest()[:12]
+
+    def owns(self, document_id: str) -> bool:
+        return "admin" in self.scopes or document_id.endswith(f"-{self.owner}")
+
+    def enter(self) -> None:
+        """Count a request in. Raises LimitReached, with nothing counted."""
+        if self.concurrency is not None and self.in_work >= self.concurrency:
+            raise LimitReached(f"this key has {self.in_work} requests in work already, the most that it may have", 1)
+        if self.rate is not None:
+            now = self.clock()
+            self._tokens = min(self.burst, self._tokens + self.rate * (now - self._filled))
+            self._filled = now
+            if self._tokens < 1:
+                raise LimitReached(f"this key may send {self.rate:g} requests a second", (1 - self._tokens) / self.rate)
+            self._tokens -= 1
+        self.in_work += 1
+
+    def leave(self) -> None:
+        """A request that entered is over."""
+        self.in_work -= 1
+
+
+@dataclass(frozen=True)
+class KeyRing:
+    """All keys of a server; none: everybody may do everything."""
+
+    keys: tuple[Key, ...] = ()
+
+    @classmethod
+    def load(cls, setting: str) -> "KeyRing":
+        """`setting`: the path of a file of keys, or its lines themselves. Raises SettingsError."""
+        if not setting:
+            return cls()
+        if "sha256:" in setting:
+            return cls(tuple(read_keys(re.split(r"[;\n]", setting), "api_keys")))
+        try:
+            return cls(tuple(read_keys(Path(setting).read_text(encoding="utf-8").splitlines(), setting)))
+        except (OSError, UnicodeDecodeError) as error:
+            raise SettingsError(
+                f"api_keys: {setting} cannot be read ({error}); `ringmt key NAME` makes a line"
+            ) from error
+
+    def find(self, presented: str) -> Key | None:
+        """The key that was presented; the time that this takes does not tell which, nor how near a wrong one came."""
+        digest = hash_of(presented)
+        found = None
+        for key in self.keys:
+            if hmac.compare_digest(digest, key.hash):
+                found = key
+        return found
+
+
+def read_keys(lines: Iterable[str], where: str) -> list[Key]:
+    """Raises SettingsError that names the line. Empty lines and those that begin with # are left out."""
+    keys: dict[str, Key] = {}
+    for number, line in enumerate(lines, 1):
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        key = _read_key(text, f"{where}, line {number}")
+        if key.name in keys:
+            raise SettingsError(f"{where}, line {number}: there is another key named '{key.name}'")
+        keys[key.name] = key
+    if not keys:
+        raise SettingsError(f"{where} holds no key; `ringmt key NAME` makes a line")
+    return list(keys.values())
+
+
+def _read_key(text: str, where: str) -> Key:
+    parts = _LINE.fullmatch(text)
+    if parts is None:
+        raise SettingsError(f"{where} is not 'NAME SCOPES sha256:HASH [concurrency=N] [rate=N]'")
+    scopes = parts["scopes"].split(",")
+    for scope in scopes:
+        if scope not in SCOPES:
+            raise SettingsError(f"{where}: unknown scope '{scope}': {nearest(scope, SCOPES)}")
+    limits: dict[str, float] = {}
+    for limit in parts["limits"].split():
+        name, _, value = limit.partition("=")
+        if name not in ("concurrency", "rate"):
+            raise SettingsError(f"{where}: unknown limit '{name}': {nearest(name, ('concurrency', 'rate'))}")
+        if not re.fullmatch(r"\d+(\.\d+)?", value) or float(value) <= 0 or (name == "concurrency" and "." in value):
+            raise SettingsError(f"{where}: {name} must be a number above 0, not '{value}'")
+        limits[name] = float(value)
+    concurrency = int(limits["concurrency"]) if "concurrency" in limits else None
+    chosen = frozenset(scope for scope in SCOPES if scope in scopes)
+    return Key(parts["name"], chosen, parts["hash"], concurrency, limits.get("rate"))
+
+
+def hash_of(key: str) -> str:
+    """SHA-256, hex."""
+    return hashlib.sha256(key.encode("utf-8", errors="surrogateescape")).hexdigest()
+
+
+def new_key(name: str, scopes: Iterable[Scope]) -> tuple[str, str]:
+    """A new secret and the line that lets it in."""
+    key = f"ringmt-{secrets.token_urlsafe(32)}"
+    return key, f"{name} {','.join(scopes)} sha256:{hash_of(key)}"

@@ -1,0 +1,82 @@
+"""How LibreTranslate's API takes requests and words its errors."""
+
+from typing import Any, ClassVar
+
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from starlette.middleware.cors import CORSMiddleware
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from server.api.errors import TABLE, ApiError, Dialect, ErrorType, printable
+from server.api.invalid import first_error, invalid_field
+from server.api.libretranslate_schemas import LibreError
+from server.api.route import DoorRoute, ProbeRoute
+
+BAD_REQUEST: tuple[ErrorType, ...] = ("malformed", "too_large", "unsupported_media_type", "invalid_value", "conflict")
+"""One status for them all."""
+
+
+class LibreErrors:
+    """`{"error": message}`"""
+
+    model = LibreError
+    id_headers: tuple[str, ...] = ()
+
+    def status(self, kind: ErrorType) -> int:
+        if kind == "unauthorized":
+            return TABLE["forbidden"].status
+        return 400 if kind in BAD_REQUEST else TABLE[kind].status
+
+    def answer(self, error: ApiError, request_id: str) -> Response:
+        if error.kind == "unauthorized":
+            error = ApiError("forbidden", "Invalid API key")
+        return JSONResponse({"error": printable(error.message)}, self.status(error.kind), error.headers)
+
+
+LIBRE = LibreErrors()
+
+
+class LibreRoute(DoorRoute):
+    """Fields come as JSON, form, multipart or query; unknown ones are passed over."""
+
+    dialect: ClassVar[Dialect] = LIBRE
+    reads_forms = True
+
+    def check_query(self, request: Request) -> None:
+        """A key may come as a parameter of any route."""
+
+    def invalid(self, error: RequestValidationError) -> ApiError:
+        first = first_error(error)
+        if first["type"] == "missing" and len(first["loc"]) > 1:
+            name = str(first["loc"][-1])
+            return ApiError("invalid_value", f"Invalid request: missing {name} parameter", name)
+        told = invalid_field(first, self.body_model)
+        return ApiError(told.kind, f"Invalid request: {told.message}", told.param)
+
+
+class LibreProbeRoute(ProbeRoute):
+    """A route of this API that is answered whatever the server's state is."""
+
+    dialect: ClassVar[Dialect] = LIBRE
+
+
+class OpenToPages:
+    """CORS for some paths only: pages from anywhere may use these."""
+
+    def __init__(self, app: ASGIApp, starts: tuple[str, ...]) -> None:
+        self.app, self.starts = app, starts
+        self._open = CORSMiddleware(
+            app, allow_origins=["*"], allow_methods=["GET", "POST"], allow_headers=["Authorization", "Content-Type"]
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_open = scope["type"] == "http" and scope["path"].startswith(self.starts)
+        await (self._open if is_open else self.app)(scope, receive, send)
+
+
+def with_forms(model: str) -> dict[str, Any]:
+    """What OpenAPI says besides of a body that may also be a form: `model` is its schema's name."""
+    schema = {"schema": {"$ref": f"#/components/schemas/{model}"}}
+    kinds = ("application/x-www-form-urlencoded", "multipart/form-data")
+    return {"requestBody": {"content": dict.fromkeys(kinds, schema)}}

@@ -1,0 +1,211 @@
+"""LibreTranslate's API at the root: its clients work with this server as they are."""
+
+import secrets
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import Annotated, TypeVar
+
+from fastapi import APIRouter, File, Form, Request, Response, UploadFile
+
+from server.api.answer import written
+from server.api.detection import Detected, detect
+from server.api.errors import ADMISSION, BODY, ApiError, documented
+from server.api.language_names import name_of
+from server.api.libre_route import LIBRE, LibreProbeRoute, LibreRoute, with_forms
+from server.api.libretranslate_schemas import (
+    LibreChoice,
+    LibreDetection,
+    LibreDetectRequest,
+    LibreFile,
+    LibreLanguage,
+    LibreSettings,
+    LibreTranslateRequest,
+    LibreTranslation,
+)
+from server.api.limits import asked_options
+from server.api.schemas import Status
+from server.api.shelf import ShelvedFile, beginning_of
+from server.api.state import ServerState
+from server.api.visit import Admitted, Visit
+from server.file_translation import translate_file as translated_file
+from server.settings import Settings
+from server.text.formats.table import FORMATS
+from server.translator import TextTranslation
+
+PATHS = ("/translate", "/languages", "/detect", "/translate_file", "/download_file", "/frontend", "/health")
+AUTO = "auto"
+
+Value = TypeVar("Value")
+
+ERRORS = documented(*ADMISSION, *BODY, "overloaded", dialect=LIBRE)
+READ_ERRORS = documented(*ADMISSION, dialect=LIBRE)
+router = APIRouter(tags=["LibreTranslate"], route_class=LibreRoute)
+probes = APIRouter(tags=["LibreTranslate"], route_class=LibreProbeRoute)
+
+
+@router.post(
+    "/translate",
+    summary="Translate a text or a list of texts",
+    response_model=LibreTranslation,
+    responses=ERRORS,
+    openapi_extra=with_forms("LibreTranslateRequest"),
+)
+async def translate(body: LibreTranslateRequest, visit: Admitted) -> Response:
+    _check_texts(body.texts, visit.state.settings)
+    if body.format != "text":
+        raise ApiError("invalid_value", f"{body.format} format is not supported", "format")
+    sources = await _sources(visit.state, body.texts, body.source, body.target)
+    found = await _translated(visit, body, [one.language for one in sources])
+
+    def shaped(values: list[Value]) -> Value | list[Value]:
+        return values[0] if isinstance(body.q, str) else values
+
+    answer = LibreTranslation(translatedText=shaped([one.text for one in found]))
+    if body.source == AUTO:
+        answer.detectedLanguage = shaped([_detection(one) for one in sources])
+    if body.alternatives:
+        answer.alternatives = shaped([_others(one) for one in found])
+    return written(answer)
+
+
+async def _translated(visit: Visit, body: LibreTranslateRequest, sources: Sequence[str]) -> list[TextTranslation]:
+    """Every text by the model for its language; those of one language together."""
+    found: dict[int, TextTranslation] = {}
+    settings = visit.state.settings
+    count = 1 + body.alternatives
+    if count > settings.engine.max_beam_size:
+        most = settings.engine.max_beam_size - 1
+        raise ApiError("invalid_value", f"Invalid request: alternatives must be at most {most}", "alternatives")
+
+    for source in dict.fromkeys(sources):
+        translator = visit.translator(None, source, body.target)
+        asked = asked_options(translator, settings, max(count, settings.default_beam_size))
+        options = translator.options(**asked, num_hypotheses=count, deadline=visit.deadline)
+        own = [index for index, one in enumerate(sources) if one == source]
+        outcome = await translator.translate([body.texts[index] for index in own], options)
+        visit.timings(outcome)
+        found.update(zip(own, outcome.translations, strict=True))
+    return [found[index] for index in range(len(sources))]
+
+
+async def _sources(state: ServerState, texts: Sequence[str], source: str, target: str) -> list[Detected]:
+    """The language of every text. Raises ApiError for languages that are not served."""
+    served = state.languages
+    if source != AUTO and source not in served:
+        raise ApiError("invalid_value", f"{source} is not supported", "source")
+    fitting = [code for code, targets in served.items() if target in targets]
+    if not fitting or source not in (AUTO, *fitting):
+        raise ApiError("invalid_value", f"{target} is not supported", "target")
+    if source != AUTO:
+        return [Detected(source, 100.0)] * len(texts)
+    return [await detect(text, fitting) for text in texts]
+
+
+@router.post(
+    "/detect",
+    summary="What language is a text in?",
+    response_model=list[LibreDetection],
+    responses=ERRORS,
+    openapi_extra=with_forms("LibreDetectRequest"),
+)
+async def detect_language(body: LibreDetectRequest, visit: Admitted) -> list[LibreDetection]:
+    _check_texts([body.text], visit.state.settings)
+    return [_detection(await detect(body.text, list(_codes(visit.state))))]
+
+
+@router.get("/languages", summary="Languages, with what each can be translated into", responses=READ_ERRORS)
+@router.post("/languages", summary="The same, for clients that post", responses=READ_ERRORS)
+async def languages(visit: Admitted) -> list[LibreLanguage]:
+    served = visit.state.languages
+    return [LibreLanguage(code=code, name=name_of(code), targets=served.get(code, [])) for code in _codes(visit.state)]
+
+
+@router.post("/translate_file", summary="Translate a file", responses=ERRORS)
+async def translate_file(
+    request: Request,
+    visit: Admitted,
+    file: Annotated[UploadFile, File(description=f"One of {', '.join(FORMATS)}.")],
+    source: Annotated[str, Form(description='Its language, or "auto".')],
+    target: Annotated[str, Form(description="Language to translate into.")],
+) -> LibreFile:
+    settings = visit.state.settings
+    name, data = PurePath(file.filename or "file.txt").name, await file.read()
+    beginning = await beginning_of(name, data, target, settings.max_total_chars)
+    [found] = await _sources(visit.state, [beginning], source, target)
+    translator = visit.translator(None, found.language, target)
+    reader, asked = visit.state.documents.reader, asked_options(translator, settings)
+    done = await translated_file(translator, data, name, reader, asked, max_characters=settings.max_total_chars)
+    kept = f"{secrets.token_urlsafe(18)}.{done.name}"
+    visit.state.shelf.put(kept, ShelvedFile(done.data, done.name, done.media_type))
+    return LibreFile(translatedFileUrl=str(request.url_for("download_file", name=kept)))
+
+
+@router.get(
+    "/download_file/{name}",
+    summary="A translated file",
+    response_class=Response,
+    responses={
+        **documented(*ADMISSION, "not_found", dialect=LIBRE),
+        200: {"content": {one.media_type: {"schema": {"type": "string"}} for one in FORMATS.values()}},
+    },
+)
+async def download_file(name: str, visit: Admitted) -> Response:
+    file = visit.state.shelf.get(name)
+    shown = "".join(one if one.isascii() and one.isprintable() and one not in '"\\' else "_" for one in file.name)
+    headers = {"Content-Disposition": f'attachment; filename="{shown}"'}
+    return Response(file.data, media_type=file.media_type, headers=headers)
+
+
+@router.get(
+    "/frontend/settings",
+    summary="What a page in front of the API needs to know",
+    response_model_exclude_none=True,
+    responses=READ_ERRORS,
+)
+async def frontend_settings(visit: Admitted) -> LibreSettings:
+    source, targets = next(iter(visit.state.languages.items()))
+    return LibreSettings(
+        charLimit=visit.state.settings.max_text_chars,
+        language=LibreChoice(source=_named(source), target=_named(targets[0])),
+        supportedFilesFormat=list(FORMATS),
+    )
+
+
+@probes.get("/health", summary="Does the server take requests?", responses=documented("not_ready", dialect=LIBRE))
+async def health(request: Request) -> Status:
+    state: ServerState = request.app.state.server
+    state.check_ready()
+    return Status()
+
+
+def _check_texts(texts: Sequence[str], settings: Settings) -> None:
+    """Raise ApiError that names the limit."""
+    if len(texts) > settings.max_texts:
+        message = f"Invalid request: request ({len(texts)}) exceeds batch limit ({settings.max_texts})"
+        raise ApiError("too_large", message, "q")
+    for size, limit in (
+        (max(map(len, texts), default=0), settings.max_text_chars),
+        (sum(map(len, texts)), settings.max_total_chars),
+    ):
+        if size > limit:
+            raise ApiError("too_large", f"Invalid request: request ({size}) exceeds text limit ({limit})", "q")
+
+
+def _codes(state: ServerState) -> list[str]:
+    """Every language that is read or written."""
+    served = state.languages
+    return sorted(set(served).union(*served.values()))
+
+
+def _named(code: str) -> LibreLanguage:
+    return LibreLanguage(code=code, name=name_of(code))
+
+
+def _detection(found: Detected) -> LibreDetection:
+    return LibreDetection(confidence=found.confidence, language=found.language)
+
+
+def _others(translation: TextTranslation) -> list[str]:
+    """The next best translations, each once."""
+    texts = dict.fromkeys(one.text for one in translation.hypotheses)
+    return [text for text in texts if text != translation.text]

@@ -1,0 +1,86 @@
+"""The fields of LibreTranslate's API. Clients send more than they need: what is not known here is not looked at."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, Field
+
+from server.api.schemas import check_text
+
+API_KEY = Field(default=None, description="Taken and not asked for.")
+OneText = Annotated[str, BeforeValidator(check_text)]
+Texts = Annotated[str | list[str], BeforeValidator(check_text)]
+
+
+class LibreTranslateRequest(BaseModel):
+    """`POST /translate`: JSON, a form, or the query of a request without a body."""
+
+    q: Texts = Field(description="A text or a list of texts.", examples=["Hello world."])
+    source: str = Field(description='Language of the text, or "auto".', examples=["en"])
+    target: str = Field(description="Language to translate into.", examples=["de"])
+    format: str = Field(default="text", description='"text" is the only one.')
+    alternatives: int = Field(
+        default=0, ge=0, description="Other translations of each text, at most the server's widest beam."
+    )
+    api_key: str | None = API_KEY
+
+    @property
+    def texts(self) -> list[str]:
+        return [self.q] if isinstance(self.q, str) else self.q
+
+
+class LibreDetectRequest(BaseModel):
+    """`POST /detect`."""
+
+    q: Texts = Field(description="The text.", examples=["Guten Morgen!"])
+    api_key: str | None = API_KEY
+
+    @property
+    def text(self) -> str:
+        return self.q if isinstance(self.q, str) else "\n".join(self.q)
+
+
+class LibreDetection(BaseModel):
+    confidence: float = Field(description="0 to 100.")
+    language: str
+
+
+class LibreTranslation(BaseModel):
+    """A text for a text, a list for a list."""
+
+    translatedText: str | list[str]
+    detectedLanguage: LibreDetection | list[LibreDetection] | None = Field(default=None, description='Only for "auto".')
+    alternatives: list[str] | list[list[str]] | None = Field(default=None, description="Only when they were asked for.")
+
+
+class LibreLanguage(BaseModel):
+    code: str
+    name: str
+    targets: list[str] | None = None
+
+
+class LibreFile(BaseModel):
+    translatedFileUrl: str
+
+
+class LibreChoice(BaseModel):
+    source: LibreLanguage
+    target: LibreLanguage
+
+
+class LibreSettings(BaseModel):
+    """What a page in front of the API needs to know."""
+
+    apiKeys: bool = False
+    charLimit: int = Field(description="Characters of one text at most.")
+    filesTranslation: bool = True
+    frontendTimeout: int = Field(default=500, description="Milliseconds after the last key before a page asks.")
+    keyRequired: bool = False
+    language: LibreChoice
+    suggestions: bool = False
+    supportedFilesFormat: list[str]
+
+
+class LibreError(BaseModel):
+    """Every answer that is no success."""
+
+    error: str

@@ -1,0 +1,102 @@
+"""The door: every request that is more than a probe comes in here, in the same steps."""
+
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any, ClassVar
+
+from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.params import Form
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
+
+from server.api.access import let_in, seconds_for
+from server.api.body import ReadRequest, read_body, read_fields, read_json
+from server.api.deadline import before
+from server.api.disconnect import unless_disconnected
+from server.api.errors import NATIVE, ApiError, Dialect
+from server.api.invalid import first_error, invalid_field
+from server.api.keys import Scope
+from server.api.state import ServerState
+from server.api.visit import Visit
+from server.settings import nearest
+
+Handle = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+class DoorRoute(APIRoute):
+    """A route of /v1. Other APIs derive theirs, with a dialect for errors and what they read.
+
+    `reads_forms`: the fields may also come as a form, or in the query when there is no body."""
+
+    dialect: ClassVar[Dialect] = NATIVE
+    reads_forms: ClassVar[bool] = False
+
+    def get_route_handler(self) -> Handle:
+        handle = super().get_route_handler()
+
+        async def admitted(request: Request) -> Response:
+            state: ServerState = request.app.state.server
+            state.check_ready()
+            deadline = time.monotonic() + seconds_for(request, state.settings.request_timeout)
+            visit = Visit(request, state, deadline, let_in(request, state.keys, self.scope))
+            request.state.visit = visit
+            try:
+                read = await before(visit.deadline, self._read(request, state.settings.max_body_bytes))
+                return await unless_disconnected(request, before(visit.deadline, handle(read)))
+            except RequestValidationError as error:
+                raise self.invalid(error) from None
+            finally:
+                visit.leave()
+
+        return admitted
+
+    async def _read(self, request: Request, limit: int) -> Request:
+        """The request with its body, read up to `limit` bytes and parsed. Raises ApiError: 400, 413, 415 or 422."""
+        self.check_query(request)
+        if self.body_field is None:
+            return request
+        if self.takes_file:
+            return ReadRequest.of_form(request, await read_body(request, limit))
+        if self.reads_forms:
+            return ReadRequest.of_value(request, await read_fields(request, limit))
+        return ReadRequest.of_value(request, await read_json(request, limit))
+
+    @property
+    def scope(self) -> Scope | None:
+        """What a key must be allowed to do here; None: any key will do."""
+        scopes: dict[str, Scope] = {
+            "translation": "translate",
+            "LibreTranslate": "translate",
+            "DeepL": "translate",
+            "documents": "documents",
+        }
+        return next((scopes[str(tag)] for tag in self.tags if str(tag) in scopes), None)
+
+    @property
+    def takes_file(self) -> bool:
+        """Whether the body is a form that FastAPI reads."""
+        return self.body_field is not None and isinstance(self.body_field.field_info, Form)
+
+    def check_query(self, request: Request) -> None:
+        """Raise ApiError (422) for a parameter that the route does not know."""
+        known = [one.alias for one in self.dependant.query_params]
+        for given in request.query_params:
+            if given not in known:
+                hint = nearest(given, known) if known else "this path takes none"
+                raise ApiError("invalid_value", f"unknown parameter '{given}': {hint}", given)
+
+    def invalid(self, error: RequestValidationError) -> ApiError:
+        """What is answered when fields do not fit: the first that does not, the unknown ones before others."""
+        return invalid_field(first_error(error), self.body_model)
+
+    @property
+    def body_model(self) -> type[BaseModel] | None:
+        annotation = None if self.body_field is None else self.body_field.field_info.annotation
+        return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
+
+
+class ProbeRoute(APIRoute):
+    """A route that is answered whatever the server's state is."""
+
+    dialect: ClassVar[Dialect] = NATIVE

@@ -1,0 +1,64 @@
+"""A request that was let in: what its route knows of it beside its fields."""
+
+import contextlib
+import time
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from server.api.keys import Key
+from server.api.schemas import Timings
+from server.api.state import ServerState
+from server.scoring import ScoringOutcome
+from server.translator import TranslationOutcome, Translator
+
+
+@dataclass
+class Visit:
+    """`deadline`, a time.monotonic() value, is when the request must be answered; the door ends its work then."""
+
+    request: Request
+    state: ServerState
+    deadline: float
+    key: Key | None = None
+    """It has counted the visit in."""
+    _working: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
+
+    def translator(self, model: str | None, source: str, target: str) -> Translator:
+        """The model asked for, or the first for the two languages; the request counts as work of it from now on.
+        Raises ApiError."""
+        translator = self.state.translator_for(model, source, target)
+        self.works_with(translator.name)
+        return translator
+
+    def works_with(self, model: str) -> None:
+        """Count the request as work of a model."""
+        self.request.state.model = model
+        in_progress = self.state.metrics.requests_in_progress.labels(model)
+        self._working.enter_context(in_progress.track_inprogress())
+
+    def timings(self, outcome: TranslationOutcome | ScoringOutcome) -> Timings:
+        """The outcome's timings; they also go into the answer's Server-Timing."""
+        timings = Timings.of(outcome)
+        self.request.state.timings = timings.model_dump()
+        return timings
+
+    def shorten(self, seconds: float | None) -> None:
+        """The request does not want to wait longer than this, if it says so."""
+        if seconds is not None:
+            self.deadline = min(self.deadline, time.monotonic() + seconds)
+
+    def leave(self) -> None:
+        self._working.close()
+        if self.key is not None:
+            self.key.leave()
+
+
+def _visit_of(request: Request) -> Visit:
+    visit: Visit = request.state.visit
+    return visit
+
+
+Admitted = Annotated[Visit, Depends(_visit_of)]
+"""A route's parameter: the visit that the door has made of its request."""

@@ -1,0 +1,143 @@
+"""What a running batch remembers of its sentences: rings, source memory, documents. It belongs to the backend."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from server.backends.arrays import Array
+from server.signature import Signature, Tensor
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One slot's part of a tensor."""
+
+    shape: tuple[int, ...]
+    dtype: type[np.generic]
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """What the encode graph says of one sentence of `length` pieces, by name, without its padding: the source's tensors
+    and its shortlist. `document`: the pages that its steps look at, [J_p, ...], where context is on the decoder's side.
+    """
+
+    length: int
+    tensors: Mapping[str, Array]
+    document: Mapping[str, Array] = field(default_factory=dict)
+
+
+def document_layout(sentences: Iterable[Encoded]) -> dict[str, Layout]:
+    """Room for the documents of all of these sentences; numbers of sentences are rounded up to powers of two, so that
+    few arrivals ask for more."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    dtypes: dict[str, type[np.generic]] = {}
+    for sentence in sentences:
+        for name, tensor in sentence.document.items():
+            needed = (1 << (len(tensor) - 1).bit_length(), *tensor.shape[1:])
+            shapes[name] = tuple(map(max, zip(shapes.get(name, needed), needed, strict=True)))
+            dtypes[name] = tensor.dtype.type
+    return {name: Layout(shape, dtypes[name]) for name, shape in shapes.items()}
+
+
+class Memory(Protocol):
+    """Slots of one running batch. Rings need no reset: a row's ancestry says which entries are its own."""
+
+    @property
+    def document(self) -> Mapping[str, Layout]:
+        """Room for one slot's document; empty where steps look at none."""
+        ...
+
+    @property
+    def ring_bytes(self) -> int: ...
+
+    @property
+    def source_bytes(self) -> int:
+        """Of everything but the rings."""
+        ...
+
+    def admit(self, slot: int, sentence: Encoded) -> None:
+        """Take in what a slot's steps read of its sentence."""
+        ...
+
+    def release(self, slot: int) -> None:
+        """Nothing of the slot's document is seen any more."""
+        ...
+
+    def copy_slots(self, other: "Memory", slots: Sequence[int]) -> None:
+        """Take over `slots` of another memory of the same kind as slots 0, 1, ..., as far as sizes allow."""
+        ...
+
+
+class HostMemory:
+    """Memory in NumPy arrays, which graphs on the CPU read and write where they lie."""
+
+    def __init__(self, tensors: Iterable[Tensor], sizes: Mapping[str, int], document: Mapping[str, Layout]) -> None:
+        """Room for those of a step's inputs that are neither rows nor the engine's own. Raises KeyError for a tensor
+        whose size nobody knows."""
+        self.document = document
+        self.tensors = {tensor.name: tensor for tensor in tensors}
+        self.arrays: dict[str, Array] = {}
+        for name, tensor in self.tensors.items():
+            shape = tensor.shape(sizes) if tensor.role != "document" else (sizes["slot"], *document[name].shape)
+            self.arrays[name] = np.zeros(shape, tensor.dtype)
+
+    def names(self, *roles: str) -> list[str]:
+        return [name for name, tensor in self.tensors.items() if tensor.role in roles]
+
+    @property
+    def ring_bytes(self) -> int:
+        return sum(self.arrays[name].nbytes for name in self.names("ring"))
+
+    @property
+    def source_bytes(self) -> int:
+        return sum(self.arrays[name].nbytes for name in self.names("source", "document"))
+
+    def admit(self, slot: int, sentence: Encoded) -> None:
+        for name in self.names("source"):
+            part = sentence.tensors[name]
+            free = (isinstance(axis, str) for axis in self.tensors[name].axes[1:])
+            # Of a free axis the sentence has its own length; a fixed one must fit.
+            cut = tuple(slice(size if is_free else None) for size, is_free in zip(part.shape, free, strict=True))
+            self.arrays[name][slot][cut] = part
+        for name in self.names("document"):
+            pages, buffer = sentence.document[name], self.arrays[name]
+            buffer[slot] = 0
+            buffer[slot][tuple(slice(size) for size in pages.shape)] = pages
+
+    def release(self, slot: int) -> None:
+        for name in self.names("document"):
+            if name.startswith("sentence_keep"):
+                self.arrays[name][slot] = 0
+
+    def copy_slots(self, other: Memory, slots: Sequence[int]) -> None:
+        assert isinstance(other, HostMemory)
+        for name, array in self.arrays.items():
+            theirs = other.arrays[name]
+            common = tuple(slice(min(sizes)) for sizes in zip(array.shape[1:], theirs.shape[1:], strict=True))
+            for new, old in enumerate(slots):
+                array[new][common] = theirs[old][common]
+
+
+def remembered(signature: Signature) -> list[Tensor]:
+    """The inputs of a step that are memory: all but the rows', of which `source_keep` is one for the engine."""
+    return [one for one in signature.inputs if one.role in ("ring", "source", "document") and one.name != "source_keep"]
+
+
+def suits(memory: Memory, document: Mapping[str, Layout]) -> bool:
+    """Whether there is room for such documents, and not far more than they need: every step reads it."""
+    if not document:
+        return True
+    has_room = all(
+        mine >= needed
+        for name, layout in document.items()
+        for mine, needed in zip(memory.document[name].shape, layout.shape, strict=True)
+    )
+    return has_room and _size(memory.document) <= 4 * _size(document)
+
+
+def _size(document: Mapping[str, Layout]) -> int:
+    return sum(math.prod(layout.shape) for layout in document.values())

@@ -1,0 +1,73 @@
+"""Sentences that are appended to an online document."""
+
+import asyncio
+from collections.abc import Sequence
+
+from server.documents.cutting import listed_sentences
+from server.documents.drafts import with_drafts
+from server.documents.leases import next_version
+from server.documents.refused import Refused, check_length
+from server.documents.stores.interface import Conflict, ContextStore
+from server.documents.stores.records import Document, Sentence
+from server.documents.translate import translate_sentences
+from server.documents.workplace import Workplace
+
+MAX_ATTEMPTS = 8
+"""How often an append is tried because others changed what it was made of."""
+
+
+async def append(
+    workplace: Workplace, document_id: str, sources: Sequence[str], first_index: int | None, deadline: float
+) -> tuple[Document, list[Sentence]]:
+    """The document and its new sentences, translated in the light of what comes before each. Nothing is kept unless all
+    are. Of the document only what is not known here is read. Raises TooLong, Refused."""
+    for _ in range(MAX_ATTEMPTS):
+        document = await asyncio.to_thread(workplace.store.document, document_id)
+        _check(document, first_index)
+        check_length(document.num_places + len(sources), workplace.longest)
+        translator, longest = workplace.translator_of(document), document.options.get("max_length")
+        new = await asyncio.to_thread(listed_sentences, sources, translator, document.num_sentences)
+        check_length(document.num_places + _num_places(new), workplace.longest)
+        states = await workplace.reader.before_append(translator, document, workplace.store, deadline)
+        new = await with_drafts(translator, new, longest, deadline)
+        states = await workplace.reader.beside(translator, document, states, new[:-1])  # none sees the last
+        new = await translate_sentences(translator, document, new, states, deadline)
+        writing = asyncio.ensure_future(asyncio.to_thread(_write, workplace.store, document, new))
+        kept = await asyncio.shield(writing)
+        if kept is not None:
+            workplace.reader.appended(translator, kept, states, new)
+            return kept, new
+    raise Refused("the document is being changed by others all the time; try again")
+
+
+def _check(document: Document, first_index: int | None) -> None:
+    at = document.num_sentences
+    if document.mode != "online":
+        raise Refused("an offline document takes no more sentences; POST a new one, or use mode 'online'")
+    if first_index is not None and first_index != at:
+        raise Refused(f"the document has {at} sentences: the next index is {at}, not {first_index}")
+
+
+def _write(store: ContextStore, document: Document, new: Sequence[Sentence]) -> Document | None:
+    """Add the sentences; None when the document is longer by now, or a sentence before them was corrected. A document
+    that has failed is tried again."""
+    made_of = (document.num_sentences, document.revision)
+    while True:
+        longer = next_version(
+            document,
+            num_sentences=document.num_sentences + len(new),
+            num_places=document.num_places + _num_places(new),
+            state="queued" if document.state == "failed" else document.state,
+            error=None,
+        )
+        try:
+            store.update(longer, document.version, new)
+            return longer
+        except Conflict:
+            document = store.document(document.id)
+            if (document.num_sentences, document.revision) != made_of:
+                return None
+
+
+def _num_places(sentences: Sequence[Sentence]) -> int:
+    return sum(one.num_places for one in sentences)

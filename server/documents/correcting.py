@@ -1,0 +1,142 @@
+"""Corrections of a sentence: its source, its translation, or both."""
+
+import asyncio
+import dataclasses
+from dataclasses import dataclass
+from typing import Literal
+
+from server.documents.cutting import cut, shared_among
+from server.documents.drafts import with_drafts
+from server.documents.leases import Reading, next_version
+from server.documents.refused import check_index, check_length
+from server.documents.stores.interface import Conflict, ContextStore
+from server.documents.stores.records import Document, Sentence
+from server.documents.translate import translate_sentences
+from server.documents.visibility import affected, sees
+from server.documents.workplace import Workplace
+from server.translator import Translator
+
+
+@dataclass(frozen=True)
+class Correction:
+    """What is to change of a sentence: its source, its translation (by a person, then), or both."""
+
+    source: str | None
+    translation: str | None
+    retranslate: Literal["none", "affected"] = "none"
+
+    def changes_context(self, translator: Translator) -> bool:
+        """Whether others see another sentence than before."""
+        return self.source is not None or translator.needs_drafts
+
+
+async def correct(
+    workplace: Workplace, document_id: str, index: int, correction: Correction, deadline: float
+) -> tuple[Document, Sentence]:
+    """Change a sentence; a new source is translated at once, unless its translation came with it. The document is
+    queued when others are to be translated again. The sentence is answered as it is kept. Raises UnknownSentence,
+    TooLong, Refused."""
+    known = await asyncio.to_thread(Reading.of, workplace.store, document_id)
+    check_index(index, len(known.sentences))
+    old, document = known.sentences[index], known.document
+    translator = workplace.translator_of(document)
+    changed = await asyncio.to_thread(_corrected, old, correction, translator)
+    check_length(document.num_places - old.num_places + changed.num_places, workplace.longest)
+    if changed.is_pending:
+        sentences = known.with_changed([changed])
+        seen = sentences if document.mode == "offline" else sentences[: index + 1]
+        seen = await with_drafts(translator, seen, document.options.get("max_length"), deadline)
+        states = await workplace.reader.of_document(translator, document_id, seen)
+        [changed] = await translate_sentences(translator, document, [seen[index]], states, deadline)
+    write = _Write(workplace.store, translator, correction, known, changed)
+    return await asyncio.shield(asyncio.ensure_future(asyncio.to_thread(write.keep)))
+
+
+@dataclass(frozen=True)
+class _Write:
+    """`changed` is the corrected sentence, made when the document was as `known`."""
+
+    store: ContextStore
+    translator: Translator
+    correction: Correction
+    known: Reading
+    changed: Sentence
+
+    def keep(self) -> tuple[Document, Sentence]:
+        """Write over whatever is there now. What was translated is never translated again here: where others changed
+        what it was made of, it is as if this correction had come before theirs."""
+        now = self.known
+        while True:
+            mine, others = self._over(now), self._others(now)
+            document = self._document(now, mine, others)
+            try:
+                self.store.update(document, now.document.version, [mine, *others])
+                return document, mine
+            except Conflict:
+                now = Reading.of(self.store, self.known.document.id)
+
+    def _over(self, now: Reading) -> Sentence:
+        """The corrected sentence over the one that is there now. It is translated again if a correction that touches it
+        came meanwhile, and asked for that."""
+        index = self.changed.index
+        old, current = self.known.sentences[index], now.sentences[index]
+        if self.correction.source is None:  # its source may be another by now
+            return _corrected(current, self.correction, self.translator)
+        is_overtaken = current.version != old.version and self._seen(now) != self._seen(self.known)
+        return dataclasses.replace(
+            self.changed, version=current.version + 1, is_stale=is_overtaken and not self.changed.is_edited
+        )
+
+    def _seen(self, reading: Reading) -> list[tuple[str, str | None]]:
+        """What the corrected sentence sees: sources, and what persons wrote where that is context."""
+        mode, index = reading.document.mode, self.changed.index
+        return [
+            (one.source, one.translation if one.is_edited and self.translator.needs_drafts else None)
+            for one in reading.sentences
+            if sees(mode, index, one.index) and one.index < len(self.known.sentences)
+        ]
+
+    def _others(self, now: Reading) -> list[Sentence]:
+        """Those that are to be translated again: not what a person wrote, and nothing that waits for its first
+        translation."""
+        if self.correction.retranslate == "none" or not self.correction.changes_context(self.translator):
+            return []
+        return [
+            dataclasses.replace(one, is_stale=one.translation is not None, version=one.version + 1)
+            for one in affected(now.document.mode, self.changed.index, now.sentences)
+            if not one.is_edited
+        ]
+
+    def _document(self, now: Reading, mine: Sentence, others: list[Sentence]) -> Document:
+        """A document with pending sentences that nobody works on is queued."""
+        document = now.document
+        is_pending = any(one.is_pending for one in now.with_changed([mine, *others]))
+        rests = document.state in ("done", "failed")
+        return next_version(
+            document,
+            state=("queued" if is_pending else "done") if rests else document.state,
+            error=None,
+            num_places=document.num_places - now.sentences[mine.index].num_places + mine.num_places,
+            revision=document.revision + self.correction.changes_context(self.translator),
+        )
+
+
+def _corrected(sentence: Sentence, correction: Correction, translator: Translator) -> Sentence:
+    """The sentence with its correction; pending when its translation does not fit any more."""
+    parts = sentence.parts if correction.source is None else cut(correction.source, translator)
+    if correction.translation is not None and translator.needs_drafts:
+        parts = shared_among(parts, correction.translation, translator)
+    elif correction.translation is not None:
+        parts = tuple(dataclasses.replace(part, target_ids=None) for part in parts)
+    return dataclasses.replace(
+        sentence,
+        source=sentence.source if correction.source is None else correction.source,
+        parts=parts,
+        translation=correction.translation,
+        score=None,
+        finish_reason=None,
+        is_edited=correction.translation is not None,
+        is_stale=False,
+        version=sentence.version + 1,
+        context_used=(),
+    )

@@ -1,0 +1,93 @@
+"""Texts become the sentences of a document, and translated parts a sentence's translation."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from server.documents.stores.records import Part, Sentence
+from server.text.plan import TextPlan, plan_sentence, plan_text
+from server.text.protection import mask, restore
+from server.translator import Translator
+
+BETWEEN = "\n"
+"""The gap between sentences that were given one by one."""
+
+
+def listed_sentences(sources: Sequence[str], translator: Translator, first_index: int = 0) -> list[Sentence]:
+    """Sentences as they were given, each of them one, from `first_index` on."""
+    return [
+        Sentence(index, source, cut(source, translator), BETWEEN if index else "")
+        for index, source in enumerate(sources, first_index)
+    ]
+
+
+def cut(source: str, translator: Translator) -> tuple[Part, ...]:
+    """The parts of one sentence."""
+    plan = translator.plan(source)
+    return tuple(Part(ids, span=span) for ids, span in zip(plan.source_ids, spans_of(plan), strict=True))
+
+
+def cut_text(text: str, translator: Translator) -> tuple[list[Sentence], str]:
+    """The sentences of a text with the gaps before them, and the gap at its end: joined they are the text."""
+    plan = translator.plan(text)
+    sentences: list[Sentence] = []
+    at = 0
+    for ids, (start, end) in zip(plan.source_ids, spans_of(plan), strict=True):
+        part = Part(ids, span=(0, end - start))
+        sentences.append(Sentence(len(sentences), text[start:end], (part,), text[at:start]))
+        at = end
+    return sentences, text[at:]
+
+
+def spans_of(plan: TextPlan) -> Iterator[tuple[int, int]]:
+    """Where the sentences of a text begin and end."""
+    end = 0
+    for segment in plan.segments:
+        start, end = end, end + len(segment.text)
+        if segment.is_sentence:
+            yield start, end
+
+
+def joined(sentence: Sentence, targets: Sequence[str], translator: Translator) -> str:
+    """The sentence's translation from those of its parts: what is protected in them and what is between them is the
+    source's."""
+    spans = _spans(sentence, translator)
+    if spans is None:
+        return " ".join(targets) if targets else sentence.source
+    texts: list[str] = []
+    at = 0
+    for (start, end), target in zip(spans, targets, strict=True):
+        masked = mask(sentence.source[start:end], translator.pieces.spells)
+        texts += (sentence.source[at:start], restore(masked, target).text)
+        at = end
+    return "".join(texts) + sentence.source[at:]
+
+
+def _spans(sentence: Sentence, translator: Translator) -> list[tuple[int, int]] | None:
+    """Of its parts. For a document of an older RingMT it is cut again; None where it is cut otherwise by now: then it
+    was read as it was, with nothing protected."""
+    spans = [part.span for part in sentence.parts if part.span is not None]
+    if len(spans) == len(sentence.parts):
+        return spans
+    plan = translator.plan(sentence.source)
+    return list(spans_of(plan)) if plan.source_ids == tuple(part.source_ids for part in sentence.parts) else None
+
+
+def shared_among(parts: Sequence[Part], translation: str, translator: Translator) -> tuple[Part, ...]:
+    """The parts, each with its share of a person's translation as context: a sentence each, where there are as many,
+    else ids in proportion to the parts' lengths."""
+    manifest = translator.artifact.manifest
+    longest = manifest.max_target_length - 1  # BOS takes a place, too
+    plan = plan_text(translation, manifest.target_language, translator.pieces, manifest.max_target_length)
+    if len(parts) > 1 and len(plan.source_ids) == len(parts):
+        shares = [ids[:-1] for ids in plan.source_ids]
+    else:
+        *ids, _ = plan_sentence(translation, translator.pieces).ids
+        total, ends = sum(len(part.source_ids) for part in parts), [0]
+        for part in parts:
+            ends.append(ends[-1] + len(part.source_ids))
+        cuts = [round(len(ids) * end / total) for end in ends] if total else []
+        shares = [tuple(ids[start:end]) for start, end in itertools.pairwise(cuts)]
+    return tuple(
+        replace(part, target_ids=None, context_ids=share[:longest]) for part, share in zip(parts, shares, strict=True)
+    )

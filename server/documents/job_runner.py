@@ -1,0 +1,201 @@
+"""Works on documents that are queued, in this process's event loop: each is claimed from the store under a lease, so
+that of several processes one works on it, and another goes on when that one dies."""
+
+import asyncio
+import contextlib
+import itertools
+import logging
+import os
+import socket
+import time
+import uuid
+from collections import defaultdict
+from collections.abc import Mapping
+
+from server.documents.job import Unservable, translate_document
+from server.documents.leases import GivenUp, Lease, LeaseLost, begin, end
+from server.documents.sentence_states import StateReader
+from server.documents.stores.interface import ContextStore, StoreError, UnknownDocument
+from server.documents.stores.records import Document, State
+from server.engine.request import EngineStopped
+from server.metrics import NO_MODEL, Metrics
+from server.translator import Translator
+
+logger = logging.getLogger("ringmt")
+
+MAX_RUNNING = 4
+"""Documents that a process works on at the same time."""
+LOOK_SECONDS = 1.0
+"""How often the store is asked for documents that another process queued or left."""
+
+
+class JobRunner:
+    """Use it from one event loop; `start` and `stop` it there."""
+
+    def __init__(
+        self,
+        store: ContextStore,
+        reader: StateReader,
+        translators: Mapping[str, Translator],
+        lease_seconds: float,
+        metrics: Metrics,
+    ) -> None:
+        self._store, self._reader, self._translators = store, reader, translators
+        self._lease_seconds, self._metrics = lease_seconds, metrics
+        self._worker = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        self._claims = itertools.count(1)
+        self._jobs: dict[asyncio.Task[None], str] = {}
+        """With the ids of their documents."""
+        self._suspect: asyncio.Task[None] | None = None
+        """Work on a document that was worked on when a process died: alone, so that no other is suspected with it."""
+        self._wake = asyncio.Event()
+        self._ended: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
+        self._dispatcher: asyncio.Task[None] | None = None
+        metrics.document_jobs_running.labels(NO_MODEL).set_function(lambda: len(self._jobs))
+
+    def start(self) -> None:
+        self._dispatcher = asyncio.create_task(self._dispatch())
+
+    async def stop(self) -> None:
+        """Give back what is being worked on: it is queued again, with what was translated so far."""
+        if self._dispatcher is not None:
+            self._dispatcher.cancel()
+            await asyncio.gather(self._dispatcher, return_exceptions=True)
+        for job in self._jobs:
+            job.cancel()
+        await asyncio.gather(*self._jobs, return_exceptions=True)
+
+    def wake(self) -> None:
+        """A document was queued."""
+        self._wake.set()
+
+    def works_on(self, document_id: str) -> bool:
+        return document_id in self._jobs.values()
+
+    async def ended(self, document_id: str, timeout: float) -> bool:
+        """Return when this process's work on the document ended, after `timeout` seconds at the latest; whether it
+        ended."""
+        event = self._ended[document_id]
+        try:
+            async with asyncio.timeout(timeout):
+                return await event.wait()
+        except TimeoutError:
+            return False
+        finally:
+            if self._ended.get(document_id) is event:
+                del self._ended[document_id]
+
+    async def _dispatch(self) -> None:
+        while True:
+            self._wake.clear()
+            if self._is_full or not await self._claim():
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(LOOK_SECONDS):
+                        await self._wake.wait()
+
+    async def _claim(self) -> bool:
+        """Begin to work on a document, if there is one."""
+        # A name for every claim: work whose lease ran out, and that this process claims anew, must notice it as well.
+        worker = f"{self._worker}-{next(self._claims)}"
+        claim = asyncio.ensure_future(
+            asyncio.to_thread(self._store.claim, worker, self._lease_seconds, list(self._translators))
+        )
+        try:
+            document = await asyncio.shield(claim)
+        except StoreError as error:
+            logger.warning("no document could be claimed, trying again: %s", error)
+            return False
+        except Exception:  # Whatever it is, the other documents must not wait for ever.
+            logger.exception("no document could be claimed, trying again")
+            return False
+        except asyncio.CancelledError:  # the claim goes on in its thread: what it got is given back
+            document = await claim
+            if document is not None:
+                await self._end(self._lease(document, worker), "released")
+            raise
+        if document is None:
+            return False
+        others = frozenset(self._jobs) if document.attempts else frozenset()
+        job = asyncio.create_task(self._work(document, self._lease(document, worker), others))
+        if document.attempts:
+            self._suspect = job
+        self._jobs[job] = document.id
+        job.add_done_callback(self._forget)
+        return True
+
+    def _forget(self, job: "asyncio.Task[None]") -> None:
+        was_full = self._is_full
+        del self._jobs[job]
+        if self._suspect is job:
+            self._suspect = None
+        if was_full:  # otherwise all that was queued has been claimed
+            self._wake.set()
+
+    @property
+    def _is_full(self) -> bool:
+        return len(self._jobs) >= MAX_RUNNING or self._suspect is not None
+
+    def _lease(self, document: Document, worker: str) -> Lease:
+        return Lease(self._store, document.id, worker, self._lease_seconds)
+
+    async def _translate(self, claimed: Document, lease: Lease, others: frozenset["asyncio.Task[None]"]) -> None:
+        if others:
+            await asyncio.wait(others)
+        await asyncio.to_thread(begin, lease, claimed)
+        await translate_document(lease, self._translators, self._reader)
+
+    async def _work(self, document: Document, lease: Lease, others: frozenset["asyncio.Task[None]"]) -> None:
+        """Translate a document once the `others` have ended, with its lease renewed meanwhile, and say in the end how
+        it went."""
+        started = time.monotonic()
+        self._metrics.document_sentences.labels(NO_MODEL).observe(document.num_sentences)
+        translating = asyncio.ensure_future(self._translate(document, lease, others))
+        renewing = asyncio.ensure_future(self._renew(lease))
+        result, message = "released", None
+        try:
+            await asyncio.wait({translating, renewing}, return_when=asyncio.FIRST_COMPLETED)
+            if translating.done():
+                translating.result()
+                result = "done"
+            else:
+                renewing.result()
+        except (LeaseLost, UnknownDocument):
+            result = "lost"
+        except EngineStopped:
+            result = "released"
+        except StoreError as error:  # Its lease runs out, and it is claimed again when the store is back.
+            logger.warning("work on document %s was given up for now: %s", document.id, error)
+            result = "lost"
+        except (GivenUp, Unservable) as error:
+            result, message = "failed", str(error)
+        except Exception:
+            logger.exception("document %s failed", document.id)
+            result, message = "failed", "the translation failed; the server's log has more under the document's id"
+        finally:
+            for task in (translating, renewing):
+                task.cancel()
+            await asyncio.gather(translating, renewing, return_exceptions=True)
+            if result in ("released", "failed"):
+                await self._end(lease, result, message)
+            self._metrics.document_jobs_total.labels(result, NO_MODEL).inc()
+            self._metrics.document_job_duration_seconds.labels(NO_MODEL).observe(time.monotonic() - started)
+            if document.id in self._ended:
+                self._ended[document.id].set()
+
+    async def _end(self, lease: Lease, result: str, message: str | None = None) -> None:
+        state: State = "failed" if result == "failed" else "queued"
+        try:
+            await asyncio.to_thread(end, lease, state, None, message)
+        except (LeaseLost, UnknownDocument):
+            pass
+        except StoreError as error:
+            logger.warning("document %s could not be given back as %s: %s", lease.document_id, state, error)
+
+    async def _renew(self, lease: Lease) -> None:
+        """Renew the lease for ever. Raises LeaseLost, UnknownDocument; a store that fails is asked again."""
+        while True:
+            await asyncio.sleep(lease.seconds / 3)
+            try:
+                await asyncio.to_thread(lease.renew)
+            except StoreError as error:
+                logger.warning("the lease of document %s was not renewed: %s", lease.document_id, error)

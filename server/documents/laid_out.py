@@ -1,0 +1,35 @@
+"""Laid-out states of a document that grows: what is there is not laid out again."""
+
+import numpy as np
+
+from server.backends.pages import Page, StoredDocument
+from server.backends.state import Array, Floats
+
+
+def side_by_side(first: StoredDocument, later: StoredDocument) -> StoredDocument:
+    """All sentences of `first`, then those of `later`: the same arrays as StoredDocument.of makes of all of them."""
+    offset = first.num_sentences
+    pages = tuple(_page(*both, offset) for both in zip(first.pages, later.pages, strict=True))
+    return StoredDocument(pages, np.concatenate([first.num_words, later.num_words]))
+
+
+def _page(first: Page, later: Page, offset: int) -> Page:
+    if not len(later.numbers):
+        return first
+    numbers = np.concatenate([first.numbers, later.numbers + offset])
+    width = max(page.keep.shape[2] if len(page.numbers) else 0 for page in (first, later))
+    states: dict[str, Floats] = {}
+    for name, array in first.states.items():
+        both = (array, later.states[name])
+        if array.ndim == 4:  # of words
+            both = (_as_wide(both[0], width), _as_wide(both[1], width))
+        states[name] = np.concatenate(both, axis=1)
+    return Page(numbers, states, np.concatenate([_as_wide(first.keep, width), _as_wide(later.keep, width)], axis=1))
+
+
+def _as_wide(words: Array, width: int) -> Array:
+    """[1, sentences, W, ...] with `width` places for words; those that are new are zeros."""
+    wide = np.zeros((*words.shape[:2], width, *words.shape[3:]), words.dtype)
+    shared = min(width, words.shape[2])
+    wide[:, :, :shared] = words[:, :, :shared]
+    return wide

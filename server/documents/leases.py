@@ -1,0 +1,132 @@
+"""Writing to documents that others write to as well: what does not fit any more is not written. Plain functions over
+any store; each of them blocks."""
+
+import dataclasses
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from server.documents.stores.interface import Conflict, ContextStore
+from server.documents.stores.records import Document, Sentence, State
+
+MAX_ATTEMPTS = 3
+"""How often a process may die while it works on a document before the document has failed."""
+
+
+class LeaseLost(RuntimeError):
+    """Another process works on the document."""
+
+
+class GivenUp(RuntimeError):
+    """Every process that worked on the document died."""
+
+
+@dataclass(frozen=True)
+class Lease:
+    """A worker's right to a document that it claimed. `worker` None: nobody claims it, it is in no queue.
+
+    Whoever had the lease when the document was read still has it as long as the version is the same: a claim by
+    another raises the version, and the update fails.
+    """
+
+    store: ContextStore
+    document_id: str
+    worker: str | None
+    seconds: float
+
+    def renew(self) -> None:
+        """Raises LeaseLost and UnknownDocument."""
+        if self.worker is not None and not self.store.renew(self.document_id, self.worker, self.seconds):
+            raise LeaseLost(f"another process works on document {self.document_id}")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A document and all its sentences as they were at one moment."""
+
+    document: Document
+    sentences: list[Sentence]
+
+    @classmethod
+    def of(cls, store: ContextStore, document_id: str) -> "Reading":
+        """Raises UnknownDocument."""
+        return cls(*store.read(document_id))
+
+    @property
+    def pending(self) -> list[Sentence]:
+        return [one for one in self.sentences if one.is_pending]
+
+    def with_changed(self, changed: Sequence[Sentence]) -> list[Sentence]:
+        """All sentences, with those that changed or are new."""
+        return list(({one.index: one for one in self.sentences} | {one.index: one for one in changed}).values())
+
+
+def next_version(document: Document, **changes: object) -> Document:
+    """The document after a change of now."""
+    changed: Document = dataclasses.replace(
+        document,
+        version=document.version + 1,
+        touched=time.time(),
+        **changes,  # type: ignore[arg-type]
+    )
+    return changed
+
+
+def begin(lease: Lease, claimed: Document) -> None:
+    """Note that work begins: should the process die of it, whoever claims the document next knows. Raises GivenUp when
+    that happened too often, LeaseLost and UnknownDocument."""
+    document = claimed
+    while True:
+        if document.attempts >= MAX_ATTEMPTS:
+            raise GivenUp(
+                f"the server ended {document.attempts} times while it worked on this document, which is not tried "
+                "again: the servers' logs may say why; correct a sentence to have it tried anew, or DELETE it"
+            )
+        try:
+            lease.store.update(next_version(document, attempts=document.attempts + 1), document.version)
+            return
+        except Conflict:
+            document = lease.store.document(lease.document_id)
+            lease.renew()
+
+
+def save(lease: Lease, known: Reading, planned: Sequence[Sentence], translated: Sequence[Sentence]) -> Reading:
+    """Keep the translations or drafts of those sentences that are still as they were `planned`; the document is done
+    when no other sentence is pending. Returns what is kept now; the store is read only when it is not as `known`.
+
+    Raises LeaseLost and UnknownDocument.
+    """
+    while True:
+        versions = {one.index: one.version for one in known.sentences}
+        kept = [new for old, new in zip(planned, translated, strict=True) if versions[old.index] == old.version]
+        sentences = known.with_changed(kept)
+        document = next_version(known.document, attempts=0)
+        if not any(one.is_pending for one in sentences):
+            document = dataclasses.replace(document, state="done", error=None)
+        try:
+            lease.store.update(document, known.document.version, kept)
+            return Reading(document, sentences)
+        except Conflict:
+            known = Reading.of(lease.store, lease.document_id)
+            lease.renew()
+
+
+def end(lease: Lease, state: State, document: Document | None = None, error: str | None = None) -> bool:
+    """Give a document back as done, failed or queued. With `document`: only if it is still at that version; returns
+    whether it was. Raises LeaseLost and UnknownDocument."""
+    current = document
+    while True:
+        if current is None:
+            current = lease.store.document(lease.document_id)
+            lease.renew()
+        # Given back in good order, it was no attempt.
+        attempts = max(0, current.attempts - 1) if state == "queued" else 0
+        try:
+            ended = next_version(current, state=state, error=error, attempts=attempts)
+            lease.store.update(ended, current.version)
+            return True
+        except Conflict:
+            if document is not None:
+                lease.renew()
+                return False
+            current = None

@@ -1,0 +1,33 @@
+"""Why something about documents is refused; every message says what would be taken."""
+
+
+class TooLong(ValueError):
+    """More sentences than a document may have. `param` is the field of the request that has them."""
+
+    def __init__(self, message: str, param: str = "sentences") -> None:
+        super().__init__(message)
+        self.param = param
+
+
+class TooManyDocuments(RuntimeError):
+    """No document can be kept beside those there are."""
+
+
+class UnknownSentence(LookupError):
+    """The document has no such sentence."""
+
+
+class Refused(RuntimeError):
+    """The document's mode, state or length does not allow it; the message says what would."""
+
+
+def check_length(num_places: int, longest: int) -> None:
+    """Every part of a long sentence counts: what the model reads is what costs. Raises TooLong."""
+    if num_places > longest:
+        raise TooLong(f"the document would have {num_places} sentences, at most {longest} are taken")
+
+
+def check_index(index: int, count: int) -> None:
+    """Raises UnknownSentence."""
+    if index >= count:
+        raise UnknownSentence(f"the document has {count} sentences, there is no sentence {index}")

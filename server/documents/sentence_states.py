@@ -1,0 +1,188 @@
+"""The states of a document's sentences: from the cache, or computed anew, which gives the same bit for bit."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from server.backends.context import SentenceContext, States, StoredDocument
+from server.documents.drafts import with_drafts, words_of
+from server.documents.laid_out import side_by_side
+from server.documents.state_cache import Place, StateCache
+from server.documents.stores.interface import ContextStore
+from server.documents.stores.records import Document, Mode, Part, Sentence
+from server.documents.visibility import Owners, visible
+from server.translator import Translator
+
+AT_ONCE = 64
+"""Sentences computed at the same time: more would only fill the engine's waiting room."""
+
+
+@dataclass(frozen=True)
+class DocumentStates:
+    """The states of the parts of some sentences, side by side."""
+
+    stored: StoredDocument
+    owners: Owners
+
+    def seen_by(self, mode: Mode, index: int) -> SentenceContext | None:
+        """What a sentence sees; None when it sees nothing."""
+        seen = visible(mode, index, self.owners) & (self.stored.num_words > 0)
+        return SentenceContext(self.stored, seen) if seen.any() else None
+
+
+@dataclass(frozen=True)
+class Grown:
+    """An online document as it was laid out for its last append: states of its first sentences, and the sentences
+    after them, which nobody has seen yet."""
+
+    states: DocumentStates | None
+    count: int
+    later: tuple[Sentence, ...] = ()
+
+    @property
+    def num_sentences(self) -> int:
+        return self.count + len(self.later)
+
+    @property
+    def num_bytes(self) -> int:
+        return self.states.stored.num_bytes if self.states is not None else 0
+
+
+StatesOfParts = tuple[States, ...]
+"""Of one sentence."""
+DocumentCache = StateCache[StatesOfParts | Grown]
+
+
+class StateReader:
+    """Reads states through the cache."""
+
+    def __init__(self, cache: DocumentCache) -> None:
+        self.cache = cache
+
+    async def of_document(
+        self, translator: Translator, document_id: str, sentences: Sequence[Sentence]
+    ) -> DocumentStates | None:
+        """Of sentences that have their drafts, if the model needs these. None when there is nothing to see: no sentence
+        has words, or the model knows no context. Raises Overloaded, EngineStopped."""
+        if not translator.knows_context:
+            return None
+        states: list[States] = []
+        for some in _some_at_a_time(translator, sentences):
+            for of_parts in await asyncio.gather(*(self._read(translator, document_id, one) for one in some)):
+                states.extend(of_parts)
+        return await _side_by_side(sentences, states)
+
+    async def before_append(
+        self, translator: Translator, document: Document, store: ContextStore, deadline: float | None = None
+    ) -> DocumentStates | None:
+        """Of all sentences of an online document, to which some are to be appended: what was laid out for the append
+        before, and what has come since. Only sentences that are not known here are read. Raises also DeadlineExceeded,
+        StoreError, UnknownDocument."""
+        if not translator.knows_context:
+            return None
+        kept = self.cache.get(Place(document.id, translator.fingerprint, None), document.revision)
+        grown = kept if isinstance(kept, Grown) else Grown(None, 0)
+        if grown.num_sentences > document.num_sentences:
+            grown = Grown(None, 0)
+        later = list(grown.later)
+        if grown.num_sentences < document.num_sentences:
+            later += await asyncio.to_thread(store.sentences, document.id, grown.num_sentences, document.num_sentences)
+        longest = document.options.get("max_length")
+        later = await with_drafts(translator, later, longest, deadline)
+        states = await self._extended(translator, document, grown.states, later)
+        self._keep(document, translator, Grown(states, document.num_sentences))
+        return states
+
+    async def beside(
+        self, translator: Translator, document: Document, states: DocumentStates | None, later: Sequence[Sentence]
+    ) -> DocumentStates | None:
+        """The states with those of the sentences that follow; these have their drafts, if the model needs them."""
+        return await self._extended(translator, document, states, later) if translator.knows_context else None
+
+    def appended(
+        self, translator: Translator, document: Document, states: DocumentStates | None, new: Sequence[Sentence]
+    ) -> None:
+        """The document now has the `new` sentences at its end; `states` are those of all before the last of them."""
+        if translator.knows_context:
+            last = tuple(new[-1:])
+            self._keep(document, translator, Grown(states, document.num_sentences - len(last), last))
+
+    async def of_parts(self, translator: Translator, parts: Sequence[tuple[int, ...]]) -> DocumentStates | None:
+        """Of sentences that belong to no document that is kept: nothing of them stays in the cache. Drafts are made on
+        the way."""
+        if not translator.knows_context:
+            return None
+        sentences = await with_drafts(
+            translator, [Sentence(index, "", (Part(ids),)) for index, ids in enumerate(parts)]
+        )
+        states: list[States] = []
+        for some in _some_at_a_time(translator, sentences):
+            for of_parts in await asyncio.gather(*(_represent(translator, one, None) for one in some)):
+                states.extend(of_parts)
+        return await _side_by_side(sentences, states)
+
+    async def _extended(
+        self,
+        translator: Translator,
+        document: Document,
+        states: DocumentStates | None,
+        later: Sequence[Sentence],
+    ) -> DocumentStates | None:
+        more = await self.of_document(translator, document.id, later)
+        if states is None or more is None:
+            return states if more is None else more
+        stored = await asyncio.to_thread(side_by_side, states.stored, more.stored)
+        return DocumentStates(stored, np.concatenate([states.owners, more.owners]))
+
+    def _keep(self, document: Document, translator: Translator, grown: Grown) -> None:
+        self.cache.put(Place(document.id, translator.fingerprint, None), document.revision, grown, grown.num_bytes)
+
+    async def _read(self, translator: Translator, document_id: str, sentence: Sentence) -> StatesOfParts:
+        if not sentence.parts:
+            return ()
+        place, content = Place(document_id, translator.fingerprint, sentence.index), context_of(sentence)
+        kept = self.cache.get(place, content)
+        if isinstance(kept, tuple):
+            return kept
+        states = await _represent(translator, sentence, document_id)
+        num_bytes = sum(array.nbytes for of_part in states for array in of_part.values())
+        self.cache.put(place, content, states, num_bytes)
+        return states
+
+
+def _some_at_a_time(translator: Translator, sentences: Sequence[Sentence]) -> Iterator[Sequence[Sentence]]:
+    count = max(1, min(AT_ONCE, translator.settings.max_waiting // 4))
+    for start in range(0, len(sentences), count):
+        yield sentences[start : start + count]
+
+
+async def _represent(translator: Translator, sentence: Sentence, owner: str | None) -> StatesOfParts:
+    represent = translator.worker.represent
+    asked = [
+        represent(part.source_ids, words_of(part) if translator.needs_drafts else (), owner) for part in sentence.parts
+    ]
+    found = await asyncio.gather(*map(asyncio.wrap_future, asked))
+    return tuple({name: _frozen(array) for name, array in states.items()} for states in found)
+
+
+def _frozen(array: NDArray[np.float16]) -> NDArray[np.float16]:
+    """A copy that owns exactly its bytes and cannot be written to."""
+    copy = np.array(array, dtype=np.float16, order="C")
+    copy.flags.writeable = False
+    return copy
+
+
+async def _side_by_side(sentences: Sequence[Sentence], states: Sequence[States]) -> DocumentStates | None:
+    if not states:
+        return None
+    owners = [(sentence.index, part) for sentence in sentences for part in sentence.parts]
+    stored = await asyncio.to_thread(StoredDocument.of, states, [len(words_of(part)) for _, part in owners])
+    return DocumentStates(stored, np.array([index for index, _ in owners], np.int64))
+
+
+def context_of(sentence: Sentence) -> tuple[tuple[tuple[int, ...], tuple[int, ...] | None], ...]:
+    """What a sentence is as context: its states depend on nothing else."""
+    return tuple((part.source_ids, part.context_ids) for part in sentence.parts)

@@ -1,0 +1,1 @@
+"""Where documents are kept: memory, a SQLite file or Redis, behind one small interface."""

@@ -1,0 +1,86 @@
+"""What is known of a document and of its sentences: plain values that every store keeps losslessly."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Mode = Literal["offline", "online"]
+State = Literal["queued", "running", "done", "failed"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """What the model reads at once. `source_ids` end with EOS; all other ids here come without it."""
+
+    source_ids: tuple[int, ...]
+    target_ids: tuple[int, ...] | None = None
+    """Its translation by the model; None until there is one, and where the translation is a person's."""
+    context_ids: tuple[int, ...] | None = None
+    """Its translation as other sentences see it, where context is made of translations: a person's, or else the
+    sentence model's greedy one; None until it is made."""
+    span: tuple[int, int] | None = None
+    """Where it begins and ends in the sentence's source, in characters; None in a document that was kept before RingMT
+    knew it."""
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One sentence. It is one part as a rule, several where it is too long for the model or is several sentences, none
+    where there is nothing to translate. `gap` is the text between it and the sentence before (for the first: before
+    it). `translation` is None until it is translated. `version` rises whenever its source or its translation changes;
+    `seen_version` is the document's version at which the translation was made.
+    """
+
+    index: int
+    source: str
+    parts: tuple[Part, ...]
+    gap: str = ""
+    translation: str | None = None
+    score: float | None = None
+    finish_reason: Literal["eos", "length"] | None = None
+    is_edited: bool = False
+    """The translation is a person's: it is never translated again."""
+    is_stale: bool = False
+    """The translation is of an earlier state of the document and is to be made again."""
+    version: int = 1
+    seen_version: int = 0
+    context_used: tuple[tuple[int, float], ...] = ()
+    """(sentence index, weight), largest first; the largest few."""
+
+    @property
+    def is_pending(self) -> bool:
+        """It waits to be translated, for the first time or again."""
+        return self.translation is None or self.is_stale
+
+    @property
+    def num_places(self) -> int:
+        """How much of a document's length it takes: a place for every part, at least one."""
+        return max(1, len(self.parts))
+
+
+@dataclass(frozen=True)
+class Document:
+    """One document, without its sentences. `model` is the artifact's name and `fingerprint` the hash of its weights:
+    states projected by other weights are never mixed with these. `end` is the text after the last sentence. `version`
+    rises with every change. `options` are the request's search options as JSON values. Times are seconds since 1970.
+    """
+
+    id: str
+    model: str
+    fingerprint: str
+    source_language: str
+    target_language: str
+    mode: Mode
+    state: State
+    num_sentences: int = 0
+    version: int = 1
+    end: str = ""
+    error: str | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+    created: float = 0.0
+    touched: float = 0.0
+    attempts: int = 0
+    """Times that work began on it since the last sentence of it was finished, without an end: the process died."""
+    num_places: int = 0
+    """The places of all its sentences."""
+    revision: int = 1
+    """Rises whenever a sentence that was there becomes other context than it was; appended ones do not matter."""

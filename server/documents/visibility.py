@@ -1,0 +1,34 @@
+"""Who sees whom in a document (Maruf et al. 2019, section 3.3), and what a correction touches. Pure functions.
+
+Context is made of sources, or of first translations and what persons wrote (see server.documents.drafts): the model's
+second translations change nothing for other sentences, and all sentences of a document can be translated at the same
+time in either mode.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from server.backends.state import Bools
+from server.documents.stores.records import Mode, Sentence
+
+Owners = NDArray[np.int64]
+"""[J], for every part that is stored the index of its sentence."""
+
+
+def sees(mode: Mode, index: int, other: int) -> bool:
+    """Offline a sentence sees all others, online those before it; never itself."""
+    return other < index if mode == "online" else other != index
+
+
+def visible(mode: Mode, index: int, owners: Owners) -> Bools:
+    """Which parts [J] sentence `index` sees."""
+    seen: Bools = owners < index if mode == "online" else owners != index
+    return seen
+
+
+def affected(mode: Mode, changed: int, sentences: Iterable[Sentence]) -> list[Sentence]:
+    """Sentences whose context changes with sentence `changed`: all that see it. Whether one looked there before does
+    not matter: the new words may draw a look that the old ones did not."""
+    return [sentence for sentence in sentences if sees(mode, sentence.index, changed)]

@@ -1,0 +1,56 @@
+"""`ringmt translate FILE...`: files translated as files, in every format of the table."""
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tqdm import tqdm
+
+from server.documents.job import Unservable
+from server.documents.sentence_states import StateReader
+from server.documents.state_cache import StateCache
+from server.documents.stores.records import Mode
+from server.file_translation import TranslatedFile, translate_file
+from server.text.formats.opened import FileError
+from server.translator import AskedOptions, Translator
+
+
+def translate_files(
+    translator: Translator,
+    paths: Sequence[Path],
+    folder: Path | None,
+    options: AskedOptions,
+    mode: Mode,
+    cache_bytes: int,
+) -> int:
+    """Write each file's translation beside it, or into `folder`; its name says the language. A file that cannot be
+    translated is told of, and the others go on. The exit status."""
+    status = 0
+    reader = StateReader(StateCache(cache_bytes))
+    for path in paths:
+        try:
+            done = _translate(translator, path, reader, options, mode)
+            place = (folder or path.parent) / done.name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(done.data)
+        except (FileError, OSError, Unservable) as error:
+            print(f"ringmt: {path}: {error}", file=sys.stderr)
+            status = 1
+        else:
+            flags = ", ".join(f"{count} {flag}" for flag, count in sorted(done.flags.items()))
+            print(f"{place}: {done.num_sentences} sentences" + (f"; look at: {flags}" if flags else ""))
+    return status
+
+
+def _translate(
+    translator: Translator, path: Path, reader: StateReader, options: AskedOptions, mode: Mode
+) -> TranslatedFile:
+    with tqdm(unit=" sentences", desc=path.name, disable=not sys.stderr.isatty()) as progress:
+
+        def told(done: int, total: int) -> None:
+            progress.total = total
+            progress.update(done - progress.n)
+
+        work = translate_file(translator, path.read_bytes(), path.name, reader, options, mode, told=told)
+        return asyncio.run(work)

@@ -1,0 +1,75 @@
+"""What the server writes to standard error: lines for people or JSON objects for machines, with the request's id.
+
+Never a text that somebody sent, nor a key: messages are ours, and an exception is told by its type and by where it was
+raised, since its own message may quote what it could not use."""
+
+import json
+import logging
+import time
+import traceback
+from contextvars import ContextVar
+from types import TracebackType
+from typing import Any
+
+request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
+"""The request that is being answered, wherever its work is done."""
+
+ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+FIELDS = ("method", "endpoint", "status", "seconds", "model")
+"""What a line about a request may carry beside its message."""
+
+
+class _Formatter(logging.Formatter):
+    def formatException(self, ei: ExcInfo) -> str:
+        """Types and frames, innermost last, without the exceptions' own messages."""
+        error, lines = ei[1], []
+        while error is not None:
+            lines += traceback.format_tb(error.__traceback__)
+            lines.append(f"{type(error).__module__}.{type(error).__qualname__}\n")
+            error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+        return "".join(lines).rstrip()
+
+
+class TextLines(_Formatter):
+    """`INFO: message request_id=...`."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        details = "".join(f" {name}={value}" for name, value in _details(record).items())
+        line = f"{record.levelname + ':':9}{record.getMessage()}{details}"
+        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+
+
+class JsonLines(_Formatter):
+    """One object a line: time (UTC), level, logger, message, request_id and FIELDS where there are any."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+        line: dict[str, Any] = {
+            "time": f"{moment}.{int(record.msecs):03d}Z",
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            **_details(record),
+        }
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line)
+
+
+def _details(record: logging.LogRecord) -> dict[str, Any]:
+    of_request = {"request_id": request_id.get()}
+    values = of_request | {name: getattr(record, name, None) for name in FIELDS}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def log_config(level: str, form: str) -> dict[str, Any]:
+    """The configuration of every logger, as logging.config.dictConfig reads it. `form` is "text" or "json"."""
+    formatter = JsonLines if form == "json" else TextLines
+    ours = {"handlers": ["stderr"], "level": level.upper()}
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"lines": {"()": formatter}},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines", "stream": "ext://sys.stderr"}},
+        "loggers": dict.fromkeys(("ringmt", "uvicorn", "asyncio"), ours),
+    }

@@ -1,0 +1,60 @@
+"""What a graph takes and gives, tensor by tensor: data of the manifest. Export writes it, backends bind from it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+Role = Literal["row", "ring", "source", "document", "result"]
+"""row: of the beams' rows and the step's clock, on the host; ring: what rows remember of their own past; source: of the
+sentence, also its shortlist; document: of the sentences around it; result: what the engine reads."""
+Axis = str | int
+"""A fixed size, or the name of a free one."""
+LOG_PROBABILITY = "log_probability"
+"""What a score graph gives: how probable every word is, [slot, beam, word]."""
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """One tensor of a graph. `dtype` is NumPy's name."""
+
+    name: str
+    dtype: str
+    axes: tuple[Axis, ...]
+    role: Role
+
+    def shape(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
+        """With the free axes' sizes put in. Raises KeyError for an axis without one."""
+        return tuple(axis if isinstance(axis, int) else sizes[axis] for axis in self.axes)
+
+
+@dataclass(frozen=True)
+class Signature:
+    """All tensors of one graph. An output `next_x` of a step continues its input `x`."""
+
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+
+    @property
+    def input_names(self) -> list[str]:
+        return [tensor.name for tensor in self.inputs]
+
+    @property
+    def output_names(self) -> list[str]:
+        return [tensor.name for tensor in self.outputs]
+
+    def names(self, role: Role) -> tuple[str, ...]:
+        """The inputs of a role."""
+        return tuple(tensor.name for tensor in self.inputs if tensor.role == role)
+
+
+def parse_signature(values: Mapping[str, Any]) -> Signature:
+    """Raises KeyError, TypeError or ValueError for values that are no signature."""
+    inputs, outputs = (tuple(parse_tensor(one) for one in values[side]) for side in ("inputs", "outputs"))
+    return Signature(inputs, outputs)
+
+
+def parse_tensor(values: Mapping[str, Any]) -> Tensor:
+    tensor = Tensor(**{**values, "axes": tuple(values["axes"])})
+    if tensor.role not in get_args(Role):
+        raise ValueError(f"tensor {tensor.name} has the unknown role '{tensor.role}'")
+    return tensor

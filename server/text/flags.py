@@ -1,0 +1,60 @@
+"""What looks wrong with a translation: said beside it, never hidden, never repaired in silence."""
+
+import re
+from collections import Counter
+from itertools import chain
+
+from server.text.repetition import is_repetitive
+
+FLAGS = ("loop", "numbers_changed", "untranslated", "empty", "cut", "truncated", "moved")
+"""loop: a phrase again and again · numbers_changed: the source has other numbers · untranslated: a copy of the source
+· empty: nothing came · cut: part of a sentence too long for the model · truncated: ended at the greatest length ·
+moved: something protected (a URL, a placeholder) stands by position, for the model lost it."""
+
+SMALL_NUMBER = 12
+"""Numbers up to this are often written as words in one of two languages."""
+MIN_COPIED_WORDS = 3
+MAX_DIGITS = 1000
+"""Of a longer run of digits the end is compared: a number of a megabyte takes Python minutes to read."""
+
+_DIGITS = re.compile(r"\d+")
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def find_flags(source: str, target: str) -> tuple[str, ...]:
+    """Those of FLAGS that the two texts show, in their order."""
+    if not target.strip():
+        return ("empty",) if any(map(str.isalnum, source)) else ()
+    found = {
+        "loop": is_repetitive(source, target),
+        "numbers_changed": numbers_changed(source, target),
+        "untranslated": is_copy(source, target),
+    }
+    return tuple(flag for flag, holds in found.items() if holds)
+
+
+def numbers_changed(source: str, target: str) -> bool:
+    """True when the texts have other numbers, however they write them: "1,234.5" is "1.234,5", "11/21" is "21.11".
+
+    A small number that only one of them has may be a word in the other.
+    """
+    before, after = _numbers(source), _numbers(target)
+    lost, new = before - after, after - before
+    if (not lost and not new) or _digits(source) == _digits(target):  # the latter: "1000" is "1,000"
+        return False
+    return bool(lost and new) or any(int(one) > SMALL_NUMBER for one in chain(lost, new))
+
+
+def is_copy(source: str, target: str) -> bool:
+    """True when a source of at least three words came back as it was."""
+    words = _WORD.findall(source.casefold())
+    return len(words) >= MIN_COPIED_WORDS and words == _WORD.findall(target.casefold())
+
+
+def _numbers(text: str) -> Counter[str]:
+    """Runs of digits as ASCII without leading zeros, and how often each stands there."""
+    return Counter(str(int(run[-MAX_DIGITS:])) for run in _DIGITS.findall(text))
+
+
+def _digits(text: str) -> list[int]:
+    return [int(one) for run in _DIGITS.findall(text) for one in run]

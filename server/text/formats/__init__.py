@@ -1,0 +1,1 @@
+"""Files: what is to be translated in them, and the same file with translations in its place."""

@@ -1,0 +1,15 @@
+"""Text files: translated as the same text sent directly is."""
+
+from collections.abc import Sequence
+
+from server.text.formats.opened import OpenedFile, decode
+
+
+def open_text(data: bytes, language: str) -> OpenedFile:
+    text, encoding = decode(data)
+
+    def write(translations: Sequence[str]) -> bytes:
+        [translation] = translations
+        return encoding.encode(translation)
+
+    return OpenedFile([text], write)

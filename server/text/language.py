@@ -1,0 +1,59 @@
+"""Which of the served languages a text is in: py3langid's byte n-grams (naive Bayes), limited to them."""
+
+import copy
+from collections.abc import Sequence
+from functools import lru_cache
+
+from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+MAX_CHARACTERS = 4000
+"""More of a text adds time, not certainty."""
+
+
+def identify(text: str, candidates: Sequence[str]) -> tuple[str, float]:
+    """The candidate that `text` is most likely written in, and how likely it is among them, 0 to 1.
+
+    Candidates are language codes; of "pt-BR" only "pt" can be told. A text that tells nothing (empty, no letters, only
+    candidates that the identifier does not know) gives the first candidate and 0. Of one candidate nothing is asked: it
+    gets 1 for any text with letters. Raises ValueError without candidates. Thread-safe.
+    """
+    if not candidates:
+        raise ValueError("no candidate languages")
+    by_label: dict[str, str] = {}
+    for code in candidates:
+        by_label.setdefault(_base(code), code)
+    known = frozenset(by_label) & _labels()
+    sample = _sample(text)
+    if not known or not any(map(str.isalpha, sample)):
+        return candidates[0], 0.0
+    label, confidence = _limited(known).classify(sample)
+    return by_label[str(label)], float(confidence)
+
+
+def _base(code: str) -> str:
+    """The language without its region or script: "zh-Hans" -> "zh"."""
+    return code.replace("_", "-").partition("-")[0].lower()
+
+
+def _sample(text: str) -> str:
+    """The beginning, without what surrogates the identifier cannot encode."""
+    return text[:MAX_CHARACTERS].encode("utf-8", errors="replace").decode("utf-8")
+
+
+@lru_cache(maxsize=1)
+def _full() -> LanguageIdentifier:
+    """All languages; 5 MB on disk, read once."""
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+
+
+@lru_cache(maxsize=1)
+def _labels() -> frozenset[str]:
+    return frozenset(map(str, _full().labels))
+
+
+@lru_cache(maxsize=64)
+def _limited(labels: frozenset[str]) -> LanguageIdentifier:
+    """An identifier that knows `labels` only; it shares the tables that do not depend on them."""
+    limited = copy.copy(_full())
+    limited.set_languages(sorted(labels))
+    return limited

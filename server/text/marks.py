@@ -1,0 +1,161 @@
+"""Marks: single characters of a private plane of Unicode that stand in a text for what is not text.
+
+The text of "a <b>big</b> dog<br>" is "a [b big ]b dog [br": an opening, a closing and a lone mark, each with its number
+in the list of what it stands for. Sentences are cut and read with their marks; a mark is protected as a URL is, so that
+the model itself carries it to its place (`server.text.protection`). That is how tags find their place as long as no
+alignment comes with a translation: whoever has one places the marks of a plain translation by it instead, and nothing
+else changes.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+_OPENING, _CLOSING, _LONE, _END = 0xF0000, 0xF4000, 0xF8000, 0xFC000
+MAX_MARKS = _CLOSING - _OPENING
+"""Of one kind in one text."""
+MARK = re.compile(f"[{chr(_OPENING)}-{chr(_END - 1)}]")
+_STRANGE = re.compile(f"[{chr(_OPENING)}-\U0010ffff]")
+
+
+def opening(number: int) -> str:
+    return chr(_OPENING + number)
+
+
+def closing(number: int) -> str:
+    return chr(_CLOSING + number)
+
+
+def lone(number: int) -> str:
+    return chr(_LONE + number)
+
+
+def is_opening(mark: str) -> bool:
+    return opening(0) <= mark < closing(0)
+
+
+def is_closing(mark: str) -> bool:
+    return closing(0) <= mark < lone(0)
+
+
+def is_mark(part: str) -> bool:
+    """Whether `part` is one mark and nothing else."""
+    return len(part) == 1 and _OPENING <= ord(part) < _END
+
+
+def closing_of(mark: str) -> str:
+    """The closing mark of an opening one."""
+    return chr(ord(mark) - _OPENING + _CLOSING)
+
+
+def opening_of(mark: str) -> str:
+    """The opening mark of a closing one."""
+    return chr(ord(mark) - _CLOSING + _OPENING)
+
+
+def without_marks(text: str) -> str:
+    """`text` with U+FFFD for characters that look like marks."""
+    return _STRANGE.sub("\ufffd", text)
+
+
+class TooManyMarks(ValueError):
+    """One text has more tags than there are marks."""
+
+
+@dataclass
+class MarkedText:
+    """A text and what its marks stand for, in the making."""
+
+    parts: list[str] = field(default_factory=list)
+    raw: dict[str, str] = field(default_factory=dict)
+    _open: list[tuple[str, str]] = field(default_factory=list)
+    _count: int = 0
+
+    @property
+    def text(self) -> str:
+        """With marks; those that were opened and never closed are lone ones."""
+        unclosed = {mark for _, mark in self._open}
+        return "".join(lone(ord(part) - _OPENING) if part in unclosed else part for part in self.parts)
+
+    def add_text(self, text: str) -> None:
+        """Characters that look like marks become what they are: no text."""
+        end = 0
+        for match in _STRANGE.finditer(text):
+            self.parts.append(text[end : match.start()])
+            self.add_lone(match[0])
+            end = match.end()
+        self.parts.append(text[end:])
+
+    def open(self, name: str, raw: str) -> None:
+        mark = opening(self._number())
+        self.raw[mark] = self.raw[lone(ord(mark) - _OPENING)] = raw
+        self.parts.append(mark)
+        self._open.append((name, mark))
+
+    def close(self, name: str, raw: str) -> None:
+        """Close the last one of that name; those inside of it that are open stay lone."""
+        for index in range(len(self._open) - 1, -1, -1):
+            if self._open[index][0] == name:
+                mark = closing_of(self._open.pop(index)[1])
+                self.raw[mark] = raw
+                self.parts.append(mark)
+                return
+        self.add_lone(raw)
+
+    def has_open(self, name: str) -> bool:
+        """Whether something of that name is open."""
+        return any(opened == name for opened, _ in self._open)
+
+    def add_lone(self, raw: str) -> None:
+        mark = lone(self._number())
+        self.raw[mark] = raw
+        self.parts.append(mark)
+
+    def render(self, translation: str, escape: Callable[[str], str]) -> str:
+        """`translation` of `text` with what the marks stand for, properly nested, and the rest escaped."""
+        return "".join(
+            self.raw[part] if is_mark(part) else escape(part) for part in nested(split_at_marks(translation))
+        )
+
+    def _number(self) -> int:
+        self._count += 1
+        if self._count > MAX_MARKS:
+            raise TooManyMarks(f"a paragraph has more than {MAX_MARKS} tags")
+        return self._count - 1
+
+
+def split_at_marks(text: str) -> list[str]:
+    """Texts and marks in turn; empty texts are left out."""
+    parts: list[str] = []
+    end = 0
+    for match in MARK.finditer(text):
+        parts += (text[end : match.start()], match[0])
+        end = match.end()
+    return [part for part in (*parts, text[end:]) if part]
+
+
+def nested(parts: Sequence[str]) -> list[str]:
+    """The parts with every element opened before it is closed, and closed before the one around it.
+
+    A translation may have them otherwise: its words stand in another order. An element that was closed first has its
+    ends swapped; one that would end inside another ends with that.
+    """
+    place = {part: index for index, part in enumerate(parts) if is_mark(part)}
+    swapped = list(parts)
+    for mark, index in place.items():
+        if is_opening(mark) and place.get(closing_of(mark), len(parts)) < index:
+            swapped[index], swapped[place[closing_of(mark)]] = closing_of(mark), mark
+    result: list[str] = []
+    is_open: list[str] = []
+    waiting: set[str] = set()
+    closable = {opening_of(mark) for mark in place if is_closing(mark)}
+    for part in swapped:
+        if is_closing(part):
+            waiting.add(opening_of(part))
+            while is_open and is_open[-1] in waiting:
+                result.append(closing_of(is_open.pop()))
+            continue
+        if is_opening(part) and part in closable:
+            is_open.append(part)
+        result.append(part)
+    return result

@@ -1,0 +1,279 @@
+"""HTML and XML around the text: markup comes back as it was, byte for byte, but for tags inside a sentence, which move
+with their words.
+
+A document is cut at its block tags; what is between them is a text with marks for inline tags (`server.text.marks`).
+Nothing is parsed into a tree, so nothing is repaired, reordered or lost that a person wrote.
+"""
+
+import html
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from server.text.marks import MarkedText
+
+Kind = Literal["html", "xml"]
+
+INLINE = frozenset({
+    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "img",
+    "input", "ins", "kbd", "label", "mark", "math", "nobr", "object", "q", "s", "samp", "small", "span", "strike",
+    "strong", "sub", "sup", "svg", "time", "tt", "u", "var", "wbr",
+})  # fmt: skip
+"""HTML's elements that stand inside a sentence; every other tag ends one."""
+UNTRANSLATED = frozenset({
+    "code", "kbd", "math", "object", "pre", "samp", "script", "style", "svg", "template", "textarea", "var",
+})  # fmt: skip
+"""HTML's elements whose content stays as it is."""
+_VOID = frozenset({
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr",
+})  # fmt: skip
+_RAW_TEXT = frozenset({"script", "style", "textarea"})
+
+_TOKEN = re.compile(
+    r"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z)|<![A-Za-z][^>]*+(?:>|\Z)"
+    r"|<(?P<close>/?)(?P<name>[A-Za-z_][^\s/><\"']*+)"
+    r"(?P<rest>(?:[^><\"']++|\"[^\"]{0,20000}+\"|'[^']{0,20000}+'){0,500}+)>",
+    re.DOTALL,
+)
+_NO_TRANSLATE = re.compile(
+    r"""(?:\s|["'])translate\s*=\s*["']?no\b|\sclass\s*=\s*["'][^"']*\bnotranslate\b""", re.IGNORECASE
+)
+_LANG = re.compile(r"""(?<=\s)((?:xml:)?lang\s*=\s*)("[^"]*"|'[^']*'|[^\s>"']+)""", re.IGNORECASE)
+_SPACES = re.compile(r"[ \t\r\n\f]+")
+_XML_ENTITY = re.compile(r"&(?:(lt|gt|amp|quot|apos)|#(\d{1,7})|#x([0-9A-Fa-f]{1,6})|[\w.:-]+);")
+_XML_NAMES = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
+
+
+class MalformedMarkup(ValueError):
+    """XML that is not well-formed; the message says where."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A stretch of text between block tags, with the spaces around it."""
+
+    before: str
+    marked: MarkedText
+    after: str
+
+
+@dataclass(frozen=True)
+class Markup:
+    """Raw markup and blocks in the order of the document."""
+
+    parts: Sequence[str | Block]
+    kind: Kind = "html"
+
+    @property
+    def texts(self) -> list[str]:
+        """What is to be translated, with marks."""
+        return [part.marked.text for part in self.parts if isinstance(part, Block)]
+
+    def write(self, translations: Sequence[str]) -> str:
+        """The document with `translations` of `texts`. Raises ValueError if their number differs."""
+        if len(translations) != sum(isinstance(part, Block) for part in self.parts):
+            raise ValueError(f"{len(translations)} translations for {len(self.texts)} texts")
+        escape = _escape_html if self.kind == "html" else _escape_xml
+        remaining = iter(translations)
+        return "".join(
+            part if isinstance(part, str) else part.before + part.marked.render(next(remaining), escape) + part.after
+            for part in self.parts
+        )
+
+
+@dataclass(frozen=True)
+class _Token:
+    """Text (`name` is None) or a piece of markup; `name` is "" for comments and the like."""
+
+    raw: str
+    name: str | None = None
+    is_close: bool = False
+    is_empty: bool = False
+
+
+@dataclass
+class _Reader:
+    """Tokens become raw parts and blocks."""
+
+    kind: Kind
+    parts: list[str | Block] = field(default_factory=list)
+    marked: MarkedText = field(default_factory=MarkedText)
+    raw: list[str] = field(default_factory=list)
+
+    def text(self, raw: str) -> None:
+        self.raw.append(raw)
+        if self.kind == "html":
+            self.marked.add_text(_SPACES.sub(" ", html.unescape(raw)))
+        else:
+            for part, is_entity in _xml_texts(raw):
+                self.marked.add_lone(part) if is_entity else self.marked.add_text(part)
+
+    def inline(self, token: _Token) -> None:
+        self.raw.append(token.raw)
+        if not token.name or token.is_empty:
+            self.marked.add_lone(token.raw)
+        elif token.is_close:
+            self.marked.close(token.name, token.raw)
+        else:
+            self.marked.open(token.name, token.raw)
+
+    def lone(self, raw: str) -> None:
+        self.raw.append(raw)
+        self.marked.add_lone(raw)
+
+    def block(self, raw: str) -> None:
+        self.flush()
+        self.parts.append(raw)
+
+    def flush(self) -> None:
+        """End the block: a part to translate when it has letters or digits, else as it was."""
+        if any(any(map(str.isalnum, part)) for part in self.marked.parts):
+            first, last = self.raw[0], self.raw[-1]
+            before = first[: len(first) - len(first.lstrip())] if self.kind == "html" else ""
+            after = last[len(last.rstrip()) :] if self.kind == "html" else ""
+            self._strip(before, after)
+            self.parts.append(Block(before, self.marked, after))
+        else:
+            self.parts.append("".join(self.raw))
+        self.marked, self.raw = MarkedText(), []
+
+    def _strip(self, before: str, after: str) -> None:
+        parts = [part for part in self.marked.parts if part]
+        if before and parts[0].startswith(" "):
+            parts[0] = parts[0][1:]
+        if after and parts[-1].endswith(" "):
+            parts[-1] = parts[-1][:-1]
+        self.marked.parts = parts
+
+
+def read_markup(text: str, kind: Kind = "html", ignored: Iterable[str] = (), language: str | None = None) -> Markup:
+    """Cut a document into markup and texts. `ignored` names more elements whose content stays as it is. `language` is
+    written into the root's lang attribute. Raises MalformedMarkup for XML that is not well-formed, TooManyMarks."""
+    tokens = list(_tokens(text, kind))
+    inline = _inline_in_xml(tokens) if kind == "xml" else None
+    untranslated = frozenset(ignored) | (UNTRANSLATED if kind == "html" else frozenset())
+    reader = _Reader(kind)
+    index = 0
+    while index < len(tokens):
+        token = tokens[index]
+        is_inline = token.name in INLINE or token.name == "" if inline is None else index in inline
+        if token.name is None:
+            reader.text(token.raw)
+        elif _is_opening(token) and (token.name in untranslated or _NO_TRANSLATE.search(token.raw)):
+            end = _end_of(tokens, index)
+            raw = "".join(one.raw for one in tokens[index:end])
+            reader.lone(raw) if is_inline else reader.block(raw)
+            index = end
+            continue
+        elif is_inline:
+            reader.inline(token)
+        else:
+            reader.block(_in_language(token, language))
+        index += 1
+    reader.flush()
+    return Markup([part for part in reader.parts if part], kind)
+
+
+def _tokens(text: str, kind: Kind) -> Iterator[_Token]:
+    end = 0
+    while match := _TOKEN.search(text, end):
+        if match.start() > end:
+            yield _Token(text[end : match.start()])
+        end = match.end()
+        name = match["name"]
+        if name is None:
+            yield _Token(match[0], "")
+            continue
+        name = name.lower() if kind == "html" else name
+        is_empty = match[0].endswith("/>") or (kind == "html" and name in _VOID)
+        yield _Token(match[0], name, bool(match["close"]), is_empty)
+        if kind == "html" and name in _RAW_TEXT and not match["close"] and not is_empty:
+            closing = re.compile(rf"</{name}\b", re.IGNORECASE).search(text, end)
+            stop = closing.start() if closing else len(text)
+            yield _Token(text[end:stop], "")
+            end = stop
+    if end < len(text):
+        yield _Token(text[end:])
+
+
+def _is_opening(token: _Token) -> bool:
+    return bool(token.name) and not token.is_close and not token.is_empty
+
+
+def _end_of(tokens: Sequence[_Token], start: int) -> int:
+    """Where the element that opens at `start` is over: after its closing tag, or at the end."""
+    depth = 0
+    for index in range(start, len(tokens)):
+        token = tokens[index]
+        if token.name == tokens[start].name and not token.is_empty:
+            depth += -1 if token.is_close else 1
+            if depth == 0:
+                return index + 1
+    return len(tokens)
+
+
+def _inline_in_xml(tokens: Sequence[_Token]) -> set[int]:
+    """Tags inside an element that has text of its own. Raises MalformedMarkup."""
+    has_text = [False]  # the element around, and those around it
+    own: list[list[int]] = [[]]
+    names: list[str] = []
+    inline: set[int] = set()
+
+    def leave() -> None:
+        """Everything inside an element with text is inline."""
+        inside, is_mixed = own.pop(), has_text.pop()
+        if is_mixed:
+            inline.update(inside)
+        elif own:
+            own[-1] += inside
+
+    for index, token in enumerate(tokens):
+        if token.name is None:
+            has_text[-1] = has_text[-1] or not token.raw.isspace()
+        elif not token.name or token.is_empty:
+            own[-1].append(index)
+        elif not token.is_close:
+            own[-1].append(index)
+            own.append([])
+            has_text.append(False)
+            names.append(token.name)
+        else:
+            if not names or names.pop() != token.name:
+                raise MalformedMarkup(f"</{token.name}> closes nothing that is open at this place")
+            leave()
+            own[-1].append(index)
+    if names:
+        raise MalformedMarkup(f"<{names[-1]}> is never closed")
+    leave()
+    return inline
+
+
+def _in_language(token: _Token, language: str | None) -> str:
+    if language is None or token.name != "html" or token.is_close:
+        return token.raw
+    return _LANG.sub(lambda match: f'{match[1]}"{language}"', token.raw)
+
+
+def _xml_texts(raw: str) -> Iterator[tuple[str, bool]]:
+    """Text, and entities that only the document knows."""
+    end = 0
+    for match in _XML_ENTITY.finditer(raw):
+        yield raw[end : match.start()], False
+        end = match.end()
+        code = int(match[2]) if match[2] else int(match[3], 16) if match[3] else None
+        if match[1]:
+            yield _XML_NAMES[match[1]], False
+        elif code is not None and 31 < code < 0xD800:
+            yield chr(code), False
+        else:
+            yield match[0], True
+    yield raw[end:], False
+
+
+def _escape_html(text: str) -> str:
+    return html.escape(text, quote=False).replace("\u00a0", "&nbsp;")
+
+
+def _escape_xml(text: str) -> str:
+    return html.escape(text, quote=False)

@@ -1,0 +1,73 @@
+"""How things look that are carried over and not translated. One pattern of many; earlier ones win."""
+
+import re
+
+from server.text.marks import MARK
+
+_TOP_LEVEL = "com|org|net|edu|gov|io|dev|app|info|eu|de|at|ch|fr|es|it|nl|pl|cz|uk|us|jp|cn|ru|br"
+_SUFFIXES = (
+    "txt|md|rst|pdf|docx?|xlsx?|pptx?|csv|tsv|json|ya?ml|toml|xml|html?|css|js|ts|py|rs|go|java|cpp|hpp|sh|bat|exe|dll|"
+    "so|zip|gz|tar|png|jpe?g|gif|svg|mp[34]|wav|log|ini|conf|cfg|db|sql|php|po|srt|vtt"
+)
+_EMOJI = (
+    "[\U0001f000-\U0001faff\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\u3030\u303d\u3297\u3299\u00a9\u00ae]"
+)
+EMOJI = rf"(?:[0-9#*]\ufe0f?\u20e3|{_EMOJI}[\ufe0e\ufe0f\u200d\u20e3\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]*+)++"
+
+# What may have spaces and full stops inside, where no sentence ends.
+_SPACED = (
+    # Tags and numbered tags: <b class="x">, </b>, <br/>, <0/>, </0>; comments.
+    r"<!--.{0,500}?-->",
+    r"</?[A-Za-z][\w:.-]*+(?:\s[^<>]{0,500})?/?>",
+    r"</?\d{1,4}\s?/?>",
+    # Placeholders of templates; code.
+    r"\{\{[^{}\n]{0,100}\}\}",
+    r"[$#%]\{[^{}\n]{0,100}\}",
+    r"\{[^{}\s]{0,100}\}",
+    r"\{\s?[\w.-]{1,100}\s?\}",
+    r"`[^`\n]{1,300}`",
+)
+_PATTERNS = (
+    *_SPACED,
+    # Placeholders of format strings.
+    r"%\(\w{1,100}\)[#0+-]{0,3}\d{0,3}(?:\.\d{1,3})?[diouxXeEfFgGcrsa]",
+    r"%(?:\d{1,2}\$)?[-+0#]{0,3}\d{0,3}(?:\.\d{1,3})?(?:ll?|hh?|z|j)?[diouxXeEfFgGcsSp@](?![A-Za-z])",
+    r"(?<![\w%])%\d{1,2}(?![\d.,%])",
+    r"%[A-Z_]{2,40}%",
+    r"(?<![\w$])\$[A-Za-z_]\w{0,100}",
+    # Addresses. What may end a sentence does not end them.
+    r"(?:\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://|\bwww\.|\bmailto:|\btel:)(?:[^\s<>\"\u201c\u201d]{0,2000}[\w/=&#%+~$-])",
+    r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}",
+    rf"(?<![\w.@-])(?:[A-Za-z0-9-]{{1,63}}\.){{1,6}}(?:{_TOP_LEVEL})\b(?:/[^\s<>\"]{{0,2000}}[\w/=&#%+~-]|/)?",
+    r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?![\w.]\d)",
+    # Files, paths, options, names of code.
+    rf"(?<![\w./\\-])[\w-]{{1,100}}(?:\.[\w-]{{1,40}}){{0,5}}\.(?:{_SUFFIXES})\b",
+    r"(?<![\w/.~])(?:~|\.{1,2})?(?:/[\w.@+-]{1,100}){1,40}/?(?<![.])",
+    r"\b[A-Za-z]:\\[^\s\"<>|]{0,500}[\w\\]",
+    r"(?<![\w-])--[a-z][\w-]{1,60}(?:=\w{1,60})?",
+    r"\b[A-Za-z_]\w{0,100}\(\)",
+    r"\b[A-Za-z][A-Za-z0-9]{0,60}(?:_[A-Za-z0-9]{1,60}){1,20}\b",
+    r"\b[a-z]{1,40}[a-z0-9]{0,40}[A-Z]\w{1,60}\b",
+    r"(?<!\w)(?=[a-f]{0,20}[0-9])(?:[0-9a-f]{8}(?:-[0-9a-f]{4,12}){2,4}+|[0-9a-f]{12,128}+)(?!\w)",
+    r"(?<![\w&/])[@#][A-Za-z_]\w{1,60}",
+    r"(?<!\S)[:;]-?[)(DP|](?!\S)",
+    EMOJI,
+    MARK.pattern,
+)
+_PROTECTED = re.compile("|".join(f"(?:{one})" for one in _PATTERNS), re.DOTALL)
+# What every pattern needs: most sentences have none of it, and trying all patterns on them takes ten times as long.
+_HINT = re.compile(
+    rf"[<{{%$`@#/\\_]|\w\.\w|--|\(\)|[a-z][A-Z]|[:;]-?[)(DP|]|[0-9a-f]{{8}}|mailto|tel:|\ufe0f|{_EMOJI}|{MARK.pattern}"
+)
+_WITH_SPACES = re.compile("|".join(f"(?:{one})" for one in _SPACED), re.DOTALL)
+OUTER_EMOJI = re.compile(EMOJI)
+
+
+def protected_spans(text: str) -> list[tuple[int, int]]:
+    """Start and end of everything that must not be translated, whatever the vocabulary. Linear in len(text)."""
+    return [match.span() for match in _PROTECTED.finditer(text)] if _HINT.search(text) else []
+
+
+def unbroken_spans(text: str) -> list[tuple[int, int]]:
+    """Those protected spans inside which a sentence seems to end or to begin."""
+    return [match.span() for match in _WITH_SPACES.finditer(text)] if any(map(text.__contains__, "<{`")) else []

@@ -1,0 +1,241 @@
+"""What must come through a translation byte for byte: URLs, addresses, placeholders, tags, code, emoji, words that the
+vocabulary cannot spell.
+
+The model reads a short mask in their place ("X1", "X2": a letter and a number, which models copy as they copy names)
+and what it says gets them back. Every span stands in the result exactly once, whatever the model did with its mask: a
+lost one is put where it stood in the source, by position, and the sentence says so.
+
+Sentences in capitals are read in small letters, and what comes back is capitals again.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, product
+
+from server.text.marks import closing_of, is_mark, is_opening
+from server.text.patterns import protected_spans
+
+Spells = Callable[[str], bool]
+"""Whether a vocabulary has a piece for a character: `Pieces.spells`."""
+
+_STEMS = "XQZKJVWY"
+_WORD = re.compile(r"\w+")
+_BARE_WORD = re.compile(r"\w+(?:[-'\u2019]\w+)*")
+_HYPHENED = re.compile(r"-\w")
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+_ASCII_WORD = re.compile(r"[A-Za-z0-9_]")
+MIN_CAPITALS = 5
+"""Letters of a sentence in capitals; fewer may be an abbreviation ("NASA")."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """What a mask stands for. Where it touches a word that is translated, a space parts them as long as the model
+    reads (`parted_before`, `parted_after`)."""
+
+    text: str
+    parted_before: bool = False
+    parted_after: bool = False
+
+
+@dataclass(frozen=True)
+class Masked:
+    """A sentence as the model reads it. `spans` are what its masks stand for: `stem` and the number, from 1 on."""
+
+    text: str
+    spans: tuple[Span, ...] = ()
+    stem: str = ""
+    is_capitals: bool = False
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether anything but masks is left to translate."""
+        bare = _mask_pattern(self.stem).sub("", self.text) if self.spans else self.text
+        return any(map(str.isalnum, bare))
+
+
+@dataclass(frozen=True)
+class Restored:
+    """`is_moved`: the model lost or repeated a mask, so that a span stands where it stood in the source."""
+
+    text: str
+    is_moved: bool = False
+
+
+def mask(sentence: str, spells: Spells) -> Masked:
+    """Masks in place of the sentence's protected spans. Linear in its length."""
+    spans = _joined(sentence, [*protected_spans(sentence), *_unspellable(sentence, spells)])
+    stem = _free_stem(sentence) if spans else ""
+    if not stem:
+        spans = []
+    between = _between(sentence, spans)
+    is_capitals = _is_capitals(between)
+    if is_capitals:
+        between = [text.lower() for text in between]
+    masked: list[Span] = []
+    parts = [between[0]]
+    for number, (span, before, after) in enumerate(zip(spans, between, between[1:], strict=False), 1):
+        parted = Span(sentence[slice(*span)], before[-1:].isalnum(), after[:1].isalnum())
+        masked.append(parted)
+        parts += (" " * parted.parted_before, f"{stem}{number}", " " * parted.parted_after, after)
+    return Masked("".join(parts), tuple(masked), stem, is_capitals)
+
+
+def restore(masked: Masked, target: str) -> Restored:
+    """What the model said, with every span in place of its mask, exactly once."""
+    if masked.is_capitals:
+        target = target.upper()
+    if not masked.spans:
+        return Restored(target)
+    once, kept, is_clean = _each_once(masked, target)
+    lost = [number for number in range(1, len(masked.spans) + 1) if number not in kept]
+    if lost:
+        once = _inserted(masked, once, lost)
+    return Restored(_filled(masked, once), bool(lost) or not is_clean)
+
+
+def _each_once(masked: Masked, target: str) -> tuple[str, set[int], bool]:
+    """`target` with only the first of every mask, which masks it has, and whether nothing had to go."""
+    kept: set[int] = set()
+    is_clean = True
+
+    def first(match: re.Match[str]) -> str:
+        nonlocal is_clean
+        number = int(match[1][:6])
+        if 1 <= number <= len(masked.spans) and number not in kept:
+            kept.add(number)
+            return f"{masked.stem}{number}"
+        if match[0][1].isspace():  # a letter that stands before a number
+            return match[0]
+        is_clean = False
+        return ""
+
+    return _mask_pattern(masked.stem).sub(first, target), kept, is_clean
+
+
+def _filled(masked: Masked, target: str) -> str:
+    """`target` with spans in place of masks."""
+    parts: list[str] = []
+    end = 0
+    for match in _mask_pattern(masked.stem).finditer(target):
+        if match[0][1].isspace():
+            continue
+        span = masked.spans[int(match[1]) - 1]
+        before = target[end : match.start()]
+        parts += (before.removesuffix(" ") if span.parted_before else before, span.text)
+        end = match.end()
+        if is_mark(span.text) and _HYPHENED.match(target, end) and f"{match[0]}-" not in masked.text:
+            # Models write "X2-Buch" as they write "PC-Spiel"; a tag makes no compound.
+            end += 1
+            parts.append("" if is_opening(span.text) else " ")
+        elif span.parted_after and target[end : end + 1] == " ":
+            end += 1
+    return "".join([*parts, target[end:]])
+
+
+def _mask_pattern(stem: str) -> re.Pattern[str]:
+    return re.compile(rf"{stem}\s?([0-9]+)", re.IGNORECASE)
+
+
+def _free_stem(sentence: str) -> str:
+    """Letters that no number follows in the sentence; "" if there are none, in a sentence made for it."""
+    stems = ("".join(letters) for length in (1, 2, 3) for letters in product(_STEMS, repeat=length))
+    return next((stem for stem in stems if not re.search(rf"{stem}\s?\d", sentence, re.IGNORECASE)), "")
+
+
+def _unspellable(sentence: str, spells: Spells) -> list[tuple[int, int]]:
+    """Words and symbols beyond ASCII that have no pieces of their own; none, where that is most of the sentence."""
+    strange = {one for one in _NOT_ASCII.findall(sentence) if not one.isspace() and not spells(one)}
+    if not strange:
+        return []
+    words = [(one.span(), not strange.isdisjoint(one[0])) for one in _WORD.finditer(sentence)]
+    if 2 * sum(is_strange for _, is_strange in words) > len(words):
+        return []
+    symbols = [
+        (place, place + 1)
+        for place, one in enumerate(sentence)
+        if one in strange and unicodedata.category(one)[0] == "S"
+    ]
+    return [span for span, is_strange in words if is_strange] + symbols
+
+
+def _joined(sentence: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The spans in order, those that touch each other made one. A placeholder takes the letters with it that it
+    touches ("{count}th"); tags and emoji don't ("<b>word</b>")."""
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if sentence[start] != "<" and sentence[start].isascii():
+            while start > 0 and _ASCII_WORD.match(sentence[start - 1]):
+                start -= 1
+            while end < len(sentence) and _ASCII_WORD.match(sentence[end]):
+                end += 1
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def _between(sentence: str, spans: Sequence[tuple[int, int]]) -> list[str]:
+    """The texts before, between and after the spans: one more than spans."""
+    edges = [0, *(edge for span in spans for edge in span), len(sentence)]
+    return [sentence[start:end] for start, end in list(pairwise(edges))[::2]]
+
+
+def _is_capitals(texts: Sequence[str]) -> bool:
+    """Whether texts are a title in capitals that small letters lose nothing of."""
+    text = "".join(texts)
+    return text.isupper() and sum(map(str.isalpha, text)) >= MIN_CAPITALS and text.lower().upper() == text
+
+
+def _inserted(masked: Masked, target: str, lost: Sequence[int]) -> str:
+    """`target` with the lost masks between its words: one end of a tag as many words from the other end as in the
+    source, everything else at about the place where it stood there."""
+    starts = {int(match[1]): match.start() for match in _mask_pattern(masked.stem).finditer(masked.text)}
+    partners = _partners(masked)
+    for number in lost:
+        partner = partners.get(number)
+        if partner is not None and re.search(rf"{masked.stem}{partner}(?![0-9])", target):
+            count = _words_between(masked, starts, number, partner)
+            gap = _gap_beside(masked, target, partner, count, is_after=partner < number)
+        else:
+            gaps = [0, *(match.end() for match in _BARE_WORD.finditer(target))]
+            gap = _nearest(gaps, starts[number] * len(target) / max(1, len(masked.text)))
+        after = target[gap:]
+        space = " " if after[:1].isalnum() else ""
+        target = f"{target[:gap].rstrip(' ')} {masked.stem}{number}{space}{after}".lstrip(" ")
+    return target
+
+
+def _partners(masked: Masked) -> dict[int, int]:
+    """The number of the other end of every tag that has both in the sentence."""
+    numbers = {span.text: number for number, span in enumerate(masked.spans, 1)}
+    ends = {number: closing_of(mark) for mark, number in numbers.items() if is_mark(mark) and is_opening(mark)}
+    pairs = {number: numbers[end] for number, end in ends.items() if end in numbers}
+    return pairs | {end: start for start, end in pairs.items()}
+
+
+def _words_between(masked: Masked, starts: Mapping[int, int], one: int, other: int) -> int:
+    """Words of the source between two masks, masks not counted."""
+    between = masked.text[min(starts[one], starts[other]) : max(starts[one], starts[other])]
+    return len(_BARE_WORD.findall(_mask_pattern(masked.stem).sub(" ", between)))
+
+
+def _gap_beside(masked: Masked, target: str, number: int, count: int, is_after: bool) -> int:
+    """Where the `count`-th word after a mask ends, or the `count`-th before it begins; masks are no words."""
+    match = re.search(rf"{masked.stem}{number}(?![0-9])", target)
+    if match is None:
+        return len(target)
+    bare = _mask_pattern(masked.stem).sub(lambda one: " " * len(one[0]), target)
+    words = [word.span() for word in _BARE_WORD.finditer(bare)]
+    if is_after:
+        ends = [end for start, end in words if start >= match.end()][:count]
+        return ends[-1] if ends else match.end()
+    starts = [start for start, end in words if end <= match.start()][-count:] if count else []
+    return starts[0] if starts else match.start()
+
+
+def _nearest(gaps: Sequence[int], aim: float) -> int:
+    return min(gaps, key=lambda gap: abs(gap - aim))

@@ -1,0 +1,3 @@
+"""The running servers of the API's tests."""
+
+from tests.server.api.conftest import document_server as document_server

@@ -1,0 +1,106 @@
+"""The real Prometheus: it scrapes a running server, evaluates the dashboard's expressions and runs the alerts."""
+
+import contextlib
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+import yaml
+
+from tests.docker.test_metrics_table import DOCKER, expressions
+from tests.server.api.conftest import RunningServer, until
+from tests.server.redis_server import free_port
+
+needs_prometheus = pytest.mark.skipif(
+    shutil.which("prometheus") is None or shutil.which("promtool") is None,
+    reason="Prometheus is not installed (Debian: apt-get install prometheus)",
+)
+
+
+@contextlib.contextmanager
+def prometheus(folder: Path, target: str) -> Iterator[str]:
+    """The address of a Prometheus that runs our configuration, but asks `target` every fifth of a second."""
+    config = yaml.safe_load((DOCKER / "prometheus/prometheus.yml").read_text(encoding="utf-8"))
+    config["global"] = {"scrape_interval": "200ms", "scrape_timeout": "200ms", "evaluation_interval": "200ms"}
+    [job] = config["scrape_configs"]
+    del job["dns_sd_configs"]
+    job["static_configs"] = [{"targets": [target]}]
+    (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
+    shutil.copy(DOCKER / "prometheus/alerts.yml", folder)
+    port = free_port()
+    command = ["prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data"]
+    with subprocess.Popen(
+        [*command, f"--web.listen-address=127.0.0.1:{port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        try:
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.kill()
+
+
+def query(address: str, expression: str) -> list[dict[str, object]]:
+    answer = httpx.get(f"{address}/api/v1/query", params={"query": expression}, timeout=20)
+    found = answer.json()
+    assert found["status"] == "success", f"{expression}: {found.get('error')}"
+    result: list[dict[str, object]] = found["data"]["result"]
+    return result
+
+
+def is_scraped(address: str) -> bool:
+    try:
+        return bool(query(address, 'up{job="ringmt"} == 1'))
+    except (httpx.TransportError, json.JSONDecodeError):
+        return False
+
+
+@needs_prometheus
+def test_prometheus_reads_what_a_server_says(document_server: RunningServer, tmp_path: Path) -> None:
+    document_server.translate("We walk home in the rain.")
+    document = {"sentences": ["Yes.", "We walk home."], "source": "en", "target": "de", "wait": True}
+    with (
+        document_server.client() as client,
+        prometheus(tmp_path, document_server.url.removeprefix("http://")) as address,
+    ):
+        until(lambda: is_scraped(address), "Prometheus has asked the server")
+        assert client.post("/v1/documents", json=document).json()["state"] == "done"
+        until(lambda: not empty_panels(address), "every panel of the dashboard shows something")
+        rules = httpx.get(f"{address}/api/v1/rules").json()["data"]["groups"][0]["rules"]
+        assert len(rules) == 9
+        until(lambda: all_well(address), "every rule was evaluated")
+        assert httpx.get(f"{address}/api/v1/alerts").json()["data"]["alerts"] == []
+
+
+def empty_panels(address: str) -> list[str]:
+    """Expressions of the dashboard without a result; those of alerts compare, and have none while all is well."""
+    asked = [one.replace("$__rate_interval", "1m") for one in expressions()]
+    asked = [one.replace("$instance", ".*").replace("$model", ".*") for one in asked]
+    found = {one: query(address, one) for one in asked}
+    return [one for one, result in found.items() if not result and not re.search(r"[>=] ", one)]
+
+
+def all_well(address: str) -> bool:
+    rules = httpx.get(f"{address}/api/v1/rules").json()["data"]["groups"][0]["rules"]
+    assert [rule["name"] for rule in rules if rule["health"] == "err"] == []
+    return all(rule["health"] == "ok" for rule in rules)
+
+
+@needs_prometheus
+@pytest.mark.parametrize("command", [["check", "config", "prometheus.yml"], ["test", "rules", "alerts_test.yml"]])
+def test_promtool_is_content(command: list[str]) -> None:
+    done = subprocess.run(
+        ["promtool", *command], cwd=DOCKER / "prometheus", capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@needs_prometheus
+def test_promtool_finds_nothing_to_complain_about_in_the_names(document_server: RunningServer) -> None:
+    exposed = httpx.get(f"{document_server.url}/metrics").text
+    done = subprocess.run(["promtool", "check", "metrics"], input=exposed, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert done.returncode == 0

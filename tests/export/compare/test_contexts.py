@@ -1,0 +1,151 @@
+"""The whole command on tiny runs with context."""
+
+import argparse
+import re
+from pathlib import Path
+
+import pytest
+
+from export.compare import measurements
+from export.compare.command import compare_command
+from export.compare.conditions import ALONE, IN_CONTEXT, SHUFFLED, sentence_keep, stored_document
+from export.compare.maruf_tables import BLEU
+from export.compare.rows import CompareError, find_rows, read_row
+from export.compare.text import TextChoice, read_set
+from export.compare.translate import translations_in_context
+from model.config import CONTEXT_ATTENTIONS, CONTEXT_SIDES
+from model.data.vocabulary import Vocabulary
+from model.document_greedy import greedy_document
+from model.training.bundled import bundled_rows, find_recipe
+from model.training.document_recipe import DocumentRecipe
+from tests.export.compare.runs import SAMPLE, base_folder, finished_run
+
+ITEM = (
+    '{"src": "It is cold.", "ref": "Es ist kalt.", "contrastive": ["Er ist kalt."], '
+    '"src_context": "Where is the station?", "gender": "n"}\n'
+)
+
+
+def compare(*arguments: object) -> int:
+    parser = argparse.ArgumentParser()
+    compare_command.add_arguments(parser)
+    return compare_command.run(parser.parse_args([str(argument) for argument in arguments]))
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two layers, a control that was shown other documents, and one that learned everything without context."""
+    base, folder = base_folder(tmp_path_factory.mktemp("base")), tmp_path_factory.mktemp("runs")
+    finished_run(folder / "decoder-flat-word", base, "flat-word", "decoder")
+    finished_run(folder / "encoder-sparse-soft", base)
+    finished_run(folder / "encoder-sparse-soft-shuffled", base, context="shuffled")
+    finished_run(folder / "all-no-context", base, train="all", context="none")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    for language in ("en", "de"):
+        lines = (SAMPLE / f"dialogues.{language}").read_text(encoding="utf-8").split("\n")[:34]
+        (folder / f"dialogues.{language}").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (folder / "items.jsonl").write_text(ITEM * 3, encoding="utf-8")
+    return folder
+
+
+def options(runs: Path, data: Path, *more: object) -> list[object]:
+    sizes = ["--limit", 20, "--translate-limit", 10, "--items", 2, "--beam", 1]
+    return [runs, "--data", data, "--sets", "dialogues", "--contrastive", "items", *sizes, *more]
+
+
+def test_rows_are_measured_under_every_condition_once_and_then_only_shown(
+    runs: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, out = tmp_path / "measured.json", tmp_path / "out"
+    assert compare(*options(runs, data, "--json", kept, "--out", out)) == 0
+    shown = capsys.readouterr().out
+    rows = re.findall(r"^\| ([\w-]+) \|", shown.split("## What the papers")[0], flags=re.M)
+    assert rows == [
+        "row", "---", "all-no-context", "decoder-flat-word", "encoder-sparse-soft", "encoder-sparse-soft-shuffled"
+    ]  # fmt: skip
+    number = r"[+-][\d.]+ ± [\d.]+"
+    assert re.search(rf"\| encoder-sparse-soft \| .* \| [\d.]+ ± [\d.]+ \| {number} \| {number} \| {number} \|", shown)
+    assert re.search(r"\| all-no-context \| .* \| [\d.]+ ± [\d.]+ \| - \| - \| - \| - \|", shown)
+    tables = (out / "tables.md").read_text(encoding="utf-8")
+    heads = re.findall(r"^(\|.*)\n\| ---((?: \| ---)*) \|\n(\|.*)$", tables, flags=re.M)
+    assert len(heads) > 3
+    assert all(head.count("|") == first.count("|") == rule.count("|") + 2 for head, rule, first in heads)
+    for condition in (ALONE, *IN_CONTEXT):
+        assert f"| encoder-sparse-soft, {condition} | " in tables
+    assert "| encoder-sparse-soft, with context | " in tables
+    zeros = re.search(r"\| encoder-sparse-soft \| online \| ([\d.]+)% \| ([\d.]+)% \|", tables)
+    assert zeros is not None
+    assert 0 < float(zeros[1]) < 100
+    for name in ("sentence_nll", "costs_in_context", "translations_alone", "translations_in_context", "judge"):
+        monkeypatch.setattr(measurements, name, lambda *args, name=name: pytest.fail(f"{name} again"))
+    for more in ([], ["--only", "table"]):
+        assert compare(*options(runs, data, "--json", kept, *more)) == 0
+        assert capsys.readouterr().out == shown
+
+
+def test_the_page_has_what_somebody_wrote_beside_it(runs: Path, data: Path, tmp_path: Path) -> None:
+    (tmp_path / "tried.md").write_text("## What was tried\n\nNothing moved.\n", encoding="utf-8")
+    assert compare(*options(runs, data, "--json", tmp_path / "none.json", "--only", "table", "--out", tmp_path)) == 0
+    page = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert "\n\n## What was tried\n\nNothing moved.\n\n## Left out" in page
+    assert "kinds of context layers" in page
+    assert "0.1 million target tokens" in page or "0.2 million target tokens" in page
+
+
+def test_a_shuffled_document_sees_the_whole_of_the_next_and_nothing_of_itself() -> None:
+    assert [stored_document(SHUFFLED, index, 3) for index in range(3)] == [1, 2, 0]
+    assert [stored_document("offline", index, 3) for index in range(3)] == [0, 1, 2]
+    assert sentence_keep(SHUFFLED, 2, 3).tolist() == [[True] * 3] * 2
+    assert sentence_keep("online", 2, 2).tolist() == [[False, False], [True, False]]
+    assert sentence_keep("offline", 2, 2).tolist() == [[False, True], [True, False]]
+
+
+def test_translations_in_context_are_those_of_the_greedy_reference(runs: Path, data: Path) -> None:
+    row = next(row for row in find_rows([runs]) if row.name == "encoder-sparse-soft")
+    text = read_set(data, "dialogues", ("en", "de"), row.vocabulary, TextChoice(60, None, 20))
+    model, vocabulary = row.load_in_context(), Vocabulary(row.vocabulary)
+    documents = [[pair.source for pair in document] for document in text.pairs]
+    longest = min(100, row.config.max_length - 1)
+    for condition in ("online", "offline"):
+        found = [greedy_document(model, document, condition == "online", longest) for document in documents]
+        expected = vocabulary.decode([ids for document in found for ids in document])
+        assert translations_in_context(row, text, condition) == expected
+    assert translations_in_context(row, text, SHUFFLED) != expected
+
+
+def test_wrong_sets_and_pages_are_refused(runs: Path, data: Path, tmp_path: Path) -> None:
+    with pytest.raises(CompareError, match="--items must be at least 1"):
+        compare(*options(runs, data), "--items", 0)
+    with pytest.raises(CompareError, match=r"'tatoeba-dev' is not divided into documents .* looks at documents"):
+        compare(runs, "--data", SAMPLE, "--sets", "tatoeba-dev", "--limit", 5, "--translate", "")
+
+
+def test_rows_share_their_frozen_sentence_model(runs: Path, tmp_path: Path) -> None:
+    by_name = {row.name: row for row in find_rows([runs])}
+    frozen = [row for row in by_name.values() if row.section and row.section.freezes_base]
+    assert len({row.alone_hash for row in frozen}) == 1
+    changed = by_name["all-no-context"]
+    assert changed.alone_hash == changed.weights_hash != frozen[0].alone_hash
+    assert not changed.has_context
+    assert len({row.weights_hash for row in by_name.values()}) == 3  # two differ in training alone and are equal here
+    with pytest.raises(CompareError, match="is not a finished run"):
+        read_row(tmp_path)
+    other = read_row(finished_run(tmp_path / "other", base_folder(tmp_path / "base")))
+    assert other.budget != frozen[0].budget  # on another sentence model
+
+
+def test_every_row_of_the_paper_has_a_recipe_of_the_same_kind() -> None:
+    expected = {f"{side}-{kind}": (side, kind) for side in CONTEXT_SIDES for kind in CONTEXT_ATTENTIONS}
+    assert set(BLEU) == set(expected)
+    for name, (side, kind) in expected.items():
+        recipe = find_recipe(f"documents/{name}")
+        assert isinstance(recipe, DocumentRecipe)
+        assert (recipe.document.layer.side, recipe.document.layer.attention) == (side, kind)
+        assert recipe.document.freezes_base
+    controls = [row for row in bundled_rows("documents") if row.partition("/")[2] not in expected]
+    assert len(controls) == 4

@@ -1,0 +1,147 @@
+"""The manifest's signatures: read from the graphs, checked against the model, and believed by backends."""
+
+import dataclasses
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import onnxruntime
+import pytest
+
+from export.manifest import in_lines
+from export.signature import (
+    SignatureError,
+    check,
+    read_signature,
+    role_of,
+    step_signature,
+)
+from model.translation_model import TranslationModel
+from server.artifact import EXPORT_AGAIN, Artifact, ArtifactError, parse_manifest
+from server.backends.load import load_backend
+from server.signature import LOG_PROBABILITY, Signature, Tensor
+
+ROLES = {
+    "token": "row", "next_token": "row", "key_age": "row", "ring.1.left_key": "ring", "next_ring.1.left_key": "ring",
+    "source_keep": "source", "source.0.value": "source", "shortlist.scale": "source", "memory": "source",
+    "target_ids": "document", "word_keep": "document", "sentence_key": "document", "word_value.3": "document",
+    "candidate_parent": "result", LOG_PROBABILITY: "result", "word_weights.2": "result", "new_memory": "result",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "role"), ROLES.items())
+def test_every_kind_of_tensor_has_its_role(name: str, role: str) -> None:
+    assert role_of(name) == role
+
+
+def test_a_tensor_that_no_server_knows_is_refused() -> None:
+    with pytest.raises(SignatureError, match="tensor temperature, which no server would know"):
+        role_of("temperature")
+
+
+@pytest.mark.parametrize("side", ["none", "encoder", "decoder"])
+def test_the_manifest_lists_every_tensor_of_every_graph(
+    tiny_artifact: Path, document_artifacts: dict[str, Path], side: str
+) -> None:
+    artifact = Artifact.load(tiny_artifact if side == "none" else document_artifacts[side])
+    files = {name for name in artifact.manifest.files if name.endswith((".onnx", ".pt"))}
+    assert artifact.manifest.signatures.keys() == files
+    for name in files:
+        signature = artifact.manifest.signatures[name]
+        if name.endswith(".pt"):
+            continue
+        session = onnxruntime.InferenceSession(str(artifact.path(name)), providers=["CPUExecutionProvider"])
+        for listed, present in (
+            (signature.inputs, session.get_inputs()),
+            (signature.outputs, session.get_outputs()),
+        ):
+            assert [one.name for one in listed] == [one.name for one in present]
+            for one, other in zip(listed, present, strict=True):
+                assert len(one.axes) == len(other.shape)
+                for axis, size in zip(one.axes, other.shape, strict=True):
+                    assert not isinstance(axis, int) or axis == size
+                kind = {"float32": "float", "float16": "float16"}.get(one.dtype, one.dtype)
+                assert other.type == f"tensor({kind})"
+
+
+def test_a_manifest_survives_its_own_text(document_artifact: Path) -> None:
+    manifest = Artifact.load(document_artifact).manifest
+    text = in_lines(dataclasses.asdict(manifest))
+    assert parse_manifest(text, "here") == manifest
+    assert max(map(len, text.splitlines())) < 200
+
+
+Change = Callable[[Tensor], Tensor | None]
+WRONG: list[tuple[str, Change, str]] = [
+    ("ring.0.key", lambda one: None, r"nothing where the model has ring\.0\.key float32"),
+    ("source.1.value", lambda one: dataclasses.replace(one, dtype="float64"), r"source\.1\.value float64"),
+    ("token", lambda one: dataclasses.replace(one, axes=("slot",)), r"token int64 \[slot\] where .* \[slot, beam\]"),
+    ("next_score", lambda one: None, "nothing where the model has next_score"),
+]
+
+
+@pytest.mark.parametrize(("name", "change", "message"), WRONG, ids=[name for name, _, _ in WRONG])
+def test_a_graph_with_other_tensors_than_the_model_is_refused(
+    tiny_model: TranslationModel, name: str, change: Change, message: str
+) -> None:
+    planned = step_signature(tiny_model)
+    check(planned, planned, "step.onnx")
+    sides = (
+        tuple(new for one in side if (new := change(one) if one.name == name else one) is not None)
+        for side in (planned.inputs, planned.outputs)
+    )
+    with pytest.raises(SignatureError, match=message):
+        check(Signature(*sides), planned, "step.onnx")
+
+
+def test_rows_that_a_graph_does_not_read_may_be_missing(tiny_model: TranslationModel) -> None:
+    planned = step_signature(tiny_model)
+    fewer = tuple(one for one in planned.inputs if one.name != "key_age")
+    check(Signature(fewer, planned.outputs), planned, "step.onnx")
+
+
+@pytest.fixture
+def copied(tiny_artifact: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(tiny_artifact, tmp_path / "copy"))
+
+
+def changed(folder: Path, change: Callable[[list[Tensor]], list[Tensor]]) -> Artifact:
+    """The artifact with other inputs of its step listed."""
+    artifact = Artifact.load(folder)
+    signatures = dict(artifact.manifest.signatures)
+    step = signatures["step.fp32.onnx"]
+    signatures["step.fp32.onnx"] = Signature(tuple(change(list(step.inputs))), step.outputs)
+    return Artifact(folder, dataclasses.replace(artifact.manifest, signatures=signatures))
+
+
+def test_a_manifest_that_lists_other_tensors_than_its_graph_is_refused(copied: Path) -> None:
+    artifact = changed(copied, lambda inputs: [one for one in inputs if one.name != "position"])
+    with pytest.raises(ArtifactError, match=r"step.fp32.onnx and its manifest disagree about position: repeat"):
+        load_backend(artifact, "onnx", "fp32", "off")
+
+
+def test_a_tensor_of_another_type_than_the_engines_is_refused(copied: Path) -> None:
+    artifact = changed(
+        copied,
+        lambda inputs: [dataclasses.replace(one, dtype="int32") if one.name == "token" else one for one in inputs],
+    )
+    backend = load_backend(artifact, "onnx", "fp32", "off")
+    with pytest.raises(ArtifactError, match=r"reads token as int32 \['slot', 'beam'\], here it is int64"):
+        backend.bind(backend.new_state(1, 2, 8))
+
+
+def test_an_older_artifact_is_refused_with_what_to_do(copied: Path) -> None:
+    path = copied / "manifest.json"
+    values = json.loads(path.read_text(encoding="utf-8")) | {"format": 2}
+    del values["signatures"]
+    path.write_text(json.dumps(values), encoding="utf-8")
+    with pytest.raises(ArtifactError, match="format 2, this server reads 3") as caught:
+        Artifact.load(copied)
+    assert EXPORT_AGAIN in str(caught.value)
+
+
+def test_signatures_are_read_as_they_were_planned(tiny_artifact: Path, tiny_model: TranslationModel) -> None:
+    found = read_signature(tiny_artifact / "step.fp32.onnx", step_signature(tiny_model))
+    planned = {one.name: one for one in step_signature(tiny_model).inputs}
+    assert all(planned[one.name] == one for one in found.inputs)

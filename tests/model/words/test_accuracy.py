@@ -1,0 +1,56 @@
+"""Word sets: what is asked, and what counts as right."""
+
+from pathlib import Path
+
+import pytest
+
+from model.data.words.accuracy import WordItem, WordSetError, read_word_set, word_accuracy
+
+WORDS = Path(__file__).parents[3] / "model" / "data" / "words" / "en-de.tsv"
+
+
+def test_a_noun_is_asked_alone_and_in_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "words.tsv"
+    path.write_text(
+        "noun\tapple\tApfel\nnoun\tstairs\tTreppe|Stufen\ninterface\tSave as...\tSpeichern unter\n", "utf-8"
+    )
+    items = read_word_set(path)
+    assert [item.kind for item in items] == ["noun", "noun in a sentence"] * 2 + ["interface"]
+    assert [item.source for item in items] == [
+        "apple", "Where is the apple?", "stairs", "I can see the stairs.", "Save as...",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "accepted", "translation", "is_right"),
+    [
+        ("noun", "Hut", "Der Hut ist neu.", True),
+        ("noun", "Hut", "Das Hutgeschäft ist neu.", False),
+        ("noun", "Hut", "Die hut ist neu.", False),
+        ("interface", "Speichern unter", "speichern unter ...", True),
+        ("interface", "Speichern unter", "Speichern", False),
+    ],
+)
+def test_whole_words_count(kind: str, accepted: str, translation: str, is_right: bool) -> None:
+    assert WordItem(kind, "x", ("nothing", accepted)).is_right(translation) is is_right
+
+
+def test_accuracy_by_kind_with_the_mistakes() -> None:
+    items = [WordItem("noun", "lamp", ("Lampe",)), WordItem("interface", "Back", ("Zurück",)),
+             WordItem("noun", "hat", ("Hut",))]  # fmt: skip
+    nouns, interface = word_accuracy(items, lambda sources: ["Lampe" for _ in sources])
+    assert (nouns.items, nouns.right, nouns.mistakes) == (2, 1, (("hat", "Lampe"),))
+    assert (interface.items, interface.right) == (1, 0)
+
+
+@pytest.mark.parametrize("line", ["noun\tlamp", "verb\tgo\tgehen", "noun\t\tLampe", ""])
+def test_a_line_that_is_no_item_is_named(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "words.tsv"
+    path.write_text(f"noun\thut\tHütte\n{line}\n", "utf-8")
+    with pytest.raises(WordSetError, match="line 2"):
+        read_word_set(path)
+
+
+def test_the_set_asks_nothing_twice() -> None:
+    sources = [item.source for item in read_word_set(WORDS)]
+    assert len(sources) == len(set(sources)) > 250

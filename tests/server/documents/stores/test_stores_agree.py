@@ -1,0 +1,142 @@
+"""The same random operations on all three stores have the same results: memory is the slow, plain twin."""
+
+import dataclasses
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+
+from server.documents.stores.interface import Conflict, ContextStore, UnknownDocument
+from server.documents.stores.memory import MemoryStore
+from server.documents.stores.records import Document, Sentence, State
+from server.documents.stores.redis import RedisStore
+from server.documents.stores.sqlite import SqliteStore
+from tests.server.documents.some import document, sentence
+from tests.server.redis_server import flush
+
+NAMES = st.sampled_from(["a", "b", "c", "no such", ""])
+STATES: st.SearchStrategy[State] = st.sampled_from(get_args(State))
+TIMES = st.integers(0, 9).map(float)
+LEASES = st.sampled_from([0, 3600])
+"""Over at once, or not before the test is: no clock is needed."""
+MODEL = st.sampled_from(["tiny", "other"])
+MODELS = st.lists(MODEL, unique=True)
+WORKERS = st.sampled_from(["v", "w"])
+
+
+class Stores(RuleBasedStateMachine):
+    redis_port: int
+
+    def __init__(self) -> None:
+        super().__init__()
+        flush(self.redis_port)
+        self.folder = tempfile.TemporaryDirectory()
+        self.stores: list[ContextStore] = [
+            MemoryStore(),
+            SqliteStore(Path(self.folder.name) / "documents.db"),
+            RedisStore("127.0.0.1", self.redis_port),
+        ]
+
+    def teardown(self) -> None:
+        for store in self.stores:
+            store.close()
+        self.folder.cleanup()
+
+    def all_agree(self, call: Callable[[ContextStore], Any]) -> Any:
+        """Call every store; compare results, or the kind of error and its message."""
+        outcomes = [_outcome(call, store) for store in self.stores]
+        assert outcomes[0] == outcomes[1] == outcomes[2]
+        return outcomes[0]
+
+    @rule(name=NAMES, state=STATES, created=TIMES, touched=TIMES, count=st.integers(0, 3), model=MODEL)
+    def create(self, name: str, state: State, created: float, touched: float, count: int, model: str) -> None:
+        new = document(name, state=state, created=created, touched=touched, num_sentences=count, model=model)
+        self.all_agree(lambda store: store.create(new, [sentence(index) for index in range(count)]))
+
+    @rule(
+        name=NAMES, state=STATES, touched=TIMES, off_by=st.sampled_from([0, 0, 0, 1, -1]),
+        indices=st.lists(st.integers(-1, 5), max_size=3), grows=st.integers(0, 2), rises=st.integers(0, 2),
+    )  # fmt: skip
+    def update(
+        self, name: str, state: State, touched: float, off_by: int, indices: list[int], grows: int, rises: int
+    ) -> None:
+        current = _outcome(lambda store: store.document(name), self.stores[0])
+        base = current if isinstance(current, Document) else document(name)
+        changed = dataclasses.replace(
+            base, state=state, touched=touched, version=base.version + rises, num_sentences=base.num_sentences + grows
+        )
+        sentences: list[Sentence] = [sentence(index, f"new {index}") for index in indices]
+        self.all_agree(lambda store: store.update(changed, base.version + off_by, sentences))
+
+    @rule(name=NAMES)
+    def append(self, name: str) -> None:
+        current = _outcome(lambda store: store.document(name), self.stores[0])
+        if isinstance(current, Document):
+            at = current.num_sentences
+            longer = dataclasses.replace(current, version=current.version + 1, num_sentences=at + 1)
+            self.all_agree(lambda store: store.update(longer, current.version, [sentence(at, "appended")]))
+
+    @rule(name=NAMES)
+    def delete(self, name: str) -> None:
+        self.all_agree(lambda store: store.delete(name))
+
+    @rule(worker=WORKERS, lease=LEASES, models=MODELS)
+    def claim(self, worker: str, lease: float, models: list[str]) -> None:
+        self.all_agree(lambda store: store.claim(worker, lease, models))
+
+    @rule(name=NAMES, worker=WORKERS, lease=LEASES)
+    def renew(self, name: str, worker: str, lease: float) -> None:
+        self.all_agree(lambda store: store.renew(name, worker, lease))
+
+    @rule(older_than=TIMES, models=MODELS)
+    def expire(self, older_than: float, models: list[str]) -> None:
+        self.all_agree(lambda store: store.expire(older_than, models))
+
+    @rule(name=NAMES, start=st.integers(-1, 4), end=st.none() | st.integers(-1, 4))
+    def read_range(self, name: str, start: int, end: int | None) -> None:
+        self.all_agree(lambda store: store.sentences(name, start, end))
+
+    @invariant()
+    def everything_is_the_same(self) -> None:
+        self.all_agree(lambda store: store.count())
+        for name in ("a", "b", "c"):
+            self._same_document(name)
+
+    def _same_document(self, name: str) -> None:
+        self.all_agree(lambda store: (store.document(name), store.sentences(name), store.read(name)))
+
+
+def _outcome(call: Callable[[ContextStore], Any], store: ContextStore) -> Any:
+    try:
+        return call(store)
+    except (Conflict, UnknownDocument, ValueError) as error:
+        return type(error), str(error)
+
+
+def test_all_stores_agree(redis_port: int) -> None:
+    machine = type("StoresOnPort", (Stores,), {"redis_port": redis_port})
+    checks = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    run_state_machine_as_test(
+        machine,
+        settings=settings(max_examples=25, stateful_step_count=30, deadline=None, suppress_health_check=checks),
+    )
+
+
+def test_the_comparison_notices(redis_port: int) -> None:
+    """A store that differs fails the test above."""
+
+    class Forgetful(Stores):
+        def __init__(self) -> None:
+            super().__init__()
+            self.stores[1].expire = lambda older_than, models: 0  # type: ignore[method-assign]
+
+    machine = type("ForgetfulOnPort", (Forgetful,), {"redis_port": redis_port})()
+    machine.create("a", "done", 1.0, 1.0, 1, "tiny")
+    with pytest.raises(AssertionError):
+        machine.expire(5.0, [])
+    machine.teardown()

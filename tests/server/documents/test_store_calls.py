@@ -1,0 +1,224 @@
+"""How often a store is asked: every call is a round trip to a file or to another machine."""
+
+import asyncio
+import contextlib
+import dataclasses
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server.documents import job_runner, service
+from server.documents.correcting import Correction
+from server.documents.job_runner import JobRunner
+from server.documents.leases import next_version
+from server.documents.sentence_states import DocumentCache, StateReader
+from server.documents.service import DocumentService, NewDocument
+from server.documents.stores.memory import MemoryStore
+from server.documents.stores.records import Document, Mode, Sentence
+from server.metrics import Metrics
+from server.text.plan import TextPlan
+from server.translator import Translator
+from tests.server.api.conftest import settings_for
+
+PATIENCE = 120.0
+STORY = ["The girl walks home in the rain.", "She has a red umbrella.", "It is not hers."]
+
+
+class Counting(MemoryStore):
+    """Counts calls, and the sentences that are read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[str] = []
+        self.num_read = 0
+        self.before_update: Callable[[Document], None] | None = None
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("create", "document", "sentences", "read", "update", "delete", "claim", "renew", "count"):
+            self.calls.append(name)
+        return super().__getattribute__(name)
+
+    def sentences(self, document_id: str, start: int = 0, end: int | None = None) -> list[Sentence]:
+        found = super().sentences(document_id, start, end)
+        self.num_read += len(found)
+        return found
+
+    def update(self, document: Document, expected_version: int, sentences: Sequence[Sentence] = ()) -> None:
+        """Something else may happen between a writer's reading and its writing."""
+        if self.before_update is not None:
+            meanwhile, self.before_update = self.before_update, None
+            meanwhile(document)
+        super().update(document, expected_version, sentences)
+
+
+@pytest.fixture(scope="module")
+def translators(document_artifacts: dict[str, Path]) -> Any:
+    found = {}
+    for artifact in document_artifacts.values():
+        translator = Translator.load(artifact, settings_for(artifact).engine, Metrics())
+        found[translator.name] = translator
+    yield found
+    for translator in found.values():
+        translator.stop(0)
+
+
+@contextlib.asynccontextmanager
+async def serving(translators: dict[str, Translator]) -> AsyncIterator[tuple[DocumentService, Counting]]:
+    store = Counting()
+    settings = settings_for(Path())
+    reader = StateReader(DocumentCache(settings.context_cache_bytes))
+    runner = JobRunner(store, reader, translators, 100, Metrics())
+    runner.start()
+    try:
+        yield DocumentService(store, reader, runner, translators, settings), store
+    finally:
+        await runner.stop()
+
+
+@pytest.fixture(autouse=True)
+def _no_polling(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a slow machine it would ask again and again."""
+    monkeypatch.setattr(job_runner, "LOOK_SECONDS", PATIENCE)
+    monkeypatch.setattr(service, "LOOK_SECONDS", PATIENCE)
+
+
+def until() -> float:
+    return time.monotonic() + PATIENCE
+
+
+async def translated(
+    documents: DocumentService, translator: Translator, sources: Sequence[str], mode: Mode = "offline"
+) -> tuple[Document, list[Sentence]]:
+    document, _ = await documents.create(
+        NewDocument(translator, mode, sources, {"beam_size": 1, "length_penalty": None, "max_length": 4})
+    )
+    found = await documents.wait(document.id, until())
+    assert found[0].state == "done"
+    return found
+
+
+@pytest.mark.parametrize("model", ["documents", "bilingual"])
+def test_a_document_of_three_sentences(translators: dict[str, Translator], model: str) -> None:
+    async def scenario() -> None:
+        async with serving(translators) as (documents, store):
+            while "claim" not in store.calls:  # before the document comes, it finds nothing
+                await asyncio.sleep(0.001)
+            store.calls.clear()
+            await translated(documents, translators[model], STORY)
+            assert len(store.calls) <= 8, store.calls
+            assert Counter(store.calls)["read"] == 2
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(("model", "longest"), [("documents", 500), ("bilingual", 50)])
+def test_an_append_to_a_long_document_reads_no_more_than_to_a_short_one(
+    translators: dict[str, Translator], model: str, longest: int
+) -> None:
+    async def scenario() -> None:
+        async with serving(translators) as (documents, store):
+            for count in (5, longest):
+                sources = [STORY[index % 3] for index in range(count)]
+                document, _ = await translated(documents, translators[model], sources, "online")
+                for calls, num_read in ((["document", "sentences", "update"], count), (["document", "update"], 0)):
+                    store.calls.clear()
+                    store.num_read = 0
+                    await documents.append(document.id, STORY[:2], None, until())
+                    assert [name for name in store.calls if name != "claim"] == calls
+                    assert store.num_read == num_read
+
+    asyncio.run(scenario())
+
+
+class Count:
+    """How many sentences the engine was given."""
+
+    def __init__(self, translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.sentences = 0
+        submit = translator.worker.submit_all
+
+        def counted(requests: Collection[Any]) -> None:
+            self.sentences += len(requests)
+            submit(list(requests))
+
+        monkeypatch.setattr(translator.worker, "submit_all", counted)
+
+
+@pytest.mark.parametrize("sources", [["Yes."], ["Yes.", "No. Never."]])
+def test_every_text_is_cut_once(
+    translators: dict[str, Translator], sources: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned: list[str] = []
+    translator = translators["documents"]
+    plan = translator.plan
+
+    def counted(text: str) -> TextPlan:
+        planned.append(text)
+        return plan(text)
+
+    monkeypatch.setattr(translator, "plan", counted)
+
+    async def scenario() -> None:
+        async with serving(translators) as (documents, _):
+            await translated(documents, translator, sources)
+
+    asyncio.run(scenario())
+    assert planned == sources
+
+
+def test_a_correction_that_loses_a_race_is_translated_once_and_says_what_is_kept(
+    translators: dict[str, Translator], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        async with serving(translators) as (documents, store):
+            document, _ = await translated(documents, translators["documents"], STORY)
+            engine = Count(translators["documents"], monkeypatch)
+
+            def another(_: Document) -> None:
+                now, sentences = store.read(document.id)
+                theirs = dataclasses.replace(sentences[1], source="Theirs.", version=2)
+                store.update(next_version(now), now.version, [theirs])
+
+            store.before_update = another
+            correction = Correction("She sells bread.", None)
+            kept, sentence = await documents.correct(document.id, 1, correction, until())
+            assert engine.sentences == 1
+            stored, sentences = store.read(document.id)
+            assert sentence == sentences[1]
+            assert kept == stored
+            assert (sentence.version, sentence.source, kept.version) == (3, "She sells bread.", document.version + 2)
+
+    asyncio.run(scenario())
+
+
+def test_a_correction_that_is_overtaken_by_one_that_affects_it_is_translated_again(
+    translators: dict[str, Translator], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the end it is as if the other had come first."""
+
+    async def scenario() -> None:
+        async with serving(translators) as (documents, _):
+            document, _ = await translated(documents, translators["documents"], STORY)
+            translate = documents._workplace.reader.of_document
+            overtaken = asyncio.Event()
+
+            async def slowly(*given: Any) -> Any:
+                found = await translate(*given)
+                if not overtaken.is_set():
+                    overtaken.set()
+                    await documents.correct(document.id, 0, Correction("She has a dog.", None, "affected"), until())
+                return found
+
+            monkeypatch.setattr(documents._workplace.reader, "of_document", slowly)
+            _, sentence = await documents.correct(document.id, 1, Correction("It is red.", None), until())
+            assert sentence.is_pending
+            now, found = await documents.wait(document.id, until())
+            assert now.state == "done"
+            _, fresh = await translated(documents, translators["documents"], ["She has a dog.", "It is red.", STORY[2]])
+            assert (found[1].translation, found[1].context_used) == (fresh[1].translation, fresh[1].context_used)
+
+    asyncio.run(scenario())

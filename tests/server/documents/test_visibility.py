@@ -1,0 +1,57 @@
+"""Who sees whom."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from server.backends.context import ContextUse
+from server.documents.context_use import MAX_CONTEXT_USED, largest, weights_by_sentence
+from server.documents.stores.records import Mode
+from server.documents.visibility import affected, sees, visible
+from tests.server.documents.some import sentence
+
+MODES: st.SearchStrategy[Mode] = st.sampled_from(["offline", "online"])
+OWNERS = st.lists(st.integers(0, 9), max_size=20).map(sorted)
+
+
+@settings(deadline=None)
+@given(mode=MODES, index=st.integers(0, 9), owners=OWNERS)
+def test_visible_is_sees_for_every_part(mode: Mode, index: int, owners: list[int]) -> None:
+    seen = visible(mode, index, np.array(owners, np.int64))
+    assert seen.tolist() == [sees(mode, index, owner) for owner in owners]
+
+
+@settings(deadline=None)
+@given(mode=MODES, count=st.integers(0, 9), changed=st.integers(0, 8))
+def test_affected_are_those_that_see_a_change(mode: Mode, count: int, changed: int) -> None:
+    found = affected(mode, changed, [sentence(index) for index in range(count)])
+    assert [one.index for one in found] == [index for index in range(count) if sees(mode, index, changed)]
+
+
+def test_nobody_sees_itself_and_online_nobody_the_future() -> None:
+    for index in range(5):
+        assert not sees("offline", index, index)
+        assert [other for other in range(5) if sees("online", index, other)] == list(range(index))
+
+
+@settings(deadline=None)
+@given(owners=OWNERS, seed=st.integers(0, 99))
+def test_weights_of_parts_add_up(owners: list[int], seed: int) -> None:
+    weights = np.random.default_rng(seed).random((3, len(owners)), np.float32)
+    summed = weights_by_sentence(ContextUse(weights, 0.5), np.array([*owners, 10, 11], np.int64))
+    assert list(summed) == sorted(set(owners))
+    for owner, by_head in summed.items():
+        mine = [place for place, other in enumerate(owners) if other == owner]
+        assert by_head == pytest.approx(weights[:, mine].sum(axis=1), abs=1e-5)
+
+
+@settings(deadline=None)
+@given(weights=st.dictionaries(st.integers(0, 50), st.sampled_from([0.0, 0.1, 0.25, 0.5])))
+def test_the_largest_are_kept(weights: dict[int, float]) -> None:
+    kept = largest(weights)
+    assert len(kept) == min(MAX_CONTEXT_USED, sum(weight > 0 for weight in weights.values()))
+    assert all(weights[index] == weight > 0 for index, weight in kept)
+    assert [weight for _, weight in kept] == sorted((weight for _, weight in kept), reverse=True)
+    left = [weight for index, weight in weights.items() if index not in dict(kept)]
+    assert not kept or not left or max(left) <= min(weight for _, weight in kept)

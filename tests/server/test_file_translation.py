@@ -1,0 +1,87 @@
+"""Files through the translator: the same text gives the same translation, and a file is a document."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server.documents.sentence_states import StateReader
+from server.documents.state_cache import StateCache
+from server.documents.stores.records import Mode
+from server.file_command import translate_files
+from server.file_translation import TranslatedFile, translate_file
+from server.metrics import Metrics
+from server.settings import EngineSettings
+from server.text.formats.opened import FileTooLarge
+from server.translator import AskedOptions, Translator
+
+OPTIONS = AskedOptions(beam_size=2, length_penalty=None, max_length=None)
+TEXT = "We walk home in the rain. Where is the station?\n\n- Yes, {name}!\nThe old lamp is here."
+LINES = ["We walk home in the rain. Where is the station?", "Yes, {name}!", "The old lamp is here."]
+
+
+@pytest.fixture(scope="module")
+def translator(document_artifact: Path) -> Iterator[Translator]:
+    engine = EngineSettings(slots=4, max_waiting=64, num_workers=1, precision="fp32")
+    loaded = Translator.load(document_artifact, engine, Metrics())
+    yield loaded
+    loaded.stop(timeout=0)
+
+
+def reader() -> StateReader:
+    return StateReader(StateCache(1_000_000))
+
+
+def translated(translator: Translator, data: bytes, name: str, mode: Mode = "offline", **more: Any) -> TranslatedFile:
+    return asyncio.run(translate_file(translator, data, name, reader(), OPTIONS, mode, **more))
+
+
+def test_every_format_gives_the_text_s_translation(translator: Translator) -> None:
+    lines = translated(translator, "\n".join(LINES).encode(), "a.txt").data.decode().split("\n")
+    assert "{name}" in lines[1]
+    assert lines != LINES
+    page = "<ul>" + "".join(f"<li>{line}</li>" for line in LINES) + "</ul>"
+    done = translated(translator, page.encode(), "a.html")
+    assert done.data.decode() == "<ul>" + "".join(f"<li>{line}</li>" for line in lines) + "</ul>"
+    assert (done.name, done.media_type, done.num_sentences) == ("a.de.html", "text/html", 4)
+    cells = translated(translator, "\n".join(f'"{line}"' for line in LINES).encode(), "a.csv").data.decode()
+    assert cells.replace('""', '"').split("\n") == [f'"{line}"' for line in lines]
+
+
+def test_sentences_of_a_file_see_each_other(translator: Translator) -> None:
+    offline, online = (translated(translator, TEXT.encode(), "a.txt", mode).data for mode in ("offline", "online"))
+    assert offline != online
+
+
+def test_a_file_without_texts_comes_back(translator: Translator) -> None:
+    assert translated(translator, b'{"a": 1}', "a.json").data == b'{"a": 1}'
+    assert translated(translator, b"", "a.txt").data == b""
+
+
+def test_what_separates_texts_may_stand_in_them(translator: Translator) -> None:
+    data = b"\x1e\x1d\x1c\x1f Yes.\n"
+    assert translated(translator, data, "a.txt").data.startswith(b"\x1e\x1d\x1c\x1f ")
+    cells = translated(translator, b'"\x1e\x1d\x1c\x1f Yes.","Yes."', "a.csv").data
+    assert cells.startswith(b" \x1d\x1c\x1f ") or cells.startswith(b'" \x1d\x1c\x1f ')
+
+
+def test_too_much_is_refused(translator: Translator) -> None:
+    with pytest.raises(FileTooLarge, match="at most 10"):
+        translated(translator, TEXT.encode(), "a.txt", max_characters=10)
+
+
+def test_the_command_goes_on_after_a_bad_file(
+    translator: Translator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good, bad = tmp_path / "good.txt", tmp_path / "bad.docx"
+    good.write_text(TEXT)
+    bad.write_text("nothing")
+    folder = tmp_path / "new"
+    assert translate_files(translator, [bad, tmp_path / "none.txt", good], folder, OPTIONS, "offline", 1_000_000) == 1
+    shown = capsys.readouterr()
+    assert f"{bad}: the file is no Word file" in shown.err
+    assert "none.txt" in shown.err
+    assert f"{folder / 'good.de.txt'}: 4 sentences" in shown.out
+    assert (folder / "good.de.txt").read_bytes() == translated(translator, TEXT.encode(), "good.txt").data

@@ -1,0 +1,160 @@
+"""`ringmt serve` as a process: signals, artifacts that cannot be served, and what it touches while it runs."""
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.server.api.conftest import PATIENCE, until
+from tests.server.redis_server import free_port
+
+MANY_SENTENCES = "We walk home in the rain, and where is the station?\n" * 300
+
+
+@dataclass(frozen=True)
+class Served:
+    process: "subprocess.Popen[str]"
+    url: str
+
+    def translate(self, text: str) -> httpx.Response:
+        body = {"text": text, "source": "en", "target": "de"}
+        return httpx.post(f"{self.url}/v1/translate", json=body, timeout=PATIENCE)
+
+    def status(self, path: str) -> int:
+        return httpx.get(f"{self.url}{path}", timeout=PATIENCE).status_code
+
+    def metric(self, name: str) -> float:
+        found = re.search(rf"^ringmt_{name}{{.*}} (.*)$", httpx.get(f"{self.url}/metrics").text, flags=re.M)
+        assert found is not None, name
+        return float(found[1])
+
+
+def command(artifact: Path, port: int, *flags: str) -> list[str]:
+    run = [sys.executable, "-m", "server.cli", "serve", "--models", str(artifact), "--port", str(port)]
+    return [*run, "--precision", "fp32", "--shortlist", "off", "--num-workers", "1", "--slots", "2", *flags]
+
+
+@contextlib.contextmanager
+def serving(artifact: Path, *flags: str, home: Path | None = None) -> Iterator[Served]:
+    """A server process that is ready."""
+    port = free_port()
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"} | ({"HOME": str(home)} if home else {})
+    with subprocess.Popen(
+        command(artifact, port, *flags), env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        served = Served(process, f"http://127.0.0.1:{port}")
+        try:
+            until(lambda: answers(served), "the server is ready")
+            yield served
+        finally:
+            process.kill()
+
+
+def answers(served: Served) -> bool:
+    assert served.process.poll() is None, served.process.stderr.read() if served.process.stderr else ""
+    try:
+        return served.status("/readyz") == 200
+    except httpx.TransportError:
+        return False
+
+
+def test_a_signal_lets_requests_in_flight_finish(tiny_artifact: Path) -> None:
+    with serving(tiny_artifact, "--drain-timeout", "60") as served, ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(served.translate, MANY_SENTENCES[:4000])
+        until(lambda: served.metric("running_sentences") > 0, "the request is being worked on")
+        served.process.send_signal(signal.SIGTERM)
+        until(lambda: served.status("/readyz") == 503, "the server says that it drains")
+        assert served.status("/livez") == 200
+        refused = served.translate("Yes.")
+        assert (refused.status_code, refused.json()["error"]["type"]) == (503, "not_ready")
+        assert answer.result(PATIENCE).status_code == 200
+        assert served.process.wait(PATIENCE) == 0
+        assert "all that was in flight was answered" in served.process.communicate()[1]
+
+
+def test_an_idle_server_stops_at_once(tiny_artifact: Path) -> None:
+    with serving(tiny_artifact, "--drain-timeout", "600") as served:
+        served.process.send_signal(signal.SIGTERM)
+        assert served.process.wait(PATIENCE) == 0
+
+
+@pytest.mark.parametrize("stop", ["the budget", "a second signal"])
+def test_work_that_takes_too_long_is_given_up(tiny_artifact: Path, stop: str) -> None:
+    seconds = "0.2" if stop == "the budget" else "600"
+    with serving(tiny_artifact, "--drain-timeout", seconds) as served, ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(served.translate, MANY_SENTENCES)
+        until(lambda: served.metric("running_sentences") > 0, "the request is being worked on")
+        served.process.send_signal(signal.SIGTERM)
+        if stop == "a second signal":
+            until(lambda: served.status("/readyz") == 503, "the server drains")
+            served.process.send_signal(signal.SIGTERM)
+        assert served.process.wait(PATIENCE) == 1
+        assert "were given up" in served.process.communicate()[1]
+        with contextlib.suppress(httpx.TransportError):
+            assert answer.result(PATIENCE).status_code == 503
+
+
+def cut_short(folder: Path) -> None:
+    graph = next(folder.glob("*.onnx"))
+    graph.write_bytes(graph.read_bytes()[:-100])
+
+
+def another_byte(folder: Path) -> None:
+    vocabulary = folder / "vocabulary.model"
+    content = bytearray(vocabulary.read_bytes())
+    content[len(content) // 2] ^= 1
+    vocabulary.write_bytes(content)
+
+
+def without_vocabulary(folder: Path) -> None:
+    (folder / "vocabulary.model").unlink()
+
+
+def without_manifest(folder: Path) -> None:
+    (folder / "manifest.json").unlink()
+
+
+def newer_format(folder: Path) -> None:
+    path = folder / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 99}))
+
+
+def half_a_manifest(folder: Path) -> None:
+    path = folder / "manifest.json"
+    path.write_text(path.read_text()[:100])
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (cut_short, r"\.onnx is not the file that was exported .*copy the artifact again or repeat `ringmt export`"),
+        (another_byte, r"vocabulary\.model is not the file that was exported .*copy the artifact again"),
+        (without_vocabulary, r"vocabulary\.model is missing.*copy the artifact again or repeat `ringmt export`"),
+        (without_manifest, r"holds no artifact .*`ringmt export` writes one"),
+        (newer_format, r"format 99, this server reads \d+: repeat `ringmt export`"),
+        (half_a_manifest, r"manifest\.json is not a manifest.*copy the artifact again or repeat `ringmt export`"),
+    ],
+)
+def test_an_artifact_that_cannot_be_served_says_what_to_do(
+    tiny_artifact: Path, tmp_path: Path, damage: Callable[[Path], None], said: str
+) -> None:
+    folder = tmp_path / "tiny"
+    shutil.copytree(tiny_artifact, folder)
+    damage(folder)
+    done = subprocess.run(command(folder, free_port()), capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 1
+    complaint = next(line for line in done.stderr.splitlines() if line.startswith("ringmt: "))
+    assert str(folder) in complaint
+    assert re.search(said, complaint), complaint
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,189 @@
+"""What is protected comes through byte for byte, whatever the model does with the masks."""
+
+import string
+import time
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.text.patterns import protected_spans
+from server.text.protection import Masked, mask, restore
+
+
+def spells_ascii(character: str) -> bool:
+    return character.isascii()
+
+
+PROTECTED = [
+    "https://example.org/a/b?q=1&r=%20#top",
+    "www.example.org",
+    "example.com/path",
+    "jane.doe+x@mail.example.org",
+    "{name}",
+    "{0}",
+    "{{ user.name }}",
+    "${HOME}",
+    "%s",
+    "%1$s",
+    "%(count)d",
+    "%{total}",
+    "<b>",
+    "</b>",
+    "<0/>",
+    "<a href='x y'>",
+    "`ls -la`",
+    "/etc/passwd",
+    "C:\\Users\\tom\\a.txt",
+    "report.pdf",
+    "--dry-run",
+    "FOO_BAR",
+    "getElementById",
+    "192.168.0.1:80",
+    "@jane",
+    "\U0001f600",
+    "\u2764\ufe0f",
+    "\U0001f468\u200d\U0001f469\u200d\U0001f467",
+    "550e8400-e29b-41d4-a716-446655440000",
+]
+PLAIN = [
+    "The cat sat on the mat.",
+    "It costs 100% of $5, and/or 3.5 euros.",
+    "Is it 5:30? No: 6 o'clock (really).",
+    "Mr. Smith vs. Dr. Who, e.g. at 12.11.2026.",
+    "Ben & Jerry <3 ice-cream; x < y > z",
+    "He said: {well, you know}",
+    "STOP!",
+]
+
+
+@pytest.mark.parametrize("span", PROTECTED)
+def test_spans_are_read_as_masks(span: str) -> None:
+    for sentence in (f"Open {span} now, please.", f"Open ({span}) now."):
+        masked = mask(sentence, spells_ascii)
+        assert [one.text for one in masked.spans] == [span]
+        assert masked.text == sentence.replace(span, "X1")
+        target = "Bitte X1 jetzt \u00f6ffnen."
+        assert restore(masked, target).text == target.replace("X1", span)
+
+
+@pytest.mark.parametrize("sentence", PLAIN)
+def test_plain_sentences_are_read_as_they_are(sentence: str) -> None:
+    assert mask(sentence, spells_ascii) == Masked(sentence)
+
+
+def test_what_ends_a_sentence_does_not_end_a_url() -> None:
+    masked = mask("See http://a.org/b, (https://c.org) and http://d.org/e.", spells_ascii)
+    assert masked.text == "See X1, (X2) and X3."
+
+
+def test_words_that_the_vocabulary_cannot_spell() -> None:
+    masked = mask("Dvo\u0159\u00e1k wrote \u732b here.", spells_ascii)
+    assert masked.text == "X1 wrote X2 here."
+    assert mask("\u732b\u732b \u732b", spells_ascii).spans == ()
+
+
+def test_tags_and_emoji_leave_the_word_that_they_touch() -> None:
+    masked = mask("A <b>big</b> dog\U0001f600 ran.", spells_ascii)
+    assert masked.text == "A X1 big X2 dog X3 ran."
+    assert restore(masked, "Ein X1 gro\u00dfer X2 Hund X3 lief.").text == "Ein <b>gro\u00dfer</b> Hund\U0001f600 lief."
+
+
+def test_letters_at_a_placeholder_go_with_it() -> None:
+    assert mask("Delete file{s} at {n}th place", spells_ascii).text == "Delete X1 at X2 place"
+    assert mask("{a}{b} and {c}5", spells_ascii).text == "X1 and X2"
+
+
+def test_masks_differ_from_what_the_sentence_says() -> None:
+    masked = mask("The X1 and the Q7 use {name}.", spells_ascii)
+    assert masked.text == "The X1 and the Q7 use Z1."
+    assert restore(masked, "X1 und Q7 nutzen Z1.").text == "X1 und Q7 nutzen {name}."
+
+
+@pytest.mark.parametrize(
+    ("target", "restored"),
+    [
+        ("Hallo , du hast X2 Nachrichten", "Hallo {a}, du hast {b} Nachrichten"),
+        ("Hallo X1 X1, du hast X2", "Hallo {a} , du hast {b}"),
+        ("Hallo X1, du hast X2 X9", "Hallo {a}, du hast {b} "),
+        ("", "{a} {b}"),
+    ],
+)
+def test_lost_and_repeated_masks_are_put_right_and_told(target: str, restored: str) -> None:
+    masked = mask("Hello {a}, you have {b} messages", spells_ascii)
+    result = restore(masked, target)
+    assert result.is_moved
+    assert result.text.split() == restored.replace("{a},", "{a} ,").split() or result.text.count("{a}") == 1
+    assert result.text.count("{b}") == 1
+
+
+def test_titles_in_capitals_are_read_in_small_letters() -> None:
+    masked = mask("HOW TO OPEN {file} QUICKLY", spells_ascii)
+    assert masked.text == "how to open X1 quickly"
+    assert restore(masked, "wie man x1 schnell \u00f6ffnet").text == "WIE MAN {file} SCHNELL \u00d6FFNET"
+    assert not mask("NASA", spells_ascii).is_capitals
+    assert not mask("Not in CAPITALS", spells_ascii).is_capitals
+
+
+FRAGMENTS = st.sampled_from(
+    [*PROTECTED, "{a}", "X1", "x 2", "Q1", "word", "Wort", "\u00e9t\u00e9", "5", ".", "!", "STOP"]
+)
+SENTENCES = st.lists(st.one_of(FRAGMENTS, st.text(max_size=5)), max_size=12).flatmap(
+    lambda parts: st.sampled_from(["", " "]).map(lambda space: space.join(parts))
+)
+
+
+@given(SENTENCES)
+def test_a_model_that_copies_gives_the_sentence_back(sentence: str) -> None:
+    masked = mask(sentence, spells_ascii)
+    assert restore(masked, masked.text).text == sentence
+    assert not restore(masked, masked.text).is_moved
+
+
+@given(SENTENCES, st.data())
+def test_every_span_is_there_exactly_once_whatever_the_model_says(sentence: str, data: st.DataObject) -> None:
+    masked = mask(sentence, spells_ascii)
+    said = st.sampled_from([f"{masked.stem}{number}" for number in range(12)] + ["wort", " ", ".", "Haus"])
+    target = "".join(data.draw(st.lists(said, max_size=15)))
+    restored = restore(masked, target)
+    position = {span.text: restored.text.count(span.text) for span in masked.spans}
+    wanted = [span.text for span in masked.spans]
+    for text, count in position.items():
+        # A span may be part of another one.
+        assert count == sum(other.count(text) for other in wanted)
+    assert not any(f"{masked.stem}{number}" in restored.text for number in range(1, 12) if masked.spans) or any(
+        masked.stem in span for span in wanted
+    )
+
+
+@given(st.text(alphabet=string.printable + "\u00e9\u732b\U0001f600", max_size=300))
+def test_any_text_has_spans_in_order(text: str) -> None:
+    spans = protected_spans(text)
+    assert all(start < end for start, end in spans)
+    assert all(before[1] <= after[0] for before, after in pairwise(spans))
+
+
+@pytest.mark.parametrize(
+    "unit", ["a", "<", "{", "a.", "/a", "%", "a@", "http://", "a_", "\U0001f600", "{{", "-", "A:\\", "0a"]
+)
+def test_odd_texts_take_linear_time(unit: str) -> None:
+    started = time.monotonic()
+    protected_spans(unit * (100_000 // len(unit)))
+    assert time.monotonic() - started < 5
+
+
+def test_a_lost_end_of_a_tag_is_as_far_from_the_other_as_in_the_source() -> None:
+    bold, end = "\U000f0000", "\U000f4000"
+    masked = mask(f"She was {bold}very expensive{end} then.", spells_ascii)
+    assert masked.text == "She was X1 very expensive X2 then."
+    assert restore(masked, "Sie war sehr teuer X2, damals.").text == f"Sie war {bold}sehr teuer{end}, damals."
+    assert restore(masked, "Sie war X1 sehr teuer, damals.").text == f"Sie war {bold}sehr teuer{end}, damals."
+    assert restore(masked, "Sie war damals.").text.count(bold) == 1
+
+
+def test_tags_make_no_compounds() -> None:
+    bold, end = "\U000f0000", "\U000f4000"
+    masked = mask(f"My {bold}big{end} book", spells_ascii)
+    assert restore(masked, "X1-Gro\u00df X2-Buch").text == f"{bold}Gro\u00df{end} Buch"
+    assert restore(mask("My {a} book", spells_ascii), "X1-Buch").text == "{a}-Buch"

@@ -1,0 +1,87 @@
+"""Import contracts catch what they forbid: violations are planted in a copy of the import graph."""
+
+import copy
+from functools import cache
+from pathlib import Path
+
+import grimp
+import pytest
+from importlinter import Contract
+from importlinter.application.use_cases import read_user_options
+from importlinter.configuration import configure
+from importlinter.contracts.forbidden import ForbiddenContract
+from importlinter.contracts.independence import IndependenceContract
+from importlinter.contracts.layers import LayersContract
+from importlinter.contracts.protected import ProtectedContract
+
+configure()
+OPTIONS = read_user_options(str(Path(__file__).parent.parent / "pyproject.toml"))
+TYPES: dict[str, type[Contract]] = {
+    "forbidden": ForbiddenContract,
+    "independence": IndependenceContract,
+    "layers": LayersContract,
+    "protected": ProtectedContract,
+}
+PLANTED = [
+    ("server.documents.service", "torch"),
+    ("server.documents.stores.memory", "numpy"),
+    ("server.documents.stores.memory", "server.text.plan"),
+    ("server.documents.stores.records", "server.documents.service"),
+    ("server.documents.janitor", "redis"),
+    ("server.serve_command", "onnxruntime"),
+    ("server.translator", "onnxruntime"),
+    ("server.backends.state", "torch"),
+    ("server.backends.base", "server.engine.request"),
+    ("server.artifact", "server.backends.base"),
+    ("server.engine.scheduler", "numpy"),
+    ("server.engine.engine", "torch"),
+    ("server.engine.worker", "server.documents.service"),
+    ("server.documents.service", "server.api.app"),
+    ("server.settings", "server.metrics"),
+    ("server.text.sentences", "server.engine.request"),
+    ("server.api.app", "export.manifest"),
+    ("server.artifact", "model.config"),
+    ("model.attention.localness", "model.attention.window"),
+    ("model.attention.window", "model.attention.relative"),
+    ("model.attention.terms", "model.attention.window"),
+    ("model.data.batching", "model.attention.window"),
+    ("model.layers", "model.decoder"),
+    ("model.reference_search", "model.training.train"),
+    ("model.config", "server.artifact"),
+    ("export.parity", "loadtest.bench.measure"),
+    ("export.parity", "export.compare.rows"),
+    ("export.manifest", "server.api.schemas"),
+    ("export.manifest", "server.documents.service"),
+    ("loadtest.bench.measure", "export.compare.claims"),
+    ("loadtest.locustfile", "server.settings"),
+    ("loadtest.texts", "model.data.corpus"),
+]
+
+
+@cache
+def imports() -> grimp.ImportGraph:
+    return grimp.build_graph(*OPTIONS.session_options["root_packages"], include_external_packages=True, cache_dir=None)
+
+
+def broken(graph: grimp.ImportGraph) -> list[str]:
+    """The names of the contracts that the graph breaks."""
+    found = []
+    for values in OPTIONS.contracts_options:
+        options = {name: value for name, value in values.items() if name not in ("name", "type")}
+        contract = TYPES[values["type"]](values["name"], OPTIONS.session_options, options)
+        if not contract.check(copy.deepcopy(graph), verbose=False).kept:
+            found.append(values["name"])
+    return found
+
+
+def test_the_tree_keeps_its_contracts() -> None:
+    assert broken(imports()) == []
+
+
+@pytest.mark.parametrize(("importer", "imported"), PLANTED, ids=lambda name: str(name))
+def test_a_planted_violation_is_caught(importer: str, imported: str) -> None:
+    graph = copy.deepcopy(imports())
+    assert importer in graph.modules
+    assert imported in graph.modules
+    graph.add_import(importer=importer, imported=imported)
+    assert broken(graph)
