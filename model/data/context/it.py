@@ -52,9 +52,10 @@ def answers(target: str, case: Case) -> dict[Gender, str] | None:
     }
 
 
-def spoken_gender(target: str, forms: Mapping[Gender, str]) -> Gender:
-    """Which of the answers the target is."""
-    return next(gender for gender in GENDERS if forms[gender] == target)
+def spoken_gender(target: str, forms: Mapping[Gender, str]) -> Gender | None:
+    """Which of the answers the target is, blanks aside; None for spelling that no answer has ("ES")."""
+    plain = " ".join(target.split())
+    return next((gender for gender in GENDERS if forms[gender] == plain), None)
 
 
 def _is_plural_verb(word: str) -> bool:
@@ -151,7 +152,7 @@ def sort_pronouns(
         if forms is None:
             continue
         spoken = spoken_gender(pair.target, forms)
-        if reference == "referential" and not _GERMAN_EXPLETIVE.search(pair.target):
+        if spoken and reference == "referential" and not _GERMAN_EXPLETIVE.search(pair.target):
             found[reference].append(Decided(pair.source, forms, "swap"))
         elif reference != "referential" and spoken == "n":
             found[reference].append(Decided(pair.source, forms, reference))

@@ -8,12 +8,13 @@ from itertools import islice
 from model.data.context.antecedents import Text
 from model.data.context.frames import it_frame, noun_frame
 from model.data.context.german import GENDERS, Gender
-from model.data.context.it import Decided
+from model.data.context.impersonal import impersonal
+from model.data.context.it import Decided, Reference
 from model.data.context.material import Material
 from model.data.context.nouns import Noun
 from model.data.context.persons import PEOPLE, SURNAMES, life, work
 from model.data.context.two_nouns import Made as TwoNouns
-from model.data.context.two_nouns import by_animacy, by_number, by_repetition, by_selection
+from model.data.context.two_nouns import by_action, by_animacy, by_number, by_repetition, by_selection
 
 
 @dataclass(frozen=True)
@@ -90,18 +91,30 @@ class Maker:
                 if text:
                     yield self.document(text, decided, gender)
 
-    def keep(self, sentences: Sequence[Decided]) -> Iterator[Document]:
-        """Pleonastic and event "it" after nouns of which "er" or "sie" would be the pronoun."""
+    def keep(self, reference: Reference, sentences: Sequence[Decided]) -> Iterator[Document]:
+        """Pleonastic and event "it" after nouns of which "er" or "sie" would be the pronoun: a third of them real
+        pairs, as far as they go, the rest made; before them whatever stands before a referential "it"."""
+        while True:
+            made = not sentences or self.numbers.random() < 0.65
+            decided = impersonal(reference, self.numbers) if made else self.numbers.choice(sentences)
+            yield self.document(self._nouns(), decided, "n")
+
+    def _nouns(self) -> Text:
+        """A sentence with one noun or two, as each of the other kinds has them."""
         two, draw = self.material.antecedents.two, self.numbers
-        for decided in [*sentences] * 4:
-            dice = draw.random()
-            if two and dice < 0.25:
-                text = draw.choice(two)[0]
-            elif dice < 0.5:
-                text = noun_frame(self.thing(), draw)
-            else:
-                text = self.antecedent(draw.choices(GENDERS, (45, 45, 10))[0]) or noun_frame(self.thing(), draw)
-            yield self.document(text, decided, "n")
+        dice = draw.random()
+        if dice < 0.15 and two:
+            return draw.choice(two)[0]
+        if dice < 0.4:
+            return by_action(draw)[0]
+        if dice < 0.55:
+            made = draw.choice((by_number, by_animacy, by_repetition))
+            return made(self.concrete, draw)[0]
+        if dice < 0.62:
+            return by_selection(draw)[0]
+        if dice < 0.8:
+            return noun_frame(self.thing(), draw)
+        return self.antecedent(draw.choices(GENDERS, (45, 45, 10))[0]) or noun_frame(self.thing(), draw)
 
     def frame(self) -> Iterator[Document]:
         while True:
@@ -137,7 +150,7 @@ class Maker:
 
 
 SIZES: Mapping[str, int] = {
-    "pronominal": 25_000, "swap": 10_000, "pleonastic": 8_000, "event": 8_000, "frame": 15_000, "selection": 5_000,
+    "pronominal": 25_000, "swap": 10_000, "pleonastic": 14_000, "event": 14_000, "frame": 15_000, "selection": 8_000,
     "number": 4_000, "animacy": 5_000, "repetition": 4_000, "person": 12_000, "biography": 10_000,
 }  # fmt: skip
 """Documents of a kind, at most, as far as the text goes."""
@@ -165,13 +178,13 @@ def _of_kind(maker: Maker, kind: str) -> Iterator[Document]:
         case "swap":
             return maker.swap()
         case "pleonastic":
-            return maker.keep(material.pleonastic)
+            return maker.keep("pleonastic", material.pleonastic)
         case "event":
-            return maker.keep(material.event)
+            return maker.keep("event", material.event)
         case "frame":
             return maker.frame()
         case "selection":
-            return maker.two_nouns(lambda: by_selection(numbers))
+            return maker.two_nouns(lambda: (by_action if numbers.random() < 0.5 else by_selection)(numbers))
         case "number":
             return maker.two_nouns(lambda: by_number(things, numbers))
         case "animacy":

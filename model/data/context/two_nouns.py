@@ -12,6 +12,7 @@ from model.data.context.frames import ADJECTIVES, AFTER, it_frame, slots
 from model.data.context.german import GENDERS, Gender
 from model.data.context.it import Decided
 from model.data.context.nouns import Noun
+from model.data.context.words import capitalized
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ CLASSES: tuple[SemanticClass, ...] = (
     ),
     _class(
         "cake/Kuchen/m soup/Suppe/f bread/Brot/n cheese/Käse/m pizza/Pizza/f meat/Fleisch/n apple/Apfel/m"
-        " sausage/Wurst/f egg/Ei/n salad/Salat/m ice_cream/Eis/n sauce/Soße/f rice/Reis/m butter/Butter/f"
+        " sausage/Wurst/f egg/Ei/n salad/Salat/m jelly/Gelee/n sauce/Soße/f rice/Reis/m butter/Butter/f"
         " pear/Birne/f orange/Orange/f ham/Schinken/m sandwich/Sandwich/n banana/Banane/f",
         ("It tasted sweet.", "{Er} schmeckte süß."),
         ("It was delicious.", "{Er} war köstlich."),
@@ -124,6 +125,21 @@ TOGETHER: tuple[Text, ...] = (
     ("This is my {e} and that is my {f}.", "Das ist {mein1} {N} und das ist {mein1b} {M}."),
     ("I can see the {e}, but not the {f}.", "Ich kann {den4} {N} sehen, aber nicht {den4b} {M}."),
 )
+ACTIONS: tuple[Text, ...] = (
+    ("The {e} sniffed at the {f}.", "{Der1} {N} hat an {dem3b} {M} geschnüffelt."),
+    ("The {e} stole the {f}.", "{Der1} {N} hat {den4b} {M} gestohlen."),
+    ("The {e} found the {f}.", "{Der1} {N} hat {den4b} {M} gefunden."),
+    ("The {e} was looking at the {f}.", "{Der1} {N} sah {den4b} {M} an."),
+    ("The {e} knocked over the {f}.", "{Der1} {N} hat {den4b} {M} umgeworfen."),
+    ("The {e} was lying next to the {f}.", "{Der1} {N} lag neben {dem3b} {M}."),
+    ("A {e} ran off with the {f}.", "{Ein1} {N} ist mit {dem3b} {M} davongelaufen."),
+    ("Our {e} destroyed the {f}.", "{Unser1} {N} hat {den4b} {M} zerstört."),
+    ("The {e} smelled the {f}.", "{Der1} {N} hat {den4b} {M} gerochen."),
+    ("The {e} jumped over the {f}.", "{Der1} {N} ist über {den4b} {M} gesprungen."),
+)
+"""What an animal does with something."""
+WITHIN_REACH = (1, 3, 4, 6, 8)
+"""Of CLASSES: food, clothes, what one reads, vessels, plants."""
 PLURALS: tuple[Text, ...] = (
     ("keys", "Schlüssel"), ("shoes", "Schuhe"), ("books", "Bücher"), ("children", "Kinder"), ("flowers", "Blumen"),
     ("plates", "Teller"), ("pictures", "Bilder"), ("students", "Studenten"), ("bags", "Taschen"), ("dogs", "Hunde"),
@@ -182,6 +198,20 @@ def by_selection(numbers: random.Random) -> Made:
     frame = numbers.choice(TOGETHER)
     text = with_articles(frame[0].format(**values)), frame[1].format(**values)
     return text, it_frame(numbers, ours.predicates, "selection"), noun, other
+
+
+def by_action(numbers: random.Random) -> Made:
+    """An animal and what it found; either can be meant."""
+    animals, things = CLASSES[0], numbers.choice([CLASSES[number] for number in WITHIN_REACH])
+    animal = numbers.choice(animals.nouns)
+    thing = numbers.choice([thing for thing in things.nouns if thing.gender != animal.gender])
+    values = _both(animal, thing)
+    values |= {"Ein1": capitalized(values["ein1"]), "Unser1": capitalized(values["unser1"])}
+    frame = numbers.choice(ACTIONS)
+    text = with_articles(frame[0].format(**values)), frame[1].format(**values)
+    if numbers.random() < 0.5:
+        return text, it_frame(numbers, animals.predicates, "selection"), animal, thing
+    return text, it_frame(numbers, things.predicates, "selection"), thing, animal
 
 
 def by_number(things: Sequence[Noun], numbers: random.Random) -> Made:

@@ -2,6 +2,7 @@
 
 import argparse
 import collections
+import random
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,11 @@ import pytest
 from model.config import ConfigError
 from model.data.context.command import make_context_data_command
 from model.data.context.genders import read_lexicon
+from model.data.context.impersonal import impersonal
+from model.data.context.it import Reference
 from model.data.context.make import SIZES, Document, made_documents
 from model.data.context.material import Material, find_material
-from model.data.context.two_nouns import CLASSES
+from model.data.context.two_nouns import ACTIONS, CLASSES
 from model.data.context.words import flat
 from model.data.corpus import read_corpus
 from model.data.items import read_items
@@ -114,6 +117,29 @@ def test_every_document_has_one_right_answer_among_several(documents: dict[str, 
             assert "{" not in "".join(text for both in document.sentences for text in both)
             if kind in ("pleonastic", "event"):
                 assert document.answer == "n"
+
+
+def test_made_sentences_without_an_antecedent_say_es_and_nothing_else_changes() -> None:
+    numbers = random.Random(1)
+    kinds: tuple[Reference, Reference] = ("pleonastic", "event")
+    for kind in kinds:
+        made = [impersonal(kind, numbers) for _ in range(300)]
+        assert len({one.source for one in made}) > 150
+        for one in made:
+            assert "{" not in one.source + one.targets["n"]
+            right, wrong = flat(one.targets["n"]), flat(one.targets["m"])
+            changed = [(a, b) for a, b in zip(right, wrong, strict=True) if a != b]
+            assert changed in ([("es", "er")], [("es", "ihn")])
+
+
+def test_the_same_sentences_stand_before_a_pronoun_with_an_antecedent_and_without(
+    documents: dict[str, list[Document]],
+) -> None:
+    """Else "es" would be learned from the sentence before instead of its own."""
+    actions = [source.split("{")[1].partition("}")[2].strip() for source, _ in ACTIONS]
+    for kind in ("selection", "pleonastic", "event"):
+        before = [source for document in documents[kind] for source, _ in document.context]
+        assert sum(any(action in source for action in actions) for source in before) > len(documents[kind]) / 10
 
 
 def test_in_frames_and_pairs_of_nouns_every_gender_is_asked_for(documents: dict[str, list[Document]]) -> None:

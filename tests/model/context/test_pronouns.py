@@ -79,6 +79,8 @@ TEXT = [
         ("It happened yesterday.", "Es ist gestern passiert.", "event"),
         ("It was a mistake.", "Es war ein Fehler.", "event"),
         ("I know it.", "Ich weiß es.", "event"),
+        ("It is raining.", "Es  regnet. ", "pleonastic"),
+        ("It is raining.", "ES regnet.", None),
         ("He lost it.", "Er hat es verloren.", None),
         ("The lamp fell and I sold it.", "Die Lampe fiel, und ich verkaufte es.", None),
     ],
