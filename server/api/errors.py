@@ -9,8 +9,8 @@ from pydantic import BaseModel, Field
 from starlette.responses import JSONResponse, Response
 
 from server.backends.base import CannotScore
-from server.documents.refused import Refused, TooLong, TooManyDocuments, UnknownSentence
-from server.documents.stores.interface import StoreError, UnknownDocument
+from server.documents.refused import Refused, TooLong, UnknownSentence
+from server.documents.stores.interface import StoreError, StoreFull, UnknownDocument
 from server.engine.request import Cancelled, DeadlineExceeded, EngineStopped, Overloaded
 from server.scoring import TooLongToScore
 from server.text.formats.opened import FileError, FileTooLarge, UnsupportedFile
@@ -133,7 +133,7 @@ def from_engine(error: Exception) -> ApiError | None:
             return ApiError("conflict", str(error))
         case TooLong():
             return ApiError("too_large", str(error), error.param)
-        case TooManyDocuments():
+        case StoreFull():
             return ApiError("overloaded", str(error))
         case StoreError():
             logger.error("%s", error)

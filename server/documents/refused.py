@@ -9,10 +9,6 @@ class TooLong(ValueError):
         self.param = param
 
 
-class TooManyDocuments(RuntimeError):
-    """No document can be kept beside those there are."""
-
-
 class UnknownSentence(LookupError):
     """The document has no such sentence."""
 

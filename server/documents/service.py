@@ -13,7 +13,7 @@ from server.documents.cutting import cut_text, listed_sentences
 from server.documents.drafts import without_draft
 from server.documents.explain import Explanation, explain
 from server.documents.job_runner import JobRunner
-from server.documents.refused import Refused, TooLong, TooManyDocuments, check_index, check_length
+from server.documents.refused import Refused, TooLong, check_index, check_length
 from server.documents.sentence_states import StateReader
 from server.documents.stores.interface import ContextStore
 from server.documents.stores.records import Document, Mode, Sentence, State
@@ -56,7 +56,7 @@ class DocumentService:
         self._workplace = Workplace(store, reader, translators, settings.max_document_sentences)
 
     async def create(self, new: NewDocument) -> tuple[Document, list[Sentence]]:
-        """Keep a document and queue it. Raises TooLong, TooManyDocuments."""
+        """Keep a document and queue it. Raises TooLong, StoreFull."""
         longest = self._settings.max_document_sentences
         if not isinstance(new.sources, str):
             check_length(len(new.sources), longest)
@@ -80,7 +80,7 @@ class DocumentService:
             touched=now,
             num_places=num_places,
         )
-        await asyncio.to_thread(self._keep, document, sentences)
+        await asyncio.to_thread(self.store.create, document, sentences, self._settings.max_documents)
         self.runner.wake()
         return document, sentences
 
@@ -149,13 +149,6 @@ class DocumentService:
             raise TooLong(f"the context has {len(parts)} sentences, at most {longest} are taken", "context")
         states = await self.reader.of_parts(translator, parts)
         return states.seen_by("online", len(parts)) if states is not None else None
-
-    def _keep(self, document: Document, sentences: Sequence[Sentence]) -> None:
-        if self.store.count() >= self._settings.max_documents:
-            raise TooManyDocuments(
-                f"{self._settings.max_documents} documents are kept already; delete some, or wait until they expire"
-            )
-        self.store.create(document, sentences)
 
 
 def _cut(new: NewDocument) -> tuple[list[Sentence], str]:

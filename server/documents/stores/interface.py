@@ -18,13 +18,19 @@ class Conflict(RuntimeError):
     """The document changed since it was read; read it again."""
 
 
+class StoreFull(RuntimeError):
+    """The store keeps as many documents as it may; the message says how many."""
+
+
 class ContextStore(Protocol):
     """Keeps documents and their sentences, each write whole or not at all. Safe to call from several threads; SQLite
-    and Redis also from several processes. Every method but `create` raises UnknownDocument; all raise StoreError.
+    and Redis also from several processes. Methods that take a document or its id raise UnknownDocument, except
+    `create`; all raise StoreError.
     """
 
-    def create(self, document: Document, sentences: Sequence[Sentence]) -> None:
-        """Keep a new document. Raises Conflict when the id is taken."""
+    def create(self, document: Document, sentences: Sequence[Sentence], at_most: int | None = None) -> None:
+        """Keep a new document. Raises Conflict when the id is taken, and StoreFull when `at_most` documents are kept
+        already: however many create at once, no more than that come to be."""
         ...
 
     def document(self, document_id: str) -> Document: ...

@@ -40,11 +40,13 @@ class MemoryStore:
         """Ids of the documents that are queued or running."""
         self._is_closed = False
 
-    def create(self, document: Document, sentences: Sequence[Sentence]) -> None:
+    def create(self, document: Document, sentences: Sequence[Sentence], at_most: int | None = None) -> None:
         ordered = refusals.check_new(document, sentences)
         with self._locked():
             if document.id in self._kept:
                 raise refusals.taken(document.id)
+            if at_most is not None and len(self._kept) >= at_most:
+                raise refusals.full(at_most)
             self._put(document, ordered)
 
     def document(self, document_id: str) -> Document:

@@ -18,6 +18,7 @@ from server.documents.stores.redis_upgrade import NewerFormat, upgrade
 
 TIMEOUT_SECONDS: Final = 5.0
 """How long to wait for a connection and for an answer."""
+NO_LIMIT: Final = -1
 EXPIRE_BATCH: Final = 100
 """Documents deleted by one script: nobody else is served while it runs."""
 
@@ -55,10 +56,14 @@ class RedisStore:
             self._client.close()
             raise
 
-    def create(self, document: Document, sentences: Sequence[Sentence]) -> None:
+    def create(self, document: Document, sentences: Sequence[Sentence], at_most: int | None = None) -> None:
         ordered = refusals.check_new(document, sentences)
-        if self._run("CREATE", *_arguments(document, 0, ordered))[0] == b"taken":
+        limit = NO_LIMIT if at_most is None else at_most
+        answer = self._run("CREATE", *_arguments(document, limit, ordered))
+        if answer[0] == b"taken":
             raise refusals.taken(document.id)
+        if answer[0] == b"full":
+            raise refusals.full(limit)
 
     def document(self, document_id: str) -> Document:
         refusals.check_id(document_id)
@@ -160,8 +165,9 @@ def _document(fields: Sequence[bytes]) -> Document:
     return dataclasses.replace(decode_document(fields[0]), state=state, version=int(fields[2]))
 
 
-def _arguments(document: Document, expected_version: int, sentences: Sequence[Sentence]) -> list[str | int]:
-    """What CREATE and UPDATE write, in their order."""
+def _arguments(document: Document, expected: int, sentences: Sequence[Sentence]) -> list[str | int]:
+    """What CREATE and UPDATE write, in their order. `expected` is how many documents there may be at most after a
+    CREATE, and the version before an UPDATE."""
     arguments: list[str | int] = [
         document.id,
         document.version,
@@ -170,7 +176,7 @@ def _arguments(document: Document, expected_version: int, sentences: Sequence[Se
         repr(float(document.touched)),
         encode(document),
         document.num_sentences,
-        expected_version,
+        expected,
         document.model,
     ]
     for sentence in sentences:

@@ -13,6 +13,11 @@ PREFIX: Final = "ringmt:"
 COMMON = """
 local prefix = ARGV[1]
 
+local function count_documents()
+    return redis.call('ZCARD', prefix .. 'queued') + redis.call('ZCARD', prefix .. 'running')
+        + redis.call('ZCARD', prefix .. 'resting')
+end
+
 local function document_key(id) return prefix .. 'document:' .. id end
 local function sentences_key(id) return prefix .. 'sentences:' .. id end
 
@@ -35,7 +40,7 @@ local function set_from(first)
     return set
 end
 
--- From ARGV[2] on: id, version, state, created, touched, body, number of sentences, expected version, model, then
+-- From ARGV[2] on: id, version, state, created, touched, body, number of sentences, what is expected, model, then
 -- pairs of index and sentence, by index.
 local function write(id)
     local kept = redis.call('LLEN', sentences_key(id))
@@ -74,13 +79,16 @@ local function write(id)
 end
 """
 
+# ARGV[9]: how many documents there may be with it, -1 for any number.
 CREATE = """
-local id = ARGV[2]
+local id, at_most = ARGV[2], tonumber(ARGV[9])
 if redis.call('EXISTS', document_key(id)) == 1 then return {'taken'} end
+if at_most >= 0 and count_documents() >= at_most then return {'full'} end
 redis.call('DEL', sentences_key(id))
 return write(id)
 """
 
+# ARGV[9]: the version that it is expected to have.
 UPDATE = """
 local id = ARGV[2]
 local version = redis.call('HGET', document_key(id), 'version')
@@ -176,6 +184,5 @@ return #ids
 """
 
 COUNT = """
-return redis.call('ZCARD', prefix .. 'queued') + redis.call('ZCARD', prefix .. 'running')
-    + redis.call('ZCARD', prefix .. 'resting')
+return count_documents()
 """

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from server.documents.stores.interface import Conflict, UnknownDocument
+from server.documents.stores.interface import Conflict, StoreFull, UnknownDocument
 from server.documents.stores.records import Document, Sentence
 
 KNOWN_STATES = ("queued", "running", "done", "failed")
@@ -83,6 +83,10 @@ def gap(document: Document, kept: int, ordered: Sequence[Sentence]) -> ValueErro
 
 def taken(document_id: str) -> Conflict:
     return Conflict(f"document {shown(document_id)} exists already: choose another id")
+
+
+def full(count: int) -> StoreFull:
+    return StoreFull(f"{count} documents are kept already; delete some, or wait until they expire")
 
 
 def changed(document_id: str, expected: int, stored: int) -> Conflict:

@@ -49,11 +49,13 @@ class SqliteStore:
                 raise
             self._give_back(connection)
 
-    def create(self, document: Document, sentences: Sequence[Sentence]) -> None:
+    def create(self, document: Document, sentences: Sequence[Sentence], at_most: int | None = None) -> None:
         ordered = refusals.check_new(document, sentences)
         with self._transaction("IMMEDIATE") as connection:
             if connection.execute("SELECT 1 FROM documents WHERE id = ?", (document.id,)).fetchone():
                 raise refusals.taken(document.id)
+            if at_most is not None and _count(connection) >= at_most:
+                raise refusals.full(at_most)
             connection.execute(
                 "INSERT INTO documents (version, state, model, created, touched, num_sentences, body, id) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -148,7 +150,7 @@ class SqliteStore:
 
     def count(self) -> int:
         with self._transaction("DEFERRED") as connection:
-            return int(connection.execute("SELECT count(*) FROM documents").fetchone()[0])
+            return _count(connection)
 
     def close(self) -> None:
         """A call that is under way in another thread still finishes."""
@@ -250,6 +252,10 @@ def _find(connection: sqlite3.Connection, document_id: str) -> tuple[int, int]:
     if row is None:
         raise refusals.unknown(document_id)
     return int(row[0]), int(row[1])
+
+
+def _count(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("SELECT count(*) FROM documents").fetchone()[0])
 
 
 def _write(connection: sqlite3.Connection, document_id: str, sentences: Sequence[Sentence]) -> None:

@@ -1,12 +1,16 @@
 """What every store promises."""
 
+import contextlib
 import dataclasses
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from server.documents.stores.interface import Conflict, ContextStore, StoreError, UnknownDocument
+from server.documents.stores.interface import Conflict, ContextStore, StoreError, StoreFull, UnknownDocument
 from server.documents.stores.open_store import open_store
 from server.documents.stores.records import Part, Sentence
 from tests.server.documents.some import SERVED, document, keep, sentence
@@ -212,6 +216,41 @@ def test_concurrent_claims_share_the_work(store: ContextStore) -> None:
     with ThreadPoolExecutor(4) as pool:
         claimed = [name for names in pool.map(claim_all, range(4)) for name in names]
     assert sorted(claimed) == sorted(f"d{index}" for index in range(40))
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(at_most=st.integers(0, 12), num_kept=st.integers(0, 3))
+def test_concurrent_creations_keep_to_the_bound(
+    store: ContextStore, store_url: str, at_most: int, num_kept: int
+) -> None:
+    """Threads of this process and, where the store is shared, of another one that has it open as well."""
+    store.expire(float("inf"), SERVED)
+    for index in range(num_kept):
+        keep(store, f"kept{index}", state="done")
+    other = store if store_url == "memory://" else open_store(store_url)
+    start = threading.Barrier(8)
+
+    def create(worker: int) -> int:
+        mine, created = (store, other)[worker % 2], 0
+        mine.count()  # what it opens on first use is open
+        start.wait()
+        for index in range(3):
+            with contextlib.suppress(StoreFull):
+                mine.create(document(f"new{worker}-{index}", state="done"), [], at_most)
+                created += 1
+        return created
+
+    switch_interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            created = sum(pool.map(create, range(8)))
+    finally:
+        sys.setswitchinterval(switch_interval)
+    assert created == min(24, max(0, at_most - num_kept))
+    assert store.count() == num_kept + created
+    if other is not store:
+        other.close()
 
 
 def test_a_closed_store_says_so(store: ContextStore) -> None:

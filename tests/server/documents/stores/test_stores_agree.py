@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from server.documents.stores.interface import Conflict, ContextStore, UnknownDocument
+from server.documents.stores.interface import Conflict, ContextStore, StoreFull, UnknownDocument
 from server.documents.stores.memory import MemoryStore
 from server.documents.stores.records import Document, Sentence, State
 from server.documents.stores.redis import RedisStore
@@ -53,10 +53,15 @@ class Stores(RuleBasedStateMachine):
         assert outcomes[0] == outcomes[1] == outcomes[2]
         return outcomes[0]
 
-    @rule(name=NAMES, state=STATES, created=TIMES, touched=TIMES, count=st.integers(0, 3), model=MODEL)
-    def create(self, name: str, state: State, created: float, touched: float, count: int, model: str) -> None:
+    @rule(
+        name=NAMES, state=STATES, created=TIMES, touched=TIMES, count=st.integers(0, 3), model=MODEL,
+        at_most=st.none() | st.integers(0, 3),
+    )  # fmt: skip
+    def create(
+        self, name: str, state: State, created: float, touched: float, count: int, model: str, at_most: int | None
+    ) -> None:
         new = document(name, state=state, created=created, touched=touched, num_sentences=count, model=model)
-        self.all_agree(lambda store: store.create(new, [sentence(index) for index in range(count)]))
+        self.all_agree(lambda store: store.create(new, [sentence(index) for index in range(count)], at_most))
 
     @rule(
         name=NAMES, state=STATES, touched=TIMES, off_by=st.sampled_from([0, 0, 0, 1, -1]),
@@ -114,7 +119,7 @@ class Stores(RuleBasedStateMachine):
 def _outcome(call: Callable[[ContextStore], Any], store: ContextStore) -> Any:
     try:
         return call(store)
-    except (Conflict, UnknownDocument, ValueError) as error:
+    except (Conflict, StoreFull, UnknownDocument, ValueError) as error:
         return type(error), str(error)
 
 
@@ -136,7 +141,7 @@ def test_the_comparison_notices(redis_port: int) -> None:
             self.stores[1].expire = lambda older_than, models: 0  # type: ignore[method-assign]
 
     machine = type("ForgetfulOnPort", (Forgetful,), {"redis_port": redis_port})()
-    machine.create("a", "done", 1.0, 1.0, 1, "tiny")
+    machine.create("a", "done", 1.0, 1.0, 1, "tiny", None)
     with pytest.raises(AssertionError):
         machine.expire(5.0, [])
     machine.teardown()
