@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from tests.server.api.conftest import PATIENCE, until
+from tests.server.processes import serve_command
 from tests.server.redis_server import free_port
-from tests.server.test_serve_command import command
 
 WRITING = re.compile(r'open(?:at)?\((?:AT_FDCWD, )?"([^"]+)", [^)]*O_(?:WRONLY|RDWR|CREAT)')
 CONNECTING = re.compile(r"(?:connect|sendto)\(\d+, .*?sa_family=(AF_INET6?|AF_UNIX)[^)]*")
@@ -28,7 +28,10 @@ def test_a_server_calls_nobody_and_writes_nothing(tiny_artifact: Path, tmp_path:
     environment = {**os.environ, "HOME": str(home), "TMPDIR": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
     environment.pop("ORT_DISABLE_TELEMETRY", None)
     with subprocess.Popen(
-        [*watched, *command(tiny_artifact, port)], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        [*watched, *serve_command(tiny_artifact, port)],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
     ) as process:
         try:
             until(lambda: is_ready(port), "the server is ready")

@@ -2,71 +2,22 @@
 
 import contextlib
 import json
-import os
 import re
 import shutil
 import signal
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 import pytest
 
 from tests.server.api.conftest import PATIENCE, until
+from tests.server.processes import serve_command, serving
 from tests.server.redis_server import free_port
 
 MANY_SENTENCES = "We walk home in the rain, and where is the station?\n" * 300
-
-
-@dataclass(frozen=True)
-class Served:
-    process: "subprocess.Popen[str]"
-    url: str
-
-    def translate(self, text: str) -> httpx.Response:
-        body = {"text": text, "source": "en", "target": "de"}
-        return httpx.post(f"{self.url}/v1/translate", json=body, timeout=PATIENCE)
-
-    def status(self, path: str) -> int:
-        return httpx.get(f"{self.url}{path}", timeout=PATIENCE).status_code
-
-    def metric(self, name: str) -> float:
-        found = re.search(rf"^ringmt_{name}{{.*}} (.*)$", httpx.get(f"{self.url}/metrics").text, flags=re.M)
-        assert found is not None, name
-        return float(found[1])
-
-
-def command(artifact: Path, port: int, *flags: str) -> list[str]:
-    run = [sys.executable, "-m", "server.cli", "serve", "--models", str(artifact), "--port", str(port)]
-    return [*run, "--precision", "fp32", "--shortlist", "off", "--num-workers", "1", "--slots", "2", *flags]
-
-
-@contextlib.contextmanager
-def serving(artifact: Path, *flags: str, home: Path | None = None) -> Iterator[Served]:
-    """A server process that is ready."""
-    port = free_port()
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"} | ({"HOME": str(home)} if home else {})
-    with subprocess.Popen(
-        command(artifact, port, *flags), env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        served = Served(process, f"http://127.0.0.1:{port}")
-        try:
-            until(lambda: answers(served), "the server is ready")
-            yield served
-        finally:
-            process.kill()
-
-
-def answers(served: Served) -> bool:
-    assert served.process.poll() is None, served.process.stderr.read() if served.process.stderr else ""
-    try:
-        return served.status("/readyz") == 200
-    except httpx.TransportError:
-        return False
 
 
 def test_a_signal_lets_requests_in_flight_finish(tiny_artifact: Path) -> None:
@@ -152,7 +103,9 @@ def test_an_artifact_that_cannot_be_served_says_what_to_do(
     folder = tmp_path / "tiny"
     shutil.copytree(tiny_artifact, folder)
     damage(folder)
-    done = subprocess.run(command(folder, free_port()), capture_output=True, text=True, timeout=PATIENCE, check=False)
+    done = subprocess.run(
+        serve_command(folder, free_port()), capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
     assert done.returncode == 1
     complaint = next(line for line in done.stderr.splitlines() if line.startswith("ringmt: "))
     assert str(folder) in complaint

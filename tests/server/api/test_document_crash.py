@@ -1,49 +1,18 @@
 """kill -9 in the middle of a document, and a server that goes on."""
 
-import contextlib
-import signal
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 
 from server.documents.stores.open_store import open_store
 from tests.models import SENTENCES
 from tests.server.api.conftest import PATIENCE, until
 from tests.server.api.documents import Documents, translations
-from tests.server.redis_server import flush, free_port
+from tests.server.processes import serving
+from tests.server.redis_server import flush
 
-ROOT = Path(__file__).parents[3]
 MANY = [SENTENCES[index % 7] for index in range(200)]
-LEASE = 1.0
-
-
-@contextlib.contextmanager
-def serving(artifact: Path, url: str) -> Iterator[tuple[httpx.Client, "subprocess.Popen[bytes]"]]:
-    """A server in a process of its own, and slow: one sentence at a time."""
-    port = free_port()
-    settings = {
-        "models": artifact, "context-store": url, "port": port, "document-lease": LEASE, "slots": 1, "num-workers": 1,
-        "precision": "fp32", "log-level": "error",
-    }  # fmt: skip
-    flags = [part for name, value in settings.items() for part in (f"--{name}", str(value))]
-    with subprocess.Popen([sys.executable, "-m", "server.cli", "serve", *flags], cwd=ROOT) as process:
-        try:
-            with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE) as client:
-                until(lambda: is_ready(client), "the server is ready")
-                yield client, process
-        finally:
-            process.kill()
-
-
-def is_ready(client: httpx.Client) -> bool:
-    try:
-        return client.get("/readyz").status_code == 200
-    except httpx.TransportError:
-        return False
+SLOWLY = ("--slots", "1", "--document-lease", "1.0", "--log-level", "error")
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "redis"])
@@ -55,18 +24,17 @@ def test_killed_in_the_middle_it_is_finished_by_the_next(
         port = request.getfixturevalue("redis_port")
         flush(port)
         url = f"redis://127.0.0.1:{port}/0"
-    with serving(document_artifact, url) as (client, process):
+    with serving(document_artifact, *SLOWLY, "--context-store", url) as served, served.client() as client:
         name = Documents(client).post(202, sentences=MANY, wait=False, max_length=16)["id"]
         until(lambda: Documents(client).get(name)["progress"] > 0, "a part is translated")
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        served.kill()
     store = open_store(url)
     try:
         assert store.document(name).state == "running"
         before = store.sentences(name)
         finished = [one.index for one in before if not one.is_pending]
         assert 0 < len(finished) < len(MANY)
-        with serving(document_artifact, url) as (client, _):
+        with serving(document_artifact, *SLOWLY, "--context-store", url) as served, served.client() as client:
             done = Documents(client).done(name)
             assert [one["index"] for one in done["sentences"]] == list(range(len(MANY)))
             assert [one["source"] for one in done["sentences"]] == MANY
@@ -83,11 +51,11 @@ def test_killed_in_the_middle_it_is_finished_by_the_next(
 def test_stopped_in_the_middle_it_is_given_back_at_once(document_artifact: Path, tmp_path: Path) -> None:
     """After SIGTERM nobody waits for the lease to run out."""
     url = f"sqlite:///{tmp_path}/documents.db"
-    with serving(document_artifact, url) as (client, process):
+    with serving(document_artifact, *SLOWLY, "--context-store", url) as served, served.client() as client:
         name = Documents(client).post(202, sentences=MANY, wait=False, max_length=16)["id"]
         until(lambda: Documents(client).get(name)["state"] == "running", "it is being translated")
-        process.terminate()
-        process.wait(PATIENCE)
+        served.process.terminate()
+        served.process.wait(PATIENCE)
     store = open_store(url)
     try:
         assert store.document(name).state == "queued"

@@ -1,0 +1,185 @@
+"""Two `ringmt serve` processes over a real Redis, and the nginx of docker/nginx before them."""
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+from server.documents.stores.open_store import open_store
+from tests.models import SENTENCES
+from tests.server.api.conftest import PATIENCE, until
+from tests.server.api.documents import STORY, Documents, translations
+from tests.server.processes import Served, starting
+from tests.server.redis_server import free_port, running_redis
+
+DOCKER = Path(__file__).parents[2] / "docker"
+MANY = [SENTENCES[index % 7] for index in range(200)]
+"""More than are written at a time: between two writes there is a moment for a kill."""
+FLAGS = ("--document-lease", "1.0", "--log-level", "error", "--drain-timeout", "20")
+
+needs_nginx = pytest.mark.skipif(
+    shutil.which("nginx") is None, reason="nginx is not installed (Debian: apt-get install nginx-light)"
+)
+
+
+@dataclass(frozen=True)
+class Replicas:
+    store_url: str
+    both: tuple[Served, Served]
+
+    def working(self) -> tuple[Served, Served]:
+        """The replica that works on a document, and the other."""
+        a, b = self.both
+        return (a, b) if a.metric("document_jobs_running") else (b, a)
+
+
+@pytest.fixture(scope="module")
+def replicas(document_artifact: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replicas]:
+    with running_redis(tmp_path_factory.mktemp("redis")) as port:
+        url = f"redis://127.0.0.1:{port}/0"
+        flags = (*FLAGS, "--context-store", url)
+        with starting(document_artifact, *flags) as a, starting(document_artifact, *flags) as b:
+            for one in (a, b):
+                until(one.answers, "the replica is ready")
+            yield Replicas(url, (a, b))
+
+
+@contextlib.contextmanager
+def nginx(folder: Path, replicas: Replicas) -> Iterator[str]:
+    """The address of an nginx that runs our configuration, with these replicas and this folder in it."""
+    text = (DOCKER / "nginx/nginx.conf").read_text(encoding="utf-8")
+    port = free_port()
+    for name, one in zip(("replica-a:8000", "replica-b:8000"), replicas.both, strict=True):
+        assert text.count(name) == 1
+        text = text.replace(name, one.url.removeprefix("http://"))
+    text = text.replace("listen 8080", f"listen 127.0.0.1:{port}").replace("/tmp/", f"{folder}/")
+    text = re.sub("^worker_processes auto;", "worker_processes 1;", text, flags=re.M)
+    (folder / "nginx.conf").write_text(text, encoding="utf-8")
+    # As root, nginx would give its workers to a user who may not enter this test's folder.
+    user = " user root;" if os.getuid() == 0 else ""
+    command = ["nginx", "-c", str(folder / "nginx.conf"), "-g", f"daemon off;{user}", "-e", str(folder / "error.log")]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        try:
+            until(lambda: is_open(f"http://127.0.0.1:{port}"), "nginx answers")
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+
+
+def is_open(address: str) -> bool:
+    try:
+        return httpx.get(f"{address}/metrics").status_code == 404
+    except httpx.TransportError:
+        return False
+
+
+def test_any_replica_serves_any_document(replicas: Replicas) -> None:
+    with replicas.both[0].client() as a, replicas.both[1].client() as b:
+        here, there = Documents(a), Documents(b)
+        made = here.post(sentences=STORY, mode="online", max_length=8)
+        assert there.get(made["id"])["sentences"] == here.get(made["id"])["sentences"] == made["sentences"]
+        grown = there.append(made["id"], ["The rain is back."], first_index=len(STORY))
+        assert [one["index"] for one in grown["sentences"]] == [len(STORY)]
+        here.put(made["id"], 0, source="The boy walks home in the rain.")
+        assert there.get(made["id"])["sentences"][0]["source"] == "The boy walks home in the rain."
+        assert there.context(made["id"], 3) == here.context(made["id"], 3)
+        assert b.delete(f"/v1/documents/{made['id']}").status_code == 204
+        here.get(made["id"], 404)
+
+
+def test_killed_in_the_middle_of_a_document_the_other_finishes_it(replicas: Replicas) -> None:
+    with replicas.both[0].client() as client:
+        name = Documents(client).post(202, sentences=MANY, wait=False, max_length=12, beam_size=1)["id"]
+        until(lambda: Documents(client).get(name)["progress"] > 0, "a part is translated")
+        victim, other = replicas.working()
+        victim.kill()
+    store = open_store(replicas.store_url)
+    try:
+        before = store.sentences(name)
+        finished = [one.index for one in before if not one.is_pending]
+        assert 0 < len(finished) < len(MANY)
+        with other.client() as client:
+            done = Documents(client).done(name)
+            assert [(one["index"], one["source"]) for one in done["sentences"]] == list(enumerate(MANY))
+            whole = Documents(client).post(sentences=MANY, max_length=12, beam_size=1)
+            assert translations(done) == translations(whole)
+        after = store.sentences(name)
+        assert [after[index] for index in finished] == [before[index] for index in finished], "made twice"
+    finally:
+        store.close()
+    victim.restart()
+    until(victim.answers, "the killed replica is back")
+    with victim.client() as client:
+        assert Documents(client).done(name) == done
+
+
+@needs_nginx
+def test_nginx_sends_a_document_to_its_place_and_loses_nothing(replicas: Replicas, tmp_path: Path) -> None:
+    """Documents stay where they are; a replica that drains and one that dies cost no translation and no reading."""
+    with nginx(tmp_path, replicas) as address, httpx.Client(base_url=address, timeout=PATIENCE) as client:
+        names = [Documents(client).post(sentences=STORY[:2], max_length=4)["id"] for _ in range(8)]
+        places = {name: place_of(name, client, replicas) for name in names}
+        assert set(places.values()) == {0, 1}, "one replica gets everything"
+        assert {name: place_of(name, client, replicas) for name in names} == places
+        traced = client.get(f"/v1/documents/{names[0]}", headers={"X-Request-ID": "mine-1"})
+        assert traced.headers["X-Request-ID"] == "mine-1"
+        asking = Asking(address, names)
+        with ThreadPoolExecutor(3) as pool:
+            asked = [pool.submit(asking.ask) for _ in range(3)]
+            victim, other = replicas.both
+            for end in (victim.process.terminate, other.process.kill):
+                asking.wait_for_more()
+                end()
+                stopped = victim if end == victim.process.terminate else other
+                stopped.process.wait(PATIENCE)
+                asking.wait_for_more()
+                stopped.process.communicate()
+                stopped.restart()
+                until(stopped.answers, "it is back")
+            asking.is_over.set()
+            for one in asked:
+                one.result(PATIENCE)
+        assert asking.failed == []
+
+
+class Asking:
+    """Clients that translate and read documents, and note every answer that is not 200."""
+
+    def __init__(self, address: str, names: list[str]) -> None:
+        self.address, self.names = address, names
+        self.is_over = threading.Event()
+        self.failed: list[str] = []
+        self.answered = 0
+
+    def ask(self) -> None:
+        body = {"text": "We walk home in the rain. " * 3, "source": "en", "target": "de", "max_length": 8}
+        with httpx.Client(base_url=self.address, timeout=PATIENCE) as client:
+            while not self.is_over.is_set():
+                for name in self.names:
+                    found = client.get(f"/v1/documents/{name}")
+                    made = client.post("/v1/translate", json=body)
+                    self.failed += [one.text for one in (found, made) if one.status_code != 200]
+                    self.answered += 1
+
+    def wait_for_more(self) -> None:
+        enough = self.answered + 10
+        until(lambda: self.answered >= enough, "more was asked")
+
+
+def place_of(name: str, client: httpx.Client, replicas: Replicas) -> int:
+    """Which replica answers for a document."""
+    labels = {"endpoint": "/v1/documents/{document_id}", "code": "200"}
+    before = [one.metric("requests_total", **labels) for one in replicas.both]
+    assert client.get(f"/v1/documents/{name}").status_code == 200
+    after = [one.metric("requests_total", **labels) for one in replicas.both]
+    [place] = [index for index, (old, new) in enumerate(zip(before, after, strict=True)) if new > old]
+    return place

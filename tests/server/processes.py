@@ -1,0 +1,103 @@
+"""`ringmt serve` as a process of its own: what is killed, stopped and looked at from outside."""
+
+import contextlib
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+
+from tests.server.api.conftest import PATIENCE, until
+from tests.server.redis_server import free_port
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass
+class Served:
+    """`process` is the server's, `url` its address; `restart` begins another at the same address."""
+
+    process: "subprocess.Popen[str]"
+    port: int
+    command: Sequence[str]
+    environment: dict[str, str] = field(repr=False)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def client(self) -> httpx.Client:
+        return httpx.Client(base_url=self.url, timeout=PATIENCE)
+
+    def translate(self, text: object, **fields: object) -> httpx.Response:
+        with self.client() as client:
+            return client.post("/v1/translate", json={"text": text, "source": "en", "target": "de", **fields})
+
+    def status(self, path: str) -> int:
+        return httpx.get(f"{self.url}{path}", timeout=PATIENCE).status_code
+
+    def metric(self, name: str, **labels: str) -> float:
+        """The sum over all series with these labels."""
+        exposed = httpx.get(f"{self.url}/metrics", timeout=PATIENCE).text
+        found = [
+            float(value)
+            for series, value in re.findall(rf"^ringmt_{name}{{(.*)}} (.*)$", exposed, flags=re.M)
+            if all(f'{label}="{text}"' in series for label, text in labels.items())
+        ]
+        assert found, name
+        return sum(found)
+
+    def answers(self) -> bool:
+        """Whether it is ready; it must not have ended."""
+        assert self.process.poll() is None, self.process.stderr.read() if self.process.stderr else ""
+        try:
+            return self.status("/readyz") == 200
+        except httpx.TransportError:
+            return False
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        self.process.kill()
+        self.process.communicate()
+
+    def restart(self) -> None:
+        """After `kill`: another process at the same address; it may not be ready yet."""
+        self.process = subprocess.Popen(
+            self.command, env=self.environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, cwd=ROOT
+        )
+
+
+def serve_command(artifact: Path, port: int, *flags: str) -> list[str]:
+    """A small and slow server: two sentences at a time."""
+    run = [sys.executable, "-m", "server.cli", "serve", "--models", str(artifact), "--port", str(port)]
+    return [*run, "--precision", "fp32", "--shortlist", "off", "--num-workers", "1", "--slots", "2", *flags]
+
+
+@contextlib.contextmanager
+def starting(artifact: Path, *flags: str, home: Path | None = None) -> Iterator[Served]:
+    """A server process that may not be ready yet."""
+    port = free_port()
+    command = serve_command(artifact, port, *flags)
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"} | ({"HOME": str(home)} if home else {})
+    process = subprocess.Popen(
+        command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, cwd=ROOT
+    )
+    served = Served(process, port, command, environment)
+    try:
+        yield served
+    finally:
+        served.process.kill()
+        with served.process:
+            pass
+
+
+@contextlib.contextmanager
+def serving(artifact: Path, *flags: str, home: Path | None = None) -> Iterator[Served]:
+    """A server process that is ready."""
+    with starting(artifact, *flags, home=home) as served:
+        until(served.answers, "the server is ready")
+        yield served
