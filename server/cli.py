@@ -14,6 +14,7 @@ COMMANDS = {
     "serve": "answer translation requests over HTTP",
     "key": "make an API key",
     "translate": "translate standard input to standard output, line by line",
+    "translate-corpus": "translate a large file with the help of several servers",
     "train": "train a model from a recipe",
     "make-context-data": "make documents whose pronouns and professions need the sentence before",
     "make-word-data": "put the nouns of a dictionary into real sentences",
@@ -25,7 +26,9 @@ COMMANDS = {
     "bench": "measure how fast an artifact translates on this machine",
     "compare": "set trained models side by side, with the uncertainty of every difference",
 }
-EXTRAS = dict.fromkeys((name for name in COMMANDS if name not in ("serve", "key", "translate")), "train")
+OURS = ("serve", "key", "translate", "translate-corpus")
+"""What runs with nothing more installed than the server needs."""
+EXTRAS = dict.fromkeys((name for name in COMMANDS if name not in OURS), "train")
 """Command -> the extra that installs what it needs."""
 
 
@@ -88,6 +91,10 @@ def load_command(name: str) -> Command:
         from server.translate_command import TRANSLATE
 
         return TRANSLATE
+    if name == "translate-corpus":
+        from server.corpus_command import CORPUS
+
+        return CORPUS
     installed = {entry.name: entry for entry in entry_points(group=ENTRY_POINT_GROUP)}
     if name not in installed:
         if name in EXTRAS:

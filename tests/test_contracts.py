@@ -23,6 +23,7 @@ TYPES: dict[str, type[Contract]] = {
     "protected": ProtectedContract,
 }
 PLANTED = [
+    ("server.corpus.spread", "server.translator"),
     ("server.documents.service", "torch"),
     ("server.documents.stores.memory", "numpy"),
     ("server.documents.stores.memory", "server.text.plan"),

@@ -33,5 +33,6 @@ def _model(translator: Translator) -> Model:
         precisions=list(manifest.precisions),
         max_source_length=manifest.max_source_length,
         max_target_length=manifest.max_target_length,
+        fingerprint=translator.fingerprint,
         context=translator.knows_context,
     )

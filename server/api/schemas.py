@@ -156,6 +156,7 @@ class Model(BaseModel):
     precisions: list[str]
     max_source_length: int
     max_target_length: int
+    fingerprint: str = Field(description="Of weights and vocabulary: servers with the same one translate alike.")
     context: bool = Field(description="Whether sentences of a document are translated in the light of each other.")
 
 

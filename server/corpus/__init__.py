@@ -1,0 +1,1 @@
+"""A large file translated line by line by several servers, over HTTP only."""

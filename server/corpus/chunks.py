@@ -1,0 +1,79 @@
+"""Lines in portions that a server takes at a time."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from server.corpus.remote import Busy, Refused, TooMuch
+
+LINES = 32
+"""Lines of a portion."""
+CHARACTERS = 20_000
+"""Characters of a portion, and of one text: a longer line is cut."""
+SHORT = 1_000
+"""A line of so many characters is not cut because a server was late: the server has too much else to do."""
+
+_PLACES = (re.compile(r"(?<=[.!?])\s+"), re.compile(r"\s+"))
+"""Where a line is cut: after a sentence, or after a word."""
+
+Translate = Callable[[Sequence[str]], list[str]]
+
+
+@dataclass(frozen=True, order=True)
+class Chunk:
+    """Lines of a file one after another; `start` is the number of the first, from 0."""
+
+    start: int
+    lines: tuple[str, ...]
+
+
+def chunks_of(lines: Iterable[str], start: int = 0, size: int = LINES) -> Iterator[Chunk]:
+    """All lines in order. None but a line that is longer by itself makes a portion of more than CHARACTERS."""
+    taken, characters = list[str](), 0
+    for line in lines:
+        if taken and (len(taken) == size or characters + len(line) > CHARACTERS):
+            yield Chunk(start, tuple(taken))
+            start, taken, characters = start + len(taken), [], 0
+        taken.append(line)
+        characters += len(line)
+    if taken:
+        yield Chunk(start, tuple(taken))
+
+
+def translate_lines(translate: Translate, lines: Sequence[str]) -> list[str]:
+    """A line for every line. What a server finds too large is sent in halves. Raises what `translate` raises, Refused
+    for what is too large and cannot be cut, and Busy for a server that is late with a short line."""
+    if len(lines) == 1 and len(lines[0]) > CHARACTERS:
+        return [_in_halves(translate, lines[0])]
+    try:
+        return [_one_line(text) for text in translate(lines)]
+    except TooMuch as error:
+        if len(lines) > 1:
+            middle = len(lines) // 2
+            return translate_lines(translate, lines[:middle]) + translate_lines(translate, lines[middle:])
+        if len(lines[0]) < 2:
+            raise Refused(str(error)) from None
+        if len(lines[0]) < SHORT and error.is_late:
+            raise Busy(1.0) from None
+        return [_in_halves(translate, lines[0])]
+
+
+def _in_halves(translate: Translate, line: str) -> str:
+    return "".join(translate_lines(translate, [half])[0] for half in halves(line))
+
+
+def halves(text: str) -> tuple[str, str]:
+    """Cut after a sentence or a word near the middle; in the middle where there is neither. Both have characters."""
+    middle, quarter = len(text) // 2, len(text) // 4
+    for place in _PLACES:
+        cuts = [found.end() for found in place.finditer(text, max(1, quarter), len(text) - quarter)]
+        cuts = [cut for cut in cuts if 0 < cut < len(text)]
+        if cuts:
+            middle = min(cuts, key=lambda cut: abs(cut - len(text) // 2))
+            break
+    return text[:middle], text[middle:]
+
+
+def _one_line(text: str) -> str:
+    """A translation has no line break that its line has not: the lines of both files belong together."""
+    return text.replace("\n", " ")

@@ -1,0 +1,137 @@
+"""The translated file while it grows: OUTPUT.part holds whole lines in order, OUTPUT.state says of what they are."""
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO
+
+from server.corpus.remote import ServedModel
+
+BLOCK = 2**20
+
+
+class OutputError(ValueError):
+    """The output cannot be written, or belongs to another run."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Identity:
+    """What makes two runs the same: the input's bytes and what was asked of the servers."""
+
+    input_sha256: str
+    asked: dict[str, object]
+
+    @classmethod
+    def of(cls, path: Path, asked: dict[str, object]) -> "Identity":
+        """Raises OSError."""
+        with path.open("rb") as content:
+            return cls(hashlib.file_digest(content, "sha256").hexdigest(), asked)
+
+
+class Output:
+    """Progress is the number of whole lines in OUTPUT.part and nothing else, so that no kill can part the two. One
+    process writes at a time."""
+
+    def __init__(self, path: Path, identity: Identity) -> None:
+        """Goes on where an earlier run of the same identity stopped. Raises OutputError and OSError."""
+        self._path, self._identity = path, identity
+        self._part, self._state = (path.with_name(path.name + suffix) for suffix in (".part", ".state"))
+        self.model: ServedModel | None = None
+        """What the lines so far were translated with."""
+        if path.exists() and not self._state.exists():
+            raise OutputError(f"{path} exists: remove it, or choose another --output")
+        self._lock = _locked(self._state)
+        try:
+            self._check_state()
+        except BaseException:
+            self._lock.close()
+            raise
+        self.is_finished = path.exists()  # killed after its last step but one
+        self._file: IO[bytes] | None = None if self.is_finished else self._part.open("ab+")
+        self.num_lines = 0 if self._file is None else _whole_lines(self._file)
+        """Lines that are there."""
+
+    def _check_state(self) -> None:
+        text = self._state.read_text(encoding="utf-8")
+        if not text:
+            if self._part.exists():
+                raise OutputError(f"{self._part} exists, but not what it is of: remove it, or choose another --output")
+            self._write_state()
+            return
+        try:
+            kept = json.loads(text)
+            identity = Identity(**kept["identity"])
+            self.model = None if kept["model"] is None else ServedModel(**kept["model"])
+        except (ValueError, KeyError, TypeError):
+            raise OutputError(f"{self._state} is damaged: remove it and {self._part}, and begin again") from None
+        if identity != self._identity:
+            what = "another input" if identity.input_sha256 != self._identity.input_sha256 else "other options"
+            raise OutputError(
+                f"{self._state} is of a run with {what}: remove it and {self._part}, or use another --output"
+            )
+
+    def _write_state(self) -> None:
+        kept = {"identity": dataclasses.asdict(self._identity), "model": self.model and dataclasses.asdict(self.model)}
+        # The lock is on this very file, so it is written in place; nothing else is in it that a kill could cost.
+        with self._state.open("r+", encoding="utf-8") as file:
+            file.write(json.dumps(kept))
+            file.truncate()
+
+    def made_with(self, model: ServedModel) -> None:
+        """Keep the model, for the runs that go on."""
+        self.model = model
+        self._write_state()
+
+    def append(self, lines: Iterable[str]) -> None:
+        """Raises OSError; what is there stays whole."""
+        assert self._file is not None
+        self._file.write("".join(f"{line}\n" for line in lines).encode("utf-8"))
+        self._file.flush()
+
+    def finish(self) -> None:
+        """All lines are there: the file gets its name."""
+        if self._file is not None:
+            os.fsync(self._file.fileno())
+            self._file.close()
+            os.replace(self._part, self._path)
+            self.is_finished = True
+        self._state.unlink()
+
+    def close(self) -> None:
+        """Let another process go on."""
+        with contextlib.suppress(OSError):  # the disk is full, and told so already
+            if self._file is not None:
+                self._file.close()
+        self._lock.close()
+
+
+def _locked(path: Path) -> IO[bytes]:
+    """The file, open and locked against other processes until it is closed or this one dies. Raises OutputError."""
+    file = path.open("ab")
+    try:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except ImportError:  # Windows has no such locks
+        pass
+    except OSError:
+        file.close()
+        raise OutputError(f"another process writes {path.with_suffix('')} at this moment") from None
+    return file
+
+
+def _whole_lines(file: IO[bytes]) -> int:
+    """How many there are; what a kill left of another one is cut off."""
+    file.seek(0)
+    count = end = position = 0
+    while block := file.read(BLOCK):
+        count += block.count(b"\n")
+        if (last := block.rfind(b"\n")) >= 0:
+            end = position + last + 1
+        position += len(block)
+    file.truncate(end)
+    return count

@@ -1,0 +1,195 @@
+"""Portions of a file at several servers at a time, and back in order."""
+
+import functools
+import heapq
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from server.corpus.chunks import Chunk, translate_lines
+from server.corpus.remote import Asked, Away, Busy, Faulty, Refused, Remote, ServedModel, TooMuch
+
+AHEAD = 4
+"""Portions that are read, per connection, before the oldest of them is written."""
+MAX_FAULTS = 5
+"""How often servers may fail with a portion before the run has failed."""
+LONGEST_WAIT = 5.0
+"""Seconds after which a server that was away is asked again, at most."""
+
+
+class NobodyAnswers(RuntimeError):
+    """No server has answered for too long."""
+
+
+class Spread:
+    """`in_flight` threads for each server, each with a connection of its own. What a server that goes away was working
+    on is taken by the others. Use it once."""
+
+    def __init__(
+        self,
+        urls: Sequence[str],
+        asked: Asked,
+        model: ServedModel | None,
+        in_flight: int,
+        patience: float,
+        told: Callable[[str], None],
+    ) -> None:
+        """`model`: what every server must have; None takes what the first has that answers. `told` hears of servers
+        that go and come. Raises Refused for what is no address."""
+        self._model, self._patience, self._told = model, patience, told
+        self._changed = threading.Condition()
+        self._waiting: list[Chunk] = []
+        """A heap: what was given back is taken first."""
+        self._faults: dict[int, int] = {}
+        self._done: dict[int, list[str]] = {}
+        self._failure: Exception | None = None
+        self._is_over = threading.Event()
+        self._answered = time.monotonic()
+        remotes = [Remote(url, asked) for url in urls for _ in range(in_flight)]
+        self._window = AHEAD * len(remotes)
+        self._away: set[str] = set()
+        self._threads = [threading.Thread(target=self._work, args=(one,), daemon=True) for one in remotes]
+
+    def model(self) -> ServedModel:
+        """The model of the first server that answers. Raises Refused and NobodyAnswers."""
+        for thread in self._threads:
+            thread.start()
+        with self._changed:
+            self._changed.wait_for(lambda: self._model is not None or self._failure is not None)
+            if self._failure is not None:
+                raise self._failure
+            return self._agreed
+
+    @property
+    def _agreed(self) -> ServedModel:
+        assert self._model is not None
+        return self._model
+
+    def translate(self, chunks: Iterator[Chunk]) -> Iterator[tuple[Chunk, list[str]]]:
+        """Every portion with its translations, in order, once `model` has returned. Raises what made it impossible:
+        Refused, Faulty or NobodyAnswers."""
+        order: list[Chunk] = []
+        try:
+            while True:
+                while len(order) < self._window and (chunk := next(chunks, None)) is not None:
+                    order.append(chunk)
+                    with self._changed:
+                        heapq.heappush(self._waiting, chunk)
+                        self._changed.notify_all()
+                if not order:
+                    return
+                yield order[0], self._result(order.pop(0).start)
+        finally:
+            self._end()
+
+    def _result(self, start: int) -> list[str]:
+        with self._changed:
+            self._changed.wait_for(lambda: start in self._done or self._failure is not None)
+            if start not in self._done:
+                assert self._failure is not None
+                raise self._failure
+            return self._done.pop(start)
+
+    def _end(self) -> None:
+        self._is_over.set()
+        with self._changed:
+            self._changed.notify_all()
+
+    def _fail(self, error: Exception) -> None:
+        with self._changed:
+            self._failure = self._failure or error
+        self._end()
+
+    def _work(self, remote: Remote) -> None:
+        """Until all is over: portions to this server, as long as it answers and has the right model."""
+        try:
+            while not self._is_over.is_set():
+                if not self._meet(remote):
+                    return
+                self._serve(remote)
+        except Exception as error:
+            self._fail(error)
+        finally:
+            remote.close()
+
+    def _meet(self, remote: Remote) -> bool:
+        """Wait until the server answers and see that its model is the run's; False when all is over before. Raises
+        Refused and NobodyAnswers."""
+        wait = 0.1
+        while True:
+            try:
+                self._agree(remote, remote.model())
+                return True
+            except Busy as busy:
+                wait = busy.seconds
+            except (Away, Faulty, TooMuch) as error:
+                self._note(remote.url, str(error))
+                wait = min(2 * wait, LONGEST_WAIT)
+                if time.monotonic() - self._answered > self._patience:
+                    message = f"no server has answered for {self._patience:g} s, the last: {error}"
+                    raise NobodyAnswers(message) from None
+            if self._is_over.wait(wait):
+                return False
+
+    def _agree(self, remote: Remote, model: ServedModel) -> None:
+        with self._changed:
+            self._answered = time.monotonic()
+            self._model = self._model or model
+            self._changed.notify_all()
+            if model != self._model:
+                raise Refused(
+                    f"{remote.url} would translate with another model than the lines so far: it has '{model.name}' "
+                    f"({model.fingerprint}), they were made with '{self._model.name}' ({self._model.fingerprint}). "
+                    "Serve that one there too, or leave the server out"
+                )
+            if remote.url in self._away:
+                self._away.discard(remote.url)
+                self._told(f"{remote.url} answers again")
+
+    def _note(self, url: str, reason: str) -> None:
+        with self._changed:
+            if url not in self._away:
+                self._away.add(url)
+                self._told(f"{reason}; its lines go to others until it is back")
+
+    def _serve(self, remote: Remote) -> None:
+        """Returns when the server is away, or all is over."""
+        while (chunk := self._take()) is not None:
+            try:
+                lines = translate_lines(functools.partial(remote.translate, model=self._agreed), chunk.lines)
+            except Busy as busy:
+                self._give_back(chunk)
+                self._is_over.wait(busy.seconds)
+            except Away as error:
+                self._give_back(chunk)
+                self._note(remote.url, str(error))
+                return
+            except Faulty as error:
+                self._count_fault(chunk, error)
+                self._give_back(chunk)
+                return
+            except Refused as error:
+                raise Refused(f"lines {chunk.start + 1} to {chunk.start + len(chunk.lines)}: {error}") from None
+            else:
+                with self._changed:
+                    self._answered = time.monotonic()
+                    self._done[chunk.start] = lines
+                    self._changed.notify_all()
+
+    def _take(self) -> Chunk | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._is_over.is_set())
+            return None if self._is_over.is_set() else heapq.heappop(self._waiting)
+
+    def _give_back(self, chunk: Chunk) -> None:
+        with self._changed:
+            heapq.heappush(self._waiting, chunk)
+            self._changed.notify_all()
+
+    def _count_fault(self, chunk: Chunk, error: Faulty) -> None:
+        """Raises Faulty when it was the last attempt."""
+        with self._changed:
+            self._faults[chunk.start] = self._faults.get(chunk.start, 0) + 1
+            if self._faults[chunk.start] >= MAX_FAULTS:
+                first, last = chunk.start + 1, chunk.start + len(chunk.lines)
+                raise Faulty(f"lines {first} to {last} failed {MAX_FAULTS} times, the last time so: {error}")

@@ -1,0 +1,3 @@
+"""The running server of the API's tests."""
+
+from tests.server.api.conftest import server as server
