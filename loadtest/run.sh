@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Start a server, put load on it for SECONDS_OF_LOAD seconds, write loadtest/report.html. BIN is where ringmt lies.
+# Start a server that decodes every sentence, put load on it for SECONDS_OF_LOAD seconds, write loadtest/report.html. BIN is where ringmt lies.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bin=${BIN:-.venv/bin}
 port=$("$bin/python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-"$bin/ringmt" serve --port "$port" --log-level warning &
+"$bin/ringmt" serve --port "$port" --log-level warning --translation-cache-bytes 0 &
 server=$!
 trap 'kill $server 2>/dev/null; wait $server 2>/dev/null || true' EXIT
 for _ in $(seq 300); do

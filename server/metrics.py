@@ -23,6 +23,8 @@ FLAGS = ("loop", "numbers_changed", "untranslated", "empty", "cut", "truncated",
 STAGES = ("waiting", "running")
 """Where a sentence was when it was cancelled or its deadline passed."""
 LOOKUPS = ("hit", "miss")
+TRANSLATION_LOOKUPS = ("hit", "shared", "miss")
+"""What became of a sentence that was asked for: its translation was kept; it was being decoded already; neither."""
 JOB_RESULTS = ("done", "failed", "released", "lost")
 """How a process' work on a document ended: "released" for others to go on, "lost" to another process or deleted."""
 EVICTIONS = ("budget", "too_large")
@@ -100,7 +102,9 @@ class Metrics:
         self.scored_tokens_total = self._counter(
             "scored_tokens_total", "Tokens of given translations that were scored, EOS included"
         )
-        self.sentences_total = self._counter("sentences_total", "Sentences finished", "finish_reason", FINISH_REASONS)
+        self.sentences_total = self._counter(
+            "sentences_total", "Sentences decoded to their end", "finish_reason", FINISH_REASONS
+        )
         self.sentences_flagged_total = self._counter(
             "sentences_flagged_total", "Sentences whose translation looks wrong", "flag", FLAGS
         )
@@ -121,6 +125,19 @@ class Metrics:
         self.ring_cache_used_slots = self._gauge("ring_cache_used_slots", "Slots whose ring is in use")
         self.ring_cache_wraps_total = self._counter("ring_cache_wraps_total", "Times a ring began anew")
         self.source_memory_bytes = self._gauge("source_memory_bytes", "Memory of the encoded sources")
+        self.translation_cache_bytes = self._gauge("translation_cache_bytes", "Memory of the cached translations")
+        self.translation_cache_limit_bytes = self._gauge(
+            "translation_cache_limit_bytes", "Most memory that cached translations may take"
+        )
+        self.translation_cache_lookups_total = self._counter(
+            "translation_cache_lookups_total",
+            "Sentences asked for: kept from before, being decoded for another, or decoded",
+            "result",
+            TRANSLATION_LOOKUPS,
+        )
+        self.translation_cache_evictions_total = self._counter(
+            "translation_cache_evictions_total", "Translations that the cache had no room for any more"
+        )
 
     def _add_context(self) -> None:
         self.context_sentences_candidate = self._histogram(

@@ -56,6 +56,11 @@ class EngineSettings:
     shortlist: Literal["auto", "on", "off"] = knob(
         "auto", "score only the words that a sentence is likely to need; auto: where the artifact has a shortlist"
     )
+    translation_cache_bytes: int = knob(
+        67_108_864,
+        "memory for translations that may be asked for again, per model; 0: every one is decoded",
+        at_least=0,
+    )
     max_beam_size: int = knob(8, "widest beam that a request may ask for", at_least=1)
 
     def __post_init__(self) -> None:

@@ -257,7 +257,7 @@ class Translator:
         """Queue all or none."""
         self.check_room(len(requests))
         if requests:
-            self.worker.submit_all(requests)
+            self.worker.answer_all(requests)
 
     def _finish(
         self, work: _Work, results: Sequence[SentenceResult], options: SearchOptions, started: float

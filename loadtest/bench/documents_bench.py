@@ -76,8 +76,9 @@ class Contender:
 
 @contextlib.asynccontextmanager
 async def contender(artifact: Path, with_context: bool) -> AsyncIterator[Contender]:
-    """A service as `ringmt serve` has it, with all of its defaults, in this process and event loop."""
-    settings, metrics = Settings.load({}, {}), Metrics()
+    """A service as `ringmt serve` has it, in this process and event loop, with all of its defaults but one: the same
+    documents come again in every round, and are to be decoded."""
+    settings, metrics = Settings.load({}, {"translation_cache_bytes": "0"}), Metrics()
     translator = Translator.load(artifact, settings.engine, metrics)
     if not with_context:
         translator.worker.context = None

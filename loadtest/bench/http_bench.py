@@ -124,7 +124,8 @@ def http_rows(
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         convert(load_model(checkpoint), Path(folder))
         peer = [sys.executable, "-m", "loadtest.bench.http_peer", folder, str(vocabulary_file), str(ports[1])]
-        stack.enter_context(served([*ours, "--log-level", "error"], bases[0], "/readyz"))
+        ours += ["--log-level", "error", "--translation-cache-bytes", "0"]  # rounds send the same sentences again
+        stack.enter_context(served(ours, bases[0], "/readyz"))
         stack.enter_context(served(peer, bases[1], "/openapi.json"))
         rows = []
         for number in clients:

@@ -21,6 +21,8 @@ class SentenceContext:
 
     stored: StoredDocument
     visible: Bools
+    key: bytes | None = None
+    """The same for contexts of the same content, and for no others; None where nobody has said."""
 
     def __post_init__(self) -> None:
         if self.visible.shape != (self.stored.num_sentences,):
@@ -31,7 +33,7 @@ class SentenceContext:
     def trimmed(self) -> "SentenceContext":
         """Without the sentences behind the last visible one: online, the future takes no time."""
         count = int(np.flatnonzero(self.visible)[-1]) + 1
-        return SentenceContext(self.stored.first(count), self.visible[:count])
+        return SentenceContext(self.stored.first(count), self.visible[:count], self.key)
 
 
 def all_of(sentences: Sequence[States], num_words: Sequence[int]) -> SentenceContext | None:

@@ -1,6 +1,8 @@
 """The states of a document's sentences: from the cache, or computed anew, which gives the same bit for bit."""
 
 import asyncio
+import hashlib
+import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,21 +18,29 @@ from server.documents.stores.records import Document, Mode, Part, Sentence
 from server.documents.visibility import Owners, visible
 from server.translator import Translator
 
+DIGEST_BYTES = 32
 AT_ONCE = 64
 """Sentences computed at the same time: more would only fill the engine's waiting room."""
 
 
 @dataclass(frozen=True)
 class DocumentStates:
-    """The states of the parts of some sentences, side by side."""
+    """The states of the parts of some sentences, side by side. `contents` are digests of what they were made of, one
+    after the other."""
 
     stored: StoredDocument
     owners: Owners
+    contents: bytes
 
     def seen_by(self, mode: Mode, index: int) -> SentenceContext | None:
         """What a sentence sees; None when it sees nothing."""
         seen = visible(mode, index, self.owners) & (self.stored.num_words > 0)
-        return SentenceContext(self.stored, seen) if seen.any() else None
+        if not seen.any():
+            return None
+        last = int(np.flatnonzero(seen)[-1]) + 1
+        made_of = hashlib.blake2b(self.contents[: last * DIGEST_BYTES], digest_size=DIGEST_BYTES)
+        made_of.update(seen[:last].tobytes())
+        return SentenceContext(self.stored, seen, made_of.digest())
 
 
 @dataclass(frozen=True)
@@ -135,7 +145,8 @@ class StateReader:
         if states is None or more is None:
             return states if more is None else more
         stored = await asyncio.to_thread(side_by_side, states.stored, more.stored)
-        return DocumentStates(stored, np.concatenate([states.owners, more.owners]))
+        owners = np.concatenate([states.owners, more.owners])
+        return DocumentStates(stored, owners, states.contents + more.contents)
 
     def _keep(self, document: Document, translator: Translator, grown: Grown) -> None:
         self.cache.put(Place(document.id, translator.fingerprint, None), document.revision, grown, grown.num_bytes)
@@ -180,7 +191,13 @@ async def _side_by_side(sentences: Sequence[Sentence], states: Sequence[States])
         return None
     owners = [(sentence.index, part) for sentence in sentences for part in sentence.parts]
     stored = await asyncio.to_thread(StoredDocument.of, states, [len(words_of(part)) for _, part in owners])
-    return DocumentStates(stored, np.array([index for index, _ in owners], np.int64))
+    contents = b"".join(_digest(part) for _, part in owners)
+    return DocumentStates(stored, np.array([index for index, _ in owners], np.int64), contents)
+
+
+def _digest(part: Part) -> bytes:
+    made_of = pickle.dumps((part.source_ids, words_of(part)))
+    return hashlib.blake2b(made_of, digest_size=DIGEST_BYTES).digest()
 
 
 def context_of(sentence: Sentence) -> tuple[tuple[tuple[int, ...], tuple[int, ...] | None], ...]:

@@ -12,7 +12,7 @@ from server.backends.state import Flags, Ints, document_layout
 from server.engine.lane import EncodedSentence, Lane, LaneKind
 from server.engine.meter import EngineMeter
 from server.engine.request import SentenceRequest, SentenceResult, Timings
-from server.engine.scheduler import WaitingRoom, drop_if_over
+from server.engine.scheduler import WaitingRoom, drop, drop_if_over
 from server.engine.scoring_lane import ScoringLane
 
 ENCODE_AHEAD = 8
@@ -238,7 +238,7 @@ class Engine:
         for slot, running in enumerate(lane.running):
             if running is not None and running.is_over(now):
                 request = running.sentence.request
-                drop_if_over(request, now)
+                drop(request)
                 lane.release(slot)
                 self.waiting.leave()
                 self.meter.dropped("running", request.is_cancelled)

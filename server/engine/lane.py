@@ -1,6 +1,5 @@
 """One running batch: slots of equal beam width, the sentences in them and the history of their beams."""
 
-import math
 import sys
 from collections import deque
 from collections.abc import Mapping
@@ -58,15 +57,11 @@ class Running:
     endings: list[Ending] = field(default_factory=list)
     log_probabilities: list[list[float]] = field(default_factory=list)
     """Of the tokens so far of every translation that was given."""
-    deadline: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        deadline = self.sentence.request.options.deadline
-        self.deadline = math.inf if deadline is None else deadline
 
     def is_over(self, now: float) -> bool:
         """Cancelled or late (asked of every slot in every step)."""
-        return self.sentence.request.is_cancelled or now > self.deadline
+        request = self.sentence.request
+        return request.is_cancelled or now > request.deadline
 
 
 class LaneKind(NamedTuple):

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from server.backends.context import ContextUse, SentenceContext
 from server.engine.request import SentenceResult
-from server.metrics import Metrics
+from server.engine.shared_searches import Lookup
+from server.metrics import TRANSLATION_LOOKUPS, Metrics
 
 
 class EngineMeter:
@@ -29,6 +30,9 @@ class EngineMeter:
         self._selection = metrics.context_selection_seconds.labels(model)
         self._gate = metrics.context_gate_ratio.labels(model)
         self._wraps = metrics.ring_cache_wraps_total.labels(model)
+        lookups = metrics.translation_cache_lookups_total
+        self._lookups = {result: lookups.labels(result, model) for result in TRANSLATION_LOOKUPS}
+        self._evictions = metrics.translation_cache_evictions_total.labels(model)
         self._cancelled = {
             stage: metrics.requests_cancelled_total.labels(stage, model) for stage in ("waiting", "running")
         }
@@ -80,3 +84,11 @@ class EngineMeter:
     def dropped(self, stage: str, cancelled: bool) -> None:
         """A sentence left before it was complete."""
         (self._cancelled if cancelled else self._late)[stage].inc()
+
+    def looked_up(self, result: Lookup) -> None:
+        """A sentence was looked up in the cache."""
+        self._lookups[result].inc()
+
+    def evicted(self) -> None:
+        """The cache let go of a translation."""
+        self._evictions.inc()

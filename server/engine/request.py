@@ -1,5 +1,6 @@
 """What goes into the engine and what comes out of it: one sentence each."""
 
+import math
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -99,10 +100,20 @@ class SentenceRequest:
     future: "Future[SentenceResult]" = field(default_factory=Future)
     arrival: float = 0.0
     is_cancelled: bool = False
+    is_taken: bool = False
+    """Whether it has left the waiting room, through whichever of its lines."""
+    deadline: float = field(init=False)
+    """That of its options; infinite where they have none."""
+    when_cancelled: Callable[[], None] | None = None
+
+    def __post_init__(self) -> None:
+        self.deadline = math.inf if self.options.deadline is None else self.options.deadline
 
     def cancel(self) -> None:
         """Ask for the sentence to be dropped; takes effect at the next step, wherever the sentence is."""
         self.is_cancelled = True
+        if self.when_cancelled is not None and not self.future.done():
+            self.when_cancelled()
 
     def refuse(self, error: Exception) -> None:
         """Answer it, still waiting, with an error."""

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from server.engine.lines import Lines
@@ -45,6 +45,13 @@ class WaitingRoom:
                 request.future.set_running_or_notify_cancel()  # from here on only the engine resolves it
                 self._waiting.put(request, len(request.source_ids), request.owner)
             self._wake(len(requests))
+
+    def put_again(self, request: SentenceRequest, owner: Hashable) -> None:
+        """Let a sentence that waits do so in another owner's line, too: it is taken at the turn that comes first. Of no
+        effect where there is no room, or where it has been taken."""
+        with self._changed:
+            if not request.is_taken and len(self._waiting) < self.max_waiting:
+                self._waiting.put(request, len(request.source_ids), owner)
 
     def put_errand(self, errand: "Errand[Any]") -> None:
         """Queue an errand. Raises Overloaded when it does not fit."""
@@ -94,14 +101,20 @@ class WaitingRoom:
         with self._changed:
             while self._waiting and len(taken) < count:
                 request = self._waiting.peek()
-                if drop_if_over(request, now):
-                    dropped.append(self._waiting.pop(is_free=True))
+                if request.is_taken or is_over(request, now):
+                    if not request.is_taken:
+                        request.is_taken = True
+                        dropped.append(request)
+                    self._waiting.pop(is_free=True)
                     continue
                 widest = max(widest, len(request.source_ids))
                 if taken and widest * (len(taken) + 1) > max_tokens:
                     break
+                request.is_taken = True
                 taken.append(self._waiting.pop())
                 self.in_flight += 1
+        for request in dropped:  # without the lock: who hears of it may want to queue another
+            drop(request)
         return taken, dropped
 
     def take_errand(self) -> "Errand[Any] | None":
@@ -145,18 +158,29 @@ class WaitingRoom:
     def empty(self) -> "list[SentenceRequest | Errand[Any]]":
         """Take everything out, for a shutdown."""
         with self._changed:
-            left = [*self._waiting, *self._errands]
+            waiting = dict.fromkeys(one for one in self._waiting if not one.is_taken)
+            left = [*waiting, *self._errands]
             self._waiting.clear()
             self._errands.clear()
         return left
 
 
-def drop_if_over(request: SentenceRequest, now: float) -> bool:
-    """Answer a cancelled or late sentence with its error. True if it was one."""
+def is_over(request: SentenceRequest, now: float) -> bool:
+    """Cancelled or late."""
+    return request.is_cancelled or now > request.deadline
+
+
+def drop(request: SentenceRequest) -> None:
+    """Answer a cancelled or late sentence with its error."""
     if request.is_cancelled:
         request.future.set_exception(Cancelled("the sentence was cancelled"))
-        return True
-    if request.options.deadline is not None and now > request.options.deadline:
+    else:
         request.future.set_exception(DeadlineExceeded("the deadline passed before the sentence was translated"))
-        return True
-    return False
+
+
+def drop_if_over(request: SentenceRequest, now: float) -> bool:
+    """The same, if it is one of them. True if it was."""
+    over = is_over(request, now)
+    if over:
+        drop(request)
+    return over

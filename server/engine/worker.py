@@ -15,6 +15,8 @@ from server.engine.golden import replay
 from server.engine.meter import EngineMeter
 from server.engine.request import EngineStopped, Errand, SearchOptions, SentenceRequest
 from server.engine.scheduler import WaitingRoom
+from server.engine.shared_searches import SharedSearches
+from server.engine.translation_cache import TranslationCache
 from server.metrics import Metrics
 from server.settings import EngineSettings
 
@@ -47,6 +49,7 @@ class EngineWorker:
             threading.Thread(target=self._run, args=(index,), name=f"engine-{model}-{index}", daemon=True)
             for index in range(workers)
         ]
+        self._searches = self._share(settings.translation_cache_bytes, meter)
         self._accepting = True
         self._stopping = False
         metrics.slots.labels(model).set(settings.slots)
@@ -56,6 +59,17 @@ class EngineWorker:
         metrics.ring_cache_used_slots.labels(model).set_function(lambda: self.running_sentences)
         metrics.ring_cache_bytes.labels(model).set_function(lambda: sum(e.ring_bytes for e in self._engines))
         metrics.source_memory_bytes.labels(model).set_function(lambda: sum(e.source_bytes for e in self._engines))
+
+    def _share(self, cache_bytes: int, meter: EngineMeter) -> SharedSearches | None:
+        """None where every sentence is to be decoded."""
+        if not cache_bytes:
+            return None
+        cache = TranslationCache(cache_bytes, meter.evicted)
+        self._metrics.translation_cache_bytes.labels(self._model).set_function(lambda: cache.num_bytes)
+        self._metrics.translation_cache_limit_bytes.labels(self._model).set(cache_bytes)
+        return SharedSearches(
+            cache, lambda requests: self.submit_all(requests), self.waiting.put_again, meter.looked_up
+        )
 
     @classmethod
     def load(cls, artifact: Artifact, settings: EngineSettings, metrics: Metrics) -> "EngineWorker":
@@ -77,6 +91,13 @@ class EngineWorker:
         if not self._accepting:
             raise EngineStopped("the server is shutting down and takes no more sentences")
         self.waiting.put(list(requests))
+
+    def answer_all(self, requests: Sequence[SentenceRequest]) -> None:
+        """As `submit_all`, but for sentences whose answer is known, or is being searched for somebody else."""
+        if self._searches is None:
+            self.submit_all(requests)
+        else:
+            self._searches.submit(requests)
 
     def represent(
         self, source_ids: Sequence[int], target_ids: Sequence[int] = (), owner: Hashable = None

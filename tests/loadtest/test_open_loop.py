@@ -42,7 +42,15 @@ def test_the_rate_that_is_held_is_the_last_before_one_is_missed() -> None:
 
 
 def test_overload_is_refused_at_once_and_nothing_fails(tiny_artifact: Path) -> None:
-    engine = EngineSettings(slots=1, max_waiting=8, num_workers=1, precision="fp32", shortlist="off", max_beam_size=4)
+    engine = EngineSettings(
+        slots=1,
+        max_waiting=8,
+        num_workers=1,
+        precision="fp32",
+        shortlist="off",
+        max_beam_size=4,
+        translation_cache_bytes=0,
+    )
     with ready(settings_for(tiny_artifact, engine)) as server:
         level = asyncio.run(offer(server.url, rate=150, seconds=1.0, seed=1))
         assert level.refused > 0

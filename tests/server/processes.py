@@ -74,7 +74,8 @@ class Served:
 def serve_command(artifact: Path, port: int, *flags: str) -> list[str]:
     """A small and slow server: two sentences at a time."""
     run = [sys.executable, "-m", "server.cli", "serve", "--models", str(artifact), "--port", str(port)]
-    return [*run, "--precision", "fp32", "--shortlist", "off", "--num-workers", "1", "--slots", "2", *flags]
+    small = ["--precision", "fp32", "--shortlist", "off", "--num-workers", "1", "--slots", "2"]
+    return [*run, *small, "--translation-cache-bytes", "0", *flags]  # texts repeat themselves, and are to be work
 
 
 @contextlib.contextmanager

@@ -46,7 +46,7 @@ def test_translate_keeps_lines(tiny_artifact: Path) -> None:
 
 
 def test_lines_stay_in_order_when_there_is_little_room(tiny_artifact: Path) -> None:
-    engine = EngineSettings(slots=2, max_waiting=2, num_workers=1, precision="fp32")
+    engine = EngineSettings(slots=2, max_waiting=2, num_workers=1, precision="fp32", translation_cache_bytes=0)
     translator = Translator.load(tiny_artifact, engine, Metrics())
     try:
         options = translator.options(beam_size=1)

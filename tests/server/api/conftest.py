@@ -80,7 +80,15 @@ def running(settings: Settings) -> Iterator[RunningServer]:
 
 
 def settings_for(artifact: Path, engine: EngineSettings | None = None, **changes: Any) -> Settings:
-    small = EngineSettings(slots=4, max_waiting=512, num_workers=1, precision="fp32", shortlist="off", max_beam_size=4)
+    small = EngineSettings(
+        slots=4,
+        max_waiting=512,
+        num_workers=1,
+        precision="fp32",
+        shortlist="off",
+        max_beam_size=4,
+        translation_cache_bytes=0,  # texts of tests repeat themselves, and are to be work
+    )
     settings = Settings(
         engine=engine or small,
         port=0,

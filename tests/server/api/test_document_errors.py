@@ -123,7 +123,9 @@ def test_corrections_that_say_nothing_and_queries_that_are_wrong(documents: Docu
 
 
 def test_a_document_that_is_not_done_has_no_result(document_artifact: Path) -> None:
-    engine = EngineSettings(slots=1, max_waiting=512, num_workers=1, precision="fp32", max_beam_size=4)
+    engine = EngineSettings(
+        slots=1, max_waiting=512, num_workers=1, precision="fp32", max_beam_size=4, translation_cache_bytes=0
+    )
     with ready(settings_for(document_artifact, engine)) as server, server.client() as client:
         accepted = Documents(client).post(202, sentences=STORY * 50, wait=False)
         response = client.get(f"/v1/documents/{accepted['id']}/result")
@@ -161,7 +163,9 @@ def test_limits(document_artifact: Path) -> None:
 
 
 def test_a_full_engine_refuses_what_waits_and_loses_no_document(document_artifact: Path) -> None:
-    engine = EngineSettings(slots=1, max_waiting=24, num_workers=1, precision="fp32", max_beam_size=4)
+    engine = EngineSettings(
+        slots=1, max_waiting=24, num_workers=1, precision="fp32", max_beam_size=4, translation_cache_bytes=0
+    )
     with ready(settings_for(document_artifact, engine)) as server, server.client() as client:
         documents = Documents(client)
         expected = documents.post(sentences=STORY * 3, beam_size=4)
@@ -173,7 +177,9 @@ def test_a_full_engine_refuses_what_waits_and_loses_no_document(document_artifac
 def test_an_append_that_finds_no_room_is_refused_and_nothing_is_kept(
     document_artifact: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine = EngineSettings(slots=1, max_waiting=4, num_workers=1, precision="fp32", max_beam_size=4)
+    engine = EngineSettings(
+        slots=1, max_waiting=4, num_workers=1, precision="fp32", max_beam_size=4, translation_cache_bytes=0
+    )
     settings = settings_for(document_artifact, engine)
     with ready(settings) as server, server.client() as client, ThreadPoolExecutor(2) as pool:
         documents = Documents(client)
@@ -199,7 +205,9 @@ def test_an_append_that_finds_no_room_is_refused_and_nothing_is_kept(
 
 
 def test_waiting_ends_at_the_deadline_and_the_document_goes_on(document_artifact: Path) -> None:
-    engine = EngineSettings(slots=1, max_waiting=512, num_workers=1, precision="fp32", max_beam_size=4)
+    engine = EngineSettings(
+        slots=1, max_waiting=512, num_workers=1, precision="fp32", max_beam_size=4, translation_cache_bytes=0
+    )
     settings = settings_for(document_artifact, engine, request_timeout=1)
     with ready(settings) as server, server.client() as client:
         accepted = Documents(client).post(202, sentences=STORY * 50, beam_size=4)
@@ -208,7 +216,9 @@ def test_waiting_ends_at_the_deadline_and_the_document_goes_on(document_artifact
 
 
 def test_a_late_append_keeps_nothing(document_artifact: Path) -> None:
-    engine = EngineSettings(slots=1, max_waiting=512, num_workers=1, precision="fp32", max_beam_size=4)
+    engine = EngineSettings(
+        slots=1, max_waiting=512, num_workers=1, precision="fp32", max_beam_size=4, translation_cache_bytes=0
+    )
     settings = settings_for(document_artifact, engine, request_timeout=0.2)
     with ready(settings) as server, server.client() as client:
         documents = Documents(client)

@@ -81,7 +81,9 @@ def test_a_client_that_hangs_up_frees_its_slots(server: RunningServer) -> None:
 
 
 def test_overload_is_refused_at_once(tiny_artifact: Path) -> None:
-    engine = EngineSettings(slots=1, max_waiting=30, num_workers=1, precision="fp32", max_beam_size=4)
+    engine = EngineSettings(
+        slots=1, max_waiting=30, num_workers=1, precision="fp32", max_beam_size=4, translation_cache_bytes=0
+    )
     with running(settings_for(tiny_artifact, engine)) as server, ThreadPoolExecutor(12) as pool:
         until(lambda: server.state.why_not_ready is None, "the model is loaded")
         responses = list(pool.map(lambda _: server.translate("We walk home in the rain.\n" * 20), range(12)))

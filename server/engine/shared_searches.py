@@ -1,0 +1,183 @@
+"""Between those who ask and the engine: a sentence that was decoded before is answered from a cache, and one that is
+being decoded is not decoded a second time.
+
+An answer never depends on its neighbours, so that the same sentence with the same options and the same context always
+gets the same tokens. What it gets from here is what it would have got from the engine.
+"""
+
+import dataclasses
+import pickle
+import threading
+import time
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import Future
+from typing import Literal
+
+from server.engine.request import Cancelled, DeadlineExceeded, Hypothesis, SentenceRequest, SentenceResult, Timings
+from server.engine.translation_cache import TranslationCache
+
+Lookup = Literal["hit", "shared", "miss"]
+NO_WAIT = Timings(queue=0.0, encode=0.0, decode=0.0)
+
+
+def key_of(request: SentenceRequest) -> bytes | None:
+    """Everything that its answer depends on but the model; None where nobody can say that, and where translations are
+    given. A deadline changes whether there is an answer, not which."""
+    if request.targets or (request.context is not None and request.context.key is None):
+        return None
+    options = tuple(vars(dataclasses.replace(request.options, deadline=None)).values())
+    context = None if request.context is None else request.context.key
+    return pickle.dumps((request.source_ids, options, context), pickle.HIGHEST_PROTOCOL)
+
+
+def packed(result: SentenceResult) -> bytes:
+    """What is kept of a result: all but its timings."""
+    hypotheses = [(one.ids, one.score, one.normalized_score, one.finish_reason) for one in result.hypotheses]
+    return pickle.dumps((hypotheses, result.context), pickle.HIGHEST_PROTOCOL)
+
+
+def unpacked(value: bytes) -> SentenceResult:
+    """The result, which took no time."""
+    hypotheses, context = pickle.loads(value)
+    return SentenceResult(tuple(Hypothesis(*one) for one in hypotheses), NO_WAIT, context)
+
+
+class SharedSearch(SentenceRequest):
+    """What the engine sees of one or more requests for the same sentence. It is cancelled when all of them are, and
+    late when the last of them is."""
+
+    def __init__(self, key: bytes, members: list[SentenceRequest]) -> None:
+        first = members[0]
+        super().__init__(first.source_ids, first.options, first.context, first.owner)
+        self.key, self.members = key, members
+        self.deadline = max(one.deadline for one in members)
+
+
+class SharedSearches:
+    """Takes sentences from any thread and answers them, from the cache or through `submit`."""
+
+    def __init__(
+        self,
+        cache: TranslationCache,
+        submit: Callable[[Sequence[SentenceRequest]], None],
+        also_wait: Callable[[SentenceRequest, Hashable], None],
+        told: Callable[[Lookup], None] = lambda _: None,
+    ) -> None:
+        """`submit` queues all or none; `also_wait` lets one that is queued wait in another owner's line, too. `told`
+        hears of every lookup."""
+        self.cache, self._submit, self._also_wait, self._told = cache, submit, also_wait, told
+        self._lock = threading.Lock()
+        """Taken before the waiting room's, never while holding it."""
+        self._searches: dict[bytes, SharedSearch] = {}
+        """Those that others may still join."""
+
+    def submit(self, requests: Sequence[SentenceRequest]) -> None:
+        """Answer or queue all of the sentences, or none. Raises what `submit` raises."""
+        known: list[tuple[SentenceRequest, bytes]] = []
+        plain: list[SentenceRequest] = []
+        joining: list[tuple[SentenceRequest, SharedSearch]] = []
+        new: dict[bytes, SharedSearch] = {}
+        keys = [key_of(request) for request in requests]
+        with self._lock:
+            for request, key in zip(requests, keys, strict=True):
+                if key is None:
+                    plain.append(request)
+                elif (value := self.cache.get(key)) is not None:
+                    known.append((request, value))
+                elif (search := self._searches.get(key) or new.get(key)) is not None:
+                    joining.append((request, search))
+                else:
+                    new[key] = self._search(key, [request])
+            self._submit([*plain, *new.values()])
+            self._searches |= new
+            for search in new.values():
+                self._begin(search)
+            for request, search in joining:
+                self._join(request, search)
+        for request, value in known:
+            request.future.set_running_or_notify_cancel()
+            request.future.set_result(unpacked(value))
+        counts: dict[Lookup, int] = {"hit": len(known), "shared": len(joining), "miss": len(new)}
+        for lookup, count in counts.items():
+            for _ in range(count):
+                self._told(lookup)
+
+    def _search(self, key: bytes, members: list[SentenceRequest]) -> SharedSearch:
+        """One that is not queued yet."""
+        search = SharedSearch(key, members)
+        search.future.add_done_callback(lambda future: self._done(search, future))
+        return search
+
+    def _begin(self, search: SharedSearch) -> None:
+        """After it was queued, under the lock."""
+        for member in search.members:
+            self._follow(member, search)
+
+    def _follow(self, member: SentenceRequest, search: SharedSearch) -> None:
+        if not member.arrival:
+            member.arrival = time.monotonic()
+            member.future.set_running_or_notify_cancel()
+        member.when_cancelled = lambda: self._leave(member, search)
+
+    def _join(self, request: SentenceRequest, search: SharedSearch) -> None:
+        self._follow(request, search)
+        search.members.append(request)
+        search.deadline = max(search.deadline, request.deadline)
+        if request.owner != search.owner:
+            self._also_wait(search, request.owner)
+
+    def _leave(self, member: SentenceRequest, search: SharedSearch) -> None:
+        """A member is cancelled: the others go on without it; with the last the search itself is."""
+        with self._lock:
+            if member not in search.members:
+                return
+            if len(search.members) == 1:
+                self._forget(search)
+                search.cancel()
+                return
+            search.members.remove(member)
+            search.deadline = max(one.deadline for one in search.members)
+        member.future.set_exception(Cancelled("the sentence was cancelled"))
+
+    def _forget(self, search: SharedSearch) -> None:
+        if self._searches.get(search.key) is search:
+            del self._searches[search.key]
+
+    def _done(self, search: SharedSearch, future: "Future[SentenceResult]") -> None:
+        """In the engine's thread."""
+        error = future.exception()
+        if error is None:
+            self.cache.put(search.key, packed(future.result()))
+        with self._lock:
+            self._forget(search)
+            members, search.members = search.members, []
+        if error is None:
+            self._answer(members, future.result())
+            return
+        left = []
+        if isinstance(error, DeadlineExceeded):  # for the others, who may have come when it was being dropped
+            now = time.monotonic()
+            left = [one for one in members if not one.is_cancelled and one.deadline > now]
+        for member in members:
+            if member not in left:
+                member.future.set_exception(error)
+        if left:
+            self._search_again(search, left)
+
+    def _answer(self, members: Sequence[SentenceRequest], result: SentenceResult) -> None:
+        """The first has the search's timings; the others only waited."""
+        now = time.monotonic()
+        for place, member in enumerate(members):
+            waited = Timings(queue=now - member.arrival, encode=0.0, decode=0.0)
+            member.future.set_result(dataclasses.replace(result, timings=waited) if place else result)
+
+    def _search_again(self, search: SharedSearch, left: list[SentenceRequest]) -> None:
+        again = self._search(search.key, left)
+        try:
+            with self._lock:
+                self._submit([again])
+                self._searches.setdefault(again.key, again)
+                self._begin(again)
+        except Exception as error:
+            for member in left:
+                member.future.set_exception(error)
