@@ -134,9 +134,11 @@ class EvaluateCommand:
         if not args.sets:
             return 0
         scores = evaluate(artifact, args.data, args.sets.split(","), backend, options)
-        print("| set | sentences | BLEU | chrF | brevity penalty |\n|---|---|---|---|---|")
+        print("| set | sentences | BLEU | chrF | brevity penalty | nats/token |\n|---|---|---|---|---|---|")
         for row in scores:
-            print(f"| {row.name} | {row.sentences:,} | {row.bleu:.1f} | {row.chrf:.1f} | {row.brevity_penalty:.3f} |")
+            nll = "-" if row.nll is None else f"{row.nll:.3f}"
+            quality = f"{row.bleu:.1f} | {row.chrf:.1f} | {row.brevity_penalty:.3f}"
+            print(f"| {row.name} | {row.sentences:,} | {quality} | {nll} |")
         print(f"\n{scores[0].bleu_signature}\n{scores[0].chrf_signature}")
         if args.json:
             args.json.write_text(

@@ -1,4 +1,5 @@
-"""Quality of an artifact: test sets translated by the server's own engine, scored by sacreBLEU."""
+"""Quality of an artifact: test sets translated by the server's own engine and scored by sacreBLEU, and how probable it
+finds the references."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,8 +10,8 @@ from model.config import EOS_ID
 from model.data.corpus import read_corpus
 from model.data.vocabulary import Vocabulary
 from server.artifact import Artifact
-from server.backends.base import Backend
-from server.engine.golden import Source, search
+from server.backends.base import Backend, CannotScore
+from server.engine.golden import Source, log_probabilities, search
 from server.engine.request import SearchOptions
 
 
@@ -20,6 +21,8 @@ class Score:
 
     name: str
     sentences: int
+    nll: float | None
+    """Of the references, nats per token, ends of sentences included; None for graphs that give no probabilities."""
     bleu: float
     chrf: float
     brevity_penalty: float
@@ -36,13 +39,33 @@ def translate(artifact: Artifact, sources: list[str], backend: Backend, options:
     return vocabulary.decode([list(result.hypotheses[0].ids) for result in results])
 
 
-def score(name: str, hypotheses: list[str], references: list[str]) -> Score:
+def reference_nll(artifact: Artifact, sources: list[str], references: list[str], backend: Backend) -> float | None:
+    """Negative log-likelihood per token (nats) of the references among all words that can be said, whatever shortlist
+    searches use.
+    Pairs with a side beyond the model's length are left out."""
+    manifest = artifact.manifest
+    vocabulary = Vocabulary(artifact.path(manifest.vocabulary_file))
+    encoded = [[(*ids, EOS_ID) for ids in vocabulary.encode(texts)] for texts in (sources, references)]
+    pairs = [
+        (source, target)
+        for source, target in zip(*encoded, strict=True)
+        if len(source) <= manifest.max_source_length and len(target) <= manifest.max_target_length
+    ]
+    try:
+        scored = log_probabilities(backend, pairs)
+    except CannotScore:
+        return None
+    return -sum(map(sum, scored)) / sum(map(len, scored))
+
+
+def score(name: str, hypotheses: list[str], references: list[str], nll: float | None = None) -> Score:
     bleu, chrf = sacrebleu.BLEU(), sacrebleu.CHRF()
     bleu_score = bleu.corpus_score(hypotheses, [references])
     chrf_score = chrf.corpus_score(hypotheses, [references])
     return Score(
         name=name,
         sentences=len(hypotheses),
+        nll=None if nll is None else round(nll, 4),
         bleu=round(bleu_score.score, 2),
         chrf=round(chrf_score.score, 2),
         brevity_penalty=round(bleu_score.bp, 3),
@@ -58,6 +81,7 @@ def evaluate(artifact: Artifact, data: Path, sets: list[str], backend: Backend, 
     scores = []
     for name in sets:
         pairs = read_corpus(data, name, manifest.source_language, manifest.target_language)
-        hypotheses = translate(artifact, [pair.source for pair in pairs], backend, options)
-        scores.append(score(name, hypotheses, [pair.target for pair in pairs]))
+        sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
+        hypotheses = translate(artifact, sources, backend, options)
+        scores.append(score(name, hypotheses, references, reference_nll(artifact, sources, references, backend)))
     return scores

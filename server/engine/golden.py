@@ -1,6 +1,7 @@
 """Goldens: a few sources with the translations that the exporter saw, replayed when a server starts."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from server.engine.request import SearchOptions, SentenceRequest, SentenceResult
 from server.engine.scheduler import WaitingRoom
 from server.metrics import Metrics
 
+Ids = tuple[int, ...]
 GOLDEN = "golden.json"
 SCORE_TOLERANCE = 0.1
 """Largest difference of a normalized score; other processors round differently, a broken graph is far off."""
@@ -42,8 +44,27 @@ class Golden:
 
 def search(backend: Backend, sources: list[Source], options: SearchOptions) -> list[SentenceResult]:
     """Translate sentences right here, without threads: a whole engine of its own."""
-    room = WaitingRoom(len(sources))
-    requests = [SentenceRequest(source.ids, options, context=context_before(backend, source)) for source in sources]
+    return _answers(
+        backend,
+        [SentenceRequest(source.ids, options, context=context_before(backend, source)) for source in sources],
+    )
+
+
+def log_probabilities(backend: Backend, pairs: Sequence[tuple[Ids, Ids]]) -> list[tuple[float, ...]]:
+    """Of every token (nats) of the targets of (source, target) pairs, which end with EOS. Raises CannotScore."""
+    backend.prepare_scores()
+    results = _answers(
+        backend,
+        [
+            SentenceRequest(source, SearchOptions(1, max_length=len(target)), targets=(target,))
+            for source, target in pairs
+        ],
+    )
+    return [result.hypotheses[0].log_probabilities for result in results]
+
+
+def _answers(backend: Backend, requests: list[SentenceRequest]) -> list[SentenceResult]:
+    room = WaitingRoom(len(requests))
     room.put(requests)
     engine = Engine(backend, room, slots=16, meter=EngineMeter(Metrics(), backend.manifest.name))
     while not engine.is_idle:

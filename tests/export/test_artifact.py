@@ -14,10 +14,13 @@ from safetensors.torch import load_file, save_file
 from export import artifact_writer
 from export.artifact_writer import ExportError, ExportOptions, export_artifact
 from export.commands import graph_kinds
-from export.evaluate import evaluate
+from export.evaluate import evaluate, reference_nll
 from export.onnx_writer import write_onnx
 from export.parity import ParityError
-from model.training.checkpoint import load_model
+from model.data.batching import Pair, collate
+from model.data.corpus import read_corpus
+from model.data.vocabulary import Vocabulary
+from model.training.checkpoint import VOCABULARY, load_model
 from model.translation_model import TranslationModel
 from server import cli
 from server.artifact import FORMAT, MANIFEST, Artifact, ArtifactError, parse_manifest
@@ -171,6 +174,24 @@ def test_the_command_writes_an_artifact_and_evaluates_it(
         artifact, SAMPLE, ["tatoeba-dev"], load_backend(artifact, "onnx", "int8"), SearchOptions(max_length=64)
     )
     assert row["bleu"] == direct[0].bleu
+    assert row["nll"] == direct[0].nll is not None
+
+
+def test_references_are_as_probable_as_the_model_finds_them(checkpoint: Path, tiny_artifact: Path) -> None:
+    artifact, vocabulary = Artifact.load(tiny_artifact), Vocabulary(checkpoint / VOCABULARY)
+    pairs = [pair for pair in read_corpus(SAMPLE, "tatoeba-dev", "en", "de") if len(pair.target) < 40][:20]
+    sides = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    backend = load_backend(artifact, "onnx", "fp32")
+    model = load_model(checkpoint)
+    total, tokens = 0.0, 0
+    for source, target in zip(*map(vocabulary.encode, sides), strict=True):
+        batch = collate([Pair(source, target)])
+        logits = model.embedding.logits(model.hidden(batch.source, batch.source_keep, batch.target_in)).detach()
+        logits[..., list(model.config.ids.unspeakable)] = -1e9  # nobody can say them, so they take no probability
+        total -= float(torch.log_softmax(logits, -1)[0].gather(1, batch.target_out.T).sum())
+        tokens += len(target) + 1
+    assert reference_nll(artifact, *sides, backend) == pytest.approx(total / tokens, abs=1e-4)
+    assert reference_nll(artifact, *sides, load_backend(artifact, "torchscript", "fp32")) is None
 
 
 def test_an_unknown_kind_of_graphs_lists_the_choices() -> None:
