@@ -11,11 +11,10 @@ from export.paged_attention import Pages, look_at_pages
 from model.config import EOS_ID
 from model.context import ContextLayer
 from model.decoder import LayerMemory, Visible
+from model.masks import HIDDEN
 from model.spelling import shaped, sizes_of, spelled
 from model.translation_model import TranslationModel
 from server.backends.state import DEAD_SCORE
-
-NEVER = -1e9
 
 
 class EncodeGraph(nn.Module):
@@ -95,7 +94,7 @@ class StepGraph(nn.Module):
         super().__init__()
         self.states = StepStates(model, context)
         bias = torch.zeros(model.config.vocab_size)
-        bias[list(model.config.ids.unspeakable)] = NEVER
+        bias[list(model.config.ids.unspeakable)] = HIDDEN
         self.register_buffer("output_bias", bias)
 
     def forward(

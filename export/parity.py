@@ -9,6 +9,7 @@ import torch
 
 from model.config import EOS_ID, SPECIAL_IDS, SpecialIds
 from model.decoder import Decoder, LayerMemory
+from model.masks import HIDDEN
 from model.translation_model import TranslationModel
 from server.artifact import Artifact, GraphFiles, Manifest
 from server.backends.base import Backend
@@ -121,10 +122,10 @@ def model_candidates(
     rings = [tuple(buffer.index_select(0, parents) for buffer in layer) for layer in rings]
     position = torch.from_numpy(state.position).repeat_interleave(beam)
     logits, rings = model.step(torch.from_numpy(before.token).flatten(), position, rings, cross, keep)
-    logits[:, list(ids.unspeakable)] = -1e9
+    logits[:, list(ids.unspeakable)] = HIDDEN
     if listed is not None:
         words = torch.from_numpy(listed).repeat_interleave(beam, dim=0)
-        logits = torch.full_like(logits, -1e9).scatter(1, words, logits.gather(1, words))
+        logits = torch.full_like(logits, HIDDEN).scatter(1, words, logits.gather(1, words))
     total = torch.log_softmax(logits, dim=-1).view(slots, beam, -1) + torch.from_numpy(before.score)[:, :, None]
     return total.numpy(), rings
 

@@ -3,6 +3,9 @@
 import torch
 from torch import Tensor
 
+HIDDEN = -1e9
+"""Energy or logit of what may not be chosen."""
+
 
 def padding_keep(keep: Tensor) -> Tensor:
     """[batch, key] -> [batch, 1, 1, key], ready to broadcast over heads and queries."""

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from model.config import SPECIAL_IDS, SpecialIds
+from model.masks import HIDDEN
 from model.translation_model import TranslationModel
 
 NextToken = Callable[[Tensor], Tensor]
@@ -103,7 +104,7 @@ def best_continuations(
     for beam, hypothesis in enumerate(live):
         target = torch.tensor([[ids.bos, *hypothesis.ids]])
         logits = next_token(target)
-        logits[all_but(words, len(logits), ids)] = -1e9
+        logits[all_but(words, len(logits), ids)] = HIDDEN
         total = torch.log_softmax(logits, dim=-1) + torch.tensor(hypothesis.score, dtype=torch.float32)
         scored += [(float(score), beam, token) for token, score in enumerate(total)]
     return sorted(scored, key=lambda candidate: (-candidate[0], candidate[1], candidate[2]))[:count]

@@ -16,9 +16,10 @@ from typing import Any, TypeVar
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.process_collector import ProcessCollector
 
+from server.outcomes import FINISH_REASONS
+
 disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for every counter and histogram, which nobody asks for
 NO_MODEL = ""
-FINISH_REASONS = ("eos", "length")
 FLAGS = ("loop", "numbers_changed", "untranslated", "empty", "cut", "truncated", "moved")
 STAGES = ("waiting", "running")
 """Where a sentence was when it was cancelled or its deadline passed."""

@@ -15,7 +15,6 @@ from server.artifact import MANIFEST, Artifact, ArtifactError
 from server.backends.context import SentenceContext
 from server.engine.request import (
     DeadlineExceeded,
-    FinishReason,
     Overloaded,
     SearchOptions,
     SentenceRequest,
@@ -24,6 +23,7 @@ from server.engine.request import (
 )
 from server.engine.worker import EngineWorker
 from server.metrics import Metrics
+from server.outcomes import FinishReason
 from server.settings import EngineSettings
 from server.text.flags import find_flags
 from server.text.pieces import Pieces

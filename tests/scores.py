@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import torch
 
 from export.context_parity import rounded
-from export.graphs import NEVER
 from model.config import BOS_ID, PAD_ID, UNK_ID
 from model.data.batching import Pair, collate
 from model.document import DocumentModel, words_of
+from model.masks import HIDDEN
 from model.translation_model import TranslationModel
 
 
@@ -26,6 +26,6 @@ def teacher_forced(
     else:
         hidden = base.decode(batch.target_in, base.encode(batch.source, batch.source_keep), batch.source_keep)
     logits = base.embedding.logits(hidden).float()
-    logits[..., [PAD_ID, UNK_ID, BOS_ID]] = NEVER
+    logits[..., [PAD_ID, UNK_ID, BOS_ID]] = HIDDEN
     found = torch.log_softmax(logits, dim=-1)[0].gather(1, batch.target_out[0, :, None])[:, 0]
     return [float(one) for one in found]

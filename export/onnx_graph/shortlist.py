@@ -15,8 +15,7 @@ from export.onnx_graph.candidates import GROUP
 from export.onnx_graph.linear import Array, Projection
 from model.config import BOS_ID, PAD_ID, UNK_ID
 from model.data.lexicon import NULL_ID, Lexicon
-
-NEVER = np.float32(-1e9)
+from model.masks import HIDDEN
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ def extra_words(graph: GraphBuilder, ids: str, padding: str, plan: ShortlistPlan
     others, place = other_words(plan)
     start = np.zeros((1, len(others) + 1), np.float32)
     start[0, place[lexicon.words[NULL_ID]]] = lexicon.probability[NULL_ID]
-    start[0, len(others)] = NEVER
+    start[0, len(others)] = HIDDEN
     batch = graph.op("Shape", ids, start=0, end=1)
     shape = graph.op("Concat", batch, graph.constant(np.array([len(others) + 1])), axis=0)
     empty = graph.op("Expand", graph.constant(start), shape)  # [batch, others + 1]

@@ -12,7 +12,7 @@ import onnx
 import torch
 from torch import Tensor
 
-from export.graphs import NEVER, StepStates
+from export.graphs import StepStates
 from export.onnx_graph.builder import GraphBuilder
 from export.onnx_graph.candidates import best_candidates, padded_vocabulary
 from export.onnx_graph.edits import edited
@@ -24,6 +24,7 @@ from export.paged_attention import example_pages, page_axes
 from export.torchscript import example_state
 from model.config import SpecialIds
 from model.context import ContextLayer
+from model.masks import HIDDEN
 from model.translation_model import TranslationModel
 from server.artifact import Manifest
 
@@ -50,9 +51,9 @@ class Words:
         count = len(self.weight)
         weight = np.zeros((padded_vocabulary(count), self.weight.shape[1]), np.float32)
         weight[:count] = self.weight
-        bias = np.full(len(weight), NEVER, np.float32)
+        bias = np.full(len(weight), HIDDEN, np.float32)
         bias[:count] = self.bias
-        bias[list(self.ids.unspeakable)] = NEVER
+        bias[list(self.ids.unspeakable)] = HIDDEN
         return weight, bias
 
 

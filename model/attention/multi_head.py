@@ -10,10 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from model.attention.scaled_dot_product import attend, halves, merge_heads, split_heads
+from model.masks import HIDDEN
 from model.spelling import constant, nothing, shaped, sizes_of, spelled
-
-HIDDEN_ENERGY = -1e9
-"""What a runtime's kernel adds to the energies of hidden keys."""
 
 
 def spell_attend(graph: Any, query: Any, key: Any, value: Any, keep: Any) -> Any:
@@ -24,7 +22,7 @@ def spell_attend(graph: Any, query: Any, key: Any, value: Any, keep: Any) -> Any
         padding = graph.op("Squeeze", keep, constant(graph, [1, 2]))
         inputs.append(graph.op("Cast", padding, to_i=torch.onnx.TensorProtoDataType.INT32))
     else:
-        bias = graph.op("Where", keep, constant(graph, 0.0), constant(graph, HIDDEN_ENERGY))
+        bias = graph.op("Where", keep, constant(graph, 0.0), constant(graph, HIDDEN))
         inputs += [nothing(graph), bias]
     return shaped(graph.op("com.microsoft::MultiHeadAttention", *inputs, num_heads_i=num_heads), query, sizes_of(query))
 

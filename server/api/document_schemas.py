@@ -9,6 +9,7 @@ from pydantic_core import PydanticCustomError
 from server.api.schemas import check_optional_text, check_text
 from server.documents import explain as explanations
 from server.documents.stores.records import Document, Sentence
+from server.outcomes import DocumentState, FinishReason
 
 OneOrMany = Annotated[str | list[str], BeforeValidator(check_text)]
 
@@ -97,7 +98,7 @@ class DocumentSentence(BaseModel):
     version: int = Field(description="Rises with every correction and whenever it is to be translated again.")
     pending: bool = Field(description="It waits to be translated, for the first time or again.")
     edited: bool = Field(description="The translation is a person's.")
-    finish_reason: Literal["eos", "length"] | None = Field(default=None, description='"length": cut off at max_length.')
+    finish_reason: FinishReason | None = Field(default=None, description='"length": cut off at max_length.')
     context_used: list[ContextUsed] | None = Field(
         default=None,
         description="The sentences that it looked at most, with the mean weight over heads and words. Of all sentences "
@@ -125,7 +126,7 @@ class DocumentAnswer(BaseModel):
     """A document as it is now."""
 
     id: str
-    state: Literal["queued", "running", "done", "failed"]
+    state: DocumentState
     mode: Literal["offline", "online"]
     version: int = Field(description="Rises with every change of the document.")
     model: str
@@ -172,7 +173,7 @@ class CorrectionAnswer(BaseModel):
     """The sentence as it is now; `state` is "queued" when others are to be translated again."""
 
     id: str
-    state: Literal["queued", "running", "done", "failed"]
+    state: DocumentState
     version: int
     sentence: DocumentSentence
 

@@ -25,6 +25,7 @@ from server.documents.correcting import Correction
 from server.documents.job import not_served
 from server.documents.service import NewDocument
 from server.documents.stores.records import Document, Sentence
+from server.outcomes import OPEN_STATES
 from server.translator import Translator
 
 DOCUMENTS = "/v1/documents"
@@ -59,7 +60,7 @@ async def create(body: DocumentRequest, visit: Admitted, response: Response) -> 
     kept, sentences = await visit.state.documents.create(new)
     if body.wait and sentences:
         kept, sentences = await _after_waiting(visit, kept.id)
-    if kept.state in ("queued", "running"):
+    if kept.state in OPEN_STATES:
         response.status_code = 202
     response.headers["Location"] = f"{DOCUMENTS}/{kept.id}"
     return _answer(visit.state, kept, sentences, body.explain)
@@ -145,7 +146,7 @@ async def correct(
     correction = Correction(body.source, body.translation, retranslate)
     document, sentence = await visit.state.documents.correct(document_id, index, correction, visit.deadline)
     visit.works_with(document.model)
-    if document.state in ("queued", "running"):
+    if document.state in OPEN_STATES:
         response.status_code = 202
         response.headers["Location"] = f"{DOCUMENTS}/{document.id}"
     return CorrectionAnswer(
@@ -196,6 +197,6 @@ def _answer(state: ServerState, document: Document, sentences: list[Sentence], e
     translator: Translator | None = state.translators.get(document.model)
     knows_context = translator is not None and translator.knows_context
     answer = DocumentAnswer.of(document, sentences, knows_context, explain)
-    if translator is None and document.state in ("queued", "running"):
+    if translator is None and document.state in OPEN_STATES:
         answer.error = not_served(document)
     return answer

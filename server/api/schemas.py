@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
+from server.outcomes import FinishReason
 from server.scoring import ScoringOutcome
 from server.translator import SentenceTranslation, TextTranslation, TranslationOutcome
 
@@ -82,7 +83,7 @@ class Sentence(BaseModel):
     source: str
     target: str
     score: float = Field(description="Sum of the target's log-probabilities, its end included.")
-    finish_reason: Literal["eos", "length"] = Field(description='"length": cut off at max_length.')
+    finish_reason: FinishReason = Field(description='"length": cut off at max_length.')
     num_tokens: int = Field(description="Tokens of the target, its end included.")
     flags: list[str] = Field([], description=FLAGGED)
 

@@ -14,6 +14,7 @@ from server.documents.stores.records import Document, Sentence
 from server.documents.translate import translate_sentences
 from server.documents.visibility import affected, sees
 from server.documents.workplace import Workplace
+from server.outcomes import RESTING_STATES
 from server.translator import Translator
 
 
@@ -111,7 +112,7 @@ class _Write:
         """A document with pending sentences that nobody works on is queued."""
         document = now.document
         is_pending = any(one.is_pending for one in now.with_changed([mine, *others]))
-        rests = document.state in ("done", "failed")
+        rests = document.state in RESTING_STATES
         return next_version(
             document,
             state=("queued" if is_pending else "done") if rests else document.state,

@@ -16,9 +16,10 @@ from server.documents.job import Unservable, translate_document
 from server.documents.leases import GivenUp, Lease, LeaseLost, begin, end
 from server.documents.sentence_states import StateReader
 from server.documents.stores.interface import ContextStore, StoreError, UnknownDocument
-from server.documents.stores.records import Document, State
+from server.documents.stores.records import Document
 from server.engine.request import EngineStopped
 from server.metrics import NO_MODEL, Metrics
+from server.outcomes import DocumentState
 from server.translator import Translator
 
 logger = logging.getLogger("ringmt")
@@ -183,7 +184,7 @@ class JobRunner:
                 self._ended[document.id].set()
 
     async def _end(self, lease: Lease, result: str, message: str | None = None) -> None:
-        state: State = "failed" if result == "failed" else "queued"
+        state: DocumentState = "failed" if result == "failed" else "queued"
         try:
             await asyncio.to_thread(end, lease, state, None, message)
         except (LeaseLost, UnknownDocument):

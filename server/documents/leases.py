@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from server.documents.stores.interface import Conflict, ContextStore
-from server.documents.stores.records import Document, Sentence, State
+from server.documents.stores.records import Document, Sentence
+from server.outcomes import DocumentState
 
 MAX_ATTEMPTS = 3
 """How often a process may die while it works on a document before the document has failed."""
@@ -111,7 +112,7 @@ def save(lease: Lease, known: Reading, planned: Sequence[Sentence], translated: 
             lease.renew()
 
 
-def end(lease: Lease, state: State, document: Document | None = None, error: str | None = None) -> bool:
+def end(lease: Lease, state: DocumentState, document: Document | None = None, error: str | None = None) -> bool:
     """Give a document back as done, failed or queued. With `document`: only if it is still at that version; returns
     whether it was. Raises LeaseLost and UnknownDocument."""
     current = document

@@ -16,12 +16,12 @@ from server.documents.job_runner import JobRunner
 from server.documents.refused import Refused, TooLong, check_index, check_length
 from server.documents.sentence_states import StateReader
 from server.documents.stores.interface import ContextStore
-from server.documents.stores.records import Document, Mode, Sentence, State
+from server.documents.stores.records import Document, Mode, Sentence
 from server.documents.workplace import Workplace
+from server.outcomes import RESTING_STATES
 from server.settings import Settings
 from server.translator import AskedOptions, Translator
 
-RESTS: frozenset[State] = frozenset(("done", "failed"))
 LOOK_SECONDS = 0.25
 """How often somebody who waits looks whether another process finished the document."""
 
@@ -94,9 +94,9 @@ class DocumentService:
             has_ended = await self.runner.ended(document_id, min(left, LOOK_SECONDS))
             if not has_ended and self.runner.works_on(document_id):
                 continue
-            if has_ended or (await asyncio.to_thread(self.store.document, document_id)).state in RESTS:
+            if has_ended or (await asyncio.to_thread(self.store.document, document_id)).state in RESTING_STATES:
                 document, sentences = await self.read(document_id)
-                if document.state in RESTS:
+                if document.state in RESTING_STATES:
                     return document, sentences
         return await self.read(document_id)
 

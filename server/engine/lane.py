@@ -15,7 +15,8 @@ from server.backends.context import ContextUse
 from server.backends.memory import Encoded, Layout, document_layout, suits
 from server.backends.state import DEAD_SCORE, DecoderState, Ints
 from server.engine.beam import backtrack, ended, is_complete, normalize
-from server.engine.request import FinishReason, Hypothesis, SentenceRequest
+from server.engine.request import Hypothesis, SentenceRequest
+from server.outcomes import FinishReason
 
 NO_SEAT = (sys.maxsize, 0)
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from server.backends.context import ContextUse, SentenceContext
 from server.engine.request import SentenceResult
 from server.engine.shared_searches import Lookup
-from server.metrics import TRANSLATION_LOOKUPS, Metrics
+from server.metrics import STAGES, TRANSLATION_LOOKUPS, Metrics
+from server.outcomes import FINISH_REASONS
 
 
 class EngineMeter:
@@ -19,7 +20,7 @@ class EngineMeter:
         self._source_tokens = metrics.source_tokens_total.labels(model)
         self._target_tokens = metrics.target_tokens_total.labels(model)
         self._scored_tokens = metrics.scored_tokens_total.labels(model)
-        self._finished = {reason: metrics.sentences_total.labels(reason, model) for reason in ("eos", "length")}
+        self._finished = {reason: metrics.sentences_total.labels(reason, model) for reason in FINISH_REASONS}
         self._step = metrics.decode_step_seconds.labels(model)
         self._rows = metrics.decode_batch_rows.labels(model)
         self._steps = metrics.decode_steps_total.labels(model)
@@ -33,10 +34,8 @@ class EngineMeter:
         lookups = metrics.translation_cache_lookups_total
         self._lookups = {result: lookups.labels(result, model) for result in TRANSLATION_LOOKUPS}
         self._evictions = metrics.translation_cache_evictions_total.labels(model)
-        self._cancelled = {
-            stage: metrics.requests_cancelled_total.labels(stage, model) for stage in ("waiting", "running")
-        }
-        self._late = {stage: metrics.deadline_exceeded_total.labels(stage, model) for stage in ("waiting", "running")}
+        self._cancelled = {stage: metrics.requests_cancelled_total.labels(stage, model) for stage in STAGES}
+        self._late = {stage: metrics.deadline_exceeded_total.labels(stage, model) for stage in STAGES}
 
     def encoded(self, sentences: int, tokens: int, padding: int, seconds: float) -> None:
         """An encoder batch was read."""

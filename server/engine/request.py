@@ -4,12 +4,12 @@ import math
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Generic, Literal, TypeVar
+from typing import Generic, TypeVar
 
 from server.backends.context import ContextUse, SentenceContext
+from server.outcomes import FinishReason
 
 Result = TypeVar("Result")
-FinishReason = Literal["eos", "length"]
 
 
 class Cancelled(Exception):

@@ -8,6 +8,7 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
+from export.onnx_graph.builder import IR_VERSION, opsets
 from export.score_graph import ScoreError, score_graph, write_score_graph
 from server.artifact import Artifact
 from server.signature import LOG_PROBABILITY
@@ -36,7 +37,7 @@ def small_step() -> onnx.ModelProto:
         ],
         [onnx.numpy_helper.from_array(weight, "weight")],
     )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    return helper.make_model(graph, opset_imports=opsets(), ir_version=IR_VERSION)
 
 
 def test_a_score_graph_is_the_step_up_to_its_log_probabilities(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from export.parity import padded, sample_sources, step_difference, swap_beams
 from export.signature import encode_signature, step_signature, traced, with_signatures
 from export.torchscript import FlatEncode, FlatStep
 from model.config import BOS_ID
+from model.masks import HIDDEN
 from model.reference_search import reference_search
 from model.translation_model import TranslationModel
 from server.artifact import Artifact, Manifest
@@ -72,7 +73,7 @@ def test_steps_over_a_shared_ring_equal_teacher_forcing_along_the_ancestry(name:
             torch.from_numpy(keep > 0).repeat_interleave(beam, dim=0),
         )
         logits = model.embedding.logits(hidden[:, -1]).detach()
-        logits[:, [0, 1, 2]] = -1e9
+        logits[:, [0, 1, 2]] = HIDDEN
         expected = torch.log_softmax(logits, dim=-1).view(len(sources), beam, -1).numpy() + scores[:, :, None]
         slots = np.arange(len(sources))[:, None]
         given = state.candidates

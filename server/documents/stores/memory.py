@@ -11,6 +11,7 @@ from server.documents.stores import refusals
 from server.documents.stores.codec import decode_document, encode
 from server.documents.stores.interface import StoreError
 from server.documents.stores.records import Document, Sentence
+from server.outcomes import OPEN_STATES
 
 
 @dataclass
@@ -155,7 +156,7 @@ class MemoryStore:
             document.touched,
             sentences,
         )
-        if document.state in refusals.OPEN_STATES:
+        if document.state in OPEN_STATES:
             self._open.add(document.id)
         else:
             self._open.discard(document.id)

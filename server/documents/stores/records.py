@@ -3,8 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from server.outcomes import DocumentState, FinishReason
+
 Mode = Literal["offline", "online"]
-State = Literal["queued", "running", "done", "failed"]
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Sentence:
     gap: str = ""
     translation: str | None = None
     score: float | None = None
-    finish_reason: Literal["eos", "length"] | None = None
+    finish_reason: FinishReason | None = None
     is_edited: bool = False
     """The translation is a person's: it is never translated again."""
     is_stale: bool = False
@@ -70,7 +71,7 @@ class Document:
     source_language: str
     target_language: str
     mode: Mode
-    state: State
+    state: DocumentState
     num_sentences: int = 0
     version: int = 1
     end: str = ""

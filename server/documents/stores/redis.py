@@ -13,8 +13,9 @@ from redis.retry import Retry
 from server.documents.stores import redis_scripts, refusals
 from server.documents.stores.codec import decode_document, decode_sentence, encode
 from server.documents.stores.interface import StoreError
-from server.documents.stores.records import Document, Sentence, State
+from server.documents.stores.records import Document, Sentence
 from server.documents.stores.redis_upgrade import NewerFormat, upgrade
+from server.outcomes import DocumentState
 
 TIMEOUT_SECONDS: Final = 5.0
 """How long to wait for a connection and for an answer."""
@@ -161,7 +162,7 @@ def _document_key(document_id: str) -> str:
 
 def _document(fields: Sequence[bytes]) -> Document:
     """From body, state and version: a claim changes the last two only."""
-    state = cast(State, fields[1].decode())
+    state = cast(DocumentState, fields[1].decode())
     return dataclasses.replace(decode_document(fields[0]), state=state, version=int(fields[2]))
 
 

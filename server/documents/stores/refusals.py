@@ -5,10 +5,8 @@ from collections.abc import Sequence
 
 from server.documents.stores.interface import Conflict, StoreFull, UnknownDocument
 from server.documents.stores.records import Document, Sentence
+from server.outcomes import DOCUMENT_STATES
 
-KNOWN_STATES = ("queued", "running", "done", "failed")
-OPEN_STATES = ("queued", "running")
-"""A document in one of these waits for a worker or has one; it is never expired."""
 ID_PATTERN = re.compile(r"[0-9A-Za-z_-]{1,128}")
 SHOWN_ID_LENGTH = 64
 
@@ -101,8 +99,8 @@ def shown(document_id: str) -> str:
 
 
 def _ordered(document: Document, sentences: Sequence[Sentence]) -> list[Sentence]:
-    if document.state not in KNOWN_STATES:
-        raise ValueError(f"document {shown(document.id)}: state must be one of {', '.join(KNOWN_STATES)}")
+    if document.state not in DOCUMENT_STATES:
+        raise ValueError(f"document {shown(document.id)}: state must be one of {', '.join(DOCUMENT_STATES)}")
     ordered = sorted(sentences, key=lambda sentence: sentence.index)
     indices = [sentence.index for sentence in ordered]
     if len(set(indices)) != len(indices) or (indices and indices[0] < 0):

@@ -4,7 +4,7 @@ import dataclasses
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -13,14 +13,15 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from server.documents.stores.interface import Conflict, ContextStore, StoreFull, UnknownDocument
 from server.documents.stores.memory import MemoryStore
-from server.documents.stores.records import Document, Sentence, State
+from server.documents.stores.records import Document, Sentence
 from server.documents.stores.redis import RedisStore
 from server.documents.stores.sqlite import SqliteStore
+from server.outcomes import DOCUMENT_STATES, DocumentState
 from tests.server.documents.some import document, sentence
 from tests.server.redis_server import flush
 
 NAMES = st.sampled_from(["a", "b", "c", "no such", ""])
-STATES: st.SearchStrategy[State] = st.sampled_from(get_args(State))
+STATES: st.SearchStrategy[DocumentState] = st.sampled_from(DOCUMENT_STATES)
 TIMES = st.integers(0, 9).map(float)
 LEASES = st.sampled_from([0, 3600])
 """Over at once, or not before the test is: no clock is needed."""
@@ -58,7 +59,14 @@ class Stores(RuleBasedStateMachine):
         at_most=st.none() | st.integers(0, 3),
     )  # fmt: skip
     def create(
-        self, name: str, state: State, created: float, touched: float, count: int, model: str, at_most: int | None
+        self,
+        name: str,
+        state: DocumentState,
+        created: float,
+        touched: float,
+        count: int,
+        model: str,
+        at_most: int | None,
     ) -> None:
         new = document(name, state=state, created=created, touched=touched, num_sentences=count, model=model)
         self.all_agree(lambda store: store.create(new, [sentence(index) for index in range(count)], at_most))
@@ -68,7 +76,7 @@ class Stores(RuleBasedStateMachine):
         indices=st.lists(st.integers(-1, 5), max_size=3), grows=st.integers(0, 2), rises=st.integers(0, 2),
     )  # fmt: skip
     def update(
-        self, name: str, state: State, touched: float, off_by: int, indices: list[int], grows: int, rises: int
+        self, name: str, state: DocumentState, touched: float, off_by: int, indices: list[int], grows: int, rises: int
     ) -> None:
         current = _outcome(lambda store: store.document(name), self.stores[0])
         base = current if isinstance(current, Document) else document(name)
