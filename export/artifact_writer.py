@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from export.artifact_text import ArtifactText
 from export.calibration import input_ranges
 from export.context_parity import check_context_parity
 from export.decoder_context import write_decoder_context_onnx
@@ -22,7 +23,6 @@ from export.score_graph import write_score_graph
 from export.signature import with_signatures
 from export.torchscript import write_torchscript
 from model.data.lexicon import LEXICON, Lexicon
-from model.data.vocabulary import Vocabulary
 from model.document import DocumentModel
 from model.training.checkpoint import SUMMARY, VOCABULARY, find_vocabulary, load_model
 from model.training.document_checkpoint import has_context, load_document_model
@@ -99,7 +99,6 @@ def _write(checkpoint: Path, folder: Path, options: ExportOptions) -> dict[str, 
     shutil.copyfile(find_vocabulary(checkpoint), folder / VOCABULARY)
     if options.attribution is not None:
         shutil.copyfile(options.attribution, folder / ATTRIBUTION)
-    vocabulary = Vocabulary(folder / VOCABULARY)
     shortlist = None if model.config.output_bias else shortlist_plan(checkpoint, options.shortlist)
     graphs = tuple(graph_files(*kind, shortlist is not None) for kind in options.graphs)
     manifest = make_manifest(
@@ -118,7 +117,8 @@ def _write(checkpoint: Path, folder: Path, options: ExportOptions) -> dict[str, 
     if document is not None:
         manifest = dataclasses.replace(manifest, context=context_files(document))
         write_context(document, manifest, folder)
-    ranges = input_ranges(model, vocabulary.encode(list(options.calibration)))
+    text = ArtifactText(folder, manifest)
+    ranges = input_ranges(model, text.readable_sources(options.calibration))
     for graph in graphs:
         write_graph(model, manifest, graph, ranges, folder, shortlist)
     manifest = with_signatures(manifest, folder)
@@ -126,11 +126,11 @@ def _write(checkpoint: Path, folder: Path, options: ExportOptions) -> dict[str, 
     differences = check_parity(model, artifact)
     if document is not None:
         differences |= check_context_parity(document, artifact)
-    goldens = write_goldens(artifact, vocabulary.encode(list(options.examples)))
+    goldens = write_goldens(artifact, text.readable_sources(options.examples))
     (folder / GOLDEN).write_text(json.dumps(goldens, indent=1) + "\n", encoding="utf-8")
     hashes = {path.name: file_hash(path) for path in sorted(folder.iterdir())}
-    text = manifest_text(dataclasses.replace(manifest, files=hashes))
-    (folder / MANIFEST).write_text(text, encoding="utf-8")
+    whole = manifest_text(dataclasses.replace(manifest, files=hashes))
+    (folder / MANIFEST).write_text(whole, encoding="utf-8")
     Artifact.load(folder)
     return differences
 

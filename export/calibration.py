@@ -1,6 +1,6 @@
 """Activation ranges for int8: what the linear maps see while the model translates some text."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,14 +14,15 @@ Ranges = dict[str, float]
 
 
 @torch.no_grad()
-def input_ranges(model: TranslationModel, sources: list[list[int]], max_length: int = 60) -> Ranges:
-    """Over greedy translations of `sources` (ids without EOS)."""
+def input_ranges(model: TranslationModel, sources: Sequence[Sequence[int]], max_length: int = 60) -> Ranges:
+    """Over greedy translations of `sources` (ids with EOS)."""
     if not model.config.is_plain:
-        sources = [*sources, []]  # weights that do not sum to one are largest where there is least to see
+        # Weights that do not sum to one are largest where there is least to see.
+        sources = [*sources, [model.config.eos_id]]
     with recorded_ranges(model) as ranges:
         # One by one: padding would widen the ranges.
         for ids in sources:
-            greedy(model, torch.tensor([[*ids[: model.config.max_length - 1], model.config.eos_id]]), max_length)
+            greedy(model, torch.tensor([ids]), max_length)
     return ranges
 
 

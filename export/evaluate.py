@@ -6,9 +6,8 @@ from pathlib import Path
 
 import sacrebleu
 
-from model.config import EOS_ID
+from export.artifact_text import ArtifactText
 from model.data.corpus import read_corpus
-from model.data.vocabulary import Vocabulary
 from server.artifact import Artifact
 from server.backends.base import Backend, CannotScore
 from server.engine.golden import Source, log_probabilities, search
@@ -32,11 +31,9 @@ class Score:
 
 def translate(artifact: Artifact, sources: list[str], backend: Backend, options: SearchOptions) -> list[str]:
     """Sentences, one by one as they are: no splitting into smaller ones. Sources beyond the model's length are cut."""
-    vocabulary = Vocabulary(artifact.path(artifact.manifest.vocabulary_file))
-    longest = artifact.manifest.max_source_length - 1
-    ids = [Source((*source[:longest], EOS_ID)) for source in vocabulary.encode(sources)]
-    results = search(backend, ids, options)
-    return vocabulary.decode([list(result.hypotheses[0].ids) for result in results])
+    text = ArtifactText(artifact.folder, artifact.manifest)
+    results = search(backend, [Source(ids) for ids in text.readable_sources(sources)], options)
+    return text.decode([result.hypotheses[0].ids for result in results])
 
 
 def reference_nll(artifact: Artifact, sources: list[str], references: list[str], backend: Backend) -> float | None:
@@ -44,11 +41,10 @@ def reference_nll(artifact: Artifact, sources: list[str], references: list[str],
     searches use.
     Pairs with a side beyond the model's length are left out."""
     manifest = artifact.manifest
-    vocabulary = Vocabulary(artifact.path(manifest.vocabulary_file))
-    encoded = [[(*ids, EOS_ID) for ids in vocabulary.encode(texts)] for texts in (sources, references)]
+    text = ArtifactText(artifact.folder, manifest)
     pairs = [
         (source, target)
-        for source, target in zip(*encoded, strict=True)
+        for source, target in zip(text.sources(sources), text.targets(references), strict=True)
         if len(source) <= manifest.max_source_length and len(target) <= manifest.max_target_length
     ]
     try:

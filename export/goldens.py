@@ -4,19 +4,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from export.parity import every_way_to_run
-from model.config import EOS_ID
 from server.artifact import Artifact
 from server.backends.load import load_backend
 from server.engine.golden import Source, search
 from server.engine.request import SearchOptions
 
 
-def write_goldens(artifact: Artifact, examples: Sequence[Sequence[int]]) -> list[dict[str, Any]]:
-    """Every example (ids without EOS) translated by every pair of graphs, alone and, where the graphs know context,
+def write_goldens(artifact: Artifact, examples: Sequence[tuple[int, ...]]) -> list[dict[str, Any]]:
+    """Every example (ids with EOS) translated by every pair of graphs, alone and, where the graphs know context,
     once more as the last sentence of a document that begins with those before it."""
-    longest = artifact.manifest.max_source_length - 1
-    sources = [(*ids[:longest], EOS_ID) for ids in examples]
-    rows = []
+    sources, rows = list(examples), []
     for graph, shortlist in every_way_to_run(artifact.manifest):
         backend = load_backend(artifact, graph.format, graph.precision, shortlist)
         asked = [Source(ids) for ids in sources]

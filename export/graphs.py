@@ -8,7 +8,6 @@ import torch
 from torch import Tensor, nn
 
 from export.paged_attention import Pages, look_at_pages
-from model.config import EOS_ID
 from model.context import ContextLayer
 from model.decoder import LayerMemory, Visible
 from model.masks import HIDDEN
@@ -161,7 +160,7 @@ def best_candidates(log_probability: Tensor, score: Tensor) -> list[Tensor]:
     return [best[:, :count], place.remainder(vocabulary), torch.div(place, vocabulary, rounding_mode="floor")]
 
 
-def next_rows(score: Tensor, token: Tensor, parent: Tensor, is_row: Tensor, eos_id: int = EOS_ID) -> list[Tensor]:
+def next_rows(score: Tensor, token: Tensor, parent: Tensor, is_row: Tensor, eos_id: int) -> list[Tensor]:
     """Candidates [slot, 2*beam] -> token, parent, score [slot, beam] of the best that are not EOS."""
     going_on = score.masked_fill(token == eos_id, 2 * float(DEAD_SCORE))
     best, place = torch.sort(going_on, dim=1, descending=True, stable=True)

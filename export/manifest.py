@@ -8,7 +8,7 @@ from export.signature import planned_signatures
 from model.config import ModelConfig
 from model.document import DocumentModel
 from model.translation_model import TranslationModel
-from server.artifact import ContextFiles, GraphFiles, Manifest
+from server.artifact import ContextFiles, GraphFiles, Manifest, SpecialIds
 
 GRAPHS = {
     ("onnx", "int8"): GraphFiles("onnx", "int8", "encode.int8.onnx", "step.int8.onnx", score="score.int8.onnx"),
@@ -107,6 +107,8 @@ def make_manifest(
         licence=licence,
         files={},
         origin=origin,
+        special_ids=SpecialIds(**config.ids._asdict()),
+        source_vocabulary_size=config.source_vocab_size,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 import torch
 
-from model.config import EOS_ID, SPECIAL_IDS, SpecialIds
+from model.config import SPECIAL_IDS, SpecialIds
 from model.decoder import Decoder, LayerMemory
 from model.masks import HIDDEN
 from model.translation_model import TranslationModel
@@ -41,7 +41,9 @@ class ParityError(ValueError):
     """An exported graph that does not compute what the model computes."""
 
 
-def sample_sources(vocabulary_size: int, max_length: int, seed: int = 0, eos_id: int = EOS_ID) -> list[list[int]]:
+def sample_sources(
+    vocabulary_size: int, max_length: int, seed: int = 0, eos_id: int = SPECIAL_IDS.eos
+) -> list[list[int]]:
     """Sentences of very different lengths, so that their batch is padded."""
     generator = np.random.default_rng(seed)
     lengths = [1, 2, 5, 11, min(23, max_length - 1)]

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from model.config import PAD_ID
 from model.context import Store
 from model.data.batching import Pair, collate
 from model.decoder import LayerMemory
@@ -57,8 +56,7 @@ def greedy_in_context(
     model: DocumentModel, sources: Sequence[list[int]], store: Store, sentence_keep: Tensor, max_length: int
 ) -> list[list[int]]:
     """One batch of rows that share the store and see its sentences as `sentence_keep` bool [row, J] says."""
-    source = source_batch(sources)
-    keep = source != PAD_ID
+    source, keep = source_batch(model.base, sources)
     cross = model.base.decoder.project_source(model.encode(source, keep, store, sentence_keep))
 
     def step(
@@ -71,4 +69,5 @@ def greedy_in_context(
     ) -> tuple[Tensor, list[LayerMemory]]:
         return model.step(token, position, rings, cross, source_keep, store, sentence_keep)
 
-    return greedy_rows(step, model.base.empty_rings(len(sources)), cross, (keep, sentence_keep), max_length)
+    ids = model.base.config.ids
+    return greedy_rows(step, model.base.empty_rings(len(sources)), cross, (keep, sentence_keep), max_length, ids)

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
-from model.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
-from model.data.batching import pad
+from model.config import SpecialIds
 from model.decoder import LayerMemory
 from model.translation_model import TranslationModel
 
@@ -33,14 +33,17 @@ def greedy(
 
 def greedy_batch(model: TranslationModel, sources: Sequence[list[int]], max_length: int) -> list[list[int]]:
     """One batch of `greedy`."""
-    source = source_batch(sources).to(model.embedding.weight.device)
-    keep = source != PAD_ID
+    source, keep = source_batch(model, sources)
     cross = model.decoder.project_source(model.encode(source, keep))
-    return greedy_rows(model.step, model.empty_rings(len(sources)), cross, (keep,), max_length)
+    return greedy_rows(model.step, model.empty_rings(len(sources)), cross, (keep,), max_length, model.config.ids)
 
 
-def source_batch(sources: Sequence[list[int]]) -> Tensor:
-    return pad([[*ids, EOS_ID] for ids in sources])
+def source_batch(model: TranslationModel, sources: Sequence[list[int]]) -> tuple[Tensor, Tensor]:
+    """Ids [batch, source] with EOS and what is no padding, bool, where the model is."""
+    ids, device = model.config.ids, model.embedding.weight.device
+    rows = [torch.tensor([*source, ids.eos], device=device) for source in sources]
+    keep = [torch.ones(len(row), dtype=torch.bool, device=device) for row in rows]
+    return pad_sequence(rows, batch_first=True), pad_sequence(keep, batch_first=True)
 
 
 def greedy_rows(
@@ -49,6 +52,7 @@ def greedy_rows(
     cross: list[LayerMemory],
     per_row: tuple[Tensor, ...],
     max_length: int,
+    ids: SpecialIds,
 ) -> list[list[int]]:
     """The best token of every row at every step until it is EOS; rows that have ended leave the batch.
 
@@ -56,20 +60,20 @@ def greedy_rows(
     """
     rows = len(per_row[0])
     out: list[list[int]] = [[] for _ in range(rows)]
-    live, token = list(range(rows)), torch.full((rows,), BOS_ID, device=per_row[0].device)
+    live, token = list(range(rows)), torch.full((rows,), ids.bos, device=per_row[0].device)
     for position in range(max_length):
         logits, rings = step(token, torch.full_like(token, position), rings, cross, *per_row)
-        logits[:, [PAD_ID, UNK_ID, BOS_ID]] = -torch.inf
+        logits[:, list(ids.unspeakable)] = -torch.inf
         token = logits.argmax(dim=-1)
-        going_on = (token != EOS_ID).nonzero()[:, 0]
+        going_on = (token != ids.eos).nonzero()[:, 0]
         live = [live[row] for row in going_on.tolist()]
         if not live:
             break
         if len(live) < len(token):
             rings, cross = (select_rows(tensors, going_on) for tensors in (rings, cross))
             token, per_row = token[going_on], tuple(tensor[going_on] for tensor in per_row)
-        for row, ids in zip(live, token.tolist(), strict=True):
-            out[row].append(ids)
+        for row, word in zip(live, token.tolist(), strict=True):
+            out[row].append(word)
     return out
 
 

@@ -1,4 +1,4 @@
-"""The treaty between export and server: a folder with manifest.json, graphs, a SentencePiece model and golden.json.
+"""The treaty between export and server: a folder with manifest.json, graphs, SentencePiece models and golden.json.
 
 This text lives with its reader; export writes what is declared here.
 
@@ -69,13 +69,26 @@ FORMAT = 3
 MANIFEST = "manifest.json"
 PAGES = 4
 EXPORT_AGAIN = "repeat `ringmt export` with its checkpoint"
-BOS_ID, EOS_ID = 2, 3
 REPAIR = "copy the artifact again or repeat `ringmt export`"
 """What to do about a folder that is not whole."""
 
 
 class ArtifactError(ValueError):
     """An artifact that cannot be served; the message says what is wrong with which file."""
+
+
+@dataclass(frozen=True)
+class SpecialIds:
+    """Ids that are no words. `bos` begins every translation; in some models it is the padding's."""
+
+    pad: int
+    unk: int
+    bos: int
+    eos: int
+
+
+USUAL_IDS = SpecialIds(pad=0, unk=1, bos=2, eos=3)
+"""Of artifacts whose manifest does not say."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +146,7 @@ class Manifest:
     source_language: str
     target_language: str
     vocabulary_file: str
+    """SentencePiece model of the target, and of the source where that has none of its own."""
     vocabulary_size: int
     order: int | None
     ring_capacity: int
@@ -149,6 +163,9 @@ class Manifest:
     """File name -> SHA-256 of every other file of the artifact."""
     origin: dict[str, Any]
     """How it was made: recipe, data hash, steps, versions."""
+    special_ids: SpecialIds = USUAL_IDS
+    source_vocabulary_file: str = ""
+    source_vocabulary_size: int | None = None
     shortlist: Shortlist | None = None
     context: ContextFiles | None = None
     """None for models that translate every sentence by itself."""
@@ -211,6 +228,8 @@ def parse_manifest(text: str, where: str) -> Manifest:
             values["shortlist"] = Shortlist(**values["shortlist"])
         if values.get("context") is not None:
             values["context"] = ContextFiles(**values["context"])
+        if "special_ids" in values:
+            values["special_ids"] = SpecialIds(**values["special_ids"])
         values["signatures"] = {file: parse_signature(one) for file, one in values["signatures"].items()}
         return Manifest(**values)
     except ArtifactError:

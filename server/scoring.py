@@ -76,10 +76,10 @@ def _prepare(
 def _requests(
     translator: Translator, index: int, item: ScoringItem, deadline: float | None
 ) -> Iterator[SentenceRequest]:
-    manifest, pieces = translator.artifact.manifest, translator.pieces
-    [source] = pieces.encode([item.source])
+    manifest = translator.artifact.manifest
+    [source] = translator.source_pieces.encode([item.source])
     _check_length(len(source), manifest.max_source_length, f"item {index}: the source")
-    targets = pieces.encode(item.targets)
+    targets = translator.target_pieces.encode(item.targets)
     for number, ids in enumerate(targets):
         _check_length(len(ids), manifest.max_target_length, f"item {index}: target {number}")
     for start in range(0, len(targets), MOST_ROWS):
@@ -104,6 +104,9 @@ def _finish(
     found = (hypothesis.log_probabilities for result in results for hypothesis in result.hypotheses)
     ids = (target for of_item in requests for request in of_item for target in request.targets)
     return tuple(
-        tuple(TargetScore(target, tuple(translator.pieces.texts(next(ids))), next(found)) for target in item.targets)
+        tuple(
+            TargetScore(target, tuple(translator.target_pieces.texts(next(ids))), next(found))
+            for target in item.targets
+        )
         for item in items
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
-from server.artifact import MANIFEST, Artifact, ArtifactError
+from server.artifact import EXPORT_AGAIN, MANIFEST, Artifact, ArtifactError
 from server.backends.context import SentenceContext
 from server.engine.request import (
     DeadlineExceeded,
@@ -26,7 +26,7 @@ from server.metrics import Metrics
 from server.outcomes import FinishReason
 from server.settings import EngineSettings
 from server.text.flags import find_flags
-from server.text.pieces import Pieces
+from server.text.pieces import Pieces, VocabularyError
 from server.text.plan import PlannedSentence, TextPlan, plan_text
 from server.text.protection import Restored, restore
 
@@ -102,9 +102,15 @@ class Translator:
     """A model that translates. Safe to use from any thread; the engine has its own."""
 
     def __init__(
-        self, artifact: Artifact, pieces: Pieces, worker: EngineWorker, settings: EngineSettings, metrics: Metrics
+        self,
+        artifact: Artifact,
+        vocabularies: tuple[Pieces, Pieces],
+        worker: EngineWorker,
+        settings: EngineSettings,
+        metrics: Metrics,
     ) -> None:
-        self.artifact, self.pieces, self.worker = artifact, pieces, worker
+        self.artifact, self.worker = artifact, worker
+        self.source_pieces, self.target_pieces = vocabularies
         self.settings, self.metrics = settings, metrics
         self.name = artifact.manifest.name
         files = sorted(artifact.manifest.files.items())
@@ -122,7 +128,7 @@ class Translator:
         started = time.monotonic()
         artifact = Artifact.load(folder)
         metrics.start_model(artifact.manifest.name)
-        pieces = Pieces(folder / artifact.manifest.vocabulary_file)
+        vocabularies = open_vocabularies(artifact)
         worker = EngineWorker.load(artifact, settings, metrics)
         worker.start()
         try:
@@ -131,7 +137,7 @@ class Translator:
             worker.stop()
             raise
         metrics.model_load_seconds.labels(artifact.manifest.name).set(time.monotonic() - started)
-        return cls(artifact, pieces, worker, settings, metrics)
+        return cls(artifact, vocabularies, worker, settings, metrics)
 
     async def translate(
         self,
@@ -197,7 +203,7 @@ class Translator:
     def plan(self, text: str, splits: bool = True) -> TextPlan:
         """Cut a text into sentences that the model can read; without `splits` only where it is too long for it."""
         manifest = self.artifact.manifest
-        return plan_text(text, manifest.source_language, self.pieces, manifest.max_source_length, splits)
+        return plan_text(text, manifest.source_language, self.source_pieces, manifest.max_source_length, splits)
 
     def options(
         self,
@@ -285,7 +291,9 @@ class Translator:
 
     def _choices(self, plan: TextPlan, results: Sequence[SentenceResult]) -> list[list[Restored]]:
         """The texts of every sentence's hypotheses, with what is protected in them."""
-        targets = iter(self.pieces.decode(hypothesis.ids for result in results for hypothesis in result.hypotheses))
+        targets = iter(
+            self.target_pieces.decode(hypothesis.ids for result in results for hypothesis in result.hypotheses)
+        )
         return [
             [restore(planned.masked, next(targets)) for _ in result.hypotheses]
             for planned, result in zip(plan.planned, results, strict=True)
@@ -326,6 +334,24 @@ class PendingText:
     def cancel(self) -> None:
         for request in self._work.requests:
             request.cancel()
+
+
+def open_vocabularies(artifact: Artifact) -> tuple[Pieces, Pieces]:
+    """Of the source and of the target; often they are the same. Raises VocabularyError for a vocabulary that ends
+    sentences otherwise than the model."""
+    manifest = artifact.manifest
+    target = Pieces(artifact.path(manifest.vocabulary_file), manifest.vocabulary_size)
+    source = target
+    if manifest.source_vocabulary_file:
+        source = Pieces(artifact.path(manifest.source_vocabulary_file), manifest.source_vocabulary_size)
+    expected = (manifest.special_ids.unk, manifest.special_ids.eos)
+    for pieces in (source, target):
+        if (pieces.unk_id, pieces.eos_id) != expected:
+            raise VocabularyError(
+                f"artifact '{manifest.name}': a vocabulary has unk, eos = {pieces.unk_id, pieces.eos_id}, the model "
+                f"{expected}: {EXPORT_AGAIN}"
+            )
+    return source, target
 
 
 def find_artifacts(folders: Iterable[Path]) -> list[Path]:

@@ -39,6 +39,25 @@ def test_nothing_names_a_machine_or_a_registry() -> None:
     assert found == []
 
 
+ONE_HOME = {
+    "what may not be chosen": (r"-1e9\b", "model/masks.py"),
+    "finish reasons": (r"""["']eos["'], ["']length["']""", "server/outcomes.py"),
+    "states of documents": (r"""["']running["'], ["']done["']""", "server/outcomes.py"),
+    "our special ids": (r"PAD_ID, UNK_ID, BOS_ID, EOS_ID = ", "model/config.py"),
+    "the ONNX opset": (r"opset\w*\s*=\s*\d|make_opsetid\(\"\", \d", "export/onnx_graph/builder.py"),
+}
+"""A constant, how it looks where it is written down, and where that is. Others import it."""
+
+
+@pytest.mark.parametrize("constant", ONE_HOME)
+def test_a_constant_has_one_home(constant: str) -> None:
+    pattern, home = ONE_HOME[constant]
+    written = re.compile(pattern, re.IGNORECASE)
+    files = [path for room in ("server", "model", "export") for path in (ROOT / room).rglob("*.py")]
+    found = {path.relative_to(ROOT).as_posix() for path in files if written.search(path.read_text(encoding="utf-8"))}
+    assert found == {home}
+
+
 def test_the_licence_is_apache_2() -> None:
     text = (ROOT / "LICENSE").read_text(encoding="utf-8")
     assert "Apache License" in text

@@ -8,7 +8,6 @@ can hold a candidate, so the full sort never sees more than 2*beam*64 scores.
 import numpy as np
 
 from export.onnx_graph.builder import GraphBuilder
-from model.config import EOS_ID
 from server.backends.state import DEAD_SCORE
 
 GROUP = 64
@@ -27,8 +26,8 @@ def best_candidates(
     score: str,
     is_row: str,
     vocabulary: int,
+    eos_id: int,
     scored: str = "",
-    eos_id: int = EOS_ID,
 ) -> None:
     """log_probability [slot, beam, vocabulary], score and is_row [slot, beam] -> the graph's candidate outputs
     [slot, 2*beam] and the next rows. `scored` [slot, vocabulary] says which tokens these are, where not all are.

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from export.onnx_graph.builder import GraphBuilder
 from export.onnx_graph.candidates import GROUP
 from export.onnx_graph.linear import Array, Projection
-from model.config import BOS_ID, PAD_ID, UNK_ID
 from model.data.lexicon import NULL_ID, Lexicon
 from model.masks import HIDDEN
 
@@ -89,7 +88,7 @@ def other_words(plan: ShortlistPlan) -> tuple[NDArray[np.int64], NDArray[np.int1
     """The words that are not on every list, ascending, and each word's place among them: scores are kept for no others.
     Words that are on every list or can't be chosen share the place after the last."""
     vocabulary = len(plan.lexicon.words)
-    others = np.setdiff1d(np.arange(vocabulary), [PAD_ID, UNK_ID, BOS_ID, *plan.frequent])
+    others = np.setdiff1d(plan.lexicon.by_frequency.astype(np.int64), plan.frequent)
     place = np.full(vocabulary, len(others), np.int16)
     place[others] = np.arange(len(others))
     return others, place

@@ -119,7 +119,7 @@ def build_step_graph(
     score = graph.input("score", "float32", ["slot", "beam"])
     is_row = graph.input("is_row", "bool", ["slot", "beam"])
     graph.input("first_row", "int64", ["slot", 1])
-    best_candidates(graph, log_probability, score, is_row, size, listed, words.ids.eos)
+    best_candidates(graph, log_probability, score, is_row, size, words.ids.eos, listed)
     step = graph.model()
     check_in_place(step, manifest.ring_tensors)
     return step

@@ -23,7 +23,7 @@ def random_artifact(config: ModelConfig, precision: str, folder: Path, with_shor
     graph = graph_files("onnx", precision, with_shortlist)
     plan = random_plan(config.vocab_size) if with_shortlist else None
     manifest = make_manifest(model, "bench", ("xx", "yy"), (graph,), "", "", 1.0, {})
-    samples = [list(ids[:-1]) for ids in random_sources(4, 24, config.vocab_size, seed=1)]
+    samples = random_sources(4, 24, config.vocab_size, seed=1)
     ranges = input_ranges(model, samples, max_length=24) if precision == "int8" else {}
     if plan is not None:
         manifest = dataclasses.replace(manifest, shortlist=Shortlist(len(plan.frequent), plan.num_extra))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from server.artifact import BOS_ID, Artifact, ContextFiles
+from server.artifact import Artifact, ContextFiles
 from server.backends.context import Attended, ContextUse, SentenceContext, Side, States
 from server.backends.onnx_context import use_of
 from server.backends.onnx_session import Device, open_graph
@@ -17,7 +17,7 @@ class OnnxDecoderContext:
     """ContextBackend beside an OnnxBackend, whose `encode` reads the sources and whose steps look."""
 
     def __init__(self, artifact: Artifact, files: ContextFiles, encode: Encode, device: Device) -> None:
-        self._encode = encode
+        self._encode, self._bos_id = encode, artifact.manifest.special_ids.bos
         self._store, self._attend = (open_graph(artifact, name, device) for name in (files.store, files.attend))
         self._word_weights = [name for name in self._attend.signature.output_names if name.startswith("word_weights")]
 
@@ -31,7 +31,7 @@ class OnnxDecoderContext:
 
     def represent(self, source_ids: Sequence[int], target_ids: Sequence[int] = ()) -> States:
         """Without a translation a sentence has no words: nobody sees it."""
-        feeds = translation(source_ids, [BOS_ID, *target_ids[:-1]])
+        feeds = translation(source_ids, [self._bos_id, *target_ids[:-1]])
         feeds["word_keep"] = np.full(feeds["target_ids"].shape, int(len(target_ids) > 0), np.int32)
         names = self._store.signature.output_names
         outputs = self._store.run(names, feeds)
@@ -47,7 +47,7 @@ class OnnxDecoderContext:
         self, source_ids: Sequence[int], context: SentenceContext, target_ids: Sequence[int] = ()
     ) -> ContextUse:
         context = context.trimmed()
-        feeds = translation(source_ids, [BOS_ID, *target_ids]) | context.stored.tensors(context.visible)
+        feeds = translation(source_ids, [self._bos_id, *target_ids]) | context.stored.tensors(context.visible)
         outputs = ["sentence_weights", "gate", *self._word_weights]
         weights, gate, *words = self._attend.run(outputs, feeds)
         return use_of(context.stored, weights.mean(axis=2), gate, words)

@@ -57,7 +57,7 @@ def joined(sentence: Sentence, targets: Sequence[str], translator: Translator) -
     texts: list[str] = []
     at = 0
     for (start, end), target in zip(spans, targets, strict=True):
-        masked = mask(sentence.source[start:end], translator.pieces.spells)
+        masked = mask(sentence.source[start:end], translator.source_pieces.spells)
         texts += (sentence.source[at:start], restore(masked, target).text)
         at = end
     return "".join(texts) + sentence.source[at:]
@@ -78,11 +78,11 @@ def shared_among(parts: Sequence[Part], translation: str, translator: Translator
     else ids in proportion to the parts' lengths."""
     manifest = translator.artifact.manifest
     longest = manifest.max_target_length - 1  # BOS takes a place, too
-    plan = plan_text(translation, manifest.target_language, translator.pieces, manifest.max_target_length)
+    plan = plan_text(translation, manifest.target_language, translator.target_pieces, manifest.max_target_length)
     if len(parts) > 1 and len(plan.source_ids) == len(parts):
         shares = [ids[:-1] for ids in plan.source_ids]
     else:
-        *ids, _ = plan_sentence(translation, translator.pieces).ids
+        *ids, _ = plan_sentence(translation, translator.target_pieces).ids
         total, ends = sum(len(part.source_ids) for part in parts), [0]
         for part in parts:
             ends.append(ends[-1] + len(part.source_ids))

@@ -79,13 +79,14 @@ def _explanation(
         for share, use in zip(shares, uses, strict=True)
     ]
     ids = _ids_of_parts(states.owners, sentences)
+    pieces = translator.target_pieces if translator.needs_drafts else translator.source_pieces
     heads: dict[int, Floats] = {}
     of_words: dict[int, list[tuple[str, tuple[float, ...]]]] = {}
     for place, owner in enumerate(states.owners[: weights.shape[1]].tolist()):
         heads[owner] = heads[owner] + weights[:, place] if owner in heads else weights[:, place]
         mine = [one[place] for one in words if one is not None]
         if mine:
-            texts = translator.pieces.texts(ids[place])
+            texts = pieces.texts(ids[place])
             columns = np.sum(mine, axis=0).T.tolist()
             of_words.setdefault(owner, []).extend(
                 (text, tuple(by_head)) for text, by_head in zip(texts, columns, strict=True)

@@ -82,7 +82,7 @@ def _translated(
     states: DocumentStates | None,
 ) -> Sentence:
     best = [result.hypotheses[0] for result in results]
-    translation = joined(sentence, translator.pieces.decode(one.ids for one in best), translator)
+    translation = joined(sentence, translator.target_pieces.decode(one.ids for one in best), translator)
     translator.flag(sentence.source, translation)
     return dataclasses.replace(
         sentence,

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from server.artifact import BOS_ID, EOS_ID
 from server.backends.base import Backend, Step
 from server.backends.context import ContextUse
 from server.backends.memory import Encoded, Layout, document_layout, suits
@@ -87,7 +86,7 @@ class Lane:
         """`document`: room for one of the sentences to come, where their steps look at documents."""
         self.backend, self.beam, self.max_slots = backend, beam, max_slots
         self.kind = LaneKind(beam, bool(document))
-        self.max_target_length = backend.manifest.max_target_length
+        self.max_target_length, self.ids = backend.manifest.max_target_length, backend.manifest.special_ids
         self.running: list[Running | None] = []
         self.num_running = 0
         self.fresh: list[SentenceRequest] = []
@@ -144,7 +143,7 @@ class Lane:
         slot = self.running.index(None)
         options = sentence.request.options
         try:
-            self.state.admit(slot, sentence.content, BOS_ID, options.beam_size)
+            self.state.admit(slot, sentence.content, self.ids.bos, options.beam_size)
         except Exception:
             self.state.release(slot)
             raise
@@ -164,7 +163,7 @@ class Lane:
     def advance(self) -> list[int]:
         """Rows take their next tokens, hypotheses that ended are noted. Returns the slots whose searches are over."""
         state = self.state
-        endings = ended(state.candidates, self.beam_size, EOS_ID)
+        endings = ended(state.candidates, self.beam_size, self.ids.eos)
         for slot, rank in endings:
             self._end(slot, rank)
         self.history.append((state.following.token.copy(), state.following.parent.copy()))

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from concurrent.futures import Future
 from typing import TypeVar
 
-from server.artifact import EOS_ID, Artifact
+from server.artifact import Artifact
 from server.backends.base import Backend
 from server.backends.context import ContextBackend, ContextUse, SentenceContext, States
 from server.backends.load import FORMATS, load_backend
@@ -36,7 +36,7 @@ class EngineWorker:
     def __init__(self, backend: Backend, settings: EngineSettings, metrics: Metrics, model: str) -> None:
         workers = min(settings.num_workers, settings.slots)
         self.waiting = WaitingRoom(settings.max_waiting, settings.max_waiting_tokens)
-        self._metrics, self._model = metrics, model
+        self._metrics, self._model, self._eos_id = metrics, model, backend.manifest.special_ids.eos
         self.context: ContextBackend | None = backend.context
         self.prepare_scores = backend.prepare_scores
         """Call it before sentences with targets are submitted; it blocks while graphs are opened. Raises CannotScore
@@ -135,7 +135,7 @@ class EngineWorker:
 
     def warm_up(self) -> None:
         """Decode one short sentence for real; raises what went wrong."""
-        request = SentenceRequest((EOS_ID,), SearchOptions(beam_size=4, max_length=4))
+        request = SentenceRequest((self._eos_id,), SearchOptions(beam_size=4, max_length=4))
         self.submit(request)
         request.future.result(timeout=STUCK_AFTER)
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import sentencepiece
 
-PAD_ID, UNK_ID, BOS_ID, EOS_ID = 0, 1, 2, 3
 MAX_SPELLED = 20_000
 """Characters that are remembered."""
 
@@ -22,16 +21,18 @@ class VocabularyError(ValueError):
 class Pieces:
     """One SentencePiece model. Thread-safe: the model is only read, what is remembered of it is written whole."""
 
-    def __init__(self, path: Path) -> None:
-        """Raises VocabularyError when `path` is no SentencePiece model or numbers its special pieces otherwise."""
+    def __init__(self, path: Path, size: int | None = None) -> None:
+        """Pieces beyond the first `size` are unknown. Raises VocabularyError when `path` is no SentencePiece model or
+        has no piece that ends sentences."""
         self._spelled: dict[str, bool] = {}
         try:
             self._model = sentencepiece.SentencePieceProcessor(model_file=str(path))
         except (OSError, RuntimeError) as error:
             raise VocabularyError(f"{path} is not a SentencePiece model: {error}") from error
-        ids = (self._model.pad_id(), self._model.unk_id(), self._model.bos_id(), self._model.eos_id())
-        if ids != (PAD_ID, UNK_ID, BOS_ID, EOS_ID):
-            raise VocabularyError(f"{path} has pad, unk, bos, eos = {ids}, expected {(PAD_ID, UNK_ID, BOS_ID, EOS_ID)}")
+        self._size = len(self) if size is None else size
+        self.unk_id, self.eos_id = int(self._model.unk_id()), int(self._model.eos_id())
+        if self.eos_id < 0:
+            raise VocabularyError(f"{path} has no piece that ends a sentence: train it with an eos_id")
 
     def __len__(self) -> int:
         return int(self._model.get_piece_size())
@@ -41,14 +42,18 @@ class Pieces:
         if character not in self._spelled:
             if len(self._spelled) > MAX_SPELLED:
                 self._spelled.clear()
-            ids = self._model.encode(_SURROGATE.sub("\ufffd", character))
-            self._spelled[character] = not any(one == UNK_ID or self._model.is_byte(one) for one in ids)
+            ids = self._known(character)
+            self._spelled[character] = not any(one == self.unk_id or self._model.is_byte(one) for one in ids)
         return self._spelled[character]
 
     def encode(self, sentences: Sequence[str]) -> list[tuple[int, ...]]:
         """Ids of every sentence, EOS at the end. A lone surrogate counts as U+FFFD."""
         # One by one: the library starts threads for a list, and on busy cores they wait long to be scheduled.
-        return [(*self._model.encode(_SURROGATE.sub("\ufffd", text)), EOS_ID) for text in sentences]
+        return [(*self._known(text), self.eos_id) for text in sentences]
+
+    def _known(self, text: str) -> list[int]:
+        ids = self._model.encode(_SURROGATE.sub("\ufffd", text))
+        return [one if one < self._size else self.unk_id for one in ids]
 
     def lengths(self, sentences: Sequence[str]) -> list[int]:
         """How many ids `encode` gives for every sentence, EOS included."""

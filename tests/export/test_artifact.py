@@ -17,6 +17,7 @@ from export.commands import graph_kinds
 from export.evaluate import evaluate, reference_nll
 from export.onnx_writer import write_onnx
 from export.parity import ParityError
+from model.config import SPECIAL_IDS
 from model.data.batching import Pair, collate
 from model.data.corpus import read_corpus
 from model.data.vocabulary import Vocabulary
@@ -27,6 +28,8 @@ from server.artifact import FORMAT, MANIFEST, Artifact, ArtifactError, parse_man
 from server.backends.load import load_backend
 from server.engine.golden import GOLDEN, replay
 from server.engine.request import SearchOptions
+from server.text.pieces import VocabularyError
+from server.translator import open_vocabularies
 from tests.models import SENTENCES, lively_model, tiny_config, write_checkpoint
 
 SAMPLE = Path(__file__).parent.parent / "sample"
@@ -48,6 +51,21 @@ def test_an_artifact_says_what_it_is(tiny_artifact: Path) -> None:
     assert manifest.precisions == ("int8", "fp32")
     text = json.dumps(dataclasses.asdict(manifest))
     assert parse_manifest(text, "here") == manifest
+
+
+def test_a_manifest_that_does_not_name_special_ids_has_our_own(tiny_artifact: Path) -> None:
+    values = json.loads((tiny_artifact / MANIFEST).read_text(encoding="utf-8"))
+    assert values.pop("special_ids") == SPECIAL_IDS._asdict()
+    assert dataclasses.asdict(parse_manifest(json.dumps(values), "here").special_ids) == SPECIAL_IDS._asdict()
+
+
+def test_a_vocabulary_that_ends_sentences_otherwise_is_refused(copied: Path) -> None:
+    path = copied / MANIFEST
+    values = json.loads(path.read_text(encoding="utf-8"))
+    values["special_ids"]["eos"] = 5
+    path.write_text(json.dumps(values), encoding="utf-8")
+    with pytest.raises(VocabularyError, match=r"unk, eos = \(1, 3\), the model \(1, 5\): repeat `ringmt export`"):
+        open_vocabularies(Artifact.load(copied))
 
 
 @pytest.mark.parametrize(

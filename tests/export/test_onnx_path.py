@@ -77,7 +77,7 @@ def ordered_model(order: int | None = 4) -> TranslationModel:
 def exported(model: TranslationModel, folder: Path, precision: str = "fp32") -> Artifact:
     graph = graph_files("onnx", precision)
     manifest = make_manifest(model, "x", ("en", "de"), (graph,), "", "", 1.0, {})
-    write_graph(model, manifest, graph, input_ranges(model, [[*range(4, 20)], [7, 9]]), folder)
+    write_graph(model, manifest, graph, input_ranges(model, [[*range(4, 20), 3], [7, 9, 3]]), folder)
     return Artifact(folder, with_signatures(manifest, folder))
 
 

@@ -48,7 +48,7 @@ def test_eager_torchscript_and_onnx_agree_and_int8_is_close(name: str, tmp_path:
     model = model_of(CONVENTIONS[name])
     graphs = tuple(graph_files(*kind) for kind in (("onnx", "fp32"), ("torchscript", "fp32"), ("onnx", "int8")))
     manifest = make_manifest(model, "x", ("en", "de"), graphs, "", "", 1.0, {})
-    ranges = input_ranges(model, [[*range(4, 20)], [7, 9], [*range(100, 110)]])
+    ranges = input_ranges(model, [[*ids, model.config.eos_id] for ids in (range(4, 20), [7, 9], range(100, 110))])
     for graph in graphs:
         write_graph(model, manifest, graph, ranges, tmp_path)
     artifact = Artifact(tmp_path, with_signatures(manifest, tmp_path))

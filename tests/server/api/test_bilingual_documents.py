@@ -129,7 +129,7 @@ def test_where_an_edited_translation_looks(documents: Documents, bilingual_serve
     seen = [one for index in (0, 5, 8) for one in documents.context(old["id"], index)["sentences"]]
     assert all(one["index"] != 4 for one in seen)  # it has no words
     edited = next(one for one in seen if one["index"] == 2)
-    pieces = bilingual_server.state.translators["bilingual"].pieces
+    pieces = bilingual_server.state.translators["bilingual"].target_pieces
     assert pieces.decode([pieces._model.piece_to_id([word["text"] for word in edited["words"]])]) == ["Von Hand."]
 
 
@@ -159,7 +159,7 @@ def test_where_a_sentence_looks(documents: Documents, bilingual_server: RunningS
     assert [(one["index"], pytest.approx(one["weight"], abs=1e-6)) for one in found["sentences"]] == [
         (one["index"], one["weight"]) for one in done["sentences"][index]["context_used"]
     ]
-    pieces = bilingual_server.state.translators["bilingual"].pieces
+    pieces = bilingual_server.state.translators["bilingual"].target_pieces
     drafts = [one["text"] for one in bilingual_server.translate(STORY, beam_size=1).json()["translations"]]
     for one in found["sentences"]:
         assert one["source"] == STORY[one["index"]]

@@ -35,7 +35,9 @@ def translator(document_artifact: Path) -> Iterator[Translator]:
 
 def said(sentence: Sentence, translator: Translator) -> str:
     """The translation when the model copies what it reads."""
-    return joined(sentence, translator.pieces.decode(part.source_ids[:-1] for part in sentence.parts), translator)
+    return joined(
+        sentence, translator.target_pieces.decode(part.source_ids[:-1] for part in sentence.parts), translator
+    )
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -63,7 +65,7 @@ def test_a_sentence_of_an_older_store_is_cut_again(translator: Translator, text:
 
 def test_a_sentence_of_an_older_store_that_is_cut_otherwise_by_now(translator: Translator) -> None:
     url = "https://a.org"
-    [ids] = translator.pieces.encode([url])
+    [ids] = translator.source_pieces.encode([url])
     assert joined(Sentence(0, url, (Part(ids),)), ["Dort."], translator) == "Dort."
     assert joined(Sentence(0, url, (Part(ids), Part(ids))), ["Dort.", "Da."], translator) == "Dort. Da."
 
@@ -77,7 +79,7 @@ def test_a_person_s_translation_is_shared_among_the_parts(
     longest = translator.artifact.manifest.max_target_length - 1
     shares = [part.context_ids for part in parts]
     assert all(share is not None and len(share) <= longest for share in shares)
-    said_again = translator.pieces.decode(share or () for share in shares)
+    said_again = translator.target_pieces.decode(share or () for share in shares)
     if source and len(translation) < longest:
         assert "".join(said_again).replace(" ", "") == translation.replace(" ", "")
     if len(parts) == 3 and translation.startswith("Eins. Zwei"):

@@ -27,7 +27,7 @@ def session(vocabulary: int) -> onnxruntime.InferenceSession:
     score = graph.input("score", "float32", ["slot", "beam"])
     is_row = graph.input("is_row", "bool", ["slot", "beam"])
     graph.input("first_row", "int64", ["slot", 1])
-    candidate_block(graph, log_probability, score, is_row, vocabulary)
+    candidate_block(graph, log_probability, score, is_row, vocabulary, EOS)
     return onnxruntime.InferenceSession(graph.model().SerializeToString(), providers=["CPUExecutionProvider"])
 
 
@@ -67,7 +67,7 @@ def test_the_graphs_choose_what_the_plain_functions_choose(
     }
     onnx = SESSIONS[vocabulary].run(names, case | counts)
     by_torch = graphs.best_candidates(torch.from_numpy(case["log_probability"]), torch.from_numpy(case["score"]))
-    rows_by_torch = graphs.next_rows(by_torch[0], by_torch[1], by_torch[2], torch.from_numpy(case["is_row"]))
+    rows_by_torch = graphs.next_rows(by_torch[0], by_torch[1], by_torch[2], torch.from_numpy(case["is_row"]), EOS)
     candidates = best_candidates(case["log_probability"], case["score"], 2 * beam)
     rows = select(candidates, case["is_row"], EOS)
     live, alive = candidates.score > DEAD_SCORE / 2, rows.score > DEAD_SCORE / 2

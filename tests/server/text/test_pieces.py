@@ -1,17 +1,18 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sentencepiece
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.text.pieces import EOS_ID, Pieces, VocabularyError
+from server.text.pieces import Pieces, VocabularyError
 
 
 def test_ids_end_with_eos_and_come_back_as_text(pieces: Pieces) -> None:
     sentence = "The old man reads a book."
     [ids] = pieces.encode([sentence])
-    assert ids[-1] == EOS_ID
+    assert ids[-1] == pieces.eos_id
     assert pieces.decode([ids[:-1]]) == [sentence]
 
 
@@ -40,14 +41,35 @@ def test_a_file_that_is_no_model_is_named(tmp_path: Path) -> None:
         Pieces(path)
 
 
-def test_other_special_ids_are_refused(tmp_path: Path) -> None:
-    prefix = tmp_path / "other"
+def small_model(prefix: Path, **special_ids: Any) -> Path:
     sentencepiece.SentencePieceTrainer.Train(
         sentence_iterator=iter(["a b c d e f g"] * 10),
         model_prefix=str(prefix),
         vocab_size=20,
         hard_vocab_limit=False,
         minloglevel=2,
+        **special_ids,
     )
-    with pytest.raises(VocabularyError, match="pad, unk, bos, eos"):
-        Pieces(prefix.with_suffix(".model"))
+    return prefix.with_suffix(".model")
+
+
+def test_a_vocabulary_says_how_its_sentences_end(tmp_path: Path) -> None:
+    pieces = Pieces(small_model(tmp_path / "other", unk_id=2, bos_id=1, eos_id=0))
+    assert (pieces.unk_id, pieces.eos_id) == (2, 0)
+    assert pieces.encode(["a"])[0][-1] == 0
+
+
+def test_a_vocabulary_without_an_end_of_sentences_is_refused(tmp_path: Path) -> None:
+    path = small_model(tmp_path / "endless", eos_id=-1)
+    with pytest.raises(VocabularyError, match="no piece that ends a sentence"):
+        Pieces(path)
+
+
+def test_pieces_beyond_the_models_size_are_unknown(tmp_path: Path) -> None:
+    path = small_model(tmp_path / "other")
+    [ids] = Pieces(path).encode(["a b c d"])
+    size = sorted(ids)[len(ids) // 2]
+    less = Pieces(path, size)
+    assert less.encode(["a b c d"]) == [tuple(one if one < size else less.unk_id for one in ids)]
+    assert max(less.encode(["a b c d"])[0]) < size <= max(ids)
+    assert not all(map(less.spells, "abcd"))

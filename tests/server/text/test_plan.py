@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.text.pieces import EOS_ID, Pieces
+from server.text.pieces import Pieces
 from server.text.plan import plan_text
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=200)
@@ -19,7 +19,7 @@ def test_sources_rejoin_to_the_text(pieces: Pieces, text: str, limit: int) -> No
 def test_every_sentence_can_be_read(pieces: Pieces, text: str, limit: int) -> None:
     plan = plan_text(text, "en", pieces, limit)
     assert len(plan.sentences) == len(plan.source_ids)
-    assert all(2 <= len(ids) <= limit and ids[-1] == EOS_ID for ids in plan.source_ids)
+    assert all(2 <= len(ids) <= limit and ids[-1] == pieces.eos_id for ids in plan.source_ids)
 
 
 @given(text=ANY_TEXT)

@@ -1,0 +1,40 @@
+"""Text in and out of an artifact, sentence by sentence, as its own vocabularies spell it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from model.data.vocabulary import Vocabulary
+from server.artifact import Manifest
+
+Ids = tuple[int, ...]
+
+
+class ArtifactText:
+    """Sources by their vocabulary, targets by theirs. Ids end with EOS."""
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        self._manifest = manifest
+        self._target = Vocabulary(folder / manifest.vocabulary_file)
+        own = manifest.source_vocabulary_file
+        self._source = Vocabulary(folder / own) if own else self._target
+        self._source_size = manifest.source_vocabulary_size or manifest.vocabulary_size
+
+    def sources(self, sentences: Sequence[str]) -> list[Ids]:
+        return self._encode(self._source, self._source_size, sentences)
+
+    def readable_sources(self, sentences: Sequence[str]) -> list[Ids]:
+        """As much of them as the model reads."""
+        longest = self._manifest.max_source_length
+        return [ids if len(ids) <= longest else (*ids[: longest - 1], ids[-1]) for ids in self.sources(sentences)]
+
+    def targets(self, sentences: Sequence[str]) -> list[Ids]:
+        return self._encode(self._target, self._manifest.vocabulary_size, sentences)
+
+    def _encode(self, vocabulary: Vocabulary, size: int, sentences: Sequence[str]) -> list[Ids]:
+        special = self._manifest.special_ids
+        known = ([one if one < size else special.unk for one in ids] for ids in vocabulary.encode([*sentences]))
+        return [(*ids, special.eos) for ids in known]
+
+    def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
+        """Texts of targets without EOS."""
+        return self._target.decode([list(ids) for ids in sequences])
