@@ -10,8 +10,8 @@ from export.artifact_text import ArtifactText
 from model.data.corpus import read_corpus
 from server.artifact import Artifact
 from server.backends.base import Backend, CannotScore
-from server.engine.golden import Source, log_probabilities, search
 from server.engine.request import SearchOptions
+from server.engine.synchronous import Source, log_probabilities, translate_now
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Score:
 def translate(artifact: Artifact, sources: list[str], backend: Backend, options: SearchOptions) -> list[str]:
     """Sentences, one by one as they are: no splitting into smaller ones. Sources beyond the model's length are cut."""
     text = ArtifactText(artifact.folder, artifact.manifest)
-    results = search(backend, [Source(ids) for ids in text.readable_sources(sources)], options)
+    results = translate_now(backend, [Source(ids) for ids in text.readable_sources(sources)], options)
     return text.decode([result.hypotheses[0].ids for result in results])
 
 

@@ -6,8 +6,8 @@ from typing import Any
 from export.parity import every_way_to_run
 from server.artifact import Artifact
 from server.backends.load import load_backend
-from server.engine.golden import Source, search
 from server.engine.request import SearchOptions
+from server.engine.synchronous import Source, translate_now
 
 
 def write_goldens(artifact: Artifact, examples: Sequence[tuple[int, ...]]) -> list[dict[str, Any]]:
@@ -17,7 +17,7 @@ def write_goldens(artifact: Artifact, examples: Sequence[tuple[int, ...]]) -> li
     for graph, shortlist in every_way_to_run(artifact.manifest):
         backend = load_backend(artifact, graph.format, graph.precision, shortlist)
         asked = [Source(ids) for ids in sources]
-        found = search(backend, asked, SearchOptions())
+        found = translate_now(backend, asked, SearchOptions())
         if backend.context is not None:
             targets = [result.hypotheses[0].ids for result in found] if backend.context.side == "decoder" else []
             within = [
@@ -25,7 +25,7 @@ def write_goldens(artifact: Artifact, examples: Sequence[tuple[int, ...]]) -> li
                 for index, ids in enumerate(sources)
                 if index
             ]
-            asked, found = asked + within, found + search(backend, within, SearchOptions())
+            asked, found = asked + within, found + translate_now(backend, within, SearchOptions())
         for source, result in zip(asked, found, strict=True):
             best = result.hypotheses[0]
             row = {

@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 
 from model.attention.selective import (
-    Attended,
     ContextAttention,
     FlatWordAttention,
     HierarchicalAttention,
+    LookResult,
 )
 from model.context import ContextLayer, ContextResult
 from server.artifact import PAGES
@@ -70,7 +70,7 @@ def example_pages(attention: ContextAttention, batch: int, width: int) -> list[T
 
 
 class PagedAttended(NamedTuple):
-    attended: Attended
+    attended: LookResult
     """Its word_weights are None."""
     word_weights: list[Tensor]
     """One page [batch, heads, query, J of the page, W of the page] each; empty where words have no weights."""
@@ -105,7 +105,7 @@ def attend_by_page(attention: HierarchicalAttention, query: Tensor, pages: Pages
         mixed, of_words = attention.mix_words(query, key, value, keep, part)
         mixtures.append(mixed)
         word_weights.append(of_words)
-    return PagedAttended(Attended(attention.output(torch.stack(mixtures).sum(dim=0)), weights, None), word_weights)
+    return PagedAttended(LookResult(attention.output(torch.stack(mixtures).sum(dim=0)), weights, None), word_weights)
 
 
 def attend_all_words(attention: FlatWordAttention, query: Tensor, query_keep: Tensor, pages: Pages) -> PagedAttended:
@@ -123,7 +123,7 @@ def attend_all_words(attention: FlatWordAttention, query: Tensor, query_keep: Te
         word_weights.append(part.reshape(*part.shape[:-1], *page.shape[1:]))
         start += count
     by_sentence = torch.cat([page.sum(dim=-1) for page in word_weights], dim=-1)
-    return PagedAttended(Attended(attended.output, by_sentence, None), word_weights)
+    return PagedAttended(LookResult(attended.output, by_sentence, None), word_weights)
 
 
 def look_at_pages(layer: ContextLayer, query: Tensor, state: Tensor, query_keep: Tensor, pages: Pages) -> PagedResult:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from export.paged_attention import Pages, by_page
 from model.attention.scaled_dot_product import attention_energy, merge_heads, scaled
-from model.attention.selective import Attended, HierarchicalAttention
+from model.attention.selective import HierarchicalAttention, LookResult
 from model.attention.sparsemax import BELOW_SUPPORT
 
 NEWTON_STEPS = 4
@@ -39,7 +39,7 @@ def sparsemax_of_many(energy: Tensor, keep: Tensor) -> Tensor:
     return torch.relu(shifted - threshold) * keep
 
 
-def attend_used(attention: HierarchicalAttention, query: Tensor, pages: Pages, visible: Tensor) -> Attended:
+def attend_used(attention: HierarchicalAttention, query: Tensor, pages: Pages, visible: Tensor) -> LookResult:
     """query [batch, query, d], visible bool [batch, query, J]. Without the weights of words."""
     sentence_key, keys, values = pages.tensors
     key = attention.heads(torch.cat(sentence_key, dim=1))
@@ -48,7 +48,7 @@ def attend_used(attention: HierarchicalAttention, query: Tensor, pages: Pages, v
     word_query = scaled(attention.heads(attention.word_query(query)))
     parts = zip(keys, values, pages.word_keep, by_page(weights, pages.word_keep), strict=True)
     mixtures = [mix_used_words(attention, word_query, *part) for part in parts]
-    return Attended(attention.output(merge_heads(torch.stack(mixtures).sum(dim=0))), weights, None)
+    return LookResult(attention.output(merge_heads(torch.stack(mixtures).sum(dim=0))), weights, None)
 
 
 def mix_used_words(

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from model.attention.selective import Attended, context_attention, projection
+from model.attention.selective import LookResult, context_attention, projection
 from model.config import ContextConfig
 from model.layers import Dropout, FeedForward
 
@@ -30,7 +30,7 @@ class ContextResult(NamedTuple):
     sentence_weights: Tensor
     """[batch, heads, query, J]"""
     word_weights: Tensor | None
-    """[batch, heads, query, J, W], or None (see Attended)."""
+    """[batch, heads, query, J, W], or None (see LookResult)."""
     gate: Tensor
     """[batch, query, d]: 1 is all of the sentence's own state, 0 all context."""
 
@@ -76,7 +76,7 @@ class ContextLayer(nn.Module):
         visible = sentence_keep & store.word_keep.any(dim=-1)[:, None]
         return self.mix(self.attention(query, store.tensors, visible, store.word_keep), state, visible)
 
-    def mix(self, attended: Attended, state: Tensor, visible: Tensor) -> ContextResult:
+    def mix(self, attended: LookResult, state: Tensor, visible: Tensor) -> ContextResult:
         """What attention found goes into state [batch, query, d] where any sentence is visible bool
         [batch, 1 or query, J]."""
         context = self.attention_norm(self.dropout(attended.output))

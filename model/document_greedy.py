@@ -13,7 +13,6 @@ from model.context import Store
 from model.data.batching import Pair, collate
 from model.decoder import LayerMemory
 from model.document import DocumentModel, words_of
-from model.document_search import document_keep
 from model.greedy import greedy, greedy_rows, source_batch
 
 
@@ -21,16 +20,13 @@ from model.greedy import greedy, greedy_rows, source_batch
 def greedy_document(
     model: DocumentModel,
     sources: Sequence[list[int]],
-    online: bool,
+    store: Store,
+    keep: Tensor,
     max_length: int,
-    store: Store | None = None,
     batch_rows: int = 32,
 ) -> list[list[int]]:
-    """Translations, without EOS, of a document's sentences without EOS. `max_length` counts EOS. `store` is the
-    `document_store` of the same sentences, where the caller has it already."""
-    if store is None:
-        store = document_store(model, sources, max_length)
-    keep = document_keep(len(sources), online)
+    """Translations, without EOS, of sentences without EOS that see the sentences of `store` as `keep` bool
+    [sentence, J] says. `max_length` counts EOS. Sentences of similar length share a batch."""
     order = sorted(range(len(sources)), key=lambda index: len(sources[index]))
     translations: list[list[int]] = [[] for _ in sources]
     for start in range(0, len(order), batch_rows):

@@ -13,14 +13,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from model.config import EOS_ID, ConfigError
+from model.config import EOS_ID
 from model.context import Store
 from model.data.batching import Pair, collate
 from model.document import DocumentModel, words_of
 from model.masks import context_keep
 from model.reference_search import ReferenceHypothesis, beam_search, reference_search
-
-STORE_FROM = ("draft", "final")
 
 
 @dataclass(frozen=True)
@@ -74,46 +72,19 @@ def contextual_search(
     return beam_search(next_token, **options)
 
 
-def translate_document(
+def search_document(
     model: DocumentModel,
     sources: Sequence[Sequence[int]],
     online: bool = False,
-    store_from: str = "draft",
     **options: Any,
 ) -> list[list[ReferenceHypothesis]]:
-    """Hypotheses of every sentence; `sources` are ids without EOS.
-
-    `store_from` is for the decoder's side online: "draft" stores the states of the sentence model's greedy
-    translation, as in training; "final" those of the translation that is returned, which saves the first pass.
-    Raises ConfigError where "final" cannot be: offline the store is complete before the first sentence is final.
-    """
-    if store_from not in STORE_FROM:
-        raise ConfigError(f"store_from must be one of {', '.join(STORE_FROM)}, not {store_from!r}")
-    if store_from == "final":
-        if not online or model.on_encoder:
-            raise ConfigError("store_from 'final' is for context on the decoder's side, online; take 'draft' here")
-        return translate_from_finals(model, sources, **options)
+    """Hypotheses of every sentence; `sources` are ids without EOS."""
     drafts = [draft(model, source, **options) for source in sources]
     store = stack_store([store_sentence(model, *both) for both in zip(sources, drafts, strict=True)])
     keep = document_keep(len(sources), online)
     return [
         contextual_search(model, source, store, keep[row : row + 1], **options) for row, source in enumerate(sources)
     ]
-
-
-def translate_from_finals(
-    model: DocumentModel, sources: Sequence[Sequence[int]], **options: Any
-) -> list[list[ReferenceHypothesis]]:
-    """Online, every finished translation becoming context for the following."""
-    found: list[list[ReferenceHypothesis]] = []
-    stored: list[StoredSentence] = []
-    for source in sources:
-        # A sentence without words stands for the one that is being translated: nobody sees it.
-        store = stack_store([*stored, store_sentence(model, source)])
-        keep = document_keep(len(stored) + 1, online=True)[-1:]
-        found.append(contextual_search(model, source, store, keep, **options))
-        stored.append(store_sentence(model, source, found[-1][0].ids))
-    return found
 
 
 def draft(model: DocumentModel, source: Sequence[int], **options: Any) -> tuple[int, ...]:

@@ -59,6 +59,7 @@ step, score     as above over the whole vocabulary, and the pages of every slot
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -263,3 +264,17 @@ class Artifact:
 
     def path(self, name: str) -> Path:
         return self.folder / name
+
+
+def find_artifacts(folders: Iterable[Path]) -> list[Path]:
+    """Artifact folders: each of `folders` that is one, and those directly inside the others. Raises ArtifactError."""
+    found = []
+    for folder in folders:
+        if not folder.is_dir():
+            raise ArtifactError(f"{folder} is not a folder; name folders of artifacts with --models or RINGMT_MODELS")
+        is_artifact = (folder / MANIFEST).is_file()
+        inside = [folder] if is_artifact else sorted(path.parent for path in folder.glob(f"*/{MANIFEST}"))
+        if not inside:
+            raise ArtifactError(f"{folder} holds no artifact (a folder with {MANIFEST}); `ringmt export` writes one")
+        found.extend(inside)
+    return found

@@ -21,7 +21,7 @@ COMMANDS = {
     "lexicon": "learn which words translate which, for shortlists",
     "zoo": "keep finished runs as small folders",
     "evaluate": "translate a test set and score it",
-    "score": "how often a model prefers right to wrong translations, with context and without",
+    "contrastive-accuracy": "how often a model prefers right to wrong translations, with context and without",
     "export": "write a trained model as an artifact that can be served",
     "bench": "measure how fast an artifact translates on this machine",
     "compare": "set trained models side by side, with the uncertainty of every difference",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from server.documents.cutting import cut_text
-from server.documents.job import translate_document
+from server.documents.job import translate_pending
 from server.documents.leases import Lease
 from server.documents.sentence_states import StateReader
 from server.documents.stores.memory import MemoryStore
@@ -47,7 +47,7 @@ async def translate_file(
     """Translate a file of any format of the table. `options` as documents have them.
     `told` hears how many of how many sentences are done. Nothing is kept; cancelled, it leaves the engine.
 
-    Raises FileError, and what `translate_document` raises.
+    Raises FileError, and what `translate_pending` raises.
     """
     language = translator.languages[1]
     opened = await asyncio.to_thread(open_file, data, name, language, max_characters)
@@ -85,7 +85,7 @@ async def _translated(
     store.create(document, sentences)
     try:
         lease = Lease(store, document.id, None, 0)
-        await translate_document(lease, {translator.name: translator}, reader, BATCH, told)
+        await translate_pending(lease, {translator.name: translator}, reader, BATCH, told)
         finished, done = store.read(document.id)
     finally:
         store.close()

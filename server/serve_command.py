@@ -10,10 +10,10 @@ from fastapi import FastAPI
 
 from server.api.app import create_app
 from server.api.state import ServerState
+from server.artifact import find_artifacts
 from server.command import add_knobs, settings_of
 from server.logs import log_config
 from server.settings import KNOBS, Settings
-from server.translator import find_artifacts
 
 logger = logging.getLogger("ringmt")
 

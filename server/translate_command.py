@@ -10,18 +10,18 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from server.artifact import Artifact, ArtifactError
+from server.artifact import Artifact, ArtifactError, find_artifacts
 from server.command import add_knobs, settings_of
-from server.document_command import translate_file
 from server.documents.job import Unservable
 from server.documents.stores.interface import StoreError
 from server.documents.stores.records import Mode
 from server.engine.request import Overloaded, SearchOptions
-from server.file_command import translate_files
 from server.metrics import Metrics
 from server.settings import KNOBS, Settings, SettingsError
 from server.text.formats.table import FORMATS
-from server.translator import AskedOptions, PendingText, Translator, find_artifacts
+from server.translate_document import translate_document
+from server.translate_files import translate_files
+from server.translator import AskedOptions, PendingText, Translator
 
 LINES_AHEAD = 256
 """Lines that are read and queued before the oldest of them must be written."""
@@ -169,7 +169,7 @@ class TranslateCommand:
     ) -> None:
         store, cache_bytes = settings.context_store, settings.context_cache_bytes
         try:
-            translation = translate_file(translator, path, mode, asked, store, cache_bytes)
+            translation = translate_document(translator, path, mode, asked, store, cache_bytes)
         except (StoreError, Unservable) as error:
             raise ValueError(error) from error
         sys.stdout.buffer.write(translation.encode("utf-8", errors="surrogateescape"))

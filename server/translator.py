@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
-from server.artifact import EXPORT_AGAIN, MANIFEST, Artifact, ArtifactError
+from server.artifact import EXPORT_AGAIN, Artifact
 from server.backends.context import SentenceContext
 from server.engine.request import (
     DeadlineExceeded,
@@ -352,20 +352,6 @@ def open_vocabularies(artifact: Artifact) -> tuple[Pieces, Pieces]:
                 f"{expected}: {EXPORT_AGAIN}"
             )
     return source, target
-
-
-def find_artifacts(folders: Iterable[Path]) -> list[Path]:
-    """Artifact folders: each of `folders` that is one, and those directly inside the others. Raises ArtifactError."""
-    found = []
-    for folder in folders:
-        if not folder.is_dir():
-            raise ArtifactError(f"{folder} is not a folder; name folders of artifacts with --models or RINGMT_MODELS")
-        is_artifact = (folder / MANIFEST).is_file()
-        inside = [folder] if is_artifact else sorted(path.parent for path in folder.glob(f"*/{MANIFEST}"))
-        if not inside:
-            raise ArtifactError(f"{folder} holds no artifact (a folder with {MANIFEST}); `ringmt export` writes one")
-        found.extend(inside)
-    return found
 
 
 def _seconds_left(deadline: float | None) -> float | None:

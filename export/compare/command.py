@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from export.compare.measurements import Plan, collect, measure
+from export.compare.measurements import MeasurementPlan, collect, measure
 from export.compare.page import write_page
 from export.compare.report import Found, markdown, short_sections
 from export.compare.rows import CompareError, find_rows
@@ -68,9 +68,9 @@ class CompareCommand:
         return 0
 
 
-def plan_of(args: argparse.Namespace) -> Plan:
+def plan_of(args: argparse.Namespace) -> MeasurementPlan:
     sets = names(args.sets)
-    return Plan(
+    return MeasurementPlan(
         args.data,
         sets,
         sets if args.translate is None else names(args.translate),

@@ -27,7 +27,7 @@ By = dict[str, dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class Plan:
+class MeasurementPlan:
     """What is measured: log-perplexity on `sets`, BLEU and chrF on `translated` (names below `data`), the first
     documents that hold `limit` and `translate_limit` sentences of each, documents cut after `most` (None: all of
     them); accuracy on the first `items` of `contrastive` sets, spread evenly."""
@@ -112,7 +112,7 @@ def mean_log_perplexity(costs: Mapping[str, Costs]) -> Estimate | None:
     return mean_estimate([one.estimate for one in costs.values()]) if costs else None
 
 
-def measure(rows: Sequence[Row], plan: Plan, store: Store, say: Callable[[str], None]) -> None:
+def measure(rows: Sequence[Row], plan: MeasurementPlan, store: Store, say: Callable[[str], None]) -> None:
     """Fill the store with what it lacks: what costs little first, of all rows. Raises CompareError for a row without
     weights of which something is missing."""
     steps = {"log-perplexity": measure_costs, "windows": measure_windows, "translations": measure_translations}
@@ -138,7 +138,7 @@ def missing(row: Row, texts: Sequence[TextSet], store: Store, key: Key) -> list[
     ]
 
 
-def measure_costs(row: Row, plan: Plan, store: Store) -> None:
+def measure_costs(row: Row, plan: MeasurementPlan, store: Store) -> None:
     for condition, text in missing(row, plan.scored(row), store, plan.cost_key):
         if condition == ALONE:
             found = sentence_nll(row.load_alone(), [pair for document in text.pairs for pair in document])
@@ -162,7 +162,7 @@ def costs_of_set(row: Row, condition: str, text: TextSet) -> tuple[list[float], 
     return found, looks
 
 
-def measure_translations(row: Row, plan: Plan, store: Store) -> None:
+def measure_translations(row: Row, plan: MeasurementPlan, store: Store) -> None:
     wanted = missing(row, plan.to_translate(row), store, plan.translation_key)
     alone = [text for condition, text in wanted if condition == ALONE]
     if alone:
@@ -174,7 +174,7 @@ def measure_translations(row: Row, plan: Plan, store: Store) -> None:
             store.put(row.weights_hash, plan.translation_key(condition, text), lines)
 
 
-def measure_windows(row: Row, plan: Plan, store: Store) -> None:
+def measure_windows(row: Row, plan: MeasurementPlan, store: Store) -> None:
     """What windows learned, of rows that have some."""
     texts = plan.scored(row)
     kinds = {row.config.attention(site)[0].kind for site in SITES}
@@ -186,7 +186,7 @@ def measure_windows(row: Row, plan: Plan, store: Store) -> None:
         store.put(row.alone_hash, plan.window_key(texts), {"sizes": sizes, "masks": masks})
 
 
-def measure_contrastive(row: Row, plan: Plan, store: Store) -> None:
+def measure_contrastive(row: Row, plan: MeasurementPlan, store: Store) -> None:
     for name in plan.contrastive:
         if not row.is_language_model and store.get(row.weights_hash, plan.items_key(name)) is None:
             model: Any = row.load_in_context() if row.has_context else row.load_alone()
@@ -195,12 +195,12 @@ def measure_contrastive(row: Row, plan: Plan, store: Store) -> None:
             store.put(row.weights_hash, plan.items_key(name), found)
 
 
-def collect(rows: Sequence[Row], plan: Plan, store: Store) -> list[Measured]:
+def collect(rows: Sequence[Row], plan: MeasurementPlan, store: Store) -> list[Measured]:
     """What the store knows of the rows."""
     return [collect_row(row, plan, store) for row in rows]
 
 
-def collect_row(row: Row, plan: Plan, store: Store) -> Measured:
+def collect_row(row: Row, plan: MeasurementPlan, store: Store) -> Measured:
     scored, to_translate = plan.scored(row), plan.to_translate(row)
     nll = known(row, scored, store, plan.cost_key)
     looks = known(row, scored, store, plan.look_key)

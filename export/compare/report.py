@@ -7,7 +7,7 @@ from functools import cached_property
 from export.compare.claims import TIE, Claim, OrderGroup, asked, ngram_claims, ngram_groups
 from export.compare.contenders import Family, families
 from export.compare.context_table import context_summary, contrastive_table, zero_table
-from export.compare.measurements import Measured, Plan
+from export.compare.measurements import Measured, MeasurementPlan
 from export.compare.paper_tables import PAPER_TABLES
 from export.compare.papers import PaperTable
 from export.compare.quality import qualities
@@ -55,7 +55,7 @@ class Found:
     """The measured rows, and what was concluded from them."""
 
     rows: Sequence[Measured]
-    plan: Plan
+    plan: MeasurementPlan
     reference: str
 
     @property

@@ -13,7 +13,7 @@ from model.data.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
-class Sentence:
+class EncodedPair:
     text: SentencePair
     ids: Pair
 
@@ -23,7 +23,7 @@ class TextSet:
     """The first documents of a corpus; `key` changes with any of their sentences."""
 
     name: str
-    documents: tuple[tuple[Sentence, ...], ...]
+    documents: tuple[tuple[EncodedPair, ...], ...]
     key: str
 
     @property
@@ -31,7 +31,7 @@ class TextSet:
         return any(len(document) > 1 for document in self.documents)
 
     @property
-    def sentences(self) -> list[Sentence]:
+    def sentences(self) -> list[EncodedPair]:
         return [sentence for document in self.documents for sentence in document]
 
     @property
@@ -63,7 +63,7 @@ def read_set(data: Path, name: str, languages: tuple[str, str], vocabulary: Path
     """In a corpus that is not divided into documents every sentence is a document of its own. Raises CorpusError for a
     corpus that is not below `data`."""
     pieces = Vocabulary(vocabulary)
-    documents: list[tuple[Sentence, ...]] = []
+    documents: list[tuple[EncodedPair, ...]] = []
     sentences = 0
     for group in grouped(read_corpus(data, name, *languages)):
         if choice.limit is not None and sentences >= choice.limit:
@@ -84,9 +84,9 @@ def grouped(pairs: Sequence[SentencePair]) -> list[list[SentencePair]]:
     return [list(group) for _, group in itertools.groupby(pairs, key=lambda pair: pair.document)]
 
 
-def encoded(pairs: Sequence[SentencePair], vocabulary: Vocabulary, longest: int) -> tuple[Sentence, ...]:
+def encoded(pairs: Sequence[SentencePair], vocabulary: Vocabulary, longest: int) -> tuple[EncodedPair, ...]:
     """Without pairs that training would leave out."""
     sources = vocabulary.encode([pair.source for pair in pairs])
     targets = vocabulary.encode([pair.target for pair in pairs])
-    every = (Sentence(p, Pair(s, t)) for p, s, t in zip(pairs, sources, targets, strict=True))
+    every = (EncodedPair(p, Pair(s, t)) for p, s, t in zip(pairs, sources, targets, strict=True))
     return tuple(one for one in every if 0 < max(len(one.ids.source), len(one.ids.target)) <= longest)

@@ -4,25 +4,21 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from torch import Tensor
-
 from export.artifact_writer import ExportOptions, export_artifact
 from export.compare.conditions import sentence_keep, stored_document
 from export.compare.rows import Row
 from export.compare.text import TextSet
 from export.evaluate import translate
-from model.context import Store
 from model.data.vocabulary import Vocabulary
-from model.document import DocumentModel
-from model.document_greedy import document_store, greedy_in_context
+from model.document_greedy import document_store, greedy_document
 from server.artifact import Artifact
 from server.backends.load import load_backend
 from server.engine.request import SearchOptions
 
 PRECISION = "fp32"
 """The one precision that every model can be exported at."""
-LONGEST, BATCH_ROWS = 100, 32
-"""Tokens at which a translation is cut (briefly trained models babble), and rows of a batch."""
+LONGEST = 100
+"""Tokens at which a translation is cut: briefly trained models babble."""
 
 
 def longest(row: Row) -> int:
@@ -52,18 +48,5 @@ def translations_in_context(row: Row, text: TextSet, condition: str) -> list[str
     for index, document in enumerate(documents):
         stored = stored_document(condition, index, len(documents))
         keep = sentence_keep(condition, len(document), len(documents[stored]))
-        found += translate_document(model, document, stores[stored], keep, longest(row))
+        found += greedy_document(model, document, stores[stored], keep, longest(row))
     return vocabulary.decode(found)
-
-
-def translate_document(
-    model: DocumentModel, sources: Sequence[list[int]], store: Store, keep: Tensor, max_length: int
-) -> list[list[int]]:
-    """Sentences side by side, those of similar length in a batch."""
-    order = sorted(range(len(sources)), key=lambda index: len(sources[index]))
-    found: dict[int, list[int]] = {}
-    for start in range(0, len(order), BATCH_ROWS):
-        rows = order[start : start + BATCH_ROWS]
-        ids = greedy_in_context(model, [sources[row] for row in rows], store, keep[rows], max_length)
-        found |= dict(zip(rows, ids, strict=True))
-    return [found[index] for index in range(len(sources))]

@@ -29,8 +29,3 @@ def ring_write(buffer: Tensor, new: Tensor, position: Tensor) -> Tensor:
     slots = torch.arange(buffer.shape[2], device=position.device)
     here = slots == torch.remainder(position, buffer.shape[2])[:, None]
     return torch.where(here[:, None, :, None], new, buffer)
-
-
-def ring_reorder(buffer: Tensor, parent: Tensor) -> Tensor:
-    """Give every row the ring of its parent row: buffer [row, ...], parent [row] -> [row, ...]."""
-    return buffer.index_select(0, parent)

@@ -16,7 +16,7 @@ from model.attention.sparsemax import sparsemax
 from model.config import ConfigError, ContextConfig
 
 
-class Attended(NamedTuple):
+class LookResult(NamedTuple):
     """What an attention found and where it looked."""
 
     output: Tensor
@@ -46,7 +46,7 @@ class ContextAttention(nn.Module):
         """Word representations key and value [batch, J, W, d], word_keep bool [batch, J, W] -> the stored tensors."""
         raise NotImplementedError
 
-    def forward(self, query: Tensor, store: tuple[Tensor, ...], sentence_keep: Tensor, word_keep: Tensor) -> Attended:
+    def forward(self, query: Tensor, store: tuple[Tensor, ...], sentence_keep: Tensor, word_keep: Tensor) -> LookResult:
         """query [batch, query, d], store from project_store, sentence_keep bool [batch, 1 or query, J] (False for
         sentences without words), word_keep bool [batch, J, W]."""
         raise NotImplementedError
@@ -64,10 +64,10 @@ class FlatSentenceAttention(ContextAttention):
     def project_store(self, key: Tensor, value: Tensor, word_keep: Tensor) -> tuple[Tensor, ...]:
         return self.key(mean_of_words(key, word_keep)), self.value(mean_of_words(value, word_keep))
 
-    def forward(self, query: Tensor, store: tuple[Tensor, ...], sentence_keep: Tensor, word_keep: Tensor) -> Attended:
+    def forward(self, query: Tensor, store: tuple[Tensor, ...], sentence_keep: Tensor, word_keep: Tensor) -> LookResult:
         key, value = (self.heads(tensor) for tensor in store)
         weights = masked_softmax(attention_energy(self.heads(self.query(query)), key), sentence_keep[:, None])
-        return Attended(self.output(merge_heads(torch.matmul(weights.to(value.dtype), value))), weights, None)
+        return LookResult(self.output(merge_heads(torch.matmul(weights.to(value.dtype), value))), weights, None)
 
 
 class FlatWordAttention(ContextAttention):
@@ -82,20 +82,20 @@ class FlatWordAttention(ContextAttention):
     def project_store(self, key: Tensor, value: Tensor, word_keep: Tensor) -> tuple[Tensor, ...]:
         return self.key(key), self.value(value)
 
-    def forward(self, query: Tensor, store: tuple[Tensor, ...], sentence_keep: Tensor, word_keep: Tensor) -> Attended:
+    def forward(self, query: Tensor, store: tuple[Tensor, ...], sentence_keep: Tensor, word_keep: Tensor) -> LookResult:
         key, value = (self.heads(tensor.flatten(1, 2)) for tensor in store)
         keep = (sentence_keep[..., None] & word_keep[:, None]).flatten(2)[:, None]
         weights = masked_softmax(attention_energy(self.heads(self.query(query)), key), keep)
         output = self.output(merge_heads(torch.matmul(weights.to(value.dtype), value)))
         weights = by_sentence(weights, word_keep)
-        return Attended(output, weights.sum(dim=-1), weights)
+        return LookResult(output, weights.sum(dim=-1), weights)
 
 
 class HierarchicalAttention(ContextAttention):
     """Sentences by sparsemax, the words of each by softmax or sparsemax (Maruf et al. 2019, Eq. 3-5).
 
     A word weighs its sentence's weight times its own within the sentence; nothing is renormalised. The two halves,
-    `sentence_weights` and `attend_words`, can run apart: see `used_sentences`.
+    `sentence_weights` and `mix_words`, can run apart, and sentences without a weight can be left out of the second.
     Differs from the paper: a sentence without words is masked, not represented by a zero vector.
     """
 
@@ -110,10 +110,11 @@ class HierarchicalAttention(ContextAttention):
     def project_store(self, key: Tensor, value: Tensor, word_keep: Tensor) -> tuple[Tensor, ...]:
         return self.sentence_key(mean_of_words(key, word_keep)), self.word_key(key), self.word_value(value)
 
-    def forward(self, query: Tensor, store: tuple[Tensor, ...], sentence_keep: Tensor, word_keep: Tensor) -> Attended:
+    def forward(self, query: Tensor, store: tuple[Tensor, ...], sentence_keep: Tensor, word_keep: Tensor) -> LookResult:
         sentence_key, word_key, word_value = store
-        weights = self.sentence_weights(query, sentence_key, sentence_keep)
-        return self.attend_words(query, word_key, word_value, word_keep, weights)
+        sentence_weights = self.sentence_weights(query, sentence_key, sentence_keep)
+        mixed, word_weights = self.mix_words(query, word_key, word_value, word_keep, sentence_weights)
+        return LookResult(self.output(mixed), sentence_weights, word_weights)
 
     def sentence_weights(self, query: Tensor, sentence_key: Tensor, sentence_keep: Tensor) -> Tensor:
         """query [batch, query, d], sentence_key [batch, J, d], sentence_keep [batch, 1 or query, J]
@@ -121,21 +122,15 @@ class HierarchicalAttention(ContextAttention):
         energy = attention_energy(self.heads(self.sentence_query(query)), self.heads(sentence_key))
         return sparsemax(energy, sentence_keep[:, None])
 
-    def attend_words(
-        self, query: Tensor, word_key: Tensor, word_value: Tensor, word_keep: Tensor, sentence_weights: Tensor
-    ) -> Attended:
-        """word_key and word_value [batch, J, W, d], word_keep [batch, J, W], sentence_weights [batch, heads, query, J].
-
-        J may be any selection of sentences that has those with a weight.
-        """
-        mixed, weights = self.mix_words(query, word_key, word_value, word_keep, sentence_weights)
-        return Attended(self.output(mixed), sentence_weights, weights)
-
     def mix_words(
         self, query: Tensor, word_key: Tensor, word_value: Tensor, word_keep: Tensor, sentence_weights: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """`attend_words` before the output's projection, [batch, query, d], and the words' weights. Mixtures of parts
-        of a document add up to that of the whole."""
+        """word_key and word_value [batch, J, W, d], word_keep [batch, J, W], sentence_weights [batch, heads, query, J]
+        -> the mixture before the output's projection, [batch, query, d], and the words' weights.
+
+        J may be any selection of sentences that has those with a weight; mixtures of parts of a document add up to that
+        of the whole.
+        """
         key, value = self.heads(word_key.flatten(1, 2)), self.heads(word_value.flatten(1, 2))
         energy = by_sentence(attention_energy(self.heads(self.word_query(query)), key), word_keep)
         weights = sentence_weights[..., None] * self.normalize_words(energy, word_keep[:, None, None])
@@ -157,26 +152,6 @@ def mean_of_words(x: Tensor, word_keep: Tensor) -> Tensor:
 def by_sentence(x: Tensor, word_keep: Tensor) -> Tensor:
     """[batch, heads, query, J*W] -> [batch, heads, query, J, W]"""
     return x.reshape(*x.shape[:-1], *word_keep.shape[1:])
-
-
-def used_sentences(sentence_weights: Tensor) -> Tensor:
-    """Sentences with a weight for any head or query: [batch, heads, query, J] -> bool [batch, J]. Leaving the others
-    out of `attend_words` changes nothing."""
-    return sentence_weights.amax(dim=(1, 2)) > 0
-
-
-def select_used(used: Tensor) -> Tensor:
-    """used bool [batch, J] -> the used sentences' places [batch, U], in order, U being the most of any row; rows with
-    fewer are filled up with sentences of weight zero."""
-    most = int(used.sum(dim=1).max())
-    chosen = torch.sort(used.to(torch.int8), dim=1, descending=True, stable=True).indices[:, :most]
-    return chosen.sort(dim=1).values
-
-
-def take_sentences(x: Tensor, place: Tensor) -> Tensor:
-    """x [batch, J, ...], place [batch, U] -> [batch, U, ...]"""
-    rows = torch.arange(x.shape[0], device=x.device)[:, None]
-    return x[rows, place]
 
 
 def context_attention(d_model: int, config: ContextConfig) -> ContextAttention:

@@ -1,4 +1,4 @@
-"""`ringmt score`."""
+"""`ringmt contrastive-accuracy`."""
 
 import argparse
 import dataclasses
@@ -29,7 +29,7 @@ def table(results: dict[str, dict[str, Accuracy]]) -> str:
     return "\n".join(lines)
 
 
-class ScoreCommand:
+class ContrastiveAccuracyCommand:
     """Accuracy on a contrastive set."""
 
     help = "how often a checkpoint finds the right translation more probable than wrong ones, with context and without"
@@ -70,4 +70,4 @@ class ScoreCommand:
         return 0
 
 
-score_command = ScoreCommand()
+contrastive_accuracy_command = ContrastiveAccuracyCommand()

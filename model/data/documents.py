@@ -23,7 +23,7 @@ from model.masks import context_keep
 
 
 @dataclass(frozen=True)
-class Sentence:
+class PlacedPair:
     """A pair at place `index` of document number `document`; `draft` is the sentence model's own translation, where
     context in the target language is used."""
 
@@ -33,13 +33,13 @@ class Sentence:
     draft: tuple[int, ...] = ()
 
 
-Document = list[Sentence]
+Document = list[PlacedPair]
 
 
 @dataclass(frozen=True)
 class Passage:
-    queries: list[Sentence]
-    keys: list[Sentence]
+    queries: list[PlacedPair]
+    keys: list[PlacedPair]
 
     def keep(self, online: bool, reach: int | None = None) -> Tensor:
         """bool [query, key], see masks.context_keep."""
@@ -51,7 +51,7 @@ class Passage:
         return grid(self.queries, order), grid(self.keys, order)
 
 
-def grid(sentences: Sequence[Sentence], order: dict[int, int]) -> Tensor:
+def grid(sentences: Sequence[PlacedPair], order: dict[int, int]) -> Tensor:
     """The place of every sentence in `sentences`, by the row that `order` gives its document: [document, J], -1 where
     a document has no more."""
     rows: list[list[int]] = [[] for _ in order]
@@ -61,7 +61,7 @@ def grid(sentences: Sequence[Sentence], order: dict[int, int]) -> Tensor:
     return torch.tensor([row + [-1] * (width - len(row)) for row in rows])
 
 
-def places(sentences: Sequence[Sentence]) -> tuple[Tensor, Tensor]:
+def places(sentences: Sequence[PlacedPair]) -> tuple[Tensor, Tensor]:
     """Document numbers and places, [sentence] each."""
     return torch.tensor([s.document for s in sentences]), torch.tensor([s.index for s in sentences])
 
@@ -93,7 +93,7 @@ def read_documents(
     for number, group in itertools.groupby(encoded, key=lambda item: item[2]):
         kept = [Pair(s, t) for s, t, _ in group if 0 < max(len(s), len(t)) <= max_pair_length]
         if kept:
-            documents.append([Sentence(pair, number, index) for index, pair in enumerate(kept)])
+            documents.append([PlacedPair(pair, number, index) for index, pair in enumerate(kept)])
     return documents
 
 

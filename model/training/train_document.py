@@ -22,7 +22,7 @@ from model.data.corpus import data_hash
 from model.data.documents import (
     Document,
     Passage,
-    Sentence,
+    PlacedPair,
     by_length,
     cut_documents,
     epoch_documents,
@@ -180,7 +180,7 @@ class DocumentTraining(TrainingRun[Passage]):
         return self.constant_words(passage.keys, represents)
 
     @torch.no_grad()
-    def constant_words(self, sentences: list[Sentence], represents: TranslationModel) -> Words:
+    def constant_words(self, sentences: list[PlacedPair], represents: TranslationModel) -> Words:
         batch = collate([Pair(sentence.pair.source, list(sentence.draft)) for sentence in sentences])
         training = represents.training
         try:

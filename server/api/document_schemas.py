@@ -214,7 +214,7 @@ class ContextAnswer(BaseModel):
         return cls(index=index, context=True, gate=explanation.gate, sentences=seen)
 
 
-def _seen(index: int, source: str, sentence: explanations.SeenSentence) -> SeenSentence:
+def _seen(index: int, source: str, sentence: explanations.SentenceWeights) -> SeenSentence:
     answer = SeenSentence(index=index, source=source, weight=_mean(sentence.heads), heads=list(sentence.heads))
     if sentence.words:
         answer.words = [SeenWord(text=text, weight=_mean(heads), heads=list(heads)) for text, heads in sentence.words]

@@ -79,7 +79,7 @@ FLAGGED = (
 )
 
 
-class Sentence(BaseModel):
+class SentenceAnswer(BaseModel):
     source: str
     target: str
     score: float = Field(description="Sum of the target's log-probabilities, its end included.")
@@ -99,29 +99,29 @@ class Sentence(BaseModel):
         )
 
 
-class TextHypothesis(BaseModel):
+class HypothesisAnswer(BaseModel):
     text: str
     score: float
 
 
 class Translation(BaseModel):
     text: str
-    sentences: list[Sentence]
+    sentences: list[SentenceAnswer]
     flags: list[str] = Field([], description="Those of its sentences, each once.")
-    hypotheses: list[TextHypothesis] | None = Field(None, description="Only when num_hypotheses was given.")
+    hypotheses: list[HypothesisAnswer] | None = Field(None, description="Only when num_hypotheses was given.")
 
     @classmethod
     def of(cls, translation: TextTranslation, with_hypotheses: bool) -> Self:
-        hypotheses = [TextHypothesis(text=one.text, score=one.score) for one in translation.hypotheses]
+        hypotheses = [HypothesisAnswer(text=one.text, score=one.score) for one in translation.hypotheses]
         return cls(
             text=translation.text,
-            sentences=[Sentence.of(sentence) for sentence in translation.sentences],
+            sentences=[SentenceAnswer.of(sentence) for sentence in translation.sentences],
             flags=list(dict.fromkeys(flag for sentence in translation.sentences for flag in sentence.flags)),
             hypotheses=hypotheses if with_hypotheses else None,
         )
 
 
-class Timings(BaseModel):
+class TimingsAnswer(BaseModel):
     """Seconds. queue, encode and decode are each the largest among the request's sentences, which run side by side."""
 
     queue: float
@@ -140,7 +140,7 @@ class TranslateResponse(BaseModel):
 
     translations: list[Translation]
     model: str
-    timings: Timings
+    timings: TimingsAnswer
     context: bool | None = Field(
         None, description="Only when context was given: false when the model knows none and read the text alone."
     )

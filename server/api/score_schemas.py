@@ -5,7 +5,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
-from server.api.schemas import Timings, check_optional_text, check_text
+from server.api.schemas import TimingsAnswer, check_optional_text, check_text
 from server.scoring import TargetScore
 
 
@@ -96,7 +96,7 @@ class ScoreResponse(BaseModel):
 
     items: list[ScoredItem]
     model: str
-    timings: Timings
+    timings: TimingsAnswer
     context: bool | None = Field(
         None, description="Only when an item had context: false when the model knows none and read the source alone."
     )

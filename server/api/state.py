@@ -9,6 +9,7 @@ from server.api.errors import ApiError
 from server.api.keys import KeyRing
 from server.api.shelf import Shelf
 from server.api.uploads import Uploads
+from server.artifact import find_artifacts
 from server.documents.janitor import Janitor
 from server.documents.job_runner import JobRunner
 from server.documents.metered_cache import metered_cache
@@ -18,7 +19,7 @@ from server.documents.stores.interface import StoreError
 from server.documents.stores.open_store import open_store
 from server.metrics import NO_MODEL, Metrics
 from server.settings import Settings, nearest
-from server.translator import Translator, find_artifacts
+from server.translator import Translator
 
 LOOK_SECONDS = 0.1
 """How often a server that stops looks whether it was told to hurry."""

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from server.api.keys import Key
-from server.api.schemas import Timings
+from server.api.schemas import TimingsAnswer
 from server.api.state import ServerState
 from server.scoring import ScoringOutcome
 from server.translator import TranslationOutcome, Translator
@@ -38,9 +38,9 @@ class Visit:
         in_progress = self.state.metrics.requests_in_progress.labels(model)
         self._working.enter_context(in_progress.track_inprogress())
 
-    def timings(self, outcome: TranslationOutcome | ScoringOutcome) -> Timings:
+    def timings(self, outcome: TranslationOutcome | ScoringOutcome) -> TimingsAnswer:
         """The outcome's timings; they also go into the answer's Server-Timing."""
-        timings = Timings.of(outcome)
+        timings = TimingsAnswer.of(outcome)
         self.request.state.timings = timings.model_dump()
         return timings
 

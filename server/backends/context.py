@@ -54,12 +54,6 @@ class ContextUse:
     """Of each of the J sentences [heads, words], means over the pieces as well; only where they were asked for, and
     where words have weights of their own."""
 
-    @property
-    def overall(self) -> Floats:
-        """[J], the mean over heads; they sum to one."""
-        mean: Floats = self.weights.mean(axis=0)
-        return mean
-
 
 @dataclass(frozen=True)
 class Attended:

@@ -17,7 +17,7 @@ from server.translator import Translator
 
 
 @dataclass(frozen=True)
-class SeenSentence:
+class SentenceWeights:
     """`heads`: its weight for every head. `words`: its pieces (its draft's, where context is made of drafts) with
     theirs, in order; none where the attention knows sentences only. All weights are means over what looks, the pieces
     of all parts of a sentence."""
@@ -31,7 +31,7 @@ class Explanation:
     """`seen`: by index, the sentences with a weight above zero; they sum to one for each head. `gate` is 1 for all of
     the sentence's own, 0 for all context."""
 
-    seen: dict[int, SeenSentence]
+    seen: dict[int, SentenceWeights]
     gate: float
 
 
@@ -92,7 +92,7 @@ def _explanation(
                 (text, tuple(by_head)) for text, by_head in zip(texts, columns, strict=True)
             )
     seen = {
-        owner: SeenSentence(tuple(by_head.tolist()), tuple(of_words.get(owner, ())))
+        owner: SentenceWeights(tuple(by_head.tolist()), tuple(of_words.get(owner, ())))
         for owner, by_head in heads.items()
         if by_head.any()
     }

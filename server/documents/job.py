@@ -28,7 +28,7 @@ class Unservable(RuntimeError):
     """No model here can finish the document; the message says why."""
 
 
-async def translate_document(
+async def translate_pending(
     lease: Lease,
     translators: Mapping[str, Translator],
     reader: StateReader,

@@ -12,7 +12,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Mapping
 
-from server.documents.job import Unservable, translate_document
+from server.documents.job import Unservable, translate_pending
 from server.documents.leases import GivenUp, Lease, LeaseLost, begin, end
 from server.documents.sentence_states import StateReader
 from server.documents.stores.interface import ContextStore, StoreError, UnknownDocument
@@ -143,7 +143,7 @@ class JobRunner:
         if others:
             await asyncio.wait(others)
         await asyncio.to_thread(begin, lease, claimed)
-        await translate_document(lease, self._translators, self._reader)
+        await translate_pending(lease, self._translators, self._reader)
 
     async def _work(self, document: Document, lease: Lease, others: frozenset["asyncio.Task[None]"]) -> None:
         """Translate a document once the `others` have ended, with its lease renewed meanwhile, and say in the end how

@@ -21,8 +21,8 @@ from server.backends.base import Backend
 from server.backends.load import load_backend
 from server.backends.state import Floats, Ints
 from server.backends.torchscript import TorchScriptBackend
-from server.engine.golden import Source, search
 from server.engine.request import SearchOptions
+from server.engine.synchronous import Source, translate_now
 from tests.models import SENTENCES, write_checkpoint
 from tests.variants import VARIANTS, lively_variant, variant_config
 
@@ -87,7 +87,7 @@ def test_steps_over_a_shared_ring_equal_teacher_forcing_along_the_ancestry(name:
 def test_a_search_finds_what_the_reference_finds(name: str) -> None:
     model = lively_variant(name)
     sources = [Source(tuple(ids)) for ids in sample_sources(320, 40)]
-    results = search(EagerBackend(model, manifest_of(model)), sources, SearchOptions(beam_size=3, max_length=14))
+    results = translate_now(EagerBackend(model, manifest_of(model)), sources, SearchOptions(beam_size=3, max_length=14))
     for source, result in zip(sources, results, strict=True):
         (expected,) = reference_search(model, list(source.ids), beam_size=3, max_length=14)
         assert tuple(result.hypotheses[0].ids) == expected.ids

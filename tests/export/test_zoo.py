@@ -20,8 +20,8 @@ from model.training.bundled import find_recipe
 from model.training.checkpoint import load_any_model, load_config, load_model
 from server.artifact import Artifact
 from server.backends.load import load_backend
-from server.engine.golden import Source, search
 from server.engine.request import SearchOptions
+from server.engine.synchronous import Source, translate_now
 from tests.models import SENTENCES
 
 ROOT = Path(__file__).parent.parent.parent
@@ -85,7 +85,7 @@ def test_a_row_is_served_as_the_reference_search_translates(name: str, tmp_path:
     export_artifact(row.folder, tmp_path / name, ExportOptions(name, ("en", "de"), (("onnx", "fp32"),)))
     backend = load_backend(Artifact.load(tmp_path / name), "onnx", "fp32")
     sources = [Source((*ids, EOS_ID)) for ids in encoded(row, SOURCES)]
-    results = search(backend, sources, SearchOptions(beam_size=BEAM, max_length=MAX_LENGTH))
+    results = translate_now(backend, sources, SearchOptions(beam_size=BEAM, max_length=MAX_LENGTH))
     model = load_model(row.folder)
     for source, result in zip(sources, results, strict=True):
         (expected,) = reference_search(model, list(source.ids), beam_size=BEAM, max_length=MAX_LENGTH)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.data.batching import collate
-from model.data.documents import Sentence, epoch_documents, passages
+from model.data.documents import PlacedPair, epoch_documents, passages
 from model.document import DocumentModel, words_of
 from model.scoring import Item, score_in_context, score_items
 from tests.documents import lively_document_model, some_pairs
@@ -29,7 +29,7 @@ def test_looking_within_documents_is_looking_at_one_store_each(
     numbers = random.Random(seed)
     documents = [
         [
-            Sentence(pair, number, index)
+            PlacedPair(pair, number, index)
             for index, pair in enumerate(some_pairs(tuple(numbers.randint(1, 7) for _ in range(length)), seed + number))
         ]
         for number, length in enumerate(lengths)

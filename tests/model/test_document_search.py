@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 import torch
 
-from model.config import CONTEXT_ATTENTIONS, EOS_ID, ConfigError
+from model.config import BOS_ID, CONTEXT_ATTENTIONS, EOS_ID, PAD_ID, UNK_ID
 from model.document_greedy import document_store, greedy_document
-from model.document_search import document_keep, draft, stack_store, store_sentence, translate_document
+from model.document_search import document_keep, search_document, stack_store, store_sentence
 from model.greedy import greedy
 from model.reference_search import ReferenceHypothesis, reference_search
 from tests.documents import lively_document_model, some_pairs
@@ -30,7 +30,7 @@ def test_a_document_of_one_sentence_is_translated_by_the_sentence_model(side: st
     model = lively_document_model(side=side)
     for source in SOURCES:
         expected = reference_search(model.base, [*source, EOS_ID], **OPTIONS)
-        assert translate_document(model, [source], online, **OPTIONS) == [expected]
+        assert search_document(model, [source], online, **OPTIONS) == [expected]
 
 
 @pytest.mark.parametrize("attention", CONTEXT_ATTENTIONS)
@@ -39,7 +39,7 @@ def test_context_changes_translations(attention: str, side: str) -> None:
     model = lively_document_model(attention, side)
     alone = [reference_search(model.base, [*source, EOS_ID], **OPTIONS) for source in SOURCES]
     for online in (False, True):
-        found = translate_document(model, SOURCES, online, **OPTIONS)
+        found = search_document(model, SOURCES, online, **OPTIONS)
         scores = [(one[0].score, other[0].score) for one, other in zip(found, alone, strict=True)]
         assert (scores[0][0] == pytest.approx(scores[0][1], abs=1e-4)) == online
         assert all(abs(one - other) > 1e-3 for one, other in scores[1:])
@@ -49,36 +49,15 @@ def test_context_changes_translations(attention: str, side: str) -> None:
 def test_the_order_in_which_sentences_are_translated_offline_does_not_matter(side: str) -> None:
     """Offline masks know no order, so shuffling the document shuffles its translations."""
     model = lively_document_model(side=side)
-    found, turned = (translate_document(model, sources, **OPTIONS) for sources in (SOURCES, SOURCES[::-1]))
+    found, turned = (search_document(model, sources, **OPTIONS) for sources in (SOURCES, SOURCES[::-1]))
     assert ids(found) == ids(turned)[::-1]
 
 
-@pytest.mark.parametrize(("side", "store_from"), [("encoder", "draft"), ("decoder", "draft"), ("decoder", "final")])
-def test_online_translations_do_not_wait_for_later_sentences(side: str, store_from: str) -> None:
+@sides
+def test_online_translations_do_not_wait_for_later_sentences(side: str) -> None:
     model = lively_document_model(side=side)
-    whole = translate_document(model, SOURCES, online=True, store_from=store_from, **OPTIONS)
-    begun = translate_document(model, SOURCES[:2], online=True, store_from=store_from, **OPTIONS)
+    whole, begun = (search_document(model, sources, online=True, **OPTIONS) for sources in (SOURCES, SOURCES[:2]))
     assert ids(whole)[:2] == ids(begun)
-
-
-def test_finals_as_context_are_the_drafts_where_both_are_equal() -> None:
-    """The first two sentences with a beam of one: the first sentence's final is its draft, so the second agrees."""
-    model = lively_document_model(side="decoder")
-    options: dict[str, Any] = {"beam_size": 1, "max_length": 8}
-    drafts, finals = (
-        translate_document(model, SOURCES[:2], online=True, store_from=kind, **options) for kind in ("draft", "final")
-    )
-    assert ids(drafts) == ids(finals)
-    assert drafts[1][0].score == pytest.approx(finals[1][0].score, abs=1e-4)
-    assert ids(drafts)[0] == draft(model, SOURCES[0], **options)
-
-
-@pytest.mark.parametrize(("side", "online"), [("encoder", True), ("decoder", False)])
-def test_finals_can_be_context_on_the_decoders_side_online_only(side: str, online: bool) -> None:
-    with pytest.raises(ConfigError, match="take 'draft'"):
-        translate_document(lively_document_model(side=side), SOURCES, online, store_from="final")
-    with pytest.raises(ConfigError, match="store_from must be one of draft, final"):
-        translate_document(lively_document_model(side=side), SOURCES, online, store_from="drafts")
 
 
 @sides
@@ -107,14 +86,29 @@ def test_batched_greedy_decoding_is_the_reference_with_a_beam_of_one(order: int 
     assert len({len(ids) for ids in expected}) > 2
 
 
+def test_special_tokens_are_never_chosen() -> None:
+    """Not even UNK where it is the most probable: a draft with a hole in it would become context."""
+    model = lively_model(tiny_config(output_bias=True), seed=4)
+    sources = [pair.source for pair in some_pairs((3, 6), seed=3)]
+    expected = greedy(model, sources, max_length=12)
+    bias = model.embedding.output_bias
+    assert bias is not None
+    with torch.no_grad():
+        bias[[PAD_ID, UNK_ID, BOS_ID]] += 100
+    assert greedy(model, sources, max_length=12) == expected
+    for source, found in zip(sources, expected, strict=True):
+        assert list(reference_search(model, [*source, EOS_ID], beam_size=1, max_length=12)[0].ids) == found
+        assert found
+
+
 @pytest.mark.parametrize("attention", CONTEXT_ATTENTIONS)
 @sides
 def test_batched_greedy_documents_are_the_reference_with_a_beam_of_one(attention: str, side: str) -> None:
     model = lively_document_model(attention, side)
     sources = [pair.source for pair in some_pairs((3, 9, 1, 6), seed=3)]
     for online in (False, True):
-        expected = [list(one) for one in ids(translate_document(model, sources, online, beam_size=1, max_length=10))]
-        store = document_store(model, sources, max_length=10)
-        assert greedy_document(model, sources, online, 10, batch_rows=3) == expected
-        assert greedy_document(model, sources, online, 10, store) == expected
+        expected = [list(one) for one in ids(search_document(model, sources, online, beam_size=1, max_length=10))]
+        store, keep = document_store(model, sources, max_length=10), document_keep(len(sources), online)
+        for batch_rows in (3, 32):
+            assert greedy_document(model, sources, store, keep, 10, batch_rows) == expected
         assert expected != greedy(model.base, sources, 10)

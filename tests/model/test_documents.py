@@ -20,7 +20,7 @@ from model.data.corpus import CorpusError
 from model.data.documents import (
     Document,
     Passage,
-    Sentence,
+    PlacedPair,
     by_length,
     cut_documents,
     epoch_documents,
@@ -56,7 +56,7 @@ DIALOGUES = (14, 20, 19, 19, 18)
 
 def some_documents(lengths: tuple[int, ...]) -> list[Document]:
     return [
-        [Sentence(pair, number, index) for index, pair in enumerate(some_pairs((3,) * length, number))]
+        [PlacedPair(pair, number, index) for index, pair in enumerate(some_pairs((3,) * length, number))]
         for number, length in enumerate(lengths)
     ]
 
@@ -349,7 +349,7 @@ def test_hidden_pieces_are_unknown_to_those_who_look_only(
 
 def test_pieces_that_are_everywhere_are_not_hidden() -> None:
     rows = [[10, 60 + index, 30 if index in (3, 7) else 40 + index] for index in range(12)]
-    document = [Sentence(Pair(row, [5]), 0, index) for index, row in enumerate(rows)]
+    document = [PlacedPair(Pair(row, [5]), 0, index) for index, row in enumerate(rows)]
     hidden = hide_pieces(Passage(document, document), 1.0, True, random.Random(0))
     assert [s.pair.source[2] == UNK_ID for s in hidden.queries] == [index in (3, 7) for index in range(12)]
     assert all(s.pair.source[:2] == row[:2] for s, row in zip(hidden.queries, rows, strict=True))

@@ -9,13 +9,13 @@ import torch
 
 from model.config import EOS_ID, ConfigError
 from model.contrastive.accuracy import accuracy, context_pairs, judge
-from model.contrastive.command import ScoreCommand
+from model.contrastive.command import ContrastiveAccuracyCommand
 from model.data.batching import Pair
 from model.data.corpus import CorpusError
 from model.data.items import ContrastiveItem, read_items
 from model.data.vocabulary import Vocabulary
 from model.document import DocumentModel
-from model.document_search import translate_document
+from model.document_search import search_document
 from model.greedy import greedy
 from model.reference_search import reference_search
 from model.scoring import prefers_reference, score_alone, score_in_context
@@ -86,7 +86,7 @@ def test_context_scores_as_the_online_search_does() -> None:
     """The second sentence of a document, its context translated greedily."""
     model = lively_document_model(side="decoder", seed=4)
     drafts = greedy(model.base, SOURCES[:1], 10)
-    found = translate_document(model, SOURCES, online=True, beam_size=1, max_length=10)[1][0]
+    found = search_document(model, SOURCES, online=True, beam_size=1, max_length=10)[1][0]
     targets = [list(found.ids), [7, 8]]
     score, _ = score_in_context(model, SOURCES[1], targets, [Pair(SOURCES[0], drafts[0])])
     if found.finish_reason == "eos":
@@ -127,7 +127,7 @@ def test_the_command_prints_groups_and_conditions(
     checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = write_items(tmp_path / "set.jsonl.gz", ITEM, ITEM | {"gender": "f", "src_context": ""}, ITEM)
-    command, parser = ScoreCommand(), Parser("ringmt score", "")
+    command, parser = ContrastiveAccuracyCommand(), Parser("ringmt contrastive-accuracy", "")
     command.add_arguments(parser)
     report = tmp_path / "report.json"
     assert command.run(parser.parse([str(checkpoint), "--set", str(path), "--json", str(report)])) == 0

@@ -10,14 +10,10 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from model.attention.selective import (
-    Attended,
     ContextAttention,
-    HierarchicalAttention,
+    LookResult,
     context_attention,
     mean_of_words,
-    select_used,
-    take_sentences,
-    used_sentences,
 )
 from model.config import CONTEXT_ATTENTIONS, ConfigError, ContextConfig
 from model.context import ContextLayer, Store
@@ -64,7 +60,7 @@ def visible(*sentences: int, count: int = len(LENGTHS)) -> Tensor:
     return torch.tensor([[[sentence in sentences for sentence in range(count)]]])
 
 
-def look(module: ContextAttention, query: Tensor, keep: Tensor, raw: tuple[Tensor, Tensor, Tensor]) -> Attended:
+def look(module: ContextAttention, query: Tensor, keep: Tensor, raw: tuple[Tensor, Tensor, Tensor]) -> LookResult:
     """As the layer calls it: sentences without words are not visible."""
     keep = keep & raw[2].any(dim=-1)[:, None]
     return module(query, module.project_store(*raw), keep, raw[2])  # type: ignore[no-any-return]
@@ -168,43 +164,6 @@ def test_projecting_first_or_last_is_the_same(kind: str) -> None:
         projected = linear(raw)
         expected = mean_of_words(projected, keep) if name.startswith("sentence") else projected
         torch.testing.assert_close(stored, expected, atol=1e-5, rtol=0)
-
-
-@pytest.mark.parametrize("kind", HIERARCHICAL)
-@settings(deadline=None, max_examples=25)
-@given(seed=st.integers(0, 9999), batch=st.integers(1, 3))
-@torch.no_grad()
-def test_leaving_out_sentences_of_weight_zero_changes_nothing(kind: str, seed: int, batch: int) -> None:
-    module = attention(kind)
-    assert isinstance(module, HierarchicalAttention)
-    rows = [words(seed=seed + row) for row in range(batch)]
-    key, value, keep = (torch.cat(tensors) for tensors in zip(*rows, strict=True))
-    query = torch.cat([queries(2, seed + row) for row in range(batch)])
-    seen = (torch.rand(batch, 1, len(LENGTHS), generator=torch.Generator().manual_seed(seed)) < 0.8) & (
-        keep.any(dim=-1)[:, None]
-    )
-    sentence_key, word_key, word_value = module.project_store(key, value, keep)
-    dense = module(query, (sentence_key, word_key, word_value), seen, keep)
-
-    weights = module.sentence_weights(query, sentence_key, seen)
-    place = select_used(used_sentences(weights))
-    chosen = weights.gather(3, place[:, None, None].expand(*weights.shape[:3], -1))
-    taken_key, taken_value, taken_keep = (take_sentences(tensor, place) for tensor in (word_key, word_value, keep))
-    pruned = module.attend_words(query, taken_key, taken_value, taken_keep, chosen)
-    torch.testing.assert_close(pruned.output, dense.output, atol=1e-5, rtol=0)
-
-
-@torch.no_grad()
-def test_pruning_does_leave_sentences_out() -> None:
-    module = attention("sparse-soft")
-    assert isinstance(module, HierarchicalAttention)
-    key, value, keep = words(lengths=(3,) * 20)
-    weights = module.sentence_weights(
-        queries(1), module.project_store(key, value, keep)[0], visible(*range(20), count=20)
-    )
-    used = used_sentences(weights)
-    assert 0 < int(used.sum()) < 20
-    assert select_used(used).shape[1] == int(used.sum())
 
 
 @kinds

@@ -10,11 +10,11 @@ import pytest
 from server.documents.sentence_states import StateReader
 from server.documents.state_cache import StateCache
 from server.documents.stores.records import Mode
-from server.file_command import translate_files
 from server.file_translation import TranslatedFile, translate_file
 from server.metrics import Metrics
 from server.settings import EngineSettings
 from server.text.formats.opened import FileTooLarge
+from server.translate_files import translate_files
 from server.translator import AskedOptions, Translator
 
 OPTIONS = AskedOptions(beam_size=2, length_penalty=None, max_length=None)

@@ -11,7 +11,7 @@ import pytest
 from export.compare import measurements
 from export.compare.command import compare_command
 from export.compare.conditions import ALONE
-from export.compare.measurements import Measured, Plan
+from export.compare.measurements import Measured, MeasurementPlan
 from export.compare.page import MARK, write_page
 from export.compare.report import Found, full_sections, markdown, short_sections
 from export.compare.rows import CompareError
@@ -136,7 +136,7 @@ def test_a_page_of_another_kind_is_not_overwritten(folder: Path, tmp_path: Path)
 
 
 def found(rows: list[Measured]) -> Found:
-    return Found(rows, Plan(SAMPLE, ("tatoeba-dev",), ()), "full")
+    return Found(rows, MeasurementPlan(SAMPLE, ("tatoeba-dev",), ()), "full")
 
 
 def bundled(folder: Path, name: str, offset: float, seed: int = 1) -> Measured:

@@ -15,7 +15,7 @@ from export.compare.text import TextChoice, read_set
 from export.compare.translate import translations_in_context
 from model.config import CONTEXT_ATTENTIONS, CONTEXT_SIDES
 from model.data.vocabulary import Vocabulary
-from model.document_greedy import greedy_document
+from model.document_search import search_document
 from model.training.bundled import bundled_rows, find_recipe
 from model.training.document_recipe import DocumentRecipe
 from tests.export.compare.runs import SAMPLE, base_folder, finished_run
@@ -112,8 +112,11 @@ def test_translations_in_context_are_those_of_the_greedy_reference(runs: Path, d
     documents = [[pair.source for pair in document] for document in text.pairs]
     longest = min(100, row.config.max_length - 1)
     for condition in ("online", "offline"):
-        found = [greedy_document(model, document, condition == "online", longest) for document in documents]
-        expected = vocabulary.decode([ids for document in found for ids in document])
+        found = [
+            search_document(model, document, condition == "online", beam_size=1, max_length=longest)
+            for document in documents
+        ]
+        expected = vocabulary.decode([list(best.ids) for document in found for best, *_ in document])
         assert translations_in_context(row, text, condition) == expected
     assert translations_in_context(row, text, SHUFFLED) != expected
 

@@ -9,7 +9,7 @@ import pytest
 from export.context_parity import rounded
 from model import document_search
 from model.document import DocumentModel
-from model.document_search import stack_store, translate_document
+from model.document_search import search_document, stack_store
 from server.artifact import Artifact
 from server.documents.stores.open_store import open_store
 from server.text.pieces import Pieces
@@ -46,7 +46,7 @@ def test_two_passes_are_the_reference_protocol(
     monkeypatch.setattr(document_search, "stack_store", lambda sentences: rounded(stack_store(sentences)))
     pieces, penalty = Pieces(artifact / "vocabulary.model"), Artifact.load(artifact).manifest.length_penalty
     sources = [ids[:-1] for ids in pieces.encode(STORY)]
-    expected = translate_document(
+    expected = search_document(
         bilingual_model, sources, mode == "online", beam_size=2, max_length=LONGEST, length_penalty=penalty
     )
     done = documents.post(sentences=STORY, mode=mode, max_length=LONGEST, explain=True)

@@ -15,7 +15,7 @@ from model import document_search
 from model.config import CONTEXT_ATTENTIONS
 from model.data.batching import Pair, collate
 from model.document import DocumentModel
-from model.document_search import stack_store, store_sentence, translate_document
+from model.document_search import search_document, stack_store, store_sentence
 from server.artifact import Artifact
 from server.backends.base import Backend
 from server.backends.context import SentenceContext, StoredDocument
@@ -68,7 +68,7 @@ def test_two_passes_are_the_reference_protocol(attention: str, tmp_path: Path, m
     drafts = drafts_of(backend, sources)
     for online in (False, True):
         found = search(backend, sources, contexts(backend, sources, drafts, online))
-        expected = translate_document(
+        expected = search_document(
             model, [ids[:-1] for ids in sources], online, beam_size=3, num_hypotheses=2, max_length=14
         )
         for result, hypotheses in zip(found, expected, strict=True):

@@ -11,7 +11,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from server.documents.cutting import cut_text
-from server.documents.job import translate_document
+from server.documents.job import translate_pending
 from server.documents.leases import Lease
 from server.documents.sentence_states import StateReader
 from server.documents.state_cache import StateCache
@@ -25,7 +25,7 @@ BATCH = 32
 UNFINISHED = "`ringmt translate --document` has not finished it; run the same command again"
 
 
-def translate_file(
+def translate_document(
     translator: Translator, path: Path, mode: Mode, asked: AskedOptions, store_url: str, cache_bytes: int
 ) -> str:
     """The translation of a text file, with what is between its sentences as it is. Bytes that are no UTF-8 go through
@@ -41,7 +41,7 @@ def translate_file(
 
             reader = StateReader(StateCache(cache_bytes))
             lease = Lease(store, document.id, None, 0)
-            asyncio.run(translate_document(lease, {translator.name: translator}, reader, BATCH, told))
+            asyncio.run(translate_pending(lease, {translator.name: translator}, reader, BATCH, told))
         finished, sentences = store.read(document.id)
         return "".join(f"{one.gap}{one.translation}" for one in sentences) + finished.end
     finally:

@@ -1,0 +1,69 @@
+"""Sentences translated or scored right here, without threads: for goldens, evaluation and comparisons."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from server.backends.base import Backend
+from server.backends.context import SentenceContext, all_of
+from server.engine.engine import Engine
+from server.engine.meter import EngineMeter
+from server.engine.request import SearchOptions, SentenceRequest, SentenceResult
+from server.engine.scheduler import WaitingRoom
+from server.metrics import Metrics
+
+Ids = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Ids of a sentence, and of the sentences `before` it in its document, which it sees. All end with EOS.
+    `translations` of those before, without EOS, where context is on the decoder's side."""
+
+    ids: tuple[int, ...]
+    before: tuple[tuple[int, ...], ...] = ()
+    translations: tuple[tuple[int, ...], ...] = ()
+
+
+def translate_now(backend: Backend, sources: list[Source], options: SearchOptions) -> list[SentenceResult]:
+    """The results of `sources`, in their order. Raises what the engine raises."""
+    return _answers(
+        backend,
+        [SentenceRequest(source.ids, options, context=context_before(backend, source)) for source in sources],
+    )
+
+
+def log_probabilities(backend: Backend, pairs: Sequence[tuple[Ids, Ids]]) -> list[tuple[float, ...]]:
+    """Of every token (nats) of the targets of (source, target) pairs, which end with EOS. Raises CannotScore."""
+    backend.prepare_scores()
+    results = _answers(
+        backend,
+        [
+            SentenceRequest(source, SearchOptions(1, max_length=len(target)), targets=(target,))
+            for source, target in pairs
+        ],
+    )
+    return [result.hypotheses[0].log_probabilities for result in results]
+
+
+def _answers(backend: Backend, requests: list[SentenceRequest]) -> list[SentenceResult]:
+    """By an engine made for them."""
+    room = WaitingRoom(len(requests))
+    room.put(requests)
+    engine = Engine(backend, room, slots=16, meter=EngineMeter(Metrics(), backend.manifest.name))
+    while not engine.is_idle:
+        engine.step()
+    return [request.future.result() for request in requests]
+
+
+def context_before(backend: Backend, source: Source) -> SentenceContext | None:
+    """What a sentence sees that sees all sentences before it; None where those have no words, or there are none.
+    Raises ValueError when the backend knows no context."""
+    if not source.before:
+        return None
+    if backend.context is None:
+        raise ValueError(f"{backend.manifest.name} has no context graphs, but a source with sentences before it")
+    if backend.context.side == "encoder":
+        states = [backend.context.represent(ids) for ids in source.before]
+        return all_of(states, [len(ids) - 1 for ids in source.before])
+    pairs = zip(source.before, source.translations, strict=True)
+    return all_of([backend.context.represent(*pair) for pair in pairs], [len(ids) for ids in source.translations])
