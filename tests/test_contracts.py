@@ -49,6 +49,11 @@ PLANTED = [
     ("model.layers", "model.decoder"),
     ("model.reference_search", "model.training.train"),
     ("model.config", "server.artifact"),
+    ("model.spelling", "model.layers"),
+    ("model.masks", "model.config"),
+    ("model.attention.sparsemax", "model.attention.selective"),
+    ("server.signature", "server.artifact"),
+    ("server.outcomes", "server.metrics"),
     ("export.parity", "loadtest.bench.measure"),
     ("export.parity", "export.compare.rows"),
     ("export.manifest", "server.api.schemas"),
@@ -85,4 +90,11 @@ def test_a_planted_violation_is_caught(importer: str, imported: str) -> None:
     assert importer in graph.modules
     assert imported in graph.modules
     graph.add_import(importer=importer, imported=imported)
+    assert broken(graph)
+
+
+@pytest.mark.parametrize("module", ["server.new", "model.new", "model.attention.new"])
+def test_a_new_module_has_to_say_where_it_belongs(module: str) -> None:
+    graph = copy.deepcopy(imports())
+    graph.add_module(module)
     assert broken(graph)
