@@ -91,11 +91,18 @@ class TranslationOutcome:
 
 
 @dataclass(frozen=True)
-class _Work:
+class Work:
     """Texts that were cut, and their sentences as the engine takes them, in order."""
 
     plans: tuple[TextPlan, ...]
     requests: tuple[SentenceRequest, ...]
+    options: SearchOptions
+    started: float
+    """A time.monotonic() value."""
+
+    @property
+    def num_chars(self) -> int:
+        return sum(len(segment.text) for plan in self.plans for segment in plan.segments)
 
 
 class Translator:
@@ -149,17 +156,27 @@ class Translator:
         """Translate texts side by side: all of their sentences are queued or none. Every sentence sees `context`, and
         no other sentence of the texts. Without `splits` each text is one sentence. Cancelled and raises as `run` does.
         """
-        started = time.monotonic()
+        work = await self.prepare(texts, options, context, splits)
+        return await self.finish(work, await self.run(work.requests, options.deadline))
+
+    async def prepare(
+        self,
+        texts: Sequence[str],
+        options: SearchOptions,
+        context: SentenceContext | None = None,
+        splits: bool = True,
+    ) -> Work:
+        """Cut texts, for `run` and then `finish`. Raises TooManySentences, Overloaded."""
         self.check_room(_fewest_sentences(texts) if splits else 0)
-        is_big = sum(map(len, texts)) > THREAD_ABOVE_CHARS
-        if is_big:
-            work = await asyncio.to_thread(self._prepare, texts, options, context, splits)
-        else:
-            work = self._prepare(texts, options, context, splits)
-        results = await self.run(work.requests, options.deadline)
-        if is_big:
-            return await asyncio.to_thread(self._finish, work, results, options, started)
-        return self._finish(work, results, options, started)
+        if sum(map(len, texts)) > THREAD_ABOVE_CHARS:
+            return await asyncio.to_thread(self._prepare, texts, options, context, splits)
+        return self._prepare(texts, options, context, splits)
+
+    async def finish(self, work: Work, results: Sequence[SentenceResult]) -> TranslationOutcome:
+        """What `translate` returns."""
+        if work.num_chars > THREAD_ABOVE_CHARS:
+            return await asyncio.to_thread(self._finish, work, results)
+        return self._finish(work, results)
 
     async def run(self, requests: Sequence[SentenceRequest], deadline: float | None) -> list[SentenceResult]:
         """Queue all of the sentences or none, and wait for all.
@@ -167,7 +184,7 @@ class Translator:
         When the awaiting task is cancelled, or one sentence fails, every sentence is cancelled and leaves its slot at
         the engine's next step. Raises Overloaded, TooManySentences, DeadlineExceeded, EngineStopped.
         """
-        self._submit(requests)
+        self.submit(requests)
         try:
             async with asyncio.timeout(_seconds_left(deadline)):
                 await _all_done(requests)
@@ -191,8 +208,8 @@ class Translator:
         nothing queued, TooManySentences, EngineStopped."""
         self.check_room(_fewest_sentences([text]))
         work = self._prepare([text], options)
-        self._submit(work.requests)
-        return PendingText(self, work, options)
+        self.submit(work.requests)
+        return PendingText(self, work)
 
     def stop(self, timeout: float) -> bool:
         """Let sentences in flight finish for at most `timeout` seconds, then stop. True if all finished."""
@@ -243,11 +260,12 @@ class Translator:
         options: SearchOptions,
         context: SentenceContext | None = None,
         splits: bool = True,
-    ) -> _Work:
+    ) -> Work:
+        started = time.monotonic()
         plans = tuple(self.plan(text, splits) for text in texts)
         owner = object()  # all sentences of one call wait in one line
         requests = tuple(SentenceRequest(ids, options, context, owner) for plan in plans for ids in plan.source_ids)
-        return _Work(plans, requests)
+        return Work(plans, requests, options, started)
 
     @property
     def knows_context(self) -> bool:
@@ -259,20 +277,19 @@ class Translator:
         """Whether context is on the decoder's side: made of first translations, not of sources."""
         return self.worker.context is not None and self.worker.context.side == "decoder"
 
-    def _submit(self, requests: Sequence[SentenceRequest]) -> None:
-        """Queue all or none."""
+    def submit(self, requests: Sequence[SentenceRequest]) -> None:
+        """Queue all or none; who does it cancels them if nobody wants the results any more."""
         self.check_room(len(requests))
         if requests:
             self.worker.answer_all(requests)
 
-    def _finish(
-        self, work: _Work, results: Sequence[SentenceResult], options: SearchOptions, started: float
-    ) -> TranslationOutcome:
+    def _finish(self, work: Work, results: Sequence[SentenceResult]) -> TranslationOutcome:
         remaining = iter(results)
         translations = tuple(
-            self._join(plan, [next(remaining) for _ in plan.sentences], options.num_hypotheses) for plan in work.plans
+            self._join(plan, [next(remaining) for _ in plan.sentences], work.options.num_hypotheses)
+            for plan in work.plans
         )
-        return TranslationOutcome(translations, largest_timings(results), time.monotonic() - started)
+        return TranslationOutcome(translations, largest_timings(results), time.monotonic() - work.started)
 
     def _join(self, plan: TextPlan, results: Sequence[SentenceResult], num_hypotheses: int) -> TextTranslation:
         of_sentence = self._choices(plan, results)
@@ -318,9 +335,8 @@ class Translator:
 class PendingText:
     """A text that was queued."""
 
-    def __init__(self, translator: Translator, work: _Work, options: SearchOptions) -> None:
-        self._translator, self._work, self._options = translator, work, options
-        self._started = time.monotonic()
+    def __init__(self, translator: Translator, work: Work) -> None:
+        self._translator, self._work = translator, work
 
     @property
     def num_sentences(self) -> int:
@@ -329,7 +345,7 @@ class PendingText:
     def wait(self) -> TextTranslation:
         """The translation, when it is there. Raises what the engine raised for a sentence."""
         results = [request.future.result() for request in self._work.requests]
-        return self._translator._finish(self._work, results, self._options, self._started).translations[0]
+        return self._translator._finish(self._work, results).translations[0]
 
     def cancel(self) -> None:
         for request in self._work.requests:

@@ -15,6 +15,7 @@ from server.api.body import ReadRequest, read_body, read_fields, read_json
 from server.api.deadline import before
 from server.api.disconnect import unless_disconnected
 from server.api.errors import NATIVE, ApiError, Dialect
+from server.api.event_stream import EventStream
 from server.api.invalid import first_error, invalid_field
 from server.api.keys import Scope
 from server.api.state import ServerState
@@ -41,13 +42,18 @@ class DoorRoute(APIRoute):
             deadline = time.monotonic() + seconds_for(request, state.settings.request_timeout)
             visit = Visit(request, state, deadline, let_in(request, state.keys, self.scope))
             request.state.visit = visit
+            response: Response | None = None
             try:
                 read = await before(visit.deadline, self._read(request, state.settings.max_body_bytes))
-                return await unless_disconnected(request, before(visit.deadline, handle(read)))
+                response = await unless_disconnected(request, before(visit.deadline, handle(read)))
+                return response
             except RequestValidationError as error:
                 raise self.invalid(error) from None
             finally:
-                visit.leave()
+                if isinstance(response, EventStream):  # its work has only begun
+                    response.when_over = visit.leave
+                else:
+                    visit.leave()
 
         return admitted
 

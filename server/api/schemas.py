@@ -1,5 +1,6 @@
 """The JSON of requests and answers. Strict: no number from a string, no unknown field."""
 
+import itertools
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -7,6 +8,7 @@ from pydantic_core import PydanticCustomError
 
 from server.outcomes import FinishReason
 from server.scoring import ScoringOutcome
+from server.text.plan import TextPlan
 from server.translator import SentenceTranslation, TextTranslation, TranslationOutcome
 
 
@@ -61,6 +63,11 @@ class TranslateRequest(BaseModel):
     )
     timeout: float | None = Field(
         None, gt=0, allow_inf_nan=False, description="Seconds after which the answer is of no use; then 504."
+    )
+    stream: bool = Field(
+        False,
+        description="Answer with server-sent events while the text is decoded; `Accept: text/event-stream` asks for "
+        "the same.",
     )
 
     @property
@@ -144,6 +151,42 @@ class TranslateResponse(BaseModel):
     context: bool | None = Field(
         None, description="Only when context was given: false when the model knows none and read the text alone."
     )
+
+
+class Segment(BaseModel):
+    """A stretch of a text: one of its sentences, or what is between them."""
+
+    text: str
+    sentence: int | None = Field(None, description="Its number among the sentences of the text, from 0 on.")
+
+
+class CutText(BaseModel):
+    segments: list[Segment]
+
+    @classmethod
+    def of(cls, plan: TextPlan) -> Self:
+        numbers = itertools.count()
+        return cls(
+            segments=[
+                Segment(text=one.text, sentence=next(numbers) if one.is_sentence else None) for one in plan.segments
+            ]
+        )
+
+
+class StreamBegins(BaseModel):
+    """The event `begin`: how the texts were cut."""
+
+    model: str
+    texts: list[CutText]
+
+
+class StreamBeginning(BaseModel):
+    """The event `beginning`: how a sentence begins, in place of what was said of it before."""
+
+    text: int
+    sentence: int
+    target: str
+    done: bool = Field(description="Whether this is the whole sentence.")
 
 
 class Model(BaseModel):

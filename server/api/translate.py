@@ -1,15 +1,30 @@
 """`POST /v1/translate`."""
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 
 from server.api.answer import written
 from server.api.errors import ADMISSION, BODY, documented
+from server.api.event_stream import STILL_HERE, Events, EventStream, asks_for_events, described, event
 from server.api.limits import asked_options, check_hypotheses, check_sizes
 from server.api.route import DoorRoute
-from server.api.schemas import TranslateRequest, TranslateResponse, Translation
-from server.api.visit import Admitted
+from server.api.schemas import (
+    CutText,
+    StreamBeginning,
+    StreamBegins,
+    TranslateRequest,
+    TranslateResponse,
+    Translation,
+)
+from server.api.visit import Admitted, Visit
+from server.streaming import Beginning, TranslationStream
+from server.translator import TranslationOutcome, Translator
 
 PATH = "/v1/translate"
+STREAM = (
+    "With `stream`: the event `begin` says how the texts were cut, `beginning` how the translation of a sentence "
+    "begins (it takes the place of what was said of the sentence before), `answer` is the same JSON as without, and "
+    "the last; an `error` takes its place when something fails on the way."
+)
 
 router = APIRouter(tags=["translation"], route_class=DoorRoute)
 
@@ -18,9 +33,9 @@ router = APIRouter(tags=["translation"], route_class=DoorRoute)
     PATH,
     summary="Translate a text or a list of texts",
     response_model=TranslateResponse,
-    responses=documented(*ADMISSION, *BODY),
+    responses={200: {"content": described(STREAM)}, **documented(*ADMISSION, *BODY)},
 )
-async def translate(body: TranslateRequest, visit: Admitted) -> Response:
+async def translate(body: TranslateRequest, visit: Admitted, request: Request) -> Response:
     settings = visit.state.settings
     visit.shorten(body.timeout)
     check_sizes(body.texts, settings)
@@ -31,13 +46,32 @@ async def translate(body: TranslateRequest, visit: Admitted) -> Response:
     check_hypotheses(num_hypotheses, asked)
     options = translator.options(**asked, num_hypotheses=num_hypotheses, deadline=visit.deadline)
     context = await visit.state.documents.context_of(translator, body.contexts) if body.contexts else None
+    if body.stream or asks_for_events(request):
+        stream = await TranslationStream.begin(translator, body.texts, options, context)
+        return EventStream(_events(stream, body, visit, translator), visit.deadline, stream.close)
     outcome = await translator.translate(body.texts, options, context)
+    return written(_answer(outcome, body, visit, translator))
+
+
+def _answer(
+    outcome: TranslationOutcome, body: TranslateRequest, visit: Visit, translator: Translator
+) -> TranslateResponse:
     with_hypotheses = body.num_hypotheses is not None
-    return written(
-        TranslateResponse(
-            translations=[Translation.of(one, with_hypotheses) for one in outcome.translations],
-            model=translator.name,
-            timings=visit.timings(outcome),
-            context=None if body.context is None else translator.knows_context,
-        )
+    return TranslateResponse(
+        translations=[Translation.of(one, with_hypotheses) for one in outcome.translations],
+        model=translator.name,
+        timings=visit.timings(outcome),
+        context=None if body.context is None else translator.knows_context,
     )
+
+
+async def _events(stream: TranslationStream, body: TranslateRequest, visit: Visit, translator: Translator) -> Events:
+    yield event("begin", StreamBegins(model=translator.name, texts=[CutText.of(plan) for plan in stream.plans]))
+    async for news in stream.news():
+        match news:
+            case None:
+                yield STILL_HERE
+            case Beginning(text, sentence, target, is_done):
+                yield event("beginning", StreamBeginning(text=text, sentence=sentence, target=target, done=is_done))
+            case _:
+                yield event("answer", _answer(news, body, visit, translator))

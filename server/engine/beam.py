@@ -72,6 +72,22 @@ def is_complete(num_ended: Ints, beam_size: Ints, length: Ints, max_length: Ints
     return over
 
 
+def agreed(history: Sequence[tuple[Ints, Ints]], rows: Sequence[int]) -> list[int]:
+    """Token ids of the beginning that `rows` after the last step in `history` (see `backtrack`) have in common. Rows
+    are different hypotheses, so that a common beginning is a common ancestor."""
+    ancestors, steps = set(rows), len(history)
+    while steps and len(ancestors) > 1:
+        steps -= 1
+        ancestors = {int(history[steps][1][row]) for row in ancestors}
+    return backtrack(history[:steps], min(ancestors)) if ancestors else []
+
+
+def common_beginning(one: Sequence[int], other: Sequence[int]) -> int:
+    """How many ids two sequences begin with in common."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
 def backtrack(history: Sequence[tuple[Ints, Ints]], beam: int) -> list[int]:
     """Token ids of row `beam` after the last step in `history`, whose entries are one slot's chosen (token, parent) at
     every step, each [beam]."""

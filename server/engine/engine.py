@@ -3,13 +3,14 @@
 import logging
 import time
 from collections import deque
+from collections.abc import Callable
 
 import numpy as np
 
 from server.backends.base import Backend
 from server.backends.context import Attended
 from server.backends.state import Flags, Ints, document_layout
-from server.engine.lane import EncodedSentence, Lane, LaneKind
+from server.engine.lane import EncodedSentence, Lane, LaneKind, Running
 from server.engine.meter import EngineMeter
 from server.engine.request import SentenceRequest, SentenceResult, Timings
 from server.engine.scheduler import WaitingRoom, drop, drop_if_over
@@ -236,17 +237,28 @@ class Engine:
             self.meter.first_token(now - request.arrival)
         lane.fresh.clear()
         for slot, running in enumerate(lane.running):
-            if running is not None and running.is_over(now):
-                request = running.sentence.request
+            if running is None:
+                continue
+            request = running.sentence.request
+            if running.is_over(now):
                 drop(request)
                 lane.release(slot)
                 self.waiting.leave()
                 self.meter.dropped("running", request.is_cancelled)
+            elif request.told is not None:
+                self._tell(lane, slot, running, request.told)
         if rows != lane.num_running * lane.beam:
             self._shrunk.add(lane.kind)
         if len(self._steps) >= STEPS_TOLD_TOGETHER or not self.num_running:
             self.meter.stepped(self._steps)
             self._steps.clear()
+
+    def _tell(self, lane: Lane, slot: int, running: Running, told: Callable[[tuple[int, ...]], None]) -> None:
+        """Somebody listens: tell them what the search is sure of by now, if that is more than before."""
+        ids = lane.sure_beginning(slot)
+        if len(ids) > running.num_told:
+            running.num_told = len(ids)
+            told(ids)
 
     def _answer(self, lane: Lane, slot: int, now: float) -> None:
         """Resolve the future of a sentence whose search is over, and free its slot."""

@@ -13,7 +13,7 @@ from server.backends.base import Backend, Step
 from server.backends.context import ContextUse
 from server.backends.memory import Encoded, Layout, document_layout, suits
 from server.backends.state import DEAD_SCORE, DecoderState, Ints
-from server.engine.beam import backtrack, ended, is_complete, normalize
+from server.engine.beam import agreed, backtrack, common_beginning, ended, is_complete, normalize
 from server.engine.request import Hypothesis, SentenceRequest
 from server.outcomes import FinishReason
 
@@ -57,6 +57,8 @@ class Running:
     endings: list[Ending] = field(default_factory=list)
     log_probabilities: list[list[float]] = field(default_factory=list)
     """Of the tokens so far of every translation that was given."""
+    num_told: int = 0
+    """Tokens of the beginning that was told."""
 
     def is_over(self, now: float) -> bool:
         """Cancelled or late (asked of every slot in every step)."""
@@ -209,6 +211,20 @@ class Lane:
     def _hypothesis(self, running: Running, ending: Ending, reason: FinishReason) -> Hypothesis:
         ids = backtrack(self._steps(running, ending.steps), ending.parent)
         return Hypothesis(tuple(ids), ending.score, ending.normalized, reason)
+
+    def sure_beginning(self, slot: int) -> tuple[int, ...]:
+        """Ids that the best hypothesis of a running sentence is sure to begin with: what its live rows have in common,
+        and the best of the hypotheses that ended, which they have yet to beat."""
+        running = self.running[slot]
+        assert running is not None
+        steps = self._steps(running, self.state.clock - running.first_clock)
+        live = np.flatnonzero(self.state.current.score[slot] > DEAD_SCORE / 2).tolist()
+        ids = agreed(steps, live)
+        if running.endings:
+            best = max(running.endings, key=lambda ending: ending.normalized)
+            ended_ids = backtrack(steps[: best.steps], best.parent)
+            ids = ids[: common_beginning(ids, ended_ids)] if live else ended_ids
+        return tuple(ids)
 
     def _steps(self, running: Running, count: int) -> list[tuple[Ints, Ints]]:
         """What a sentence's rows chose in its first `count` steps, wherever it sat."""

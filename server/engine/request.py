@@ -105,6 +105,8 @@ class SentenceRequest:
     deadline: float = field(init=False)
     """That of its options; infinite where they have none."""
     when_cancelled: Callable[[], None] | None = None
+    told: Callable[[tuple[int, ...]], None] | None = None
+    """Hears, in the engine's thread, of every longer beginning that the best hypothesis is sure to have."""
 
     def __post_init__(self) -> None:
         self.deadline = math.inf if self.options.deadline is None else self.options.deadline

@@ -51,6 +51,14 @@ class SharedSearch(SentenceRequest):
         super().__init__(first.source_ids, first.options, first.context, first.owner)
         self.key, self.members = key, members
         self.deadline = max(one.deadline for one in members)
+        if any(one.told is not None for one in members):
+            self.told = self.tell
+
+    def tell(self, ids: tuple[int, ...]) -> None:
+        """Every member that listens hears of a beginning."""
+        for member in tuple(self.members):
+            if member.told is not None:
+                member.told(ids)
 
 
 class SharedSearches:
@@ -122,6 +130,8 @@ class SharedSearches:
     def _join(self, request: SentenceRequest, search: SharedSearch) -> None:
         self._follow(request, search)
         search.members.append(request)
+        if request.told is not None:
+            search.told = search.tell
         search.deadline = max(search.deadline, request.deadline)
         if request.owner != search.owner:
             self._also_wait(search, request.owner)

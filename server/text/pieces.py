@@ -63,6 +63,11 @@ class Pieces:
         """How the pieces look, "\u2581" at the start of a word."""
         return [str(self._model.id_to_piece(one)) for one in ids]
 
+    def decode_beginning(self, ids: Sequence[int]) -> str:
+        """As `decode`, of ids that may end within a character."""
+        [text] = self.decode([ids])
+        return text.rstrip("\ufffd").rstrip()
+
     def decode(self, sequences: Iterable[Sequence[int]]) -> list[str]:
         """Text of every id sequence, on one line and without spaces around it.
 

@@ -96,6 +96,17 @@ def restore(masked: Masked, target: str) -> Restored:
     return Restored(_filled(masked, once), bool(lost) or not is_clean)
 
 
+def beginning(masked: Masked, target: str) -> str:
+    """The same of what the model has said so far: a mask at the end, whose number may go on, is left out, and so is
+    what it has not come to."""
+    if masked.is_capitals:
+        target = target.upper()
+    if not masked.spans:
+        return target
+    target = re.sub(rf"{masked.stem}\s?[0-9]*$", "", target, flags=re.IGNORECASE)
+    return _filled(masked, _each_once(masked, target)[0])
+
+
 def _each_once(masked: Masked, target: str) -> tuple[str, set[int], bool]:
     """`target` with only the first of every mask, which masks it has, and whether nothing had to go."""
     kept: set[int] = set()

@@ -1,0 +1,79 @@
+"""Answers that go on for a while: server-sent events, as browsers read them."""
+
+import json
+import logging
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+
+from fastapi import Response
+from pydantic import BaseModel
+from starlette.requests import Request
+from starlette.types import Receive, Scope, Send
+
+from server.api.deadline import before
+from server.api.disconnect import unless_disconnected
+from server.api.errors import NATIVE, ApiError, from_engine
+
+logger = logging.getLogger("ringmt")
+
+MEDIA_TYPE = "text/event-stream"
+STILL_HERE = b": still here\n\n"
+"""A comment, for those who take a silent connection for a dead one."""
+READING_SECONDS = 5.0
+"""How long after its deadline a stream waits for a client that does not read what was sent."""
+Events = AsyncGenerator[bytes, None]
+
+
+def event(name: str, data: BaseModel) -> bytes:
+    """One event; its data is JSON on one line, without what is None."""
+    return f"event: {name}\ndata: {data.model_dump_json(exclude_none=True)}\n\n".encode()
+
+
+def asks_for_events(request: Request) -> bool:
+    """Whether a request's Accept prefers events to anything else that it names."""
+    first = request.headers.get("accept", "").split(",")[0].split(";")[0]
+    return first.strip().lower() == MEDIA_TYPE
+
+
+def described(meaning: str) -> dict[str, object]:
+    """The media type's entry in a route's OpenAPI."""
+    return {MEDIA_TYPE: {"schema": {"type": "string", "description": meaning}}}
+
+
+class EventStream(Response):
+    """Sends events until they end, the deadline has passed (a time.monotonic() value) or the client hangs up, which
+    ends the work behind them, too. An error is the last event, in the form that the routes of /v1 give errors."""
+
+    media_type = MEDIA_TYPE
+
+    def __init__(self, events: Events, deadline: float, close: Callable[[], None] = lambda: None) -> None:
+        """`close` ends the work behind the events, also when none was asked for."""
+        super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+        del self.headers["content-length"]
+        self._events, self._deadline, self._close = events, deadline, close
+        self.when_over: Callable[[], None] = lambda: None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        try:
+            async with aclosing(self._events):
+                sending = before(self._deadline + READING_SECONDS, self._send(request, send))
+                await unless_disconnected(request, sending)
+        finally:
+            self._close()
+            self.when_over()
+
+    async def _send(self, request: Request, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        try:
+            async for one in self._events:
+                await send({"type": "http.response.body", "body": one, "more_body": True})
+        except Exception as error:
+            known = error if isinstance(error, ApiError) else from_engine(error)
+            if known is None:
+                logger.exception("request %s failed", request.state.request_id)
+                known = ApiError("internal", "the server failed; its log has more under this request_id")
+            written = bytes(NATIVE.answer(known, request.state.request_id).body)
+            last = b"event: error\ndata: " + json.dumps(json.loads(written)).encode() + b"\n\n"
+            await send({"type": "http.response.body", "body": last, "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
