@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from export.artifact_text import ArtifactText
-from export.calibration import input_ranges
+from export.calibration import Ranges, context_ranges, input_ranges
 from export.context_parity import check_context_parity
-from export.decoder_context import write_decoder_context_onnx
-from export.document_graphs import write_document_onnx
 from export.goldens import write_goldens
-from export.manifest import CONTEXT_FILES, context_files, graph_files, make_manifest, manifest_text
+from export.manifest import context_kind, graph_files, make_manifest, manifest_text, with_context
 from export.onnx_graph.shortlist import ShortlistPlan
-from export.onnx_writer import write_onnx
+from export.onnx_writer import InContext, write_onnx
 from export.parity import check_parity
 from export.score_graph import write_score_graph
 from export.signature import with_signatures
@@ -101,6 +99,8 @@ def _write(checkpoint: Path, folder: Path, options: ExportOptions) -> dict[str, 
         shutil.copyfile(options.attribution, folder / ATTRIBUTION)
     shortlist = None if model.config.output_bias else shortlist_plan(checkpoint, options.shortlist)
     graphs = tuple(graph_files(*kind, shortlist is not None) for kind in options.graphs)
+    if document is not None:
+        graphs = tuple(with_context(graph, document) for graph in graphs)
     manifest = make_manifest(
         model,
         options.name,
@@ -115,12 +115,15 @@ def _write(checkpoint: Path, folder: Path, options: ExportOptions) -> dict[str, 
         sizes = Shortlist(len(shortlist.frequent), shortlist.num_extra)
         manifest = dataclasses.replace(manifest, shortlist=sizes)
     if document is not None:
-        manifest = dataclasses.replace(manifest, context=context_files(document))
-        write_context(document, manifest, folder)
+        manifest = dataclasses.replace(manifest, context=context_kind(document))
     text = ArtifactText(folder, manifest)
-    ranges = input_ranges(model, text.readable_sources(options.calibration))
+    sample = text.readable_sources(options.calibration)
+    ranges = input_ranges(model, sample)
+    in_context = None
+    if document is not None:
+        in_context = InContext(document, context_ranges(document, sample, ranges) if sample else {})
     for graph in graphs:
-        write_graph(model, manifest, graph, ranges, folder, shortlist)
+        write_graph(model, manifest, graph, ranges, folder, shortlist, in_context)
     manifest = with_signatures(manifest, folder)
     artifact = Artifact(folder, manifest)
     differences = check_parity(model, artifact)
@@ -145,19 +148,6 @@ def load_for_export(checkpoint: Path, options: ExportOptions) -> DocumentModel |
     return load_document_model(checkpoint)
 
 
-def write_context(document: DocumentModel, manifest: Manifest, folder: Path) -> None:
-    """The context graphs of either side."""
-    context = manifest.context
-    assert context is not None
-    names = [getattr(context, kind) for kind in CONTEXT_FILES[document.config.side]]
-    files = [folder / name for name in names if name]
-    if document.on_encoder:
-        write_document_onnx(document, *files)
-    else:
-        write_decoder_context_onnx(document, manifest, *files)
-        write_score_graph(folder / context.step, folder / context.score)
-
-
 def shortlist_plan(checkpoint: Path, sizes: ShortlistSizes) -> ShortlistPlan | None:
     """The shortlist of a checkpoint with a lexicon; None where there is no lexicon or none is wanted."""
     path = checkpoint / LEXICON
@@ -174,16 +164,19 @@ def write_graph(
     model: TranslationModel,
     manifest: Manifest,
     graph: GraphFiles,
-    ranges: dict[str, float],
+    ranges: Ranges,
     folder: Path,
     shortlist: ShortlistPlan | None = None,
+    in_context: InContext | None = None,
 ) -> None:
     """Write one kind of graphs."""
     if graph.format == "torchscript":
         write_torchscript(model, manifest, folder / graph.encode, folder / graph.step)
     else:
-        write_onnx(model, manifest, graph, ranges, folder, shortlist)
+        write_onnx(model, manifest, graph, ranges, folder, shortlist, in_context)
         write_score_graph(folder / graph.step, folder / graph.score)
+        if graph.context is not None and graph.context.score:
+            write_score_graph(folder / graph.context.step, folder / graph.context.score)
 
 
 def _origin(checkpoint: Path) -> dict[str, Any]:

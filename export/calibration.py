@@ -7,10 +7,19 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from export.onnx_graph.linear import OUTPUT
+from model.data.batching import Pair, collate
+from model.document import DocumentModel
+from model.document_search import stack_store, store_sentence
+from model.greedy import greedy as greedy_of_all
 from model.translation_model import TranslationModel
 
 Ranges = dict[str, float]
-"""Largest absolute input by the name of the module, and under "embedding" that of the output projection."""
+"""Largest absolute input by the name of the module, and under OUTPUT that of the output projection."""
+
+HEADROOM = 1.25
+"""Of a context layer's ranges: what is looked at is more various than the sample, and a weight that is cut off may turn
+a sentence to another word."""
 
 
 @torch.no_grad()
@@ -26,8 +35,32 @@ def input_ranges(model: TranslationModel, sources: Sequence[Sequence[int]], max_
     return ranges
 
 
+@torch.no_grad()
+def context_ranges(
+    document: DocumentModel, sources: Sequence[Sequence[int]], alone: Ranges, max_length: int = 60
+) -> Ranges:
+    """The same where sentences see all others of `sources`, or the one before only (a mean over fewer is larger); the
+    ranges of sentences `alone` are within these."""
+    words = [list(ids[:-1]) for ids in sources]
+    targets = greedy_of_all(document.base, words, min(max_length, document.base.config.max_length - 1))
+    others = ~torch.eye(len(words), dtype=torch.bool)
+    before = torch.eye(len(words), dtype=torch.bool).roll(-1, dims=1)
+    with recorded_ranges(document) as ranges:
+        pairs = list(zip(words, targets, strict=True))
+        for source, foreign in zip(words, targets[1:], strict=False):  # persons write what the model would not
+            store_sentence(document, source, foreign)
+        store = stack_store([store_sentence(document, *pair) for pair in pairs])  # one by one, as above
+        for index, pair in enumerate(pairs):
+            for seen in (others, before):
+                document.hidden(collate([Pair(*pair)]), store, seen[index : index + 1])
+    # Whatever a sentence looks at, a mixture is no larger than the values that are mixed: they come last in a store.
+    ranges["context.attention.output"] = float(store.tensors[-1].abs().max())
+    ranges = {site: largest * (HEADROOM if site.startswith("context.") else 1) for site, largest in ranges.items()}
+    return {site: max(alone.get(site, 0.0), ranges.get(site, 0.0)) for site in {**alone, **ranges}}
+
+
 @contextmanager
-def recorded_ranges(model: TranslationModel) -> Iterator[Ranges]:
+def recorded_ranges(model: TranslationModel | DocumentModel) -> Iterator[Ranges]:
     """Within: what every nn.Linear of the model reads. One that is never called has no range."""
     largest: Ranges = {}
 
@@ -38,10 +71,13 @@ def recorded_ranges(model: TranslationModel) -> Iterator[Ranges]:
         return lambda module, arguments: record(site, arguments[0])
 
     linears = [(name, module) for name, module in model.named_modules() if isinstance(module, nn.Linear)]
-    hooks = [module.register_forward_pre_hook(watch(name)) for name, module in linears]
-    hooks.append(
-        model.decoder.norm.register_forward_hook(lambda module, arguments, output: record("embedding", output))
-    )
+    hooks = [module.register_forward_pre_hook(watch(name.removeprefix("base."))) for name, module in linears]
+    base = model.base if isinstance(model, DocumentModel) else model
+    hooks.append(base.decoder.norm.register_forward_hook(lambda module, arguments, output: record(OUTPUT, output)))
+    if isinstance(model, DocumentModel) and not model.on_encoder:
+        hooks.append(
+            model.context.register_forward_hook(lambda module, arguments, output: record(OUTPUT, output.state))
+        )
     try:
         yield largest
     finally:

@@ -7,13 +7,17 @@ the final ids makes them again, whatever search found the ids.
 
 from pathlib import Path
 
+import onnx
 import torch
 from torch import Tensor, nn
 
-from export.document_graphs import attend_outputs, export_onnx
+from export.calibration import Ranges
+from export.document_graphs import attend_outputs
 from export.graphs import StepGraph
-from export.onnx_graph.exporter import Axes
-from export.onnx_writer import write_context_step
+from export.onnx_graph.edits import edited
+from export.onnx_graph.exporter import Axes, export_module
+from export.onnx_graph.linear import projection_for
+from export.onnx_graph.step import Words, build_step_graph, export_step
 from export.paged_attention import Pages, example_pages, look_at_pages, page_axes, page_names
 from export.torchscript import example_state, step_arguments, trace
 from model.config import BOS_ID
@@ -63,29 +67,35 @@ def example_translation(batch: int = 2) -> tuple[Tensor, Tensor, Tensor]:
     return source, torch.ones_like(source, dtype=torch.int32), target
 
 
-def write_decoder_context_onnx(model: DocumentModel, manifest: Manifest, states: Path, look: Path, step: Path) -> None:
-    """The three graphs at fp32. Raises InPlaceError."""
+def decoder_context_graphs(
+    model: DocumentModel, manifest: Manifest, ranges: Ranges | None
+) -> dict[str, onnx.ModelProto]:
+    """By the names of ContextGraphs: at fp32, or with `ranges` at int8. Raises InPlaceError."""
     attention, width = model.context.attention, model.base.config.d_model
     translation = example_translation()
     words = torch.ones_like(translation[2], dtype=torch.int32)
     source: Axes = dict.fromkeys(("source_ids", "source_keep"), ("batch", "source"))
-    inputs: Axes = {**source, **dict.fromkeys(("target_ids", "word_keep"), ("batch", "target"))}
+    read: Axes = {**source, **dict.fromkeys(("target_ids", "word_keep"), ("batch", "target"))}
     stored: Axes = {
         name: ("batch", "target") if name.startswith("word") else ("batch",) for name in attention.store_names
     }
-    export_onnx(StatesGraph(model), (*translation, words), inputs, stored, states)
-
-    inputs = {**source, "target_ids": ("batch", "target"), **page_axes(attention, "batch")}
+    asked = {**source, "target_ids": ("batch", "target"), **page_axes(attention, "batch")}
     free: Axes = {
         "gate": ("batch", "target"),
         "sentence_weights": ("batch", None, "target", "J"),
         **{name: ("batch", None, f"J{page}", f"W{page}") for page, name in enumerate(page_names("word_weights"))},
     }
-    outputs: Axes = {name: free[name] for name in attend_outputs(model)[1:]}
-    arguments = (*translation, example_pages(attention, 2, width))
-    export_onnx(LookGraph(model), arguments, inputs, outputs, look)
-
-    write_context_step(model.base, model.context, manifest, None, step)
+    looked: Axes = {name: free[name] for name in attend_outputs(model)[1:]}
+    look = (*translation, example_pages(attention, 2, width))
+    exported = {
+        "store": export_module(StatesGraph(model), (*translation, words), read, stored),
+        "attend": export_module(LookGraph(model), look, asked, looked),
+    }
+    step = export_step(model.base, manifest, model.context)
+    return {
+        **{kind: edited(graph, kind, ranges).model() for kind, graph in exported.items()},
+        "step": build_step_graph(step, manifest, ranges, projection_for(ranges), Words.of(model.base)),
+    }
 
 
 def write_decoder_context_torchscript(

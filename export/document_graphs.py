@@ -11,19 +11,17 @@ import onnx
 import torch
 from torch import Tensor, nn
 
-from export.half_weights import halve_weights
+from export.calibration import Ranges
 from export.manifest import source_tensors
 from export.onnx_graph.edits import edited
 from export.onnx_graph.exporter import Axes, export_module
 from export.paged_attention import Pages, example_pages, look_at_pages, page_axes, page_names
 from export.pruned_attention import attend_used
-from export.shared_weights import share_weights
 from export.torchscript import trace
 from model.attention.selective import HierarchicalAttention
 from model.config import ConfigError
 from model.document import DocumentModel
-
-CONTEXT_WEIGHTS = "context.bin"
+from model.translation_model import TranslationModel
 
 
 class MemoryGraph(nn.Module):
@@ -79,18 +77,19 @@ class PrunedAttendGraph(nn.Module):
 
     def __init__(self, model: DocumentModel) -> None:
         super().__init__()
-        self.context, self.project = encoder_side(model).context, ProjectGraph(model)
-        assert isinstance(self.context.attention, HierarchicalAttention)
+        self.model = encoder_side(model)
+        assert isinstance(model.context.attention, HierarchicalAttention)
 
     def forward(self, memory: Tensor, keep: Tensor, document: list[Tensor]) -> list[Tensor]:
-        pages, attention = Pages.of(document), self.context.attention
+        pages, context = Pages.of(document), self.model.context
+        attention = context.attention
         assert isinstance(attention, HierarchicalAttention)
         visible = (keep > 0)[:, :, None] & pages.visible()[:, None]
-        mixed = self.context.mix(attend_used(attention, memory, pages, visible), memory, visible)
+        mixed = context.mix(attend_used(attention, memory, pages, visible), memory, visible)
         length = keep.sum(dim=1).to(memory.dtype)
         looked = mixed.sentence_weights.sum(dim=2) / length[:, None, None]
         gate = (mixed.gate.mean(dim=-1) * keep).sum(dim=1) / length
-        return [*self.project(mixed.state), looked, gate]
+        return [*projected(self.model.base, mixed.state), looked, gate]
 
 
 class ProjectGraph(nn.Module):
@@ -101,7 +100,11 @@ class ProjectGraph(nn.Module):
         self.model = model
 
     def forward(self, memory: Tensor) -> list[Tensor]:
-        return [tensor for layer in self.model.base.decoder.project_source(memory) for tensor in layer]
+        return projected(self.model.base, memory)
+
+
+def projected(base: TranslationModel, memory: Tensor) -> list[Tensor]:
+    return [tensor for layer in base.decoder.project_source(memory) for tensor in layer]
 
 
 def encoder_side(model: DocumentModel) -> DocumentModel:
@@ -126,47 +129,32 @@ def attend_example(model: DocumentModel) -> tuple[Tensor, Tensor, list[Tensor]]:
     return torch.randn(batch, source, width), keep, example_pages(model.context.attention, batch, width)
 
 
-def write_document_onnx(
-    model: DocumentModel, store: Path, attend: Path, project: Path, pruned: Path | None = None
-) -> None:
-    """The graphs by torch's exporter, at fp32, and their weights, which they share, in CONTEXT_WEIGHTS beside them;
-    `pruned` for hierarchical attention only."""
-    names = model.context.attention.store_names
+def document_graphs(model: DocumentModel, ranges: Ranges | None) -> dict[str, onnx.ModelProto]:
+    """By the names of ContextGraphs: at fp32, or with `ranges` at int8. `pruned` for hierarchical attention only."""
+    attention = model.context.attention
     memory, *_ = attend_example(model)
     ones = torch.ones(memory.shape[:2], dtype=torch.int32)
     words: Axes = dict.fromkeys(("memory", "word_keep"), ("sentence", "W"))
-    stored: Axes = {name: ("sentence", "W") if name.startswith("word") else ("sentence",) for name in names}
-    export_onnx(ContextEncodeGraph(model), (memory, ones), words, stored, store)
-
-    inputs = {**dict.fromkeys(("memory", "keep"), ("batch", "source")), **page_axes(model.context.attention, "batch")}
+    stored: Axes = {
+        name: ("sentence", "W") if name.startswith("word") else ("sentence",) for name in attention.store_names
+    }
+    inputs = {**dict.fromkeys(("memory", "keep"), ("batch", "source")), **page_axes(attention, "batch")}
     free: Axes = {
         **dict.fromkeys(("new_memory", "gate"), ("batch", "source")),
         "sentence_weights": ("batch", None, "source", "J"),
         **{name: ("batch", None, f"J{page}", f"W{page}") for page, name in enumerate(page_names("word_weights"))},
     }
-    outputs: Axes = {name: free[name] for name in attend_outputs(model)}
-    export_onnx(ContextAttendGraph(model), attend_example(model), inputs, outputs, attend)
-
+    looked: Axes = {name: free[name] for name in attend_outputs(model)}
     cross: Axes = dict.fromkeys(source_tensors(model.base), ("batch", None, "source"))
-    export_onnx(ProjectGraph(model), (memory,), {"memory": ("batch", "source")}, cross, project)
-    if pruned is not None:
-        outputs = {**cross, "looked": ("batch", None, "J"), "gate": ("batch",)}
-        export_onnx(PrunedAttendGraph(model), attend_example(model), inputs, outputs, pruned)
-    share_files([path for path in (store, attend, project, pruned) if path is not None])
-
-
-def share_files(paths: list[Path]) -> None:
-    """Graphs of one folder, their constants moved to CONTEXT_WEIGHTS there."""
-    graphs = {path: onnx.load(path) for path in paths}
-    share_weights(list(graphs.values()), paths[0].with_name(CONTEXT_WEIGHTS))
-    for path, graph in graphs.items():
-        path.write_bytes(graph.SerializeToString())
-
-
-def export_onnx(module: nn.Module, arguments: tuple[object, ...], inputs: Axes, outputs: Axes, path: Path) -> None:
-    """Export, edit and write one graph."""
-    graph = edited(export_module(module, arguments, inputs, outputs), path.stem, None)
-    path.write_bytes(halve_weights(graph.model()).SerializeToString())
+    exported = {
+        "store": export_module(ContextEncodeGraph(model), (memory, ones), words, stored),
+        "attend": export_module(ContextAttendGraph(model), attend_example(model), inputs, looked),
+        "project": export_module(ProjectGraph(model), (memory,), {"memory": ("batch", "source")}, cross),
+    }
+    if isinstance(attention, HierarchicalAttention):
+        given: Axes = {**cross, "looked": ("batch", None, "J"), "gate": ("batch",)}
+        exported["pruned"] = export_module(PrunedAttendGraph(model), attend_example(model), inputs, given)
+    return {kind: edited(graph, kind, ranges).model() for kind, graph in exported.items()}
 
 
 def write_document_torchscript(model: DocumentModel, store: Path, attend: Path, project: Path) -> None:

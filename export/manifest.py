@@ -8,7 +8,7 @@ from export.signature import planned_signatures
 from model.config import ModelConfig
 from model.document import DocumentModel
 from model.translation_model import TranslationModel
-from server.artifact import ContextFiles, GraphFiles, Manifest, SpecialIds
+from server.artifact import ContextGraphs, ContextKind, GraphFiles, Manifest, SpecialIds
 
 GRAPHS = {
     ("onnx", "int8"): GraphFiles("onnx", "int8", "encode.int8.onnx", "step.int8.onnx", score="score.int8.onnx"),
@@ -36,38 +36,26 @@ def source_tensors(model: TranslationModel) -> tuple[str, ...]:
     return tuple(f"source.{index}.{name}" for index, layer in layers for name in layer.cross_attention.memory_names)
 
 
-CONTEXT_FILES = {
-    "encoder": {
-        "store": "context-store.onnx",
-        "attend": "context-attend.onnx",
-        "project": "context-project.onnx",
-        "pruned": "context-pruned.onnx",
-    },
-    "decoder": {
-        "store": "context-store.onnx",
-        "attend": "context-attend.onnx",
-        "step": "context-step.onnx",
-    },
-}
-"""Of each side, in the order in which their writers take them."""
+CONTEXT_GRAPHS = {"encoder": ("store", "attend", "project", "pruned"), "decoder": ("store", "attend", "step", "score")}
+"""Of each side."""
 HAVE_ZEROS = ("sparse-soft", "sparse-sparse")
 """Kinds of attention that leave sentences without a weight."""
 
 
-def context_files(document: DocumentModel) -> ContextFiles:
+def with_context(graph: GraphFiles, document: DocumentModel) -> GraphFiles:
+    """The entry with the graphs of the model's context; only ONNX has some."""
+    if graph.format != "onnx":
+        return graph
+    has_zeros = document.config.attention in HAVE_ZEROS
+    kinds = (kind for kind in CONTEXT_GRAPHS[document.config.side] if has_zeros or kind != "pruned")
+    files = {kind: f"context-{kind}.{graph.precision}.onnx" for kind in kinds}
+    return dataclasses.replace(graph, context=ContextGraphs(**files))
+
+
+def context_kind(document: DocumentModel) -> ContextKind:
     """What the manifest says of a model's context."""
-    files = dict(CONTEXT_FILES[document.config.side])
-    if "step" in files:
-        files["score"] = "context-score.onnx"
-    if document.config.attention not in HAVE_ZEROS:
-        files.pop("pruned", None)
-    return ContextFiles(
-        attention=document.config.attention,
-        side=document.config.side,
-        num_heads=document.config.num_heads,
-        width=document.base.config.d_model,
-        **files,
-    )
+    config = document.config
+    return ContextKind(config.attention, config.side, config.num_heads, document.base.config.d_model)
 
 
 def variant_name(config: ModelConfig) -> str:

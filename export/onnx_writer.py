@@ -1,37 +1,43 @@
 """Write a model's ONNX graphs at fp32 or int8, their weights in one file."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import onnx
 
+from export.calibration import Ranges
+from export.decoder_context import decoder_context_graphs
+from export.document_graphs import document_graphs
 from export.onnx_graph.encode import build_encode_graph
-from export.onnx_graph.linear import FloatProjection, Int8Projection, Projection
+from export.onnx_graph.linear import projection_for
 from export.onnx_graph.shortlist import ShortlistPlan
 from export.onnx_graph.step import Words, build_step_graph, export_step
 from export.shared_weights import share_weights
-from model.context import ContextLayer
+from model.document import DocumentModel
 from model.translation_model import TranslationModel
 from server.artifact import GraphFiles, Manifest
 
-OUTPUT = "embedding"
-"""The output projection among the calibrated ranges."""
 
+@dataclass(frozen=True)
+class InContext:
+    """A document model, and the ranges of its linear maps where its sentences see each other."""
 
-def projection_for(ranges: Mapping[str, float] | None) -> Projection:
-    return FloatProjection() if ranges is None else Int8Projection(ranges[OUTPUT])
+    document: DocumentModel
+    ranges: Ranges
 
 
 def write_onnx(
     model: TranslationModel,
     manifest: Manifest,
     graph: GraphFiles,
-    input_ranges: Mapping[str, float],
+    input_ranges: Ranges,
     folder: Path,
     shortlist: ShortlistPlan | None = None,
+    in_context: InContext | None = None,
 ) -> None:
     """Write the files that `graph` names. `input_ranges`: see export.calibration; only int8 uses them. `shortlist` is
-    needed if `graph` has a step over one. Raises InPlaceError."""
+    needed if `graph` has a step over one, `in_context` if it has context. Raises InPlaceError."""
     ranges = input_ranges if graph.precision == "int8" else None
     projection, words = projection_for(ranges), Words.of(model)
     listed = (shortlist, projection, words.weight) if shortlist is not None and graph.step_shortlist else None
@@ -42,16 +48,13 @@ def write_onnx(
     }
     if graph.step_shortlist:
         models[graph.step_shortlist] = build_step_graph(step, manifest, ranges, projection, words, shortlist)
+    if graph.context is not None and in_context is not None:
+        document, seen = in_context.document, in_context.ranges if graph.precision == "int8" else None
+        built = (
+            document_graphs(document, seen) if document.on_encoder else decoder_context_graphs(document, manifest, seen)
+        )
+        models |= {getattr(graph.context, kind): one for kind, one in built.items()}
     write_sharing(models, folder, f"weights.{graph.precision}.bin")
-
-
-def write_context_step(
-    model: TranslationModel, context: ContextLayer, manifest: Manifest, ranges: Mapping[str, float] | None, path: Path
-) -> None:
-    """The step of sentences that look at their document, on the decoder's side."""
-    exported = export_step(model, manifest, context)
-    step = build_step_graph(exported, manifest, ranges, projection_for(ranges), Words.of(model))
-    path.write_bytes(step.SerializeToString())
 
 
 def write_sharing(models: Mapping[str, onnx.ModelProto], folder: Path, weights: str) -> None:

@@ -113,11 +113,10 @@ def with_signatures(manifest: Manifest, folder: Path) -> Manifest:
             planned = scoring(manifest.signatures[graph.step])
             found[graph.score] = read_signature(folder / graph.score, planned)
             check(found[graph.score], planned, graph.score)
-    context, first = manifest.context, manifest.graphs[0]
-    if context is not None:
-        for file in (context.store, context.attend, context.project, context.pruned, context.step, context.score):
-            if file:
-                planned = manifest.signatures[first.step if file in (context.step, context.score) else first.encode]
+        if graph.context is not None:
+            for file in graph.context.files:
+                steps = file in (graph.context.step, graph.context.score)
+                planned = manifest.signatures[graph.step if steps else graph.encode]
                 found[file] = read_signature(folder / file, planned, width)
     return dataclasses.replace(manifest, signatures=found)
 

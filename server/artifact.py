@@ -35,9 +35,9 @@ nothing of a ring but the entries as written in this step.
 There are capacity*beam entries; ring slot r of beam b is entry r*beam + b. The ring never moves: a beam that continues
 another one inherits its parent's row of `ancestry`.
 
-Models with context (Maruf et al. 2019, section 3) have more graphs, at fp32. The sentences of a document lie in PAGES
-pages, so that short ones are not padded to the longest: page p holds J_p of them, each of up to W_p words. A page
-without sentences has one that nobody sees. Names of pages end with a dot and the number of the page, from 0.
+Models with context (Maruf et al. 2019, section 3) have more graphs, at every precision. The sentences of a document
+lie in PAGES pages, so that short ones are not padded to the longest: page p holds J_p of them, each of up to W_p words.
+A page without sentences has one that nobody sees. Names of pages end with a dot and the number of the page, from 0.
 
 store   memory, word_keep (1 for words, 0 for EOS and padding) -> what is kept of sentences: sentence_..., word_...
 attend  memory, keep, and of every page sentence_keep.p (who is visible), word_keep.p and the store's tensors
@@ -66,7 +66,7 @@ from typing import Any
 
 from server.signature import Signature, parse_signature
 
-FORMAT = 3
+FORMAT = 4
 MANIFEST = "manifest.json"
 PAGES = 4
 EXPORT_AGAIN = "repeat `ringmt export` with its checkpoint"
@@ -93,10 +93,29 @@ USUAL_IDS = SpecialIds(pad=0, unk=1, bos=2, eos=3)
 
 
 @dataclass(frozen=True)
+class ContextGraphs:
+    """How sentences look at their document; empty where a side has no such graph."""
+
+    store: str
+    attend: str
+    project: str = ""
+    """On the encoder's side only."""
+    pruned: str = ""
+    """On the encoder's side, where weights of sentences may be zero."""
+    step: str = ""
+    """On the decoder's side only, as the next."""
+    score: str = ""
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        return tuple(filter(None, (self.store, self.attend, self.project, self.pruned, self.step, self.score)))
+
+
+@dataclass(frozen=True)
 class GraphFiles:
     """Graphs that belong together, their `format` ("onnx", "torchscript"; several runtimes may run one) and precision.
     `step_shortlist` is a second step graph that chooses among a shortlist of words, `score` a step that says how
-    probable every word is; empty where there is none."""
+    probable every word is; empty where there is none. `context` is None where sentences cannot look at documents."""
 
     format: str
     precision: str
@@ -104,6 +123,7 @@ class GraphFiles:
     step: str
     step_shortlist: str = ""
     score: str = ""
+    context: ContextGraphs | None = None
 
 
 @dataclass(frozen=True)
@@ -119,23 +139,14 @@ class Shortlist:
 
 
 @dataclass(frozen=True)
-class ContextFiles:
-    """How sentences look at the rest of their document: the kind of `attention`, on which `side` ("encoder": context
-    in the source language), and its graphs. `width` is d, `num_heads` counts the context's own heads."""
+class ContextKind:
+    """How sentences look at the rest of their document: the kind of `attention`, and on which `side` ("encoder":
+    context in the source language). `width` is d, `num_heads` counts the context's own heads."""
 
     attention: str
     side: str
     num_heads: int
     width: int
-    store: str
-    attend: str
-    project: str = ""
-    """On the encoder's side only."""
-    step: str = ""
-    """On the decoder's side only, as the next."""
-    score: str = ""
-    pruned: str = ""
-    """On the encoder's side, where weights of sentences may be zero."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +179,7 @@ class Manifest:
     source_vocabulary_file: str = ""
     source_vocabulary_size: int | None = None
     shortlist: Shortlist | None = None
-    context: ContextFiles | None = None
+    context: ContextKind | None = None
     """None for models that translate every sentence by itself."""
     format: int = FORMAT
 
@@ -190,7 +201,8 @@ class Manifest:
     @property
     def store_tensors(self) -> tuple[str, ...]:
         """What is kept of a document's sentences; nothing by models without context."""
-        return () if self.context is None else tuple(self.signatures[self.context.store].output_names)
+        graphs = next((graph.context for graph in self.graphs if graph.context is not None), None)
+        return () if graphs is None else tuple(self.signatures[graphs.store].output_names)
 
     @property
     def gives_memory(self) -> bool:
@@ -224,11 +236,11 @@ def parse_manifest(text: str, where: str) -> Manifest:
         if values.get("format") != FORMAT:
             found = values.get("format")
             raise ArtifactError(f"{where}: format {found!r}, this server reads {FORMAT}: {EXPORT_AGAIN}")
-        values["graphs"] = tuple(GraphFiles(**graph) for graph in values["graphs"])
+        values["graphs"] = tuple(parse_graphs(graph) for graph in values["graphs"])
         if values.get("shortlist") is not None:
             values["shortlist"] = Shortlist(**values["shortlist"])
         if values.get("context") is not None:
-            values["context"] = ContextFiles(**values["context"])
+            values["context"] = ContextKind(**values["context"])
         if "special_ids" in values:
             values["special_ids"] = SpecialIds(**values["special_ids"])
         values["signatures"] = {file: parse_signature(one) for file, one in values["signatures"].items()}
@@ -237,6 +249,11 @@ def parse_manifest(text: str, where: str) -> Manifest:
         raise
     except (TypeError, KeyError, AttributeError, ValueError) as error:
         raise ArtifactError(f"{where} is not a manifest ({error}); {REPAIR}") from error
+
+
+def parse_graphs(values: dict[str, Any]) -> GraphFiles:
+    context = values.get("context")
+    return GraphFiles(**{**values, "context": None if context is None else ContextGraphs(**context)})
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ int8: weights symmetric per output channel; activations in levels of a fixed cal
 (a sentence's result would then depend on its neighbours).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -30,6 +31,8 @@ class Levels:
 
 SIGNED = Levels(np.uint8(128), 127)
 RECTIFIED = Levels(np.uint8(0), 255)
+OUTPUT = "embedding"
+"""The output projection among the calibrated ranges."""
 
 
 @dataclass(frozen=True)
@@ -124,3 +127,8 @@ class Int8Projection:
         step, zero = graph.constant(self.step), graph.constant(SIGNED.zero)
         x8 = graph.op("QuantizeLinear", x, step, zero)
         return graph.op("MatMulIntegerToFloat", x8, columns, step, scale, zero, domain=MICROSOFT)
+
+
+def projection_for(ranges: Mapping[str, float] | None) -> Projection:
+    """At int8 where there are calibrated ranges."""
+    return FloatProjection() if ranges is None else Int8Projection(ranges[OUTPUT])

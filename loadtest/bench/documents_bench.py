@@ -146,7 +146,6 @@ def _looks(artifact: Path, texts: Sequence[str], sizes: Sequence[int], rounds: i
     loaded = Artifact.load(artifact)
     context = load_backend(loaded, "onnx", "int8", "auto").context
     assert isinstance(context, OnnxContext)
-    assert loaded.manifest.context is not None
     encoded = Pieces(artifact / loaded.manifest.vocabulary_file).encode(list(texts[: max(sizes)]))
     states = [context.represent(ids) for ids in encoded]
     rows = []
@@ -164,7 +163,7 @@ def _looks(artifact: Path, texts: Sequence[str], sizes: Sequence[int], rounds: i
                 found = [context.attend(*both) for both in zip(read, seen, strict=True)]
                 own.append(1e3 * (time.process_time() - started) / len(found))
                 used = [int((one.use.weights > 0).any(axis=0).sum()) for one in found if one.use is not None]
-        if loaded.manifest.context.pruned:
+        if context.can_prune:
             ours, peer = median(spent[True]), median(spent[False])
             rows.append(Row(f"{size} sentences, a look: used words or all", ours, peer, ours / peer, "ms of processor"))
         share = mean(used) / (size - 1)

@@ -40,10 +40,10 @@ class OnnxBackend:
         self._look: OnnxGraph | None = None
         """The step of sentences that look at their document, where that is on the decoder's side."""
         self.context: ContextBackend | None = None
-        context = self.manifest.context
+        context = self._files.context
         read = [name for name in self._encode.signature.output_names if name in self._step.signature.names("source")]
         self._encode_outputs = read
-        if context is not None and context.side == "decoder":
+        if context is not None and context.step:
             self._look = open_graph(artifact, context.step, device)
             self.context = OnnxDecoderContext(artifact, context, self.encode, device)
         elif context is not None:
@@ -90,7 +90,7 @@ class OnnxBackend:
     def prepare_scores(self) -> None:
         with self._opening:
             if not self._score:
-                look = "" if self.manifest.context is None else self.manifest.context.score
+                look = "" if self._files.context is None else self._files.context.score
                 files = [file for file in (self._files.score, look) if file]
                 self._score = [open_graph(self._artifact, file, self._device) for file in files]
 

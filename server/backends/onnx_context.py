@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from server.artifact import Artifact, ContextFiles
+from server.artifact import Artifact, ContextGraphs
 from server.backends.context import Attended, ContextUse, SentenceContext, Side, States, StoredDocument
 from server.backends.onnx_session import Device, OnnxGraph, open_graph
 from server.backends.state import Array, Encoded, Flags, Floats, Ints
@@ -30,7 +30,7 @@ class OnnxContext:
     def __init__(
         self,
         artifact: Artifact,
-        files: ContextFiles,
+        files: ContextGraphs,
         encode: OnnxGraph,
         shortlist: Sequence[str],
         device: Device,
@@ -48,6 +48,11 @@ class OnnxContext:
     @property
     def side(self) -> Side:
         return "encoder"
+
+    @property
+    def can_prune(self) -> bool:
+        """Whether words of sentences without a weight can be left unread."""
+        return self._pruned is not None
 
     @property
     def store_tensors(self) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from server.artifact import Artifact, ContextFiles
+from server.artifact import Artifact, ContextGraphs
 from server.backends.context import Attended, ContextUse, SentenceContext, Side, States
 from server.backends.onnx_context import use_of
 from server.backends.onnx_session import Device, open_graph
@@ -16,7 +16,7 @@ Encode = Callable[[Ints, Flags], list[Encoded]]
 class OnnxDecoderContext:
     """ContextBackend beside an OnnxBackend, whose `encode` reads the sources and whose steps look."""
 
-    def __init__(self, artifact: Artifact, files: ContextFiles, encode: Encode, device: Device) -> None:
+    def __init__(self, artifact: Artifact, files: ContextGraphs, encode: Encode, device: Device) -> None:
         self._encode, self._bos_id = encode, artifact.manifest.special_ids.bos
         self._store, self._attend = (open_graph(artifact, name, device) for name in (files.store, files.attend))
         self._word_weights = [name for name in self._attend.signature.output_names if name.startswith("word_weights")]

@@ -12,11 +12,15 @@ from export.artifact_writer import ExportOptions, export_artifact
 from export.commands import EXAMPLES, lines
 from export.evaluate import evaluate
 from server.artifact import Artifact
+from server.backends.context import SentenceContext, StoredDocument
 from server.backends.load import UseShortlist, load_backend
-from server.engine.request import SearchOptions
+from server.engine.request import SearchOptions, SentenceRequest
 from server.settings import BUNDLED_MODELS
+from server.text.pieces import Pieces
+from tests.server.engine.runs import new_engine, run
 
 ROOT = Path(__file__).parent.parent.parent
+SAMPLE = ROOT / "tests" / "sample"
 CHECKPOINT = ROOT / "model" / "zoo" / "en-de"
 
 
@@ -47,11 +51,36 @@ def test_the_zoo_and_the_bundled_artifact_are_the_same_model(exported: Artifact)
     """Calibrated ranges may differ in their last bits: another processor sums in another order."""
     served = Artifact.load(BUNDLED_MODELS / "en-de")
     assert exported.manifest.files["vocabulary.model"] == served.manifest.files["vocabulary.model"]
-    for name in ("encode.int8.onnx", "step.int8.onnx", "step-shortlist.int8.onnx"):
+    for name in ("encode.int8.onnx", "step.int8.onnx", "step-shortlist.int8.onnx", "context-attend.int8.onnx"):
         ours, theirs = constants(exported.path(name)), constants(served.path(name))
         assert ours.keys() == theirs.keys()
         for constant, values in ours.items():
             np.testing.assert_allclose(values, theirs[constant], rtol=1e-4, err_msg=f"{name}: {constant}")
+
+
+def log_probabilities(artifact: Artifact, precision: str) -> NDArray[np.float64]:
+    """Of every token of a document's translations, all sentences seeing all others."""
+    backend = load_backend(artifact, "onnx", precision, "off")
+    assert backend.context is not None
+    pieces = Pieces(artifact.path("vocabulary.model"))
+    sources, targets = (pieces.encode(lines(SAMPLE / f"dialogues.{language}")[:24]) for language in ("en", "de"))
+    stored = StoredDocument.of([backend.context.represent(ids) for ids in sources], [len(ids) - 1 for ids in sources])
+    backend.prepare_scores()
+    engine, index = new_engine(backend, slots=8), np.arange(len(sources))
+    requests = [
+        SentenceRequest(source, SearchOptions(1), SentenceContext(stored, index != own), targets=(target,))
+        for own, (source, target) in enumerate(zip(sources, targets, strict=True))
+    ]
+    engine.waiting.put(requests)
+    run(engine)
+    return np.concatenate([request.future.result().hypotheses[0].log_probabilities for request in requests])
+
+
+def test_int8_in_context_is_close_to_fp32(exported: Artifact) -> None:
+    fp32, int8 = (log_probabilities(exported, precision) for precision in ("fp32", "int8"))
+    assert len(fp32) > 200
+    assert abs((int8 - fp32).mean()) < 0.01  # nats a token
+    assert np.abs(int8 - fp32).mean() < 0.05
 
 
 RUNS: list[tuple[str, UseShortlist]] = [("fp32", "off"), ("int8", "off"), ("int8", "on")]
@@ -63,7 +92,7 @@ def test_int8_translates_as_well_as_fp32_with_and_without_shortlist(exported: Ar
     fp32, int8, listed = (
         evaluate(
             exported,
-            ROOT / "tests" / "sample",
+            SAMPLE,
             ["tatoeba-dev"],
             load_backend(exported, "onnx", precision, shortlist),
             options,

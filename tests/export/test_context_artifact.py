@@ -25,7 +25,10 @@ def test_the_manifest_says_what_the_context_is(document_artifact: Path) -> None:
     assert manifest.context is not None
     assert (manifest.context.attention, manifest.context.num_heads, manifest.context.width) == ("sparse-soft", 2, 32)
     assert manifest.store_tensors == ("sentence_key", "word_key", "word_value")
-    assert {manifest.context.store, manifest.context.attend, manifest.context.project} <= set(manifest.files)
+    for graph in manifest.graphs:
+        assert graph.context is not None
+        assert set(graph.context.files) <= set(manifest.files)
+        assert all(graph.precision in file for file in graph.context.files)
     assert parse_manifest(json.dumps(dataclasses.asdict(manifest)), "here") == manifest
 
 

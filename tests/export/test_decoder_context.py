@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from export.decoder_context import (
     LookGraph,
     StatesGraph,
-    write_decoder_context_onnx,
+    decoder_context_graphs,
     write_decoder_context_torchscript,
 )
 from export.document_graphs import ContextAttendGraph
@@ -57,11 +57,11 @@ def test_eager_torchscript_and_onnx_agree(attention: str, tmp_path: Path) -> Non
     close(scripts[1](source, keep, BATCH.target_in, pages), look)
     close(scripts[2](*step), StepGraph(model.base, model.context)(*step))
 
-    write_decoder_context_onnx(model, manifest, *(tmp_path / f"{name}.onnx" for name in FILES))
+    graphs = decoder_context_graphs(model, manifest, None)
     tensors = dict(zip(page_inputs(model.context.attention), pages, strict=True))
     tensors |= {"source_ids": source, "source_keep": keep, "target_ids": BATCH.target_in, "word_keep": words}
-    for name, expected in (("states", states), ("look", look)):
-        session = onnxruntime.InferenceSession(str(tmp_path / f"{name}.onnx"), providers=["CPUExecutionProvider"])
+    for name, expected in (("store", states), ("attend", look)):
+        session = onnxruntime.InferenceSession(graphs[name].SerializeToString(), providers=["CPUExecutionProvider"])
         feeds = {tensor.name: tensors[tensor.name].numpy() for tensor in session.get_inputs()}
         close([torch.from_numpy(np.asarray(out)) for out in session.run(None, feeds)], expected)
 

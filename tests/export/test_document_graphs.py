@@ -16,7 +16,7 @@ from export.document_graphs import (
     MemoryGraph,
     ProjectGraph,
     attend_outputs,
-    write_document_onnx,
+    document_graphs,
     write_document_torchscript,
 )
 from export.graphs import EncodeGraph
@@ -51,7 +51,9 @@ def traced(model: DocumentModel, folder: Path) -> list[Graph]:
 
 def onnx(model: DocumentModel, folder: Path) -> list[Graph]:
     paths = [folder / f"{name}.onnx" for name in FILES]
-    write_document_onnx(model, *paths)
+    exported = document_graphs(model, None)
+    for path in paths:
+        path.write_bytes(exported[path.stem].SerializeToString())
 
     def graph(path: Path) -> Graph:
         session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])

@@ -1,7 +1,5 @@
 """Attention that reads only used sentences against attention that reads all."""
 
-from pathlib import Path
-
 import numpy as np
 import onnxruntime
 import pytest
@@ -9,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from export.document_graphs import ContextAttendGraph, ProjectGraph, PrunedAttendGraph, write_document_onnx
+from export.document_graphs import ContextAttendGraph, ProjectGraph, PrunedAttendGraph, document_graphs
 from export.paged_attention import page_inputs
 from export.pruned_attention import sparsemax_of_many
 from model.attention.sparsemax import sparsemax
@@ -56,11 +54,10 @@ def document(model: DocumentModel, rows: int, sentences: int) -> list[torch.Tens
 
 @pytest.mark.parametrize("attention", ["sparse-soft", "sparse-sparse"])
 @torch.no_grad()
-def test_the_pruned_graph_is_attend_and_project(attention: str, tmp_path: Path) -> None:
+def test_the_pruned_graph_is_attend_and_project(attention: str) -> None:
     model = lively_document_model(attention)
-    paths = [tmp_path / f"{name}.onnx" for name in ("store", "attend", "project", "pruned")]
-    write_document_onnx(model, *paths)
-    session = onnxruntime.InferenceSession(str(paths[3]), providers=["CPUExecutionProvider"])
+    pruned = document_graphs(model, None)["pruned"].SerializeToString()
+    session = onnxruntime.InferenceSession(pruned, providers=["CPUExecutionProvider"])
     names = ["memory", "keep", *page_inputs(model.context.attention)]
     for rows, sentences in ((3, 40), (2, 1)):
         memory = torch.randn(rows, 6, model.base.config.d_model)

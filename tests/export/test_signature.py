@@ -133,10 +133,10 @@ def test_a_tensor_of_another_type_than_the_engines_is_refused(copied: Path) -> N
 
 def test_an_older_artifact_is_refused_with_what_to_do(copied: Path) -> None:
     path = copied / "manifest.json"
-    values = json.loads(path.read_text(encoding="utf-8")) | {"format": 2}
+    values = json.loads(path.read_text(encoding="utf-8")) | {"format": 3}
     del values["signatures"]
     path.write_text(json.dumps(values), encoding="utf-8")
-    with pytest.raises(ArtifactError, match="format 2, this server reads 3") as caught:
+    with pytest.raises(ArtifactError, match="format 3, this server reads 4") as caught:
         Artifact.load(copied)
     assert EXPORT_AGAIN in str(caught.value)
 

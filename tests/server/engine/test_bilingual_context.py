@@ -131,3 +131,22 @@ def test_an_explanation_says_where_a_translation_looked(
     assert found.words is not None
     assert looked.word_weights is not None
     np.testing.assert_allclose(found.words[0], looked.word_weights[0].mean(dim=1)[:, 0, :3].numpy(), atol=1e-4)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+def test_the_documents_of_others_change_no_bit(load_bilingual: LoadBackend, precision: str) -> None:
+    """A short document beside long ones, whose pages are larger."""
+    backend, generator = load_bilingual("onnx", precision, "off"), random.Random(3)
+
+    def document(length: int) -> list[SentenceContext | None]:
+        sources = [
+            (*(generator.randrange(4, 320) for _ in range(generator.randrange(1, 30))), 3) for _ in range(length)
+        ]
+        return contexts(backend, sources, [ids[:-1] for ids in sources], online=False)[:4]
+
+    sources = [(*(generator.randrange(4, 320) for _ in range(7)), 3) for _ in range(12)]
+    seen = [context for length in (5, 19, 40) for context in document(length)]
+    together = search(backend, sources, seen, slots=12)
+    for source, context, result in zip(sources, seen, together, strict=True):
+        (alone,) = search(backend, [source], [context], slots=1)
+        assert result.hypotheses == alone.hypotheses
