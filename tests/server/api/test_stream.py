@@ -1,8 +1,10 @@
 """`POST /v1/translate` as server-sent events, read by a real client."""
 
 import dataclasses
+import itertools
 import json
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
@@ -12,8 +14,9 @@ from typing import Any
 import httpx
 import pytest
 
+from server.engine.lane import Lane
 from tests.models import SENTENCES
-from tests.server.api.conftest import RunningServer, ready, settings_for, until
+from tests.server.api.conftest import PATIENCE, RunningServer, ready, settings_for, until
 
 Event = tuple[str, dict[str, Any]]
 TEXT = "  We walk home in the rain.\n\nWhere is the station? {name} reads a book.\n"
@@ -121,8 +124,6 @@ def test_an_error_after_the_beginning_is_an_event(server: RunningServer) -> None
 
 
 def test_a_fault_of_the_engine_is_an_event(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    from server.engine.lane import Lane
-
     def broken(lane: Lane, slot: int) -> None:
         raise RuntimeError("the graph broke")
 
@@ -132,8 +133,22 @@ def test_a_fault_of_the_engine_is_an_event(server: RunningServer, monkeypatch: p
     assert "graph" not in data["error"]["message"]
 
 
-def test_a_client_that_hangs_up_frees_its_slots(server: RunningServer) -> None:
-    body = {"text": "We walk home in the rain.\n" * 400, "source": "en", "target": "de", "stream": True}
+def test_a_client_that_hangs_up_frees_its_slots_at_the_next_step(
+    server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine is held after a few steps until the server knows that nobody reads."""
+    steps, step = itertools.count(), Lane.step
+    is_held, go_on = threading.Event(), threading.Event()
+
+    def held(lane: Lane) -> None:
+        if next(steps) == 6:
+            is_held.set()
+            assert go_on.wait(PATIENCE)
+        step(lane)
+
+    until(lambda: server.sentences == 0, "what came before is over")
+    monkeypatch.setattr(Lane, "step", held)
+    body = {"text": "We walk home in the rain.\n" * 50, "source": "en", "target": "de", "stream": True, "beam_size": 1}
     content = json.dumps(body).encode()
     host, port = server.url.removeprefix("http://").split(":")
     cancelled = server.metric("requests_cancelled_total", stage="running", model="tiny")
@@ -143,10 +158,13 @@ def test_a_client_that_hangs_up_frees_its_slots(server: RunningServer) -> None:
         received = b""
         while b"event: beginning" not in received:
             received += connection.recv(65536)
-        assert server.metric("requests_in_progress", model="tiny") == 1
-    until(lambda: server.sentences == 0, "every slot is free")
+        assert is_held.wait(PATIENCE)
+        running = server.state.translators["tiny"].worker.running_sentences
     until(lambda: server.metric("requests_in_progress", model="tiny") == 0, "the request is over")
-    assert server.metric("requests_cancelled_total", stage="running", model="tiny") > cancelled
+    go_on.set()
+    until(lambda: server.sentences == 0, "every slot is free")
+    assert running > 0
+    assert server.metric("requests_cancelled_total", stage="running", model="tiny") - cancelled == running
 
 
 def test_from_the_cache_it_is_the_same(tiny_artifact: Path) -> None:
