@@ -2,9 +2,10 @@
 VENV ?= .venv
 PYTHON ?= python3
 PORT ?= 8000
+SCALE ?= 100
 BIN = $(VENV)/bin
 
-.PHONY: help serve test check format image loadtest clean
+.PHONY: help serve test chaos check format image loadtest clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -15,6 +16,9 @@ serve: $(VENV)/.serve  ## install and serve on http://127.0.0.1:8000 (PORT=...)
 
 test: $(VENV)/.dev  ## install and run the tests
 	$(BIN)/python -m pytest -q -n auto --dist worksteal
+
+chaos: $(VENV)/.dev  ## try to break a server for an hour or so (SCALE=1 is what the tests do)
+	CHAOS_SCALE=$(SCALE) $(BIN)/python -m pytest -q -x tests/server/test_chaos.py
 
 check: $(VENV)/.dev  ## linters, types, import directions
 	$(BIN)/ruff check .

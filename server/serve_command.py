@@ -9,6 +9,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from server.api.app import create_app
+from server.api.connection import PromptProtocol
 from server.api.state import ServerState
 from server.artifact import find_artifacts
 from server.command import add_knobs, settings_of
@@ -84,6 +85,7 @@ def config_of(settings: Settings, app: FastAPI) -> uvicorn.Config:
         app,
         host=settings.host,
         port=settings.port,
+        http=PromptProtocol,
         log_config=log_config(settings.log_level, settings.log_format),
         access_log=False,  # uvicorn's has query strings in it, and no ids
         server_header=False,

@@ -19,7 +19,14 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-PAGES = ("README.md", "CONTRIBUTING.md", "server/ROUTES.md", "server/SETTINGS.md", "server/RESULTS.md")
+PAGES = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "server/ROUTES.md",
+    "server/SETTINGS.md",
+    "server/RESULTS.md",
+    "server/PROMISES.md",
+)
 
 
 def read(page: str) -> str:

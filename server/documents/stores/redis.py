@@ -104,7 +104,8 @@ class RedisStore:
 
     def claim(self, worker: str, lease_seconds: float, models: Collection[str]) -> Document | None:
         refusals.check_lease(lease_seconds)
-        answer = self._run("CLAIM", worker, round(lease_seconds * 1_000_000), *models)
+        lease, longest = (round(one * 1_000_000) for one in (lease_seconds, refusals.latest_end(0, lease_seconds)))
+        answer = self._run("CLAIM", worker, lease, longest, *models)
         return None if answer[0] == b"none" else _document(answer[1])
 
     def renew(self, document_id: str, worker: str, lease_seconds: float) -> bool:

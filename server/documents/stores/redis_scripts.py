@@ -120,14 +120,18 @@ redis.call('DEL', sentences_key(id))
 return redis.call('DEL', document_key(id))
 """
 
-# The oldest of the queued ones and of all whose lease ran out, among those of the models from ARGV[4] on.
+# The oldest of the queued ones and of all whose lease ran out, or ends later than any can (ARGV[4], from now on), among
+# those of the models from ARGV[5] on.
 CLAIM = """
-local worker, lease, models = ARGV[2], tonumber(ARGV[3]), set_from(4)
+local worker, lease, longest, models = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), set_from(5)
 local now = microseconds()
 local best, best_created
 local candidates = {}
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', prefix .. 'running', '-inf', string.format('%.0f', now))) do
-    if models[redis.call('HGET', document_key(id), 'model') or ''] then table.insert(candidates, id) end
+for _, ids in ipairs({redis.call('ZRANGEBYSCORE', prefix .. 'running', '-inf', string.format('%.0f', now)),
+        redis.call('ZRANGEBYSCORE', prefix .. 'running', string.format('(%.0f', now + longest), '+inf')}) do
+    for _, id in ipairs(ids) do
+        if models[redis.call('HGET', document_key(id), 'model') or ''] then table.insert(candidates, id) end
+    end
 end
 for _, id in ipairs(redis.call('ZRANGE', prefix .. 'queued', 0, -1)) do
     if models[redis.call('HGET', document_key(id), 'model') or ''] then

@@ -7,6 +7,8 @@ from server.documents.stores.interface import Conflict, StoreFull, UnknownDocume
 from server.documents.stores.records import Document, Sentence
 from server.outcomes import DOCUMENT_STATES
 
+LONGEST_LEASE_SECONDS = 3600.0
+"""A lease is longer only where this server's own are."""
 ID_PATTERN = re.compile(r"[0-9A-Za-z_-]{1,128}")
 SHOWN_ID_LENGTH = 64
 
@@ -68,6 +70,12 @@ def check_lease(lease_seconds: float) -> None:
     """Raises ValueError for a lease that is negative or not finite; one of 0 runs out at once."""
     if not 0 <= lease_seconds < float("inf"):
         raise ValueError(f"a lease lasts 0 seconds or more, not {lease_seconds}")
+
+
+def latest_end(now: float, lease_seconds: float) -> float:
+    """When a lease can end at the latest; one that ends later is older than a clock that was set back, and has run
+    out."""
+    return now + max(LONGEST_LEASE_SECONDS, 2 * lease_seconds)
 
 
 def unknown(document_id: str) -> UnknownDocument:

@@ -110,9 +110,10 @@ class SqliteStore:
         with self._transaction("IMMEDIATE") as connection:
             now = self._clock()
             row = connection.execute(
-                "SELECT id, body, version FROM documents WHERE state IN ('queued', 'running') AND leased_until <= ? "
+                "SELECT id, body, version FROM documents WHERE state IN ('queued', 'running') "
+                "AND NOT (leased_until > ? AND leased_until <= ?) "
                 "AND model IN (SELECT value FROM json_each(?)) ORDER BY created, id LIMIT 1",
-                (now, json.dumps(sorted(models))),
+                (now, refusals.latest_end(now, lease_seconds), json.dumps(sorted(models))),
             ).fetchone()
             if row is None:
                 return None

@@ -1,0 +1,76 @@
+"""A connection that must come to the point: a head that is never complete would keep its place for ever."""
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+HEAD_SECONDS = 10.0
+"""How long a request's line and headers may take, and how long a connection may say nothing at its beginning."""
+MAX_HEAD_BYTES = 64 * 1024
+"""Of a request's line and headers."""
+
+
+class PromptProtocol(HttpToolsProtocol):
+    """uvicorn's protocol waits for a head as long as it takes and keeps all of it: here it has a time and a size. A
+    body has both from its route."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._is_in_head, self._head_bytes = True, 0
+        self._patience: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._be_patient()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.transport.is_closing():
+            return
+        if self._is_in_head:
+            self._head_bytes += len(data)
+            if self._head_bytes > MAX_HEAD_BYTES:
+                self._refuse(b"431 Request Header Fields Too Large")
+                return
+        if (self._is_in_head or self._is_idle) and self._patience is None:
+            self._be_patient()
+
+    def on_message_begin(self) -> None:
+        self._is_in_head = True
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self._is_in_head, self._head_bytes = False, 0
+        self._forget_patience()
+        super().on_headers_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._forget_patience()
+        super().connection_lost(exc)
+
+    @property
+    def _is_idle(self) -> bool:
+        """Nothing is being worked on for this connection."""
+        return self.cycle is None or self.cycle.response_complete
+
+    def _be_patient(self) -> None:
+        self._patience = self.loop.call_later(HEAD_SECONDS, self._lose_patience)
+
+    def _forget_patience(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+
+    def _lose_patience(self) -> None:
+        self._patience = None
+        if self._is_idle and not self.transport.is_closing():
+            if self._head_bytes:
+                self._refuse(b"408 Request Timeout")
+            else:
+                self.transport.close()
+
+    def _refuse(self, status: bytes) -> None:
+        head = b"HTTP/1.1 " + status + b"\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+        self.transport.write(head)
+        self.transport.close()
