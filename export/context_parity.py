@@ -86,7 +86,8 @@ class InDocument:
 
 
 def rounded(store: Store) -> Store:
-    """As the server keeps it."""
+    """As the server keeps it: at half precision. That moves the score of a whole translation by up to 0.022 nats with
+    random weights, by 0.00003 with the bundled model (tests/export/test_half_states.py)."""
     return store._replace(tensors=tuple(tensor.half().float() for tensor in store.tensors))
 
 

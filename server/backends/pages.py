@@ -10,7 +10,8 @@ from server.artifact import PAGES
 from server.backends.state import Array, Bools, Flags, Floats, Ints
 
 States = Mapping[str, NDArray[np.float16]]
-"""What is kept of one sentence, by name: [d] for the sentence, [words, d] for its words (EOS is no word)."""
+"""What is kept of one sentence, by name: [d] for the sentence, [words, d] for its words (EOS is no word). At half
+precision, which is close to but not the same as states that were never rounded."""
 
 WIDTHS = (16, 32, 64)
 """Words that fit into a sentence's place in all pages but the last, which is as wide as its sentences ask for. Half of
