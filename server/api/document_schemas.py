@@ -8,6 +8,7 @@ from pydantic_core import PydanticCustomError
 
 from server.api.schemas import check_optional_text, check_text
 from server.documents import explain as explanations
+from server.documents.service import Snapshot
 from server.documents.stores.records import Document, Sentence
 from server.outcomes import DocumentState, FinishReason
 
@@ -159,6 +160,34 @@ class DocumentAnswer(BaseModel):
         if document.error is not None:
             answer.error = document.error
         return answer
+
+
+class TranslatedSentence(BaseModel):
+    """The event `translated`."""
+
+    index: int
+    translation: str
+
+
+class DocumentProgress(BaseModel):
+    """The event `document`."""
+
+    id: str
+    state: DocumentState
+    version: int
+    progress: float
+    error: str | None = None
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> Self:
+        document, pending = snapshot.document, snapshot.num_pending
+        return cls(
+            id=document.id,
+            state=document.state,
+            version=document.version,
+            progress=1 - pending / document.num_sentences if document.num_sentences else 1.0,
+            error=document.error,
+        )
 
 
 class AppendAnswer(BaseModel):

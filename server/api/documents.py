@@ -1,6 +1,7 @@
 """`/v1/documents`: documents whose sentences are translated in the light of each other."""
 
 import asyncio
+from contextlib import aclosing
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Response
@@ -13,16 +14,20 @@ from server.api.document_schemas import (
     CorrectionAnswer,
     CorrectionRequest,
     DocumentAnswer,
+    DocumentProgress,
     DocumentRequest,
     DocumentSentence,
+    TranslatedSentence,
 )
 from server.api.errors import ADMISSION, BODY, ApiError, documented
+from server.api.event_stream import STILL_HERE, Events, EventStream, described, event
 from server.api.limits import asked_options, check_chars, check_total
 from server.api.route import DoorRoute
 from server.api.state import ServerState
 from server.api.visit import Admitted, Visit
 from server.documents.correcting import Correction
 from server.documents.job import not_served
+from server.documents.listeners import Translated
 from server.documents.service import NewDocument
 from server.documents.stores.records import Document, Sentence
 from server.outcomes import OPEN_STATES
@@ -30,6 +35,12 @@ from server.translator import Translator
 
 DOCUMENTS = "/v1/documents"
 DOCUMENT = DOCUMENTS + "/{document_id}"
+EVENTS = DOCUMENT + "/events"
+STREAM = (
+    "`translated`: a sentence was translated, by this server. `sentence`: it was written, and is as the document has "
+    "it; those that were there before come first. `document`: its state and progress; once that is done or failed the "
+    "stream ends. It also ends at the request's deadline: ask again."
+)
 RESULT = DOCUMENT + "/result"
 SENTENCES = DOCUMENT + "/sentences"
 SENTENCE = SENTENCES + "/{index:int}"
@@ -76,6 +87,35 @@ async def create(body: DocumentRequest, visit: Admitted, response: Response) -> 
 async def look(document_id: str, visit: Admitted, explain: Explain = "false") -> DocumentAnswer:
     document, sentences = await visit.state.documents.read(document_id)
     return _answer(visit.state, document, sentences, explain == "true")
+
+
+@router.get(
+    EVENTS,
+    summary="What happens to a document, as server-sent events",
+    response_class=Response,
+    responses={
+        200: {"content": described(STREAM), "description": "Events."},
+        **documented(*ADMISSION, "not_found", meanings={"not_found": UNKNOWN}),
+    },
+)
+async def events(document_id: str, visit: Admitted, explain: Explain = "false") -> EventStream:
+    document, _ = await visit.state.documents.read(document_id)
+    visit.works_with(document.model)
+    return EventStream(_events(document_id, visit, explain == "true"), visit.deadline)
+
+
+async def _events(document_id: str, visit: Visit, explain: bool) -> Events:
+    async with aclosing(visit.state.documents.events(document_id, visit.deadline)) as happening:
+        async for news in happening:
+            match news:
+                case None:
+                    yield STILL_HERE
+                case Translated(index, translation):
+                    yield event("translated", TranslatedSentence(index=index, translation=translation))
+                case Sentence():
+                    yield event("sentence", DocumentSentence.of(news, explain))
+                case _:
+                    yield event("document", DocumentProgress.of(news))
 
 
 @router.delete(

@@ -10,7 +10,7 @@ from server.documents.leases import Lease, LeaseLost, Reading, end, save
 from server.documents.sentence_states import DocumentStates, StateReader, context_of
 from server.documents.stores.interface import UnknownDocument
 from server.documents.stores.records import Document, Sentence
-from server.documents.translate import translate_sentences
+from server.documents.translate import Heard, translate_sentences
 from server.engine.request import EngineStopped, Overloaded
 from server.translator import Translator
 
@@ -34,12 +34,14 @@ async def translate_pending(
     reader: StateReader,
     batch: int = BATCH,
     told: Callable[[int, int], None] = lambda done, total: None,
+    heard: Heard | None = None,
 ) -> None:
     """Until no sentence of the document is pending, also of those that come meanwhile. `told` hears how many of how
-    many sentences are done. The document is read once, and again when somebody else changed it. Raises LeaseLost,
-    UnknownDocument, Unservable, EngineStopped, StoreError, and what a batch raised that failed again and again."""
+    many sentences are done, `heard` (see translate_sentences) of every sentence before it is written. The document is
+    read once, and again when somebody else changed it. Raises LeaseLost, UnknownDocument, Unservable, EngineStopped,
+    StoreError, and what a batch raised that failed again and again."""
     failures = 0
-    work = _Work(lease, translators, reader, batch)
+    work = _Work(lease, translators, reader, batch, heard)
     while True:
         known = await work.known()
         pending = len(known.pending)
@@ -62,7 +64,15 @@ async def translate_pending(
 class _Work:
     """A document that is being translated, as it is known here."""
 
-    def __init__(self, lease: Lease, translators: Mapping[str, Translator], reader: StateReader, batch: int) -> None:
+    def __init__(
+        self,
+        lease: Lease,
+        translators: Mapping[str, Translator],
+        reader: StateReader,
+        batch: int,
+        heard: Heard | None,
+    ) -> None:
+        self._heard = heard
         self._lease, self._translators, self._reader, self._batch = lease, translators, reader, batch
         self._known: Reading | None = None
         self._states: tuple[object, DocumentStates | None] | None = None
@@ -91,7 +101,9 @@ class _Work:
             return
         planned = known.pending[: self._batch]
         states = await self._states_of(translator, known)
-        done = await translate_sentences(translator, known.document, planned, states, owner=self._lease.document_id)
+        done = await translate_sentences(
+            translator, known.document, planned, states, owner=self._lease.document_id, heard=self._heard
+        )
         await self._save(known, planned, done)
 
     async def _draft(self, translator: Translator, known: Reading, planned: Sequence[Sentence]) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 
 from server.documents.job import Unservable, translate_pending
 from server.documents.leases import GivenUp, Lease, LeaseLost, begin, end
+from server.documents.listeners import Listeners
 from server.documents.sentence_states import StateReader
 from server.documents.stores.interface import ContextStore, StoreError, UnknownDocument
 from server.documents.stores.records import Document
@@ -50,6 +51,7 @@ class JobRunner:
         self._suspect: asyncio.Task[None] | None = None
         """Work on a document that was worked on when a process died: alone, so that no other is suspected with it."""
         self._wake = asyncio.Event()
+        self.listeners = Listeners()
         self._ended: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._dispatcher: asyncio.Task[None] | None = None
         metrics.document_jobs_running.labels(NO_MODEL).set_function(lambda: len(self._jobs))
@@ -143,7 +145,13 @@ class JobRunner:
         if others:
             await asyncio.wait(others)
         await asyncio.to_thread(begin, lease, claimed)
-        await translate_pending(lease, self._translators, self._reader)
+        await translate_pending(
+            lease,
+            self._translators,
+            self._reader,
+            told=lambda done, total: self.listeners.tell(claimed.id, None),
+            heard=self.listeners.teller(claimed.id),
+        )
 
     async def _work(self, document: Document, lease: Lease, others: frozenset["asyncio.Task[None]"]) -> None:
         """Translate a document once the `others` have ended, with its lease renewed meanwhile, and say in the end how
@@ -180,6 +188,7 @@ class JobRunner:
                 await self._end(lease, result, message)
             self._metrics.document_jobs_total.labels(result, NO_MODEL).inc()
             self._metrics.document_job_duration_seconds.labels(NO_MODEL).observe(time.monotonic() - started)
+            self.listeners.tell(document.id, None)
             if document.id in self._ended:
                 self._ended[document.id].set()
 

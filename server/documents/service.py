@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 
 from server.backends.context import SentenceContext
@@ -13,6 +13,7 @@ from server.documents.cutting import cut_text, listed_sentences
 from server.documents.drafts import without_draft
 from server.documents.explain import Explanation, explain
 from server.documents.job_runner import JobRunner
+from server.documents.listeners import Inbox, Translated
 from server.documents.refused import Refused, TooLong, check_index, check_length
 from server.documents.sentence_states import StateReader
 from server.documents.stores.interface import ContextStore
@@ -20,6 +21,7 @@ from server.documents.stores.records import Document, Mode, Sentence
 from server.documents.workplace import Workplace
 from server.outcomes import RESTING_STATES
 from server.settings import Settings
+from server.streaming import QUIET_SECONDS
 from server.translator import AskedOptions, Translator
 
 LOOK_SECONDS = 0.25
@@ -37,6 +39,14 @@ class NewDocument:
     options: AskedOptions
     owner: str = ""
     """What its id ends with, after a dash: whose it is."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A document as it is, and how many of its sentences wait to be translated."""
+
+    document: Document
+    num_pending: int
 
 
 class DocumentService:
@@ -99,6 +109,50 @@ class DocumentService:
                 if document.state in RESTING_STATES:
                     return document, sentences
         return await self.read(document_id)
+
+    async def events(
+        self, document_id: str, deadline: float
+    ) -> AsyncGenerator[Translated | Sentence | Snapshot | None, None]:
+        """What happens to a document until it is done or failed, or until `deadline`: sentences as they are translated,
+        where this process does it; sentences as they are written, those that are there already first; after them the
+        document itself. None when there was nothing for long."""
+        written: dict[int, tuple[int, str | None]] = {}
+        with self.runner.listeners.listening(document_id) as inbox:
+            while True:
+                document, sentences = await self.read(document_id)
+                pending = sum(one.is_pending for one in sentences)
+                for one in sentences:
+                    as_it_is = (one.version, one.translation)
+                    if not one.is_pending and written.get(one.index) != as_it_is:
+                        written[one.index] = as_it_is
+                        yield one
+                yield Snapshot(document, pending)
+                if document.state in RESTING_STATES:
+                    return
+                async for news in self._until_written(document_id, inbox, deadline):
+                    yield news
+                if time.monotonic() >= deadline:
+                    return
+
+    async def _until_written(
+        self, document_id: str, inbox: Inbox, deadline: float
+    ) -> AsyncGenerator[Translated | None, None]:
+        quiet_since = time.monotonic()
+        while (now := time.monotonic()) < deadline:
+            try:
+                async with asyncio.timeout(min(LOOK_SECONDS, deadline - now)):
+                    news = await inbox.get()
+            except TimeoutError:
+                if not self.runner.works_on(document_id):  # another process may: the store knows
+                    return
+                if time.monotonic() - quiet_since > QUIET_SECONDS:
+                    quiet_since = time.monotonic()
+                    yield None
+                continue
+            if news is None:
+                return
+            quiet_since = time.monotonic()
+            yield news
 
     async def delete(self, document_id: str) -> None:
         """What is being worked on of it stops when it is to be written."""

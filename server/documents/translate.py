@@ -2,7 +2,9 @@
 
 import asyncio
 import dataclasses
-from collections.abc import Hashable, Sequence
+import threading
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import Future
 
 from server.documents.context_use import largest, look, weights_by_sentence
 from server.documents.cutting import joined
@@ -11,6 +13,7 @@ from server.documents.stores.records import Document, Sentence
 from server.engine.request import SentenceRequest, SentenceResult
 from server.translator import Translator
 
+Heard = Callable[[int, Callable[[], str]], None]
 LOOKS_AT_ONCE = 16
 """More would only fill the engine's waiting room."""
 
@@ -22,9 +25,12 @@ async def translate_sentences(
     states: DocumentStates | None,
     deadline: float | None = None,
     owner: Hashable = None,
+    heard: Heard | None = None,
 ) -> list[Sentence]:
     """The sentences with their translations. `states` are those of the whole document, or online at least of what
     comes before; None when there is nothing to see. They wait in the line of `owner`, or in one of their own.
+    `heard` is called in the engine's thread for every sentence that is translated, with its index and what makes its
+    translation.
 
     Raises Overloaded, TooManySentences, DeadlineExceeded, EngineStopped.
     """
@@ -33,13 +39,39 @@ async def translate_sentences(
     requests: list[SentenceRequest] = []
     for sentence in sentences:
         context = states.seen_by(document.mode, sentence.index) if states is not None else None
-        requests += (SentenceRequest(part.source_ids, options, context, owner) for part in sentence.parts)
+        of_parts = [SentenceRequest(part.source_ids, options, context, owner) for part in sentence.parts]
+        if heard is not None:
+            _tell_when_done(translator, sentence, of_parts, heard)
+        requests += of_parts
     results = await translator.run_in_turn(requests, deadline)
     if translator.needs_drafts:
         results = await _looked(translator, requests, results)
     remaining = iter(results)
     of_sentence = [[next(remaining) for _ in sentence.parts] for sentence in sentences]
     return await asyncio.to_thread(_finish, translator, document, sentences, of_sentence, states)
+
+
+def _tell_when_done(
+    translator: Translator, sentence: Sentence, of_parts: Sequence[SentenceRequest], heard: Heard
+) -> None:
+    missing = len(of_parts)
+
+    def translation() -> str:
+        best = [request.future.result().hypotheses[0] for request in of_parts]
+        return joined(sentence, translator.target_pieces.decode(one.ids for one in best), translator)
+
+    lock = threading.Lock()
+
+    def one_done(future: "Future[SentenceResult]") -> None:
+        nonlocal missing
+        with lock:
+            missing -= 1
+            is_whole = not missing
+        if is_whole and all(request.future.exception() is None for request in of_parts):
+            heard(sentence.index, translation)
+
+    for request in of_parts:
+        request.future.add_done_callback(one_done)
 
 
 async def _looked(

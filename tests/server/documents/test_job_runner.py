@@ -30,13 +30,13 @@ ROOT = Path(__file__).parents[3]
 
 
 class Work:
-    """In place of translate_document."""
+    """In place of translate_pending."""
 
     def __init__(self) -> None:
         self.begun: list[str] = []
         self.may_end = asyncio.Event()
 
-    async def __call__(self, lease: Lease, *_: object) -> None:
+    async def __call__(self, lease: Lease, *_: object, **__: object) -> None:
         self.begun.append(lease.document_id)
         await self.may_end.wait()
         await asyncio.to_thread(end, lease, "done")
@@ -57,7 +57,7 @@ def run(
 ) -> None:
     async def started() -> None:
         work = Work()
-        monkeypatch.setattr(runner_module, "translate_document", work)
+        monkeypatch.setattr(runner_module, "translate_pending", work)
         runner = JobRunner(store, StateReader(StateCache(0)), TRANSLATORS, lease_seconds, metrics)
         runner.start()
         try:
@@ -181,11 +181,11 @@ from server.documents.state_cache import StateCache
 from server.documents.sentence_states import StateReader
 from server.metrics import Metrics
 
-async def die(*_):
+async def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 
 async def main():
-    job_runner.translate_document = die
+    job_runner.translate_pending = die
     job_runner.JobRunner(open_store(sys.argv[1]), StateReader(StateCache(0)), {"tiny": None}, 0.1, Metrics()).start()
     await asyncio.Event().wait()
 
