@@ -5,21 +5,17 @@ A sentence's states depend on its source and its translation only, never on cont
 the final ids makes them again, whatever search found the ids.
 """
 
-from pathlib import Path
-
 import onnx
 import torch
 from torch import Tensor, nn
 
 from export.calibration import Ranges
 from export.document_graphs import attend_outputs
-from export.graphs import StepGraph
 from export.onnx_graph.edits import edited
 from export.onnx_graph.exporter import Axes, export_module
 from export.onnx_graph.linear import projection_for
 from export.onnx_graph.step import Words, build_step_graph, export_step
 from export.paged_attention import Pages, example_pages, look_at_pages, page_axes, page_names
-from export.torchscript import example_state, step_arguments, trace
 from model.config import BOS_ID
 from model.document import DocumentModel
 from server.artifact import Manifest
@@ -96,15 +92,3 @@ def decoder_context_graphs(
         **{kind: edited(graph, kind, ranges).model() for kind, graph in exported.items()},
         "step": build_step_graph(step, manifest, ranges, projection_for(ranges), Words.of(model.base)),
     }
-
-
-def write_decoder_context_torchscript(
-    model: DocumentModel, manifest: Manifest, states: Path, look: Path, step: Path
-) -> None:
-    """The three graphs, traced."""
-    attention, width = model.context.attention, model.base.config.d_model
-    translation = example_translation()
-    trace(StatesGraph(model), (*translation, torch.ones_like(translation[2], dtype=torch.int32)), states)
-    trace(LookGraph(model), (*translation, example_pages(attention, 2, width)), look)
-    arguments = (*step_arguments(example_state(manifest, 3, 2, 5)), example_pages(attention, 3, width))
-    trace(StepGraph(model.base, model.context), arguments, step)

@@ -5,8 +5,6 @@ document's other sentences into [batch, J, ...], asks `ContextAttendGraph` for t
 and has `ProjectGraph` turn that into cross-attention tensors. Nothing in the graphs depends on data; J and W are free.
 """
 
-from pathlib import Path
-
 import onnx
 import torch
 from torch import Tensor, nn
@@ -17,22 +15,10 @@ from export.onnx_graph.edits import edited
 from export.onnx_graph.exporter import Axes, export_module
 from export.paged_attention import Pages, example_pages, look_at_pages, page_axes, page_names
 from export.pruned_attention import attend_used
-from export.torchscript import trace
 from model.attention.selective import HierarchicalAttention
 from model.config import ConfigError
 from model.document import DocumentModel
 from model.translation_model import TranslationModel
-
-
-class MemoryGraph(nn.Module):
-    """source_ids, source_keep [batch, source] -> memory [batch, source, d]: EncodeGraph before its projections."""
-
-    def __init__(self, model: DocumentModel) -> None:
-        super().__init__()
-        self.model = model
-
-    def forward(self, source_ids: Tensor, source_keep: Tensor) -> Tensor:
-        return self.model.base.encode(source_ids, source_keep > 0)
 
 
 class ContextEncodeGraph(nn.Module):
@@ -155,12 +141,3 @@ def document_graphs(model: DocumentModel, ranges: Ranges | None) -> dict[str, on
         given: Axes = {**cross, "looked": ("batch", None, "J"), "gate": ("batch",)}
         exported["pruned"] = export_module(PrunedAttendGraph(model), attend_example(model), inputs, given)
     return {kind: edited(graph, kind, ranges).model() for kind, graph in exported.items()}
-
-
-def write_document_torchscript(model: DocumentModel, store: Path, attend: Path, project: Path) -> None:
-    """The three graphs, traced."""
-    memory, *rest = attend_example(model)
-    ones = torch.ones(memory.shape[:2], dtype=torch.int32)
-    trace(ContextEncodeGraph(model), (memory, ones), store)
-    trace(ContextAttendGraph(model), (memory, *rest), attend)
-    trace(ProjectGraph(model), (memory,), project)

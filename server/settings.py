@@ -3,8 +3,8 @@
 A field `max_waiting` is the flag `--max-waiting` of `ringmt serve`, the environment variable `RINGMT_MAX_WAITING` and
 a row of SETTINGS.md. A flag wins over its variable. Unknown names are errors that name the nearest known one.
 
-Made by hand: pydantic-settings takes 0.16 s to import, where `ringmt translate` starts in 0.38 s, and it neither refuses
-unknown variables nor shares its fields with the flags.
+Made by hand: importing pydantic-settings takes 0.16 s, and `ringmt translate` starts in 0.38 s without it; nor does it
+refuse unknown variables.
 """
 
 import dataclasses

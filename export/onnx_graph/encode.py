@@ -4,12 +4,12 @@ from collections.abc import Mapping
 
 import onnx
 
+from export.example_state import example_source
 from export.graphs import EncodeGraph
 from export.onnx_graph.edits import edited
 from export.onnx_graph.exporter import Axes, export_module
 from export.onnx_graph.linear import Array, Projection
 from export.onnx_graph.shortlist import ShortlistPlan, add_shortlist
-from export.torchscript import example_source
 from model.translation_model import TranslationModel
 from server.artifact import Manifest
 

@@ -12,6 +12,7 @@ import onnx
 import torch
 from torch import Tensor
 
+from export.example_state import example_state
 from export.graphs import StepStates
 from export.onnx_graph.builder import GraphBuilder
 from export.onnx_graph.candidates import best_candidates, padded_vocabulary
@@ -21,7 +22,6 @@ from export.onnx_graph.in_place import check_in_place
 from export.onnx_graph.linear import Array, Projection
 from export.onnx_graph.shortlist import ShortlistPlan, project_shortlist
 from export.paged_attention import example_pages, page_axes
-from export.torchscript import example_state
 from model.config import SpecialIds
 from model.context import ContextLayer
 from model.masks import HIDDEN

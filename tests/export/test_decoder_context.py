@@ -1,25 +1,19 @@
 """Context graphs on the decoder's side against the PyTorch modules; the step against the model is parity's matter."""
 
-import warnings
-from pathlib import Path
-
 import numpy as np
 import onnxruntime
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from export.decoder_context import (
     LookGraph,
     StatesGraph,
     decoder_context_graphs,
-    write_decoder_context_torchscript,
 )
 from export.document_graphs import ContextAttendGraph
-from export.graphs import StepGraph
 from export.manifest import graph_files, make_manifest
 from export.paged_attention import example_pages, page_inputs
-from export.torchscript import example_state, step_arguments
 from model.config import CONTEXT_ATTENTIONS, ConfigError
 from model.data.batching import collate
 from model.document import is_word
@@ -37,8 +31,8 @@ def close(found: list[Tensor], expected: list[Tensor]) -> None:
 
 @pytest.mark.parametrize("attention", CONTEXT_ATTENTIONS)
 @torch.no_grad()
-def test_eager_torchscript_and_onnx_agree(attention: str, tmp_path: Path) -> None:
-    """Other numbers of sentences and words than were traced."""
+def test_eager_and_onnx_agree(attention: str) -> None:
+    """Other numbers of sentences and words than the exporter saw."""
     model = lively_document_model(attention, "decoder")
     manifest = make_manifest(model.base, "x", ("en", "de"), (graph_files("onnx", "fp32"),), "", "", 1.0, {})
     pages = [page[:, :1].contiguous() for page in example_pages(model.context.attention, 3, 32)]
@@ -46,16 +40,6 @@ def test_eager_torchscript_and_onnx_agree(attention: str, tmp_path: Path) -> Non
     words = is_word(BATCH.target_out).int()
     states: list[Tensor] = StatesGraph(model)(source, keep, BATCH.target_in, words)
     look: list[Tensor] = LookGraph(model)(source, keep, BATCH.target_in, pages)
-    step = [*step_arguments(example_state(manifest, 3, 4, 7)), pages]
-
-    scripts: list[nn.Module] = []
-    write_decoder_context_torchscript(model, manifest, *(tmp_path / f"{name}.pt" for name in FILES))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch.jit announces its retirement
-        scripts = [torch.jit.load(str(tmp_path / f"{name}.pt")) for name in FILES]  # type: ignore[no-untyped-call]
-    close(scripts[0](source, keep, BATCH.target_in, words), states)
-    close(scripts[1](source, keep, BATCH.target_in, pages), look)
-    close(scripts[2](*step), StepGraph(model.base, model.context)(*step))
 
     graphs = decoder_context_graphs(model, manifest, None)
     tensors = dict(zip(page_inputs(model.context.attention), pages, strict=True))

@@ -1,6 +1,5 @@
 """The context graphs against the PyTorch model."""
 
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,11 +12,9 @@ from torch import Tensor
 from export.document_graphs import (
     ContextAttendGraph,
     ContextEncodeGraph,
-    MemoryGraph,
     ProjectGraph,
     attend_outputs,
     document_graphs,
-    write_document_torchscript,
 )
 from export.graphs import EncodeGraph
 from export.paged_attention import page_inputs
@@ -37,15 +34,6 @@ kinds = pytest.mark.parametrize("attention", CONTEXT_ATTENTIONS)
 
 def eager(model: DocumentModel) -> list[Graph]:
     encode, attend, project = ContextEncodeGraph(model), ContextAttendGraph(model), ProjectGraph(model)
-    return [lambda x: encode(*x), lambda x: attend(*x[:2], x[2:]), lambda x: project(*x)]
-
-
-def traced(model: DocumentModel, folder: Path) -> list[Graph]:
-    paths = [folder / f"{name}.pt" for name in FILES]
-    write_document_torchscript(model, *paths)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch.jit announces its retirement
-        encode, attend, project = (torch.jit.load(str(path)) for path in paths)  # type: ignore[no-untyped-call]
     return [lambda x: encode(*x), lambda x: attend(*x[:2], x[2:]), lambda x: project(*x)]
 
 
@@ -87,7 +75,7 @@ def chain(model: DocumentModel, graphs: list[Graph], sentences: int, extra: int 
     to J and W of every page. Returns every tensor on the way."""
     encode, attend, project = graphs
     with torch.no_grad():
-        memory = MemoryGraph(model)(BATCH.source, BATCH.source_keep.int())
+        memory = model.base.encode(BATCH.source, BATCH.source_keep)
     word_keep = is_word(BATCH.source).int()
     word_keep[1] = 0
     stored = encode([memory, word_keep])
@@ -111,18 +99,17 @@ def chain(model: DocumentModel, graphs: list[Graph], sentences: int, extra: int 
 
 @kinds
 @torch.no_grad()
-def test_eager_torchscript_and_onnx_agree(attention: str, tmp_path: Path) -> None:
+def test_eager_and_onnx_agree(attention: str, tmp_path: Path) -> None:
     """Batches of one and four; padded sources, sentences and words; a sentence without words, a row without
     context."""
     model = lively_document_model(attention)
-    plain, others = eager(model), (traced(model, tmp_path), onnx(model, tmp_path))
+    plain, exported = eager(model), onnx(model, tmp_path)
     for sentences, extra in ((4, 0), (4, 3), (1, 0)):
         expected = chain(model, plain, sentences, extra)
-        for graphs in others:
-            ours = chain(model, graphs, sentences, extra)
-            assert len(ours) == len(expected)
-            for one, other in zip(ours, expected, strict=True):
-                torch.testing.assert_close(one, other, atol=1e-5, rtol=0)
+        ours = chain(model, exported, sentences, extra)
+        assert len(ours) == len(expected)
+        for one, other in zip(ours, expected, strict=True):
+            torch.testing.assert_close(one, other, atol=1e-5, rtol=0)
 
 
 @kinds
@@ -161,7 +148,7 @@ def test_the_graphs_are_the_document_model(attention: str) -> None:
 @torch.no_grad()
 def test_without_context_the_graphs_are_the_sentence_models_encoder() -> None:
     model = lively_document_model()
-    memory = MemoryGraph(model)(BATCH.source, BATCH.source_keep.int())
+    memory = model.base.encode(BATCH.source, BATCH.source_keep)
     expected = EncodeGraph(model.base)(BATCH.source, BATCH.source_keep.int())
     for one, other in zip(ProjectGraph(model)(memory), expected, strict=True):
         assert torch.equal(one, other)

@@ -13,12 +13,12 @@ from torch import Tensor, nn
 
 from export.artifact_writer import write_graph
 from export.calibration import input_ranges
+from export.example_state import example_state, step_arguments
 from export.graphs import StepGraph
 from export.manifest import graph_files, make_manifest
 from export.onnx_graph.in_place import InPlaceError, check_in_place
 from export.parity import padded, sample_sources, step_difference
 from export.signature import with_signatures
-from export.torchscript import example_state, step_arguments
 from model.attention.scaled_dot_product import attention_energy, masked_softmax, merge_heads, split_heads
 from model.config import BOS_ID
 from model.translation_model import TranslationModel
