@@ -14,7 +14,7 @@ from loadtest.bench.report import Row
 from server.artifact import Artifact
 from server.backends.context import SentenceContext, StoredDocument
 from server.backends.load import load_backend
-from server.backends.onnx_context import OnnxContext, Read
+from server.backends.onnx_context import OnnxContext
 from server.documents.job_runner import JobRunner
 from server.documents.sentence_states import DocumentCache, StateReader
 from server.documents.service import DocumentService, NewDocument
@@ -153,7 +153,7 @@ def _looks(artifact: Path, texts: Sequence[str], sizes: Sequence[int], rounds: i
         stored = StoredDocument.of(states[:size], [len(ids) - 1 for ids in encoded[:size]])
         chosen = range(0, size, max(1, size // SAMPLE))
         seen = [SentenceContext(stored, np.arange(size) != index) for index in chosen]
-        read = [_read(context, encoded[index]) for index in chosen]
+        read = [context.read(encoded[index]) for index in chosen]
         spent: dict[bool, list[float]] = {True: [], False: []}
         used: list[int] = []
         for _ in range(rounds):
@@ -169,8 +169,3 @@ def _looks(artifact: Path, texts: Sequence[str], sizes: Sequence[int], rounds: i
         share = mean(used) / (size - 1)
         rows.append(Row(f"{size} sentences, used by a sentence", mean(used), size - 1, share, "sentences"))
     return rows
-
-
-def _read(context: OnnxContext, ids: Sequence[int]) -> Read:
-    source = np.array([ids], np.int64)
-    return context.read(source, np.ones(source.shape, np.int32))[0]

@@ -56,6 +56,22 @@ class ContextUse:
 
 
 @dataclass(frozen=True)
+class Read:
+    """A sentence that was encoded by itself, once for all: what is kept of it as context, what its translation reads
+    when it sees nobody (`alone`), and the `memory` [length, d] that looks at others."""
+
+    source_ids: tuple[int, ...]
+    states: States
+    alone: Encoded
+    memory: Floats
+
+    @property
+    def num_bytes(self) -> int:
+        """Without the states."""
+        return self.memory.nbytes + sum(tensor.nbytes for tensor in self.alone.tensors.values())
+
+
+@dataclass(frozen=True)
 class Attended:
     """A sentence in the light of its document: what the step graph reads, and where the sentence looked: None on the
     decoder's side, where every step looks for itself (see ContextBackend.explain)."""
@@ -79,6 +95,15 @@ class ContextBackend(Protocol):
         """What is kept of one sentence: source ids with EOS and, read on the decoder's side only, its translation
         without EOS. Always computed alone, so that states that were thrown away and made again are the same bit for
         bit."""
+        ...
+
+    def read(self, source_ids: Sequence[int]) -> Read:
+        """`represent`, with what a translation of the sentence is made of: source ids with EOS. Raises ValueError on
+        the decoder's side, where states are made of translations."""
+        ...
+
+    def attend(self, sentence: Read, context: SentenceContext | None) -> Attended:
+        """A sentence that was read, in the light of what it sees."""
         ...
 
     def encode(self, source_ids: Ints, source_keep: Flags, contexts: Sequence[SentenceContext]) -> list[Attended]:

@@ -47,8 +47,7 @@ class OnnxBackend:
             self._look = open_graph(artifact, context.step, device)
             self.context = OnnxDecoderContext(artifact, context, self.encode, device)
         elif context is not None:
-            shortlist = [name for name in read if name not in self.manifest.source_tensors]
-            self.context = OnnxContext(artifact, context, self._encode, shortlist, device)
+            self.context = OnnxContext(artifact, context, self._encode, read, device)
 
     def encode(self, source_ids: Ints, source_keep: Flags) -> list[Encoded]:
         outputs = self._encode.run(self._encode_outputs, {"source_ids": source_ids, "source_keep": source_keep})

@@ -1,27 +1,18 @@
 """Context on the encoder's side on ONNX Runtime."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 
 from server.artifact import Artifact, ContextGraphs
-from server.backends.context import Attended, ContextUse, SentenceContext, Side, States, StoredDocument
+from server.backends.base import split_batch
+from server.backends.context import Attended, ContextUse, Read, SentenceContext, Side, States, StoredDocument
 from server.backends.onnx_session import Device, OnnxGraph, open_graph
 from server.backends.state import Array, Encoded, Flags, Floats, Ints
 
 PRUNED_FROM = 50
 """Stored sentences from which on only the words of those with a weight are read: slower in a document of 10, faster in
 one of 100 (see loadtest/bench/results); nothing between was measured."""
-
-
-@dataclass(frozen=True)
-class Read:
-    """A sentence that was encoded and has not looked at its document yet: `memory` [length, d] and its shortlist by
-    name."""
-
-    memory: Floats
-    shortlist: Mapping[str, Array]
 
 
 class OnnxContext:
@@ -32,18 +23,21 @@ class OnnxContext:
         artifact: Artifact,
         files: ContextGraphs,
         encode: OnnxGraph,
-        shortlist: Sequence[str],
+        read_by_steps: Sequence[str],
         device: Device,
     ) -> None:
+        """`read_by_steps`: what the encode graph gives that step graphs read."""
         self._source_tensors = list(artifact.manifest.source_tensors)
         self._encode = encode
-        self._shortlist = list(shortlist)
-        self._store, self._attend, self._project = (
+        self._read_by_steps = read_by_steps
+        self._store, self._attend_graph, self._project = (
             open_graph(artifact, name, device) for name in (files.store, files.attend, files.project)
         )
         self.pruned_from = PRUNED_FROM
         self._pruned = open_graph(artifact, files.pruned, device) if files.pruned else None
-        self._word_weights = [name for name in self._attend.signature.output_names if name.startswith("word_weights")]
+        self._word_weights = [
+            name for name in self._attend_graph.signature.output_names if name.startswith("word_weights")
+        ]
 
     @property
     def side(self) -> Side:
@@ -59,58 +53,64 @@ class OnnxContext:
         return tuple(self._store.signature.output_names)
 
     def encode(self, source_ids: Ints, source_keep: Flags, contexts: Sequence[SentenceContext]) -> list[Attended]:
-        sentences = self.read(source_ids, source_keep)
-        return [self.attend(*both) for both in zip(sentences, contexts, strict=True)]
-
-    def read(self, source_ids: Ints, source_keep: Flags) -> list[Read]:
-        feeds: dict[str, Array] = {"source_ids": source_ids, "source_keep": source_keep}
-        memory, *shortlist = self._encode.run(["memory", *self._shortlist], feeds)
-        words = dict(zip(self._shortlist, shortlist, strict=True))
-        return [
-            Read(memory[row, :length], {name: tensor[row] for name, tensor in words.items()})
-            for row, length in enumerate(source_keep.sum(axis=1).tolist())
-        ]
+        sentences = self._encoded(source_ids, source_keep)
+        return [self._attend(*both, context) for both, context in zip(sentences, contexts, strict=True)]
 
     def represent(self, source_ids: Sequence[int], target_ids: Sequence[int] = ()) -> States:
+        return self.read(source_ids).states
+
+    def read(self, source_ids: Sequence[int]) -> Read:
         ids = np.array([source_ids], np.int64)
-        [memory] = self._encode.run(["memory"], {"source_ids": ids, "source_keep": np.ones(ids.shape, np.int32)})
-        words = memory[:, :-1]
-        if not words.shape[1]:  # A sentence of EOS alone: nobody sees it.
-            words = memory
-        keep: Flags = np.full(words.shape[:2], int(len(source_ids) > 1), np.int32)
+        [(alone, memory)] = self._encoded(ids, np.ones(ids.shape, np.int32))
+        # A sentence of EOS alone has no words: nobody sees it.
+        words = memory[None, :-1] if len(memory) > 1 else memory[None]
+        keep: Flags = np.full(words.shape[:2], int(len(memory) > 1), np.int32)
         names = self._store.signature.output_names
         outputs = self._store.run(names, {"memory": words, "word_keep": keep})
-        return {name: output[0].astype(np.float16) for name, output in zip(names, outputs, strict=True)}
+        states = {name: output[0].astype(np.float16) for name, output in zip(names, outputs, strict=True)}
+        return Read(tuple(source_ids), states, alone, memory)
 
-    def attend(self, sentence: Read, context: SentenceContext) -> Attended:
+    def attend(self, sentence: Read, context: SentenceContext | None) -> Attended:
+        if context is None:
+            return Attended(sentence.alone, None)
+        return self._attend(sentence.alone, sentence.memory, context)
+
+    def _encoded(self, source_ids: Ints, source_keep: Flags) -> list[tuple[Encoded, Floats]]:
+        """What every sentence's translation reads when it sees nobody, and its memory [length, d]."""
+        feeds: dict[str, Array] = {"source_ids": source_ids, "source_keep": source_keep}
+        names = [*self._read_by_steps, "memory"]
+        tensors = dict(zip(names, self._encode.run(names, feeds), strict=True))
+        memory = tensors.pop("memory")
+        sentences = split_batch(self._encode.signature, tensors, source_keep)
+        return [(sentence, memory[row, : sentence.length]) for row, sentence in enumerate(sentences)]
+
+    def _attend(self, alone: Encoded, memory: Floats, context: SentenceContext) -> Attended:
         context = context.trimmed()
         if self._pruned is not None and context.stored.num_sentences >= self.pruned_from:
-            feeds = self._feeds(sentence, context)
+            feeds = self._feeds(memory, context)
             *source, looked, gate = self._pruned.run([*self._source_tensors, "looked", "gate"], feeds)
         else:
-            new_memory, weights, gate = self._look(sentence, context, ["new_memory", "sentence_weights", "gate"])
+            new_memory, weights, gate = self._look(memory, context, ["new_memory", "sentence_weights", "gate"])
             source, looked = self._project.run(self._source_tensors, {"memory": new_memory}), weights.mean(axis=2)
         tensors = {name: tensor[0] for name, tensor in zip(self._source_tensors, source, strict=True)}
-        encoded = Encoded(len(sentence.memory), {**tensors, **sentence.shortlist})
-        return Attended(encoded, use_of(context.stored, looked, gate))
+        return Attended(Encoded(alone.length, {**alone.tensors, **tensors}), use_of(context.stored, looked, gate))
 
     def explain(
         self, source_ids: Sequence[int], context: SentenceContext, target_ids: Sequence[int] = ()
     ) -> ContextUse:
         context = context.trimmed()
         ids = np.array([source_ids], np.int64)
-        [sentence] = self.read(ids, np.ones(ids.shape, np.int32))
-        weights, gate, *words = self._look(sentence, context, ["sentence_weights", "gate", *self._word_weights])
+        [(_, memory)] = self._encoded(ids, np.ones(ids.shape, np.int32))
+        weights, gate, *words = self._look(memory, context, ["sentence_weights", "gate", *self._word_weights])
         return use_of(context.stored, weights.mean(axis=2), gate, words)
 
-    def _look(self, sentence: Read, context: SentenceContext, outputs: list[str]) -> list[Floats]:
-        return self._attend.run(outputs, self._feeds(sentence, context))
+    def _look(self, memory: Floats, context: SentenceContext, outputs: list[str]) -> list[Floats]:
+        return self._attend_graph.run(outputs, self._feeds(memory, context))
 
-    def _feeds(self, sentence: Read, context: SentenceContext) -> dict[str, Array]:
-        memory = sentence.memory[None]
+    def _feeds(self, memory: Floats, context: SentenceContext) -> dict[str, Array]:
         return {
-            "memory": memory,
-            "keep": np.ones(memory.shape[:2], np.int32),
+            "memory": memory[None],
+            "keep": np.ones((1, len(memory)), np.int32),
             **context.stored.tensors(context.visible),
         }
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from server.artifact import Artifact, ContextGraphs
-from server.backends.context import Attended, ContextUse, SentenceContext, Side, States
+from server.backends.context import Attended, ContextUse, Read, SentenceContext, Side, States
 from server.backends.onnx_context import use_of
 from server.backends.onnx_session import Device, open_graph
 from server.backends.state import Array, Encoded, Flags, Ints
@@ -36,6 +36,12 @@ class OnnxDecoderContext:
         names = self._store.signature.output_names
         outputs = self._store.run(names, feeds)
         return {name: output[0].astype(np.float16) for name, output in zip(names, outputs, strict=True)}
+
+    def read(self, source_ids: Sequence[int]) -> Read:
+        raise ValueError("on the decoder's side states are made of translations: represent them")
+
+    def attend(self, sentence: Read, context: SentenceContext | None) -> Attended:
+        raise ValueError("on the decoder's side a sentence is not read before it is encoded")
 
     def encode(self, source_ids: Ints, source_keep: Flags, contexts: Sequence[SentenceContext]) -> list[Attended]:
         return [

@@ -30,7 +30,7 @@ async def append(
         check_length(document.num_places + _num_places(new), workplace.longest)
         states = await workplace.reader.before_append(translator, document, workplace.store, deadline)
         new = await with_drafts(translator, new, longest, deadline)
-        states = await workplace.reader.beside(translator, document, states, new[:-1])  # none sees the last
+        states = await workplace.reader.beside(translator, document, states, new)
         new = await translate_sentences(translator, document, new, states, deadline)
         writing = asyncio.ensure_future(asyncio.to_thread(_write, workplace.store, document, new))
         kept = await asyncio.shield(writing)

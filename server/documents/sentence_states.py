@@ -4,12 +4,12 @@ import asyncio
 import hashlib
 import pickle
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from server.backends.context import SentenceContext, States, StoredDocument
+from server.backends.context import Read, SentenceContext, States, StoredDocument
 from server.documents.drafts import with_drafts, words_of
 from server.documents.laid_out import side_by_side
 from server.documents.state_cache import Place, StateCache
@@ -19,8 +19,26 @@ from server.documents.visibility import Owners, visible
 from server.translator import Translator
 
 DIGEST_BYTES = 32
+READS_BYTES = 64 * 2**20
 AT_ONCE = 64
 """Sentences computed at the same time: more would only fill the engine's waiting room."""
+
+
+class Reads:
+    """What was read of sentences when their states were made: they are not encoded again for their translation. As many
+    as fit into READS_BYTES."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[int, ...], Read] = {}
+        self._num_bytes = 0
+
+    def keep(self, read: Read) -> None:
+        if self._num_bytes + read.num_bytes <= READS_BYTES:
+            self._kept[read.source_ids] = read
+            self._num_bytes += read.num_bytes
+
+    def get(self, source_ids: tuple[int, ...]) -> Read | None:
+        return self._kept.get(source_ids)
 
 
 @dataclass(frozen=True)
@@ -31,6 +49,7 @@ class DocumentStates:
     stored: StoredDocument
     owners: Owners
     contents: bytes
+    reads: Reads = field(default_factory=Reads)
 
     def seen_by(self, mode: Mode, index: int) -> SentenceContext | None:
         """What a sentence sees; None when it sees nothing."""
@@ -79,11 +98,11 @@ class StateReader:
         has words, or the model knows no context. Raises Overloaded, EngineStopped."""
         if not translator.knows_context:
             return None
-        states: list[States] = []
+        reads, states = Reads(), list[States]()
         for some in _some_at_a_time(translator, sentences):
-            for of_parts in await asyncio.gather(*(self._read(translator, document_id, one) for one in some)):
+            for of_parts in await asyncio.gather(*(self._read(translator, document_id, one, reads) for one in some)):
                 states.extend(of_parts)
-        return await _side_by_side(sentences, states)
+        return await _side_by_side(sentences, states, reads)
 
     async def before_append(
         self, translator: Translator, document: Document, store: ContextStore, deadline: float | None = None
@@ -109,8 +128,16 @@ class StateReader:
     async def beside(
         self, translator: Translator, document: Document, states: DocumentStates | None, later: Sequence[Sentence]
     ) -> DocumentStates | None:
-        """The states with those of the sentences that follow; these have their drafts, if the model needs them."""
-        return await self._extended(translator, document, states, later) if translator.knows_context else None
+        """The states with those of the sentences that follow but the last, which nobody sees yet: they have their
+        drafts, if the model needs these. All of them are read."""
+        if not translator.knows_context:
+            return None
+        found = await self._extended(translator, document, states, later[:-1])
+        if found is not None and not translator.needs_drafts:
+            found = found if found is not states else replace(found, reads=Reads())
+            for one in later[-1:]:
+                await self._read(translator, document.id, one, found.reads)
+        return found
 
     def appended(
         self, translator: Translator, document: Document, states: DocumentStates | None, new: Sequence[Sentence]
@@ -130,9 +157,9 @@ class StateReader:
         )
         states: list[States] = []
         for some in _some_at_a_time(translator, sentences):
-            for of_parts in await asyncio.gather(*(_represent(translator, one, None) for one in some)):
+            for of_parts in await asyncio.gather(*(_represent(translator, one, None, Reads()) for one in some)):
                 states.extend(of_parts)
-        return await _side_by_side(sentences, states)
+        return await _side_by_side(sentences, states, Reads())
 
     async def _extended(
         self,
@@ -146,19 +173,21 @@ class StateReader:
             return states if more is None else more
         stored = await asyncio.to_thread(side_by_side, states.stored, more.stored)
         owners = np.concatenate([states.owners, more.owners])
-        return DocumentStates(stored, owners, states.contents + more.contents)
+        return DocumentStates(stored, owners, states.contents + more.contents, more.reads)
 
     def _keep(self, document: Document, translator: Translator, grown: Grown) -> None:
+        if grown.states is not None:  # what was read is for one translation
+            grown = replace(grown, states=replace(grown.states, reads=Reads()))
         self.cache.put(Place(document.id, translator.fingerprint, None), document.revision, grown, grown.num_bytes)
 
-    async def _read(self, translator: Translator, document_id: str, sentence: Sentence) -> StatesOfParts:
+    async def _read(self, translator: Translator, document_id: str, sentence: Sentence, reads: Reads) -> StatesOfParts:
         if not sentence.parts:
             return ()
         place, content = Place(document_id, translator.fingerprint, sentence.index), context_of(sentence)
         kept = self.cache.get(place, content)
         if isinstance(kept, tuple):
             return kept
-        states = await _represent(translator, sentence, document_id)
+        states = await _represent(translator, sentence, document_id, reads)
         num_bytes = sum(array.nbytes for of_part in states for array in of_part.values())
         self.cache.put(place, content, states, num_bytes)
         return states
@@ -170,12 +199,17 @@ def _some_at_a_time(translator: Translator, sentences: Sequence[Sentence]) -> It
         yield sentences[start : start + count]
 
 
-async def _represent(translator: Translator, sentence: Sentence, owner: str | None) -> StatesOfParts:
-    represent = translator.worker.represent
-    asked = [
-        represent(part.source_ids, words_of(part) if translator.needs_drafts else (), owner) for part in sentence.parts
-    ]
-    found = await asyncio.gather(*map(asyncio.wrap_future, asked))
+async def _represent(translator: Translator, sentence: Sentence, owner: str | None, reads: Reads) -> StatesOfParts:
+    worker = translator.worker
+    if translator.needs_drafts:
+        represented = [worker.represent(part.source_ids, words_of(part), owner) for part in sentence.parts]
+        found = await asyncio.gather(*map(asyncio.wrap_future, represented))
+    else:
+        read = [worker.read(part.source_ids, owner) for part in sentence.parts]
+        found = []
+        for one in await asyncio.gather(*map(asyncio.wrap_future, read)):
+            reads.keep(one)
+            found.append(one.states)
     return tuple({name: _frozen(array) for name, array in states.items()} for states in found)
 
 
@@ -186,13 +220,13 @@ def _frozen(array: NDArray[np.float16]) -> NDArray[np.float16]:
     return copy
 
 
-async def _side_by_side(sentences: Sequence[Sentence], states: Sequence[States]) -> DocumentStates | None:
+async def _side_by_side(sentences: Sequence[Sentence], states: Sequence[States], reads: Reads) -> DocumentStates | None:
     if not states:
         return None
     owners = [(sentence.index, part) for sentence in sentences for part in sentence.parts]
     stored = await asyncio.to_thread(StoredDocument.of, states, [len(words_of(part)) for _, part in owners])
     contents = b"".join(_digest(part) for _, part in owners)
-    return DocumentStates(stored, np.array([index for index, _ in owners], np.int64), contents)
+    return DocumentStates(stored, np.array([index for index, _ in owners], np.int64), contents, reads)
 
 
 def _digest(part: Part) -> bytes:

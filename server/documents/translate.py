@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
 
+from server.backends.context import Read
 from server.documents.context_use import largest, look, weights_by_sentence
 from server.documents.cutting import joined
 from server.documents.sentence_states import DocumentStates
@@ -39,7 +40,10 @@ async def translate_sentences(
     requests: list[SentenceRequest] = []
     for sentence in sentences:
         context = states.seen_by(document.mode, sentence.index) if states is not None else None
-        of_parts = [SentenceRequest(part.source_ids, options, context, owner) for part in sentence.parts]
+        of_parts = [
+            SentenceRequest(part.source_ids, options, context, owner, read=read_of(states, part.source_ids))
+            for part in sentence.parts
+        ]
         if heard is not None:
             _tell_when_done(translator, sentence, of_parts, heard)
         requests += of_parts
@@ -72,6 +76,11 @@ def _tell_when_done(
 
     for request in of_parts:
         request.future.add_done_callback(one_done)
+
+
+def read_of(states: DocumentStates | None, source_ids: tuple[int, ...]) -> Read | None:
+    """What was read of a part when its states were made, if that is at hand."""
+    return None if states is None else states.reads.get(source_ids)
 
 
 async def _looked(

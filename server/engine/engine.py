@@ -122,10 +122,11 @@ class Engine:
     def _read(self, requests: list[SentenceRequest]) -> None:
         """Encode sentences that were taken, those of like length together."""
         for group in similar_lengths(requests):
-            plain = [request for request in group if request.context is None]
-            for batch in (plain, [request for request in group if request.context is not None]):
-                if batch:
-                    self._read_batch(batch)
+            kinds: dict[tuple[bool, bool], list[SentenceRequest]] = {}
+            for request in group:
+                kinds.setdefault((request.read is not None, request.context is not None), []).append(request)
+            for batch in kinds.values():
+                self._read_batch(batch)
 
     def _read_batch(self, batch: list[SentenceRequest]) -> None:
         """Encode one batch. If that fails each sentence is tried alone, so that the others of its batch go on."""
@@ -139,13 +140,14 @@ class Engine:
                 self._read_batch([request])
 
     def _encode_batch(self, requests: list[SentenceRequest]) -> list[EncodedSentence]:
-        """Sentences all without or all with context. Those without take the same path as if there were no context."""
+        """Sentences all without or all with context, none or all of them read before. Those without context take the
+        same path as if there were none."""
         started = time.monotonic()
         ids, keep = pad(requests)
-        if requests[0].context is None:
-            contents = [Attended(content, None) for content in self.backend.encode(ids, keep)]
-        else:
+        if requests[0].read is not None or requests[0].context is not None:
             contents = self._attend(ids, keep, requests)
+        else:
+            contents = [Attended(content, None) for content in self.backend.encode(ids, keep)]
         encoded = time.monotonic()
         self.meter.encoded(len(requests), int(keep.sum()), int(keep.size - keep.sum()), encoded - started)
         return [
@@ -158,10 +160,13 @@ class Engine:
         if backend is None:
             raise ValueError(f"model '{self.backend.manifest.name}' knows no context")
         started = time.monotonic()
+        attended = [backend.attend(request.read, request.context) for request in requests if request.read is not None]
         contexts = [request.context for request in requests if request.context is not None]
-        attended = backend.encode(ids, keep, contexts)
-        looked = [(context, one.use) for context, one in zip(contexts, attended, strict=True)]
-        self.meter.attended(looked, time.monotonic() - started)
+        if not attended:
+            attended = backend.encode(ids, keep, contexts)
+        if contexts:
+            looked = [(context, one.use) for context, one in zip(contexts, attended, strict=True)]
+            self.meter.attended(looked, time.monotonic() - started)
         return attended
 
     def admit(self) -> None:

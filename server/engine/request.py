@@ -6,7 +6,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from server.backends.context import ContextUse, SentenceContext
+from server.backends.context import ContextUse, Read, SentenceContext
 from server.outcomes import FinishReason
 
 Result = TypeVar("Result")
@@ -90,13 +90,15 @@ class SentenceRequest:
     """One sentence in flight. `source_ids` end with EOS. `future` is resolved by the engine exactly once. `context`:
     what the sentence sees of its document, None for nothing. Sentences of one `owner` (a document, say) wait in one
     line; the lines take turns. `targets`: translations whose probability is asked for, each ending with EOS and within
-    `max_length`, as many as the `beam_size`; nothing is searched then."""
+    `max_length`, as many as the `beam_size`; nothing is searched then. `read`: the sentence was encoded already, and is
+    not again."""
 
     source_ids: tuple[int, ...]
     options: SearchOptions
     context: SentenceContext | None = None
     owner: Hashable = None
     targets: tuple[tuple[int, ...], ...] = ()
+    read: Read | None = None
     future: "Future[SentenceResult]" = field(default_factory=Future)
     arrival: float = 0.0
     is_cancelled: bool = False

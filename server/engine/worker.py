@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from server.artifact import Artifact
 from server.backends.base import Backend
-from server.backends.context import ContextBackend, ContextUse, SentenceContext, States
+from server.backends.context import ContextBackend, ContextUse, Read, SentenceContext, States
 from server.backends.load import FORMATS, load_backend
 from server.engine.engine import Engine
 from server.engine.golden import replay
@@ -108,6 +108,12 @@ class EngineWorker:
         context = self._known_context()
         cost = len(source_ids) + len(target_ids)
         return self._send(Errand(lambda: context.represent(source_ids, target_ids), cost, owner))
+
+    def read(self, source_ids: Sequence[int], owner: Hashable = None) -> "Future[Read]":
+        """`represent` on the encoder's side, with what a translation of the sentence is made of (see
+        ContextBackend.read)."""
+        context = self._known_context()
+        return self._send(Errand(lambda: context.read(source_ids), len(source_ids), owner))
 
     def explain(
         self,

@@ -1,0 +1,103 @@
+"""A sentence of a document is encoded once, for its states and for its translation."""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server.backends.arrays import Array
+from server.backends.onnx_session import OnnxGraph
+from server.documents import sentence_states
+from server.documents.sentence_states import StateReader
+from server.documents.stores.records import Document, Mode, Sentence
+from server.engine.worker import EngineWorker
+from server.metrics import Metrics
+from server.settings import EngineSettings
+from server.translator import Translator
+from tests.server.api.conftest import settings_for
+from tests.server.documents.test_store_calls import serving, translated, until
+
+SOURCES = ["The girl walks home in the rain.", "She has a red umbrella.", "It is not hers.", "Yes.", "Where is it?"]
+APPENDED = ["At the station.", "Under a bench.", "The rain stops."]
+
+
+@pytest.fixture(scope="module")
+def translator(document_artifact: Path) -> Iterator[Translator]:
+    engine = EngineSettings(
+        slots=4, max_waiting=512, num_workers=1, shortlist="on", max_beam_size=4, translation_cache_bytes=0
+    )
+    found = Translator.load(document_artifact, settings_for(document_artifact, engine).engine, Metrics())
+    yield found
+    found.stop(0)
+
+
+@pytest.fixture
+def encoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many sentences every run of an encode graph was given."""
+    counts: list[int] = []
+    run = OnnxGraph.run
+
+    def counted(graph: OnnxGraph, outputs: list[str], feeds: Mapping[str, Array]) -> list[Array]:
+        if graph.name.startswith("encode"):
+            counts.append(len(feeds["source_ids"]))
+        return run(graph, outputs, feeds)
+
+    monkeypatch.setattr(OnnxGraph, "run", counted)
+    return counts
+
+
+@pytest.mark.parametrize("mode", ["offline", "online"])
+def test_sentences_of_a_document_and_appended_ones(translator: Translator, encoded: list[int], mode: Mode) -> None:
+    async def scenario() -> None:
+        async with serving({translator.name: translator}) as (documents, _):
+            document, _ = await translated(documents, translator, SOURCES, mode)
+            assert sum(encoded) == len(SOURCES)
+            if mode == "online":
+                for count, text in enumerate(APPENDED, 1):
+                    await documents.append(document.id, [text], None, until())
+                    assert sum(encoded) == len(SOURCES) + count
+                await documents.append(document.id, APPENDED, None, until())
+                assert sum(encoded) == len(SOURCES) + 2 * len(APPENDED)
+
+    asyncio.run(scenario())
+
+
+def test_it_changes_nothing(translator: Translator, encoded: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Translations, scores and states bit for bit, at int8: the twin encodes for states, and again for translations."""
+
+    async def scenario() -> tuple[list[Any], list[Any]]:
+        async with serving({translator.name: translator}) as (documents, _):
+            document, _ = await translated(documents, translator, SOURCES, "online")
+            await documents.append(document.id, APPENDED, None, until())
+            found, sentences = await documents.read(document.id)
+            states = await kept(documents.reader, translator, found, sentences)
+            return [(one.parts, one.translation, one.score, one.context_used) for one in sentences], states
+
+    once = asyncio.run(scenario())
+    number = sum(encoded)
+    monkeypatch.setattr(sentence_states, "READS_BYTES", 0)
+    assert asyncio.run(scenario()) == once
+    assert sum(encoded) - number == 2 * number
+
+
+async def kept(reader: StateReader, translator: Translator, document: Document, sentences: list[Sentence]) -> list[Any]:
+    states = await reader.of_document(translator, document.id, sentences)
+    assert states is not None
+    return [
+        (index, name, array.tobytes())
+        for index, page in enumerate(states.stored.pages)
+        for name, array in page.states.items()
+    ]
+
+
+def test_a_read_sentence_is_only_for_context_of_sources(document_artifacts: dict[str, Path]) -> None:
+    artifact = document_artifacts["decoder"]
+    bilingual = Translator.load(artifact, settings_for(artifact).engine, Metrics())
+    try:
+        worker: EngineWorker = bilingual.worker
+        with pytest.raises(ValueError, match="states are made of translations"):
+            worker.read((5, 6, 3)).result()
+    finally:
+        bilingual.stop(0)
