@@ -42,10 +42,8 @@ async def _score(visit: Visit, translator: Translator, asked: list[ScoreItem]) -
     documents = visit.state.documents
     try:
         translator.check_room(len(asked))
-        items = []
-        for one in asked:
-            context = await documents.context_of(translator, one.contexts) if one.contexts else None
-            items.append(ScoringItem(one.source, one.targets, context))
+        contexts = await documents.contexts_of(translator, [one.contexts for one in asked])
+        items = [ScoringItem(one.source, one.targets, context) for one, context in zip(asked, contexts, strict=True)]
         return await score(translator, items, visit.deadline)
     except TooManySentences as error:
         raise ApiError("too_large", str(error), "items") from None

@@ -147,19 +147,28 @@ class StateReader:
             last = tuple(new[-1:])
             self._keep(document, translator, Grown(states, document.num_sentences - len(last), last))
 
-    async def of_parts(self, translator: Translator, parts: Sequence[tuple[int, ...]]) -> DocumentStates | None:
-        """Of sentences that belong to no document that is kept: nothing of them stays in the cache. Drafts are made on
-        the way."""
+    async def of_texts(
+        self, translator: Translator, texts: Sequence[tuple[tuple[int, ...], ...]]
+    ) -> list[DocumentStates | None]:
+        """Of the sentences of every text, side by side; they belong to no document that is kept: nothing of them stays
+        in the cache. Drafts are made on the way. What several texts share is computed once."""
         if not translator.knows_context:
-            return None
+            return [None] * len(texts)
+        different = dict.fromkeys(ids for text in texts for ids in text)
         sentences = await with_drafts(
-            translator, [Sentence(index, "", (Part(ids),)) for index, ids in enumerate(parts)]
+            translator, [Sentence(index, "", (Part(ids),)) for index, ids in enumerate(different)]
         )
-        states: list[States] = []
+        found: dict[tuple[int, ...], tuple[Part, States]] = {}
         for some in _some_at_a_time(translator, sentences):
-            for of_parts in await asyncio.gather(*(_represent(translator, one, None, Reads()) for one in some)):
-                states.extend(of_parts)
-        return await _side_by_side(sentences, states, Reads())
+            represented = await asyncio.gather(*(_represent(translator, one, None, Reads()) for one in some))
+            for one, (states,) in zip(some, represented, strict=True):
+                found[one.parts[0].source_ids] = (one.parts[0], states)
+        laid_out: dict[tuple[tuple[int, ...], ...], DocumentStates | None] = {}
+        for text in dict.fromkeys(texts):
+            parts = [found[ids] for ids in text]
+            alike = [Sentence(index, "", (part,)) for index, (part, _) in enumerate(parts)]
+            laid_out[text] = await _side_by_side(alike, [states for _, states in parts], Reads())
+        return [laid_out[text] for text in texts]
 
     async def _extended(
         self,

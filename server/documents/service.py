@@ -196,13 +196,25 @@ class DocumentService:
     async def context_of(self, translator: Translator, sources: Sequence[str]) -> SentenceContext | None:
         """What a sentence sees that sees these earlier texts; None for nothing, or by a model that knows no context.
         Raises TooLong."""
-        plans = await asyncio.to_thread(lambda: [translator.plan(source) for source in sources])
-        parts = [ids for plan in plans for ids in plan.source_ids]
+        [context] = await self.contexts_of(translator, [sources])
+        return context
+
+    async def contexts_of(
+        self, translator: Translator, several: Sequence[Sequence[str]]
+    ) -> list[SentenceContext | None]:
+        """`context_of` for many: the sentences of all are computed side by side, equal ones once."""
+        parts = await asyncio.to_thread(
+            lambda: [tuple(ids for one in texts for ids in translator.plan(one).source_ids) for texts in several]
+        )
         longest = self._settings.max_document_sentences
-        if len(parts) > longest:
-            raise TooLong(f"the context has {len(parts)} sentences, at most {longest} are taken", "context")
-        states = await self.reader.of_parts(translator, parts)
-        return states.seen_by("online", len(parts)) if states is not None else None
+        for one in parts:
+            if len(one) > longest:
+                raise TooLong(f"the context has {len(one)} sentences, at most {longest} are taken", "context")
+        states = await self.reader.of_texts(translator, parts)
+        return [
+            None if found is None else found.seen_by("online", len(one))
+            for found, one in zip(states, parts, strict=True)
+        ]
 
 
 def _cut(new: NewDocument) -> tuple[list[Sentence], str]:

@@ -92,6 +92,36 @@ async def kept(reader: StateReader, translator: Translator, document: Document, 
     ]
 
 
+@pytest.mark.parametrize("side", ["encoder", "decoder"])
+def test_contexts_that_are_prepared_together_are_those_prepared_alone(
+    document_artifacts: dict[str, Path], encoded: list[int], side: str
+) -> None:
+    artifact = document_artifacts[side]
+    model = Translator.load(artifact, settings_for(artifact).engine, Metrics())
+    several = [SOURCES[:2], [], SOURCES[:3], SOURCES[:2], ["Yes.", "Yes."]]
+
+    async def scenario() -> None:
+        async with serving({model.name: model}) as (documents, _):
+            encoded.clear()
+            together = await documents.contexts_of(model, several)
+            number, different = sum(encoded), {text for texts in several for text in texts}
+            assert side == "decoder" or number <= len(different)
+            for texts, found in zip(several, together, strict=True):
+                alone = await documents.context_of(model, texts)
+                assert (found is None) == (alone is None) == (not texts)
+                if found is not None and alone is not None:
+                    mine, theirs = (one.stored.tensors(one.visible) for one in (found, alone))
+                    assert {name: x.tobytes() for name, x in mine.items()} == {
+                        name: x.tobytes() for name, x in theirs.items()
+                    }
+                    assert found.key == alone.key
+
+    try:
+        asyncio.run(scenario())
+    finally:
+        model.stop(0)
+
+
 def test_a_read_sentence_is_only_for_context_of_sources(document_artifacts: dict[str, Path]) -> None:
     artifact = document_artifacts["decoder"]
     bilingual = Translator.load(artifact, settings_for(artifact).engine, Metrics())
