@@ -5,7 +5,7 @@ PORT ?= 8000
 SCALE ?= 100
 BIN = $(VENV)/bin
 
-.PHONY: help serve test chaos check format image loadtest clean
+.PHONY: help serve test chaos check format image loadtest soak clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -35,6 +35,9 @@ image:  ## build the container image ringmt:cpu (docker, podman or buildah)
 
 loadtest: $(VENV)/.dev  ## 20 seconds of load on a server started for it; writes loadtest/report.html
 	BIN=$(BIN) loadtest/run.sh
+
+soak: $(VENV)/.dev  ## an hour of load (SECONDS_OF_LOAD=...); fails when memory grows
+	BIN=$(BIN) SHAPE=soak SECONDS_OF_LOAD=$${SECONDS_OF_LOAD:-3600} LOADTEST_MAX_GROWTH_MB=64 loadtest/run.sh
 
 clean:  ## forget the virtual environment
 	rm -rf $(VENV)

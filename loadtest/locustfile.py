@@ -1,81 +1,108 @@
 """Users of a RingMT server. Run by `make loadtest`, or: locust -f loadtest/locustfile.py --host http://...
 
-Every answer is checked: its status, its shape, and that the same text always gets the same translation, whatever else
-is being translated at that moment. The exit status tells whether the run kept the objectives below.
+Every answer is checked: its status, its shape, and that it is what the same server answered when nobody else was there.
+Too much work is refused with 429, which is counted apart and is no failure. The exit status tells whether the run kept
+the objectives below.
 """
 
+import json
 import logging
 import os
 import random
+import socket
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
+import gevent
 from locust import FastHttpUser, between, events, task
 
-from loadtest.texts import PARAGRAPHS, SHORT, STORY
+from loadtest import shapes
+from loadtest.expected import Expected
+from loadtest.server_side import Reading
+from loadtest.texts import BATCH, PARAGRAPHS, SHORT, STORY
 
 MAX_P95_MS = float(os.environ.get("LOADTEST_MAX_P95_MS", "5000"))
-first_answers: dict[str, str] = {}
+MAX_REFUSED = float(os.environ.get("LOADTEST_MAX_REFUSED", "1"))
+"""Share of requests that may be refused with 429."""
+MAX_GROWTH_MB = float(os.environ.get("LOADTEST_MAX_GROWTH_MB", "inf"))
+"""How much the server's memory may grow between the middle of the run and its end."""
+REFUSED = " (refused: 429)"
+BROKEN: tuple[tuple[dict[str, object], int], ...] = (
+    ({"text": "Yes."}, 422),
+    ({"text": 5, "source": "en", "target": "de"}, 422),
+    ({"text": "Yes.", "source": "en", "target": "xx"}, 422),
+    ({"text": "Yes. " * 100_000, "source": "en", "target": "de"}, 413),
+)
+"""Bodies, and the status that each deserves."""
+READING_SECONDS = 5.0
+expected = Expected()
+readings: list[Reading] = []
 
 
-class TranslatingUser(FastHttpUser):
-    """Sends texts and checks what comes back."""
+if "LOADTEST_SHAPE" in os.environ:
+    # locust takes the class that it finds here.
+    ChosenShape = shapes.SHAPES[os.environ["LOADTEST_SHAPE"]]
+
+
+class CheckingUser(FastHttpUser):
+    """Sends requests and checks what comes back."""
 
     abstract = True
 
-    def translate(self, text: str, name: str) -> None:
-        body = {"text": text, "source": "en", "target": "de"}
-        with self.rest("POST", "/v1/translate", json=body, name=name) as response:
-            check_answer(text, response)
+    def ask(self, method: str, path: str, name: str, problem_with: Any, **request: Any) -> Any:
+        """The answer's JSON; None for one that is refused or bad."""
+        with self.rest(method, path, name=name, **request) as response:
+            if response.status_code == 429:
+                response.request_meta["name"] = name + REFUSED
+                response.success()
+                return None
+            problem = problem_with(response)
+            if problem:
+                response.failure(problem)
+                return None
+            response.success()
+            return response.js
+
+    def translate(self, texts: Sequence[str], name: str) -> None:
+        body = {"text": list(texts), "source": "en", "target": "de"}
+        self.ask("POST", "/v1/translate", name, lambda response: problem_with(texts, response), json=body)
 
 
-def check_answer(text: str, response: Any) -> None:
-    """Mark a wrong answer as a failure."""
-    problem = problem_with(text, response)
-    if problem:
-        response.failure(problem)
-
-
-def problem_with(text: str, response: Any) -> str | None:
+def problem_with(texts: Sequence[str], response: Any) -> str | None:
     """What is wrong with an answer, if anything."""
     if response.status_code != 200 or response.js is None:
         return f"status {response.status_code}"
-    (translation,) = response.js["translations"]
-    if not translation["text"].strip() or not translation["sentences"]:
-        return "an empty translation"
-    return as_before(text, translation["text"])
+    return expected.problem(texts, [one["text"] for one in response.js["translations"]])
 
 
-def as_before(text: str, translation: str) -> str | None:
-    """A problem if the same text was translated otherwise before."""
-    if first_answers.setdefault(text, translation) != translation:
-        return f"another translation than before for {text!r}"
-    return None
-
-
-class ShortTextUser(TranslatingUser):
-    """One short sentence at a time."""
+class InteractiveUser(CheckingUser):
+    """Somebody who types: a sentence or a few at a time."""
 
     weight = 6
     wait_time = between(0.05, 0.3)
 
-    @task
+    @task(3)
     def translate_sentence(self) -> None:
-        self.translate(random.choice(SHORT), "short text")
-
-
-class ParagraphUser(TranslatingUser):
-    """A few sentences at a time."""
-
-    weight = 2
-    wait_time = between(0.2, 0.6)
+        self.translate([random.choice(SHORT)], "short text")
 
     @task
     def translate_paragraph(self) -> None:
-        self.translate(random.choice(PARAGRAPHS), "paragraph")
+        self.translate([random.choice(PARAGRAPHS)], "paragraph")
 
 
-class DocumentUser(FastHttpUser):
+class BatchUser(CheckingUser):
+    """A program with a list of fifty texts."""
+
+    weight = 1
+    wait_time = between(0.5, 2)
+
+    @task
+    def translate_list(self) -> None:
+        self.translate(random.choices((*SHORT, *BATCH), k=50), "list of 50")
+
+
+class DocumentUser(CheckingUser):
     """Lives with documents: one that is translated as a whole and polled, one that grows. Both are deleted."""
 
     weight = 1
@@ -85,7 +112,7 @@ class DocumentUser(FastHttpUser):
     def translate_document(self) -> None:
         name = self.create("offline", STORY, wait=False)
         while name is not None:
-            found = self.ask("GET", f"/v1/documents/{name}", "document: poll")
+            found = self.ask("GET", f"/v1/documents/{name}", "document: poll", problem_with_document)
             if found is None or found["state"] in ("done", "failed"):
                 break
             self.wait()
@@ -97,13 +124,13 @@ class DocumentUser(FastHttpUser):
         name = self.create("online", STORY[:count], wait=True)
         if name is not None:
             body = {"sentences": list(STORY[count:]), "first_index": count}
-            self.ask("POST", f"/v1/documents/{name}/sentences", "document: append", json=body)
+            self.ask("POST", f"/v1/documents/{name}/sentences", "document: append", problem_with_document, json=body)
         self.delete(name)
 
     def create(self, mode: str, sentences: Sequence[str], wait: bool) -> str | None:
         """The new document's id; None if there is none."""
         body = {"sentences": list(sentences), "source": "en", "target": "de", "mode": mode, "wait": wait}
-        found = self.ask("POST", "/v1/documents", f"document: create {mode}", json=body)
+        found = self.ask("POST", "/v1/documents", f"document: create {mode}", problem_with_document, json=body)
         return None if found is None else str(found["id"])
 
     def delete(self, name: str | None) -> None:
@@ -111,15 +138,6 @@ class DocumentUser(FastHttpUser):
             with self.client.delete(f"/v1/documents/{name}", name="document: delete", catch_response=True) as response:
                 if response.status_code != 204:
                     response.failure(f"status {response.status_code}")
-
-    def ask(self, method: str, path: str, name: str, **request: Any) -> Any:
-        """The answer, None for a bad one. Sentences that are translated must be so as the first time."""
-        with self.rest(method, path, name=name, **request) as response:
-            problem = problem_with_document(response)
-            if problem:
-                response.failure(problem)
-                return None
-            return response.js
 
 
 def problem_with_document(response: Any) -> str | None:
@@ -129,21 +147,87 @@ def problem_with_document(response: Any) -> str | None:
     if response.js.get("state") == "failed":
         return f"the document has failed: {response.js['error']}"
     mode = response.js.get("mode", "online")
-    for sentence in response.js["sentences"]:
-        if not sentence["pending"]:
-            problem = as_before(f"{mode} {sentence['index']} {sentence['source']}", sentence["translation"])
-            if problem:
-                return problem
-    return None
+    problems = (expected.problem_with_sentence(mode, one) for one in response.js["sentences"])
+    return next((problem for problem in problems if problem), None)
+
+
+class RudeUser(CheckingUser):
+    """Sends what is broken or too large, and hangs up in the middle of an answer."""
+
+    weight = 1
+    wait_time = between(0.5, 2)
+
+    @task
+    def send_something_broken(self) -> None:
+        body, status = random.choice(BROKEN)
+
+        def problem(response: Any) -> str | None:
+            return None if response.status_code == status else f"status {response.status_code}, not {status}"
+
+        self.ask("POST", "/v1/translate", "broken", problem, json=body)
+
+    @task
+    def hang_up(self) -> None:
+        body = json.dumps({"text": list(BATCH), "source": "en", "target": "de"}).encode()
+        head = (
+            f"POST /v1/translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+        )
+        address = urlsplit(self.host or "")
+        with socket.create_connection((address.hostname, address.port or 80), timeout=30) as connection:
+            connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+            self.wait()
+
+
+def learn(environment: Any, **_: Any) -> None:
+    """Ask the server before the run and its clock begin. Raises OSError when it does not answer."""
+    expected.learn(environment.host)
+
+
+def begin(environment: Any, **_: Any) -> None:
+    gevent.spawn(watch, environment.host)
+
+
+def watch(base: str) -> None:
+    """Read what the server says of itself, as long as the run lasts."""
+    while True:
+        try:
+            readings.append(Reading.of(base))
+        except OSError as error:
+            logging.warning("no reading: %s", error)
+        gevent.sleep(READING_SECONDS)
 
 
 def check_objectives(environment: Any, **_: Any) -> None:
-    """Exit status 1 for a failed request, a slow 95th percentile, or no traffic at all."""
+    """Exit status 1 for a failed request, a slow 95th percentile, too many refusals, growing memory, or no traffic."""
     total = environment.stats.total
     p95 = total.get_response_time_percentile(0.95) or 0
-    if total.num_requests == 0 or total.num_failures > 0 or p95 > MAX_P95_MS:
-        logging.error("%d requests, %d failures, p95 %.0f ms", total.num_requests, total.num_failures, p95)
-        environment.process_exit_code = 1
+    refused = sum(one.num_requests for name, one in named(environment.stats) if name.endswith(REFUSED))
+    grown = 0.0
+    if readings:
+        readings.append(Reading.of(environment.host))
+        print("the server says:", json.dumps(readings[-1].since(readings[0])))
+        middle = readings[len(readings) // 2]
+        grown = (readings[-1].resident_bytes - middle.resident_bytes) / 2**20
+    problems = [
+        told
+        for is_missed, told in (
+            (total.num_requests == 0, "no requests"),
+            (total.num_failures > 0, f"{total.num_failures} of {total.num_requests} requests failed"),
+            (p95 > MAX_P95_MS, f"p95 is {p95:.0f} ms, at most {MAX_P95_MS:.0f} are allowed"),
+            (refused > MAX_REFUSED * total.num_requests, f"{refused} of {total.num_requests} requests were refused"),
+            (grown > MAX_GROWTH_MB, f"memory grew by {grown:.0f} MiB in the second half"),
+        )
+        if is_missed
+    ]
+    for problem in problems:
+        logging.error("objective missed: %s", problem)
+    environment.process_exit_code = 1 if problems else 0
 
 
+def named(stats: Any) -> list[tuple[str, Any]]:
+    return [(name, entry) for (name, _), entry in stats.entries.items()]
+
+
+events.init.add_listener(learn)
+events.test_start.add_listener(begin)
 events.quitting.add_listener(check_objectives)

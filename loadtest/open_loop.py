@@ -29,7 +29,7 @@ class Arrival:
     """`at`: seconds after the start."""
 
     at: float
-    text: str
+    texts: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,12 @@ class Level:
     p99: float
 
 
-def arrivals(rate: float, seconds: float, seed: int) -> list[Arrival]:
-    """Requests of `rate` a second on average, each at its moment."""
+def arrivals(rate: float, seconds: float, seed: int, sentences: Sequence[str] = SENTENCES) -> list[Arrival]:
+    """Requests of `rate` a second on average, each at its moment, of 1 to 8 sentences."""
     chance = random.Random(seed)
     made, at = list[Arrival](), chance.expovariate(rate)
     while at < seconds:
-        made.append(Arrival(at, " ".join(chance.choices(SENTENCES, k=chance.randint(1, 8)))))
+        made.append(Arrival(at, tuple(chance.choices(sentences, k=chance.randint(1, 8)))))
         at += chance.expovariate(rate)
     return made
 
@@ -67,7 +67,14 @@ def level_of(rate: float, statuses: Sequence[int], latencies: Sequence[float], s
     return Level(rate, len(statuses), len(latencies), refused, failed, len(latencies) / seconds, p50, p95, p99)
 
 
-async def offer(base: str, rate: float, seconds: float, seed: int, timeout: float = 60.0) -> Level:
+async def offer(
+    base: str,
+    rate: float,
+    seconds: float,
+    seed: int,
+    timeout: float = 60.0,
+    sentences: Sequence[str] = SENTENCES,
+) -> Level:
     """Send requests at their moments, whatever becomes of those before."""
     statuses, latencies = list[int](), list[float]()
     limit = aiohttp.ClientTimeout(total=timeout)
@@ -76,7 +83,7 @@ async def offer(base: str, rate: float, seconds: float, seed: int, timeout: floa
 
         async def send(arrival: Arrival) -> None:
             await asyncio.sleep(arrival.at - (time.perf_counter() - started))
-            body = {"text": arrival.text, "source": "en", "target": "de"}
+            body = {"text": arrival.texts, "source": "en", "target": "de"}
             try:
                 async with client.post("/v1/translate", json=body) as response:
                     await response.read()
@@ -87,7 +94,7 @@ async def offer(base: str, rate: float, seconds: float, seed: int, timeout: floa
             except (aiohttp.ClientError, TimeoutError):
                 statuses.append(0)
 
-        await asyncio.gather(*(send(one) for one in arrivals(rate, seconds, seed)))
+        await asyncio.gather(*(send(one) for one in arrivals(rate, seconds, seed, sentences)))
         return level_of(rate, statuses, latencies, time.perf_counter() - started)
 
 

@@ -26,3 +26,6 @@ PARAGRAPHS = (
     "Open the settings and choose a language. Then restart the program.\n\nYour files are not changed.",
     "My sister works in a hospital. She often comes home late. On Sundays we cook together, and then we go for a walk.",
 )
+
+BATCH = tuple(f"{first} {second}" for first in SHORT[:5] for second in STORY[:4])
+"""Texts that come in lists."""

@@ -10,9 +10,12 @@ from loadtest.bench.engine_bench import EnginePlan, engine_rows
 from loadtest.bench.figure import draw, read_rows
 from loadtest.bench.http_bench import http_rows, sentences
 from loadtest.bench.lengths_bench import length_rows
+from loadtest.bench.load_bench import LoadPlan, load_rows
+from loadtest.bench.load_figure import draw_load
 from loadtest.bench.overhead_bench import overhead_rows
 from loadtest.bench.report import Row, environment, fallen, markdown, write_json
 from loadtest.bench.variants_bench import variant_rows
+from loadtest.open_loop import SENTENCES
 from model.data.vocabulary import Vocabulary
 from model.training.checkpoint import VOCABULARY
 from server.settings import BUNDLED_MODELS
@@ -30,6 +33,11 @@ DOCUMENTS_NOTE = (
     "bytes say what is compared."
 )
 
+LOAD_NOTE = (
+    "A request has 1 to 8 sentences, each a text by itself; arrivals are Poisson, the same for both servers, in turns. "
+    "Medians over the rounds. Both at int8, beam 4; the peer batches a request's sentences. Senders share the cores."
+)
+
 
 def numbers(text: str) -> tuple[int, ...]:
     """ "1,8,32" -> (1, 8, 32). Raises ValueError."""
@@ -44,14 +52,14 @@ class BenchCommand:
     help = "time the engine, alone or beside CTranslate2, on this machine"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        whats = ("engine", "lengths", "http", "variants", "documents", "overhead", "figure")
+        whats = ("engine", "lengths", "http", "load", "variants", "documents", "overhead", "figure")
         parser.add_argument("what", nargs="?", default="engine", choices=whats, help="default: engine")
-        parser.add_argument("--checkpoint", type=Path, help="http: the checkpoint that both servers serve")
+        parser.add_argument("--checkpoint", type=Path, help="http, load: the checkpoint that both servers serve")
         parser.add_argument(
-            "--artifact", type=Path, help="http: the artifact of that checkpoint; documents: with context"
+            "--artifact", type=Path, help="http, load: the artifact of that checkpoint; documents: with context"
         )
         parser.add_argument("--sizes", default="10,100,500,1000", help="documents: sentences (default 10,100,500,1000)")
-        parser.add_argument("--text", type=Path, help="documents: a sentence a line (default: made of a few examples)")
+        parser.add_argument("--text", type=Path, help="documents, load: a sentence a line (default: a few examples)")
         parser.add_argument("--peer", choices=("ctranslate2", "transformers"), help="time it in the same run")
         parser.add_argument("--shape", default="small", choices=("small", "base", "tiny"), help="model (default small)")
         parser.add_argument("--precision", default="int8", choices=("int8", "fp32"), help="default int8")
@@ -59,7 +67,9 @@ class BenchCommand:
         parser.add_argument("--batch", default="1,8,32", help="sentences per call, comma-separated (default 1,8,32)")
         parser.add_argument("--clients", default="64", help="http: clients at once, comma-separated (default 64)")
         parser.add_argument("--from", dest="sources", type=Path, nargs="+", help="figure: files written with --json")
-        parser.add_argument("--picture", type=Path, help="figure: where the picture goes (PNG)")
+        parser.add_argument("--picture", type=Path, help="figure, load: where the picture goes (PNG)")
+        parser.add_argument("--rates", help="load: requests a second, comma-separated (default: 5 to 150)")
+        parser.add_argument("--seconds", type=float, default=30.0, help="load: of every rate and round (default 30)")
         parser.add_argument("--rounds", type=int, default=7, help="rounds that count (default 7)")
         parser.add_argument(
             "--quick",
@@ -80,7 +90,7 @@ class BenchCommand:
         rows = self._rows(args)
         print(f"{measured_on['cpu']}, {measured_on['cores']} cores, load before {measured_on['load_before']}\n")
         print(markdown(rows, args.peer or "peer"))
-        print(f"\n{DOCUMENTS_NOTE if args.what == 'documents' else NOTE}")
+        print("\n" + {"documents": DOCUMENTS_NOTE, "load": LOAD_NOTE}.get(args.what, NOTE))
         if args.json:
             write_json(args.json, measured_on, rows)
         lost = fallen(rows, args.against) if args.against else []
@@ -95,6 +105,8 @@ class BenchCommand:
                 raise ValueError("bench http needs --checkpoint and --artifact of the same model")
             clients = numbers(args.clients)
             return http_rows(args.checkpoint, args.artifact, list(lines(EXAMPLES)), rounds, clients)
+        if args.what == "load":
+            return self._load_rows(args, rounds)
         if args.what == "documents":
             artifact, sizes = args.artifact or BUNDLED_MODELS / "en-de", numbers(args.sizes)
             count = max(sizes) + APPENDED
@@ -112,6 +124,16 @@ class BenchCommand:
         batches = (8,) if args.quick else numbers(args.batch)
         plan = EnginePlan(args.shape, args.precision, args.beam, batches, rounds, args.peer, with_full=not args.quick)
         return engine_rows(plan)
+
+    def _load_rows(self, args: argparse.Namespace, rounds: int) -> list[Row]:
+        if args.checkpoint is None or args.artifact is None:
+            raise ValueError("bench load needs --checkpoint and --artifact of the same model")
+        rates = LoadPlan.rates if args.rates is None else numbers(args.rates)
+        texts = list(lines(args.text)) if args.text else [*lines(EXAMPLES), *SENTENCES]
+        rows = load_rows(args.checkpoint, args.artifact, texts, LoadPlan(rates, args.seconds, rounds))
+        if args.picture is not None:
+            draw_load(rows, args.picture)
+        return rows
 
 
 bench_command = BenchCommand()

@@ -22,24 +22,24 @@ LONGEST = 256
 
 
 class PeerRequest(BaseModel):
-    text: str
+    text: str | list[str]
 
 
 def create_peer(model: Path, vocabulary: Vocabulary) -> FastAPI:
-    """POST /v1/translate {"text"} -> {"text"}: one sentence per request."""
+    """POST /v1/translate {"text"} -> {"text"}: a sentence, or a list of sentences, which are one batch."""
     app = FastAPI()
     translator = ctranslate2.Translator(
         str(model), device="cpu", compute_type="int8", inter_threads=os.cpu_count() or 1, intra_threads=1
     )
 
     @app.post("/v1/translate")
-    async def translate(request: PeerRequest) -> dict[str, str]:
-        words = [token(index) for index in (*vocabulary.encode([request.text])[0], EOS_ID)]
-        result = await asyncio.to_thread(
-            translator.translate_batch, [words], beam_size=4, max_decoding_length=min(LONGEST, 20 + 3 * len(words))
-        )
-        ids = [words_to_id(word) for word in result[0].hypotheses[0]]
-        return {"text": vocabulary.decode([ids])[0]}
+    async def translate(request: PeerRequest) -> dict[str, str | list[str]]:
+        sentences = [request.text] if isinstance(request.text, str) else request.text
+        batch = [[token(index) for index in (*ids, EOS_ID)] for ids in vocabulary.encode(sentences)]
+        longest = min(LONGEST, 20 + 3 * max(map(len, batch)))
+        results = await asyncio.to_thread(translator.translate_batch, batch, beam_size=4, max_decoding_length=longest)
+        texts = vocabulary.decode([[words_to_id(word) for word in one.hypotheses[0]] for one in results])
+        return {"text": texts[0] if isinstance(request.text, str) else texts}
 
     return app
 

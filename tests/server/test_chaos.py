@@ -45,7 +45,8 @@ def kept_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def served(document_artifact: Path, kept_in: Path) -> Iterator[Served]:
     """A server process with documents in a file."""
-    flags = ("--context-store", f"sqlite:///{kept_in}/documents.db", "--document-lease", "1", "--log-level", "error")
+    flags = ["--context-store", f"sqlite:///{kept_in}/documents.db", "--document-lease", "1", "--log-level", "error"]
+    flags += ["--translation-cache-bytes", "0"]  # the same request is work every time
     with serving(document_artifact, *flags) as served:
         yield served
         assert_well(served)

@@ -1,0 +1,55 @@
+"""The users of locust against a real server: checks that hold, and a fault that they see."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from loadtest.expected import Expected
+from loadtest.texts import PARAGRAPHS, SHORT, STORY
+from server.settings import EngineSettings
+from tests.server.api.conftest import RunningServer, ready, settings_for
+
+ROOT = Path(__file__).parents[2]
+
+
+def locust(server: RunningServer, folder: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "locust", "-f", "loadtest/locustfile.py", "--host", server.url, "--headless"]
+    command += ["--only-summary", "--html", str(folder / "report.html")]
+    settings = {**os.environ, "PYTHONPATH": str(ROOT), "LOADTEST_MAX_P95_MS": "60000", **environment}
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=settings, timeout=120, check=False)
+
+
+def test_every_kind_of_user_is_content_and_429_is_no_failure(document_artifact: Path, tmp_path: Path) -> None:
+    engine = EngineSettings(
+        slots=2, max_waiting=160, num_workers=1, precision="fp32", shortlist="off", max_beam_size=4,
+        translation_cache_bytes=0,
+    )  # fmt: skip
+    with ready(settings_for(document_artifact, engine)) as server:
+        shape = {"LOADTEST_SHAPE": "spike", "LOADTEST_USERS": "12", "LOADTEST_SECONDS": "5"}
+        done = locust(server, tmp_path, **shape)
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+        for name in ("short text", "list of 50", "document: ", "the server says:"):
+            assert name in done.stdout + done.stderr, name
+        assert (tmp_path / "report.html").stat().st_size > 1000
+        missed = locust(server, tmp_path, **shape, LOADTEST_MAX_REFUSED="-1")
+        assert missed.returncode == 1
+        assert "requests were refused" in missed.stderr
+
+
+def test_an_answer_that_is_not_the_idle_server_s_is_seen(
+    document_artifact: Path, tiny_artifact: Path, tmp_path: Path
+) -> None:
+    expected = Expected()
+    with ready(settings_for(document_artifact)) as server, ready(settings_for(tiny_artifact)) as other:
+        expected.learn(server.url)
+        for one, is_well in ((server, True), (other, False)):
+            texts = [*SHORT, *PARAGRAPHS]
+            answer = [found["text"] for found in one.translate(texts).json()["translations"]]
+            assert (expected.problem(texts, answer) is None) == is_well
+            assert expected.problem(texts, answer[:-1]) is not None
+            body = {"sentences": STORY, "source": "en", "target": "de", "mode": "offline", "wait": True}
+            with one.client() as client:
+                document = client.post("/v1/documents", json=body).json()
+            problems = [expected.problem_with_sentence("offline", sentence) for sentence in document["sentences"]]
+            assert (problems == [None] * len(STORY)) == is_well
