@@ -23,7 +23,7 @@ class ArtifactText:
         return self._encode(self._source, self._source_size, sentences)
 
     def readable_sources(self, sentences: Sequence[str]) -> list[Ids]:
-        """As much of them as the model reads."""
+        """Ids of the sentences, cut at the longest that the model reads."""
         longest = self._manifest.max_source_length
         return [ids if len(ids) <= longest else (*ids[: longest - 1], ids[-1]) for ids in self.sources(sentences)]
 

@@ -18,8 +18,8 @@ Ranges = dict[str, float]
 """Largest absolute input by the name of the module, and under OUTPUT that of the output projection."""
 
 HEADROOM = 1.25
-"""Of a context layer's ranges: what is looked at is more various than the sample, and a weight that is cut off may turn
-a sentence to another word."""
+"""How much wider the ranges of a context layer are: what it looks at is more various than the sample, and a weight that
+is cut off may turn a sentence to another word."""
 
 
 @torch.no_grad()

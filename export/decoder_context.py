@@ -66,7 +66,7 @@ def example_translation(batch: int = 2) -> tuple[Tensor, Tensor, Tensor]:
 def decoder_context_graphs(
     model: DocumentModel, manifest: Manifest, ranges: Ranges | None
 ) -> dict[str, onnx.ModelProto]:
-    """By the names of ContextGraphs: at fp32, or with `ranges` at int8. Raises InPlaceError."""
+    """The graphs by the names of ContextGraphs: at fp32, or with `ranges` at int8. Raises InPlaceError."""
     attention, width = model.context.attention, model.base.config.d_model
     translation = example_translation()
     words = torch.ones_like(translation[2], dtype=torch.int32)

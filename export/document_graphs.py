@@ -116,7 +116,8 @@ def attend_example(model: DocumentModel) -> tuple[Tensor, Tensor, list[Tensor]]:
 
 
 def document_graphs(model: DocumentModel, ranges: Ranges | None) -> dict[str, onnx.ModelProto]:
-    """By the names of ContextGraphs: at fp32, or with `ranges` at int8. `pruned` for hierarchical attention only."""
+    """The graphs by the names of ContextGraphs: at fp32, or with `ranges` at int8. `pruned` for hierarchical attention
+    only."""
     attention = model.context.attention
     memory, *_ = attend_example(model)
     ones = torch.ones(memory.shape[:2], dtype=torch.int32)

@@ -21,7 +21,8 @@ class Score:
     name: str
     sentences: int
     nll: float | None
-    """Of the references, nats per token, ends of sentences included; None for graphs that give no probabilities."""
+    """What the references cost, nats per token, ends of sentences included; None for graphs that give no
+    probabilities."""
     bleu: float
     chrf: float
     brevity_penalty: float

@@ -37,7 +37,7 @@ def source_tensors(model: TranslationModel) -> tuple[str, ...]:
 
 
 CONTEXT_GRAPHS = {"encoder": ("store", "attend", "project", "pruned"), "decoder": ("store", "attend", "step", "score")}
-"""Of each side."""
+"""The graphs that context on each side needs."""
 HAVE_ZEROS = ("sparse-soft", "sparse-sparse")
 """Kinds of attention that leave sentences without a weight."""
 
@@ -105,7 +105,7 @@ LINE = 116
 
 
 def manifest_text(manifest: Manifest) -> str:
-    """As JSON, a tensor a line."""
+    """The manifest as JSON, a tensor a line."""
     return in_lines(dataclasses.asdict(manifest)) + "\n"
 
 

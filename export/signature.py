@@ -92,7 +92,7 @@ def encode_signature(model: TranslationModel) -> Signature:
 
 
 def planned_signatures(model: TranslationModel, graphs: Iterable[GraphFiles]) -> dict[str, Signature]:
-    """Of the encode and step graphs, before they are written."""
+    """The signatures of the encode and step graphs, before they are written."""
     encode, step = encode_signature(model), step_signature(model)
     return {file: planned for graph in graphs for file, planned in ((graph.encode, encode), (graph.step, step))}
 
@@ -122,13 +122,14 @@ def with_signatures(manifest: Manifest, folder: Path) -> Manifest:
 
 
 def traced(planned: Signature) -> Signature:
-    """Of a TorchScript graph, which keeps no names: export.torchscript takes and gives tensors in this order."""
+    """The signature of a TorchScript graph, which keeps no names: export.torchscript takes and gives tensors in this
+    order."""
     left_out = ("kept_key", "first_row", "num_rows", "num_candidates")
     return dataclasses.replace(planned, inputs=tuple(one for one in planned.inputs if one.name not in left_out))
 
 
 def scoring(planned: Signature) -> Signature:
-    """Of a score graph: a step's without the choice among words."""
+    """The signature of a score graph: a step's without the choice among words."""
     words = Tensor(LOG_PROBABILITY, "float32", ("slot", "beam", "word"), "result")
     kept = (one for one in planned.outputs if one.name == "next_ancestry" or one.role == "ring")
     return Signature(planned.inputs, (*kept, words))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 PAD_ID, UNK_ID, BOS_ID, EOS_ID = 0, 1, 2, 3
-"""Of our own vocabularies."""
+"""The ids in our own vocabularies."""
 
 
 class SpecialIds(NamedTuple):

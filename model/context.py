@@ -12,7 +12,7 @@ from model.config import ContextConfig
 from model.layers import Dropout, FeedForward
 
 START_BIAS = 0.1
-"""Of the last norm, see `open_gate`: small against what norms put out."""
+"""The bias of the last norm, see `open_gate`: small against what norms put out."""
 
 
 class Store(NamedTuple):

@@ -38,7 +38,7 @@ class Decoded(NamedTuple):
     query: Tensor
     """[batch, target, d]: what the last feed-forward layer read, that is the state after source attention."""
     memory: list[LayerMemory]
-    """Of every layer: what its self-attention attended to."""
+    """What the self-attention of every layer attended to."""
 
 
 class DecoderLayer(ResidualLayer):

@@ -89,7 +89,7 @@ class SpecialIds:
 
 
 USUAL_IDS = SpecialIds(pad=0, unk=1, bos=2, eos=3)
-"""Of artifacts whose manifest does not say."""
+"""The ids of artifacts whose manifest does not say."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ class Tensor:
     role: Role
 
     def shape(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
-        """With the free axes' sizes put in. Raises KeyError for an axis without one."""
+        """The shape with the sizes of its free axes put in. Raises KeyError for an axis without one."""
         return tuple(axis if isinstance(axis, int) else sizes[axis] for axis in self.axes)
 
 

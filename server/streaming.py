@@ -40,7 +40,7 @@ class TranslationStream:
         self._woken = asyncio.Event()
         self._lock = threading.Lock()
         self._news: dict[int, tuple[int, ...] | None] = {}
-        """By request, the ids that were heard last; None when it is over."""
+        """The ids that were heard last, by request; None when it is over."""
 
     @classmethod
     async def begin(
@@ -101,7 +101,7 @@ class TranslationStream:
         return news
 
     def _hear(self, index: int, ids: tuple[int, ...] | None) -> None:
-        """In the engine's thread, which wakes the event loop only where that has read the news before."""
+        """Runs in the engine's thread, which wakes the event loop only if that has read what came before."""
         with self._lock:
             is_first = not self._news
             self._news[index] = ids

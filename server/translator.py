@@ -196,7 +196,7 @@ class Translator:
         return [request.future.result() for request in requests]
 
     async def run_in_turn(self, requests: Sequence[SentenceRequest], deadline: float | None) -> list[SentenceResult]:
-        """As `run`, for any number of sentences: some wait outside of the engine, so that others find room in it."""
+        """Like `run`, for any number of sentences: some wait outside the engine, so that others find room in it."""
         at_once = max(1, self.settings.max_waiting // 4)
         results: list[SentenceResult] = []
         for start in range(0, len(requests), at_once):
@@ -353,8 +353,8 @@ class PendingText:
 
 
 def open_vocabularies(artifact: Artifact) -> tuple[Pieces, Pieces]:
-    """Of the source and of the target; often they are the same. Raises VocabularyError for a vocabulary that ends
-    sentences otherwise than the model."""
+    """The vocabularies of the source and of the target; often they are the same. Raises VocabularyError for a
+    vocabulary that ends sentences otherwise than the model."""
     manifest = artifact.manifest
     target = Pieces(artifact.path(manifest.vocabulary_file), manifest.vocabulary_size)
     source = target

@@ -7,8 +7,8 @@ from model.document_search import document_keep
 
 ALONE, ONLINE, OFFLINE, SHUFFLED = "alone", "online", "offline", "shuffled"
 IN_CONTEXT = (ONLINE, OFFLINE, SHUFFLED)
-"""Of a row with context: the sentences before it, all others of its document, or, the control, the sentences of the
-set's next document."""
+"""What the sentences of a row with context see: the sentences before it, all others of its document, or, the control,
+the sentences of the set's next document."""
 
 
 def stored_document(condition: str, index: int, documents: int) -> int:

@@ -90,8 +90,8 @@ def seed_groups(rows: Sequence[Measured]) -> list[list[Measured]]:
 
 
 def seed_spread(rows: Sequence[Measured]) -> SeedSpread | None:
-    """Of the log-perplexity, pooled over variants with several seeds; a frozen sentence model is the same in all, so
-    rows with context count by what they cost in it."""
+    """The spread of log-perplexity from seed to seed, pooled over variants with several seeds; a frozen sentence model
+    is the same in all, so rows with context count by what they cost in it."""
     groups = []
     for group in seed_groups(rows):
         found = [one.log_perplexity(OFFLINE if one.row.has_context else ALONE) for one in group]

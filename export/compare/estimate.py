@@ -21,7 +21,7 @@ class Estimate:
 
     @property
     def perplexity(self) -> "Estimate":
-        """Of a log-perplexity."""
+        """The perplexity, where this is a log-perplexity."""
         return Estimate(math.exp(self.value), math.exp(self.value) * self.error, self.freedom)
 
 
@@ -75,7 +75,7 @@ def together(sources: Sequence[tuple[float, float]]) -> tuple[float, float]:
 
 
 def pooled_spread(groups: Sequence[Sequence[float]]) -> SeedSpread | None:
-    """Of values that differ in their seed alone within each group; None where no group has two."""
+    """The spread of values that differ in their seed alone within each group; None where no group has two."""
     squares = sum(float(np.var(values) * len(values)) for values in groups if len(values) > 1)
     freedom = sum(len(values) - 1 for values in groups if len(values) > 1)
     return SeedSpread(math.sqrt(squares / freedom), freedom) if freedom else None

@@ -149,7 +149,7 @@ def measure_costs(row: Row, plan: MeasurementPlan, store: Store) -> None:
 
 
 def costs_of_set(row: Row, condition: str, text: TextSet) -> tuple[list[float], Looks]:
-    """Of every sentence in context, and where the layer looked in all of them."""
+    """What every sentence costs in context, and where the layer looked in all of them."""
     model = row.load_in_context()
     stores = [document_store(model, [pair.source for pair in document], longest(row)) for document in text.pairs]
     found, looks = [], Looks()

@@ -171,7 +171,7 @@ def known_rows() -> list[str]:
 
 
 def sentence_folder(folder: Path, recipe: Recipe) -> Path:
-    """Whose weights translate a sentence by itself: a frozen sentence model stays in its own folder."""
+    """The folder whose weights translate a sentence by itself: a frozen sentence model stays in its own folder."""
     if isinstance(recipe, DocumentRecipe) and recipe.document.freezes_base:
         return find_base(recipe.document.base)
     return folder
@@ -221,7 +221,8 @@ def parse_summary(recipe: dict[str, Any]) -> Recipe:
 
 
 def known_hash(path: Path, summary: dict[str, Any]) -> str:
-    """Of weights that are there, or as the summary of a row without weights has it. Raises FileNotFoundError."""
+    """The hash of weights that are there, or as the summary of a row without weights has it. Raises
+    FileNotFoundError."""
     if path.is_file():
         return file_hash(path)
     known: dict[str, str] = summary.get(HASHES, {})

@@ -26,7 +26,7 @@ def estimate_text(estimate: Estimate | None) -> str:
 
 
 def difference_text(difference: Contrast | None) -> str:
-    """With half of the 95% interval over text and, where it is known, over seeds."""
+    """The value with half of its 95% interval over text and, where it is known, over seeds."""
     return NONE if difference is None else f"{signed(difference.estimate.value)} ± {difference.margin:.3f}"
 
 

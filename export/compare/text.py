@@ -78,14 +78,14 @@ def read_set(data: Path, name: str, languages: tuple[str, str], vocabulary: Path
 
 
 def grouped(pairs: Sequence[SentencePair]) -> list[list[SentencePair]]:
-    """By document; one by one where the corpus has no documents."""
+    """The pairs document by document; one by one where the corpus has no documents."""
     if not pairs or pairs[-1].document == 0:
         return [[pair] for pair in pairs]
     return [list(group) for _, group in itertools.groupby(pairs, key=lambda pair: pair.document)]
 
 
 def encoded(pairs: Sequence[SentencePair], vocabulary: Vocabulary, longest: int) -> tuple[EncodedPair, ...]:
-    """Without pairs that training would leave out."""
+    """The pairs with their ids, without those that training would leave out."""
     sources = vocabulary.encode([pair.source for pair in pairs])
     targets = vocabulary.encode([pair.target for pair in pairs])
     every = (EncodedPair(p, Pair(s, t)) for p, s, t in zip(pairs, sources, targets, strict=True))

@@ -14,7 +14,7 @@ from model.data.vocabulary import Vocabulary
 from model.training.checkpoint import AnyModel
 
 SENTENCES = 200
-"""Of each set, for mean widths."""
+"""Sentences of each set that mean widths are taken over."""
 SHOWN_PIECES = range(6, 12)
 """Both sides of the sentence whose masks are shown have so many pieces."""
 

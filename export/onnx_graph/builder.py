@@ -168,7 +168,7 @@ class GraphBuilder:
 
 
 def rename(names: Any, old: str, new: str) -> None:
-    """In a node's inputs or outputs."""
+    """Rename a tensor in a node's inputs or outputs."""
     for index, name in enumerate(names):
         if name == old:
             names[index] = new

@@ -85,7 +85,7 @@ class Projection(Protocol):
 
 
 class FloatProjection:
-    """At fp32."""
+    """A linear map at fp32."""
 
     def apply(self, graph: GraphBuilder, x: str, weight: Array, bias: Array) -> str:
         """Transposed in the graph (folded at load), so that the rows can be shared with an embedding."""
@@ -130,5 +130,5 @@ class Int8Projection:
 
 
 def projection_for(ranges: Mapping[str, float] | None) -> Projection:
-    """At int8 where there are calibrated ranges."""
+    """A linear map at int8 where there are calibrated ranges, else at fp32."""
     return FloatProjection() if ranges is None else Int8Projection(ranges[OUTPUT])

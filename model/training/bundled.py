@@ -54,7 +54,8 @@ def bundled_name(recipe: Recipe) -> str | None:
 
 @functools.cache
 def _all_bundled() -> dict[str, Recipe]:
-    """Of sentence and language models; rows before the recipes that they change: one of them may change nothing."""
+    """The recipes of sentence and language models; rows before the recipes that they change: one of them may change
+    nothing."""
     names = [name for base in sentence_recipes() for name in (*bundled_rows(base), base)]
     return {name: find_recipe(name) for name in names}
 

@@ -26,7 +26,8 @@ class DataRecipe:
     vocab_kind: str = "unigram"
     vocab_sentences: int = 400_000
     vocab_anew: bool = False
-    """With the recipe's `start`: learn a vocabulary from these corpora too, and carry the embeddings over to it."""
+    """Only with the recipe's `start`: learn a vocabulary from these corpora too, and carry the embeddings over to
+    it."""
     max_pair_length: int = 120
     """Longest side of a training pair, in pieces; longer pairs are left out."""
 

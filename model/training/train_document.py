@@ -106,7 +106,7 @@ class DocumentTraining(TrainingRun[Passage]):
             self.documents.base.eval()
 
     def passages_of(self, documents: list[Document], seed: str) -> list[Passage]:
-        """In the order of an update each, decided by `seed`."""
+        """Passages, one for each update, in an order that `seed` decides."""
         foreign = foreign_documents(documents, seed) if self.section.context == "shuffled" else None
         packed = passages(by_length(documents, seed), self.training.batch_tokens, foreign)
         random.Random(seed).shuffle(packed)

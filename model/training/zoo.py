@@ -27,7 +27,7 @@ from model.training.document_recipe import DocumentRecipe, find_base, recorded_r
 from model.training.recipe import Recipe, parse_recipe
 
 HASHES = "sha256"
-"""Of the weights, file by file: with it, what was measured of a row without weights can still be told to be its own."""
+"""Key of the hashes of the weights, file by file: they show what was measured of weights that are not kept."""
 
 
 class ZooError(ValueError):
@@ -105,7 +105,7 @@ def keep_whole(run: Path, recipe: DocumentRecipe, summary: dict[str, Any], folde
 
 
 def write_summary(summary: dict[str, Any], path: Path) -> None:
-    """With the hashes of the weights beside it."""
+    """Write a run's summary with the hashes of the weights beside it."""
     hashes = {}
     for weights in (path.parent / WEIGHTS, path.parent / CONTEXT_WEIGHTS):
         if weights.is_file():

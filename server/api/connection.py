@@ -8,7 +8,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 HEAD_SECONDS = 10.0
 """How long a request's line and headers may take, and how long a connection may say nothing at its beginning."""
 MAX_HEAD_BYTES = 64 * 1024
-"""Of a request's line and headers."""
+"""The largest request line and headers together."""
 
 
 class PromptProtocol(HttpToolsProtocol):

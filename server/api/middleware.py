@@ -49,7 +49,7 @@ class RequestMiddleware:
         request_id.set(record.request_id)
 
         async def counted_send(message: Message) -> None:
-            # Counted before its last byte leaves, so that who has the answer finds it in the metrics.
+            # Counted before its last byte leaves, so that a client that has its answer finds it in /metrics.
             if message["type"] == "http.response.body" and not message.get("more_body"):
                 self._count(scope, record)
             elif message["type"] == "http.response.start":

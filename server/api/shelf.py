@@ -8,7 +8,7 @@ from server.api.errors import ApiError
 from server.text.formats.table import open_file
 
 BUDGET_BYTES = 64 * 2**20
-"""Of all translated files that wait to be fetched; the oldest make room."""
+"""The size of all translated files that wait to be fetched; the oldest make room."""
 BEGINNING = 4000
 """Characters of a file that tell its language."""
 

@@ -49,7 +49,7 @@ class ServerState:
     shelf: Shelf = field(default_factory=Shelf)
     uploads: Uploads = field(init=False)
     translated_characters: int = 0
-    """Of requests to DeepL's API."""
+    """Characters that were translated for requests to DeepL's API."""
     _documents: DocumentService | None = None
     _janitor: Janitor | None = None
 

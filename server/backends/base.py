@@ -60,7 +60,7 @@ class Backend(Protocol):
         ...
 
     def bind_scores(self, state: DecoderState) -> ScoreStep:
-        """As `bind`, for a state that was made to score, after `prepare_scores`."""
+        """Like `bind`, for a state that was made to score, after `prepare_scores`."""
         ...
 
 

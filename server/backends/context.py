@@ -31,7 +31,7 @@ class SentenceContext:
             raise ValueError("no stored sentence is visible: a sentence without context needs no SentenceContext")
 
     def trimmed(self) -> "SentenceContext":
-        """Without the sentences behind the last visible one: online, the future takes no time."""
+        """The same without the sentences behind the last visible one: online, the future takes no time."""
         count = int(np.flatnonzero(self.visible)[-1]) + 1
         return SentenceContext(self.stored.first(count), self.visible[:count], self.key)
 
@@ -51,8 +51,8 @@ class ContextUse:
     weights: Floats
     gate: float
     words: tuple[Floats, ...] | None = None
-    """Of each of the J sentences [heads, words], means over the pieces as well; only where they were asked for, and
-    where words have weights of their own."""
+    """The weights of each of the J sentences [heads, words], means over the pieces as well; only where they were asked
+    for, and where words have weights of their own."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Read:
 
     @property
     def num_bytes(self) -> int:
-        """Without the states."""
+        """The same without the states."""
         return self.memory.nbytes + sum(tensor.nbytes for tensor in self.alone.tensors.values())
 
 

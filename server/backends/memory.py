@@ -56,7 +56,7 @@ class Memory(Protocol):
 
     @property
     def source_bytes(self) -> int:
-        """Of everything but the rings."""
+        """Bytes of everything but the rings."""
         ...
 
     def admit(self, slot: int, sentence: Encoded) -> None:

@@ -131,7 +131,7 @@ def _continued(memory: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def _bind_outputs(binding: onnxruntime.IOBinding, arrays: Mapping[str, Array], outputs: Sequence[str]) -> None:
-    """To arrays on the host; log-probabilities to room that the runtime makes."""
+    """Bind outputs to arrays on the host, and log-probabilities to room that the runtime makes."""
     for name in outputs:
         if name == LOG_PROBABILITY:
             binding.bind_output(name, "cpu")

@@ -95,7 +95,7 @@ class StoredDocument:
 
 
 def last_width(longest: int) -> int:
-    """Of the last page, for sentences of up to `longest` words."""
+    """The width of the last page, for sentences of up to `longest` words."""
     return max(1, -(-longest // LAST_WIDTHS)) * LAST_WIDTHS
 
 

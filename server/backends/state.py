@@ -103,7 +103,7 @@ class DecoderState:
         self._set_clock(0)
 
     def inputs(self, turn: int) -> dict[str, Array]:
-        """By name what a step reads of the rows when `rows[turn]` are current."""
+        """What a step reads of the rows when `rows[turn]` are current, by name."""
         rows = self.rows[turn]
         return {
             "token": rows.token,
@@ -123,7 +123,7 @@ class DecoderState:
         }
 
     def outputs(self, turn: int) -> dict[str, Array]:
-        """By name where such a step writes its candidates, and the following rows that it chooses among them."""
+        """Where such a step writes its candidates, by name, and the following rows that it chooses among them."""
         after = self.rows[1 - turn]
         return {
             "candidate_score": self.candidates.score,

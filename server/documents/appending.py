@@ -37,7 +37,7 @@ async def append(
         if kept is not None:
             workplace.reader.appended(translator, kept, states, new)
             return kept, new
-    raise Refused("the document is being changed by others all the time; try again")
+    raise Refused("other requests keep changing this document; try again")
 
 
 def _check(document: Document, first_index: int | None) -> None:

@@ -1,4 +1,4 @@
-"""Where sentences look: asked of the engine, and summed up by sentence."""
+"""Asks the engine where sentences look, and sums that up by sentence."""
 
 import asyncio
 from collections.abc import Hashable, Sequence

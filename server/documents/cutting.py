@@ -64,8 +64,8 @@ def joined(sentence: Sentence, targets: Sequence[str], translator: Translator) -
 
 
 def _spans(sentence: Sentence, translator: Translator) -> list[tuple[int, int]] | None:
-    """Of its parts. For a document of an older RingMT it is cut again; None where it is cut otherwise by now: then it
-    was read as it was, with nothing protected."""
+    """The spans of its parts. A sentence that an older RingMT kept has none and is cut again; None where that gives
+    other parts: then it was translated as it was, with nothing protected."""
     spans = [part.span for part in sentence.parts if part.span is not None]
     if len(spans) == len(sentence.parts):
         return spans

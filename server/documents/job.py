@@ -76,7 +76,7 @@ class _Work:
         self._lease, self._translators, self._reader, self._batch = lease, translators, reader, batch
         self._known: Reading | None = None
         self._states: tuple[object, DocumentStates | None] | None = None
-        """With the contents of the sentences that they are made of."""
+        """States with the contents of the sentences that they are made of."""
 
     async def known(self) -> Reading:
         if self._known is None:

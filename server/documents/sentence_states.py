@@ -81,7 +81,7 @@ class Grown:
 
 
 StatesOfParts = tuple[States, ...]
-"""Of one sentence."""
+"""The states of one sentence."""
 DocumentCache = StateCache[StatesOfParts | Grown]
 
 

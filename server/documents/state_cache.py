@@ -26,7 +26,7 @@ class CacheListener:
 
 @dataclass(frozen=True)
 class Place:
-    """Of what a value is kept: a document, the fingerprint of the weights, and a sentence's index (None: the whole
+    """What a value belongs to: a document, the fingerprint of the weights, and a sentence's index (None: the whole
     document)."""
 
     document_id: str

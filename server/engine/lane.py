@@ -56,7 +56,7 @@ class Running:
     seats: list[tuple[int, int]]
     endings: list[Ending] = field(default_factory=list)
     log_probabilities: list[list[float]] = field(default_factory=list)
-    """Of the tokens so far of every translation that was given."""
+    """Log-probabilities of the tokens so far of every translation that was given."""
     num_told: int = 0
     """Tokens of the beginning that was told."""
 

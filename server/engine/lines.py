@@ -31,10 +31,10 @@ class Lines(Generic[Item]):
     def __init__(self, quantum: int = QUANTUM) -> None:
         self.quantum = quantum
         self._lines: OrderedDict[Hashable, _Line[Item]] = OrderedDict()
-        """In the order of their turns; it is always the first one's, and its balance is above zero."""
+        """Lines in the order of their turns: it is always the first one's turn, and its balance is above zero."""
         self._count = 0
         self.cost = 0
-        """Of all items that wait."""
+        """The cost of all items that wait."""
 
     def __len__(self) -> int:
         return self._count
@@ -44,7 +44,7 @@ class Lines(Generic[Item]):
         return (item for line in self._lines.values() for item, _ in line.items)
 
     def put(self, item: Item, cost: int, owner: Hashable = None) -> None:
-        """At the end of the owner's line. An item of nobody stands in a line of its own."""
+        """Put an item at the end of its owner's line. An item without an owner gets a line of its own."""
         owner = object() if owner is None else owner
         self._lines.setdefault(owner, _Line(self.quantum)).items.append((item, cost))
         self._count += 1

@@ -154,7 +154,7 @@ class SharedSearches:
             del self._searches[search.key]
 
     def _done(self, search: SharedSearch, future: "Future[SentenceResult]") -> None:
-        """In the engine's thread."""
+        """Runs in the engine's thread."""
         error = future.exception()
         if error is None:
             self.cache.put(search.key, packed(future.result()))

@@ -33,7 +33,7 @@ def translate_now(backend: Backend, sources: list[Source], options: SearchOption
 
 
 def log_probabilities(backend: Backend, pairs: Sequence[tuple[Ids, Ids]]) -> list[tuple[float, ...]]:
-    """Of every token (nats) of the targets of (source, target) pairs, which end with EOS. Raises CannotScore."""
+    """Nats of every token of the targets, of (source, target) pairs that end with EOS. Raises CannotScore."""
     backend.prepare_scores()
     results = _answers(
         backend,
@@ -46,7 +46,7 @@ def log_probabilities(backend: Backend, pairs: Sequence[tuple[Ids, Ids]]) -> lis
 
 
 def _answers(backend: Backend, requests: list[SentenceRequest]) -> list[SentenceResult]:
-    """By an engine made for them."""
+    """Run an engine made for these requests until all are answered."""
     room = WaitingRoom(len(requests))
     room.put(requests)
     engine = Engine(backend, room, slots=16, meter=EngineMeter(Metrics(), backend.manifest.name))

@@ -93,7 +93,7 @@ class EngineWorker:
         self.waiting.put(list(requests))
 
     def answer_all(self, requests: Sequence[SentenceRequest]) -> None:
-        """As `submit_all`, but for sentences whose answer is known, or is being searched for somebody else."""
+        """Like `submit_all`, except for sentences whose answer is known, or is being searched for somebody else."""
         if self._searches is None:
             self.submit_all(requests)
         else:

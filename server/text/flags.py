@@ -15,7 +15,7 @@ SMALL_NUMBER = 12
 """Numbers up to this are often written as words in one of two languages."""
 MIN_COPIED_WORDS = 3
 MAX_DIGITS = 1000
-"""Of a longer run of digits the end is compared: a number of a megabyte takes Python minutes to read."""
+"""Digits of a run that are compared, from its end: a number of a megabyte takes Python minutes to read."""
 
 _DIGITS = re.compile(r"\d+")
 _WORD = re.compile(r"[^\W\d_]+")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 _OPENING, _CLOSING, _LONE, _END = 0xF0000, 0xF4000, 0xF8000, 0xFC000
 MAX_MARKS = _CLOSING - _OPENING
-"""Of one kind in one text."""
+"""Marks of one kind in one text, at most."""
 MARK = re.compile(f"[{chr(_OPENING)}-{chr(_END - 1)}]")
 _STRANGE = re.compile(f"[{chr(_OPENING)}-\U0010ffff]")
 
@@ -73,7 +73,7 @@ class MarkedText:
 
     @property
     def text(self) -> str:
-        """With marks; those that were opened and never closed are lone ones."""
+        """The text with its marks; those that were opened and never closed are lone ones."""
         unclosed = {mark for _, mark in self._open}
         return "".join(lone(ord(part) - _OPENING) if part in unclosed else part for part in self.parts)
 

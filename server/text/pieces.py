@@ -64,7 +64,7 @@ class Pieces:
         return [str(self._model.id_to_piece(one)) for one in ids]
 
     def decode_beginning(self, ids: Sequence[int]) -> str:
-        """As `decode`, of ids that may end within a character."""
+        """Like `decode`, for ids that may end within a character."""
         [text] = self.decode([ids])
         return text.rstrip("\ufffd").rstrip()
 

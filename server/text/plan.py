@@ -37,7 +37,7 @@ class TextPlan:
 
     @property
     def source_ids(self) -> tuple[tuple[int, ...], ...]:
-        """Of every sentence, EOS at the end."""
+        """The ids of every sentence, EOS at the end."""
         return tuple(sentence.ids for sentence in self.planned)
 
     @property

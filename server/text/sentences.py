@@ -136,7 +136,8 @@ def _outside(parts: Iterable[str], spans: Sequence[tuple[int, int]]) -> Iterator
 
 
 def _cut_marked(line: str, language: str) -> Iterator[str]:
-    """As `_cut`, of a line with marks: cut as if they were not there, a closing one going with what is before it."""
+    """Like `_cut`, for a line with marks: they do not change the cuts, and a closing one stays with what is before
+    it."""
     if not MARK.search(line):
         yield from _cut(line, language)
         return

@@ -29,7 +29,7 @@ class Antecedents:
     people: dict[Gender, list[Text]] = field(default_factory=lambda: {"m": [], "f": []})
     """Pairs that say he or she, and not both."""
     by_noun: dict[Noun, list[Text]] = field(default_factory=dict)
-    """Of those with one noun."""
+    """The antecedents with one noun, by that noun."""
 
     def of(self, nouns: Set[Noun]) -> "Antecedents":
         """Those with these nouns only; sentences without nouns, and people, all the same."""

@@ -12,7 +12,7 @@ from model.data.corpus import read_corpus
 from model.data.items import read_items
 
 DEV_SHARE = 0.02
-"""Of the sizes of training."""
+"""Sizes for dev, as a share of those for training."""
 
 
 class MakeContextDataCommand:

@@ -21,7 +21,7 @@ from model.data.corpus import CorpusError, read_lines
 
 CASE_SHARE = {"nominative": 0.35, "accusative": 0.35, "dative": 0.22, "genitive": 0.08}
 STEM_SHARE = {"der": 0.6, "ein": 0.25}
-"""Of determiners in text, roughly; the other stems divide the rest."""
+"""The share of each stem among determiners in text, roughly; the other stems divide the rest."""
 IMPOSSIBLE = 0.001
 """Probability of a determiner that the gender does not have: mistakes, and plurals."""
 MARGIN = 4.0

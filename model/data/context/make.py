@@ -22,7 +22,7 @@ class Document:
     context: tuple[Text, ...]
     decided: Decided
     answer: Gender
-    """Of the right one among `decided.targets`."""
+    """The gender of the right one among `decided.targets`."""
     after: tuple[Text, ...] = ()
 
     @property

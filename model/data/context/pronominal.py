@@ -78,7 +78,7 @@ def _places(target: list[Word], noun: Noun) -> list[int]:
 
 
 def _case(source: list[Word], place: int, target: list[Word], there: int, noun: Noun) -> Case | None:
-    """Of the pronoun that can stand for the noun phrases, or None where none can."""
+    """The gender of the pronoun that can stand for the noun phrases, or None where none can."""
     if source[place].after[:1] in ("'", "’") or target[there - 1].after or source[place - 1].after:  # noqa: RUF001
         return None
     follows = source[place + 1].lower if place + 1 < len(source) and not source[place].after else ""

@@ -139,7 +139,7 @@ ACTIONS: tuple[Text, ...] = (
 )
 """What an animal does with something."""
 WITHIN_REACH = (1, 3, 4, 6, 8)
-"""Of CLASSES: food, clothes, what one reads, vessels, plants."""
+"""The CLASSES that are within reach: food, clothes, what one reads, vessels, plants."""
 PLURALS: tuple[Text, ...] = (
     ("keys", "Schlüssel"), ("shoes", "Schuhe"), ("books", "Bücher"), ("children", "Kinder"), ("flowers", "Blumen"),
     ("plates", "Teller"), ("pictures", "Bilder"), ("students", "Studenten"), ("bags", "Taschen"), ("dogs", "Hunde"),

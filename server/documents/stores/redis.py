@@ -162,7 +162,7 @@ def _document_key(document_id: str) -> str:
 
 
 def _document(fields: Sequence[bytes]) -> Document:
-    """From body, state and version: a claim changes the last two only."""
+    """A document from its body, state and version: a claim changes the last two only."""
     state = cast(DocumentState, fields[1].decode())
     return dataclasses.replace(decode_document(fields[0]), state=state, version=int(fields[2]))
 

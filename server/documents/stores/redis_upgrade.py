@@ -31,7 +31,7 @@ def upgrade(client: Any) -> None:
 
 
 def _upgrade_document(client: Any, document_id: str) -> None:
-    """As one transaction, which is tried again when somebody changed the document."""
+    """Upgrade a document in one transaction, and again when somebody changed it meanwhile."""
     document_key, sentences_key = f"{PREFIX}document:{document_id}", f"{PREFIX}sentences:{document_id}"
     with client.pipeline() as pipe:
         while True:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 MAX_UNPACKED_BYTES = 200 * 2**20
-"""Of a file that is an archive."""
+"""The most bytes that an archive may unpack to."""
 
 
 class FileError(ValueError):
