@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 
-from server.api import deepl, docs, documents, files, health, libretranslate, models, score, translate
+from server.api import deepl, docs, documents, files, health, libretranslate, models, page, score, translate
 from server.api.deepl_route import DEEPL
 from server.api.keys import KeyRing
 from server.api.libre_route import OpenToPages
@@ -33,6 +33,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     libretranslate.probes,
     deepl.router,
     health.router,
+    page.router,
     docs.router,
 )
 

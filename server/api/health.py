@@ -1,4 +1,4 @@
-"""`GET /livez`, `/readyz`, `/metrics`, and `/` that says where things are."""
+"""`GET /livez`, `/readyz`, `/metrics`."""
 
 import asyncio
 import contextlib
@@ -10,7 +10,6 @@ from server.api.errors import ApiError, documented
 from server.api.route import ProbeRoute
 from server.api.schemas import Status
 from server.api.state import ServerState
-from server.metrics import package_version
 
 STORE_SECONDS = 1.0
 """How long the metrics wait for the store to count its documents; else they say what it last counted."""
@@ -46,22 +45,6 @@ async def metrics(request: Request) -> Response:
         async with asyncio.timeout(STORE_SECONDS):
             await asyncio.to_thread(state.count_documents)
     return Response(state.metrics.exposition(), media_type=CONTENT_TYPE_LATEST)
-
-
-@router.get("/", summary="Where things are")
-async def root() -> dict[str, str]:
-    return {
-        "name": "RingMT",
-        "version": package_version(),
-        "translate": "/v1/translate",
-        "documents": "/v1/documents",
-        "models": "/v1/models",
-        "languages": "/v1/languages",
-        "docs": "/docs",
-        "openapi": "/openapi.json",
-        "ready": "/readyz",
-        "metrics": "/metrics",
-    }
 
 
 def _state(request: Request) -> ServerState:

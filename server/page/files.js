@@ -1,0 +1,48 @@
+// Files: dropped anywhere or chosen, translated, and given back.
+
+import { request } from "./client.js";
+import { $, element, languages } from "./shared.js";
+
+let depth = 0; // of the elements that a dragged file is over
+
+export function start() {
+  $("choose").addEventListener("click", () => $("file").click());
+  $("file").addEventListener("change", () => { take($("file").files); $("file").value = ""; });
+  const holdsFiles = (event) => [...event.dataTransfer.types].includes("Files");
+  addEventListener("dragenter", (event) => { if (holdsFiles(event)) { depth += 1; $("drop").hidden = false; } });
+  addEventListener("dragleave", (event) => { if (holdsFiles(event) && !(depth -= 1)) $("drop").hidden = true; });
+  addEventListener("dragover", (event) => { if (holdsFiles(event)) event.preventDefault(); });
+  addEventListener("drop", (event) => {
+    if (!holdsFiles(event)) return;
+    event.preventDefault();
+    depth = 0;
+    $("drop").hidden = true;
+    take(event.dataTransfer.files);
+  });
+}
+
+function take(files) {
+  for (const file of files) translate(file);
+}
+
+async function translate(file) {
+  const place = element("span", { class: "state" }, "Translating…");
+  $("files").querySelector("ul").prepend(element("li", {}, element("span", {}, file.name), place));
+  $("files").hidden = false;
+  const body = new FormData();
+  const { source, target } = languages();
+  body.append("file", file);
+  body.append("source", source);
+  body.append("target", target);
+  try {
+    const response = await request("/v1/files", { method: "POST", body });
+    const [, name] = /filename\*=UTF-8''(.+)$/.exec(response.headers.get("Content-Disposition"));
+    const flags = response.headers.get("X-Flags");
+    const href = URL.createObjectURL(await response.blob());
+    const link = element("a", { href, download: decodeURIComponent(name) }, decodeURIComponent(name));
+    place.replaceChildren(link, flags ? ` please check: ${flags.replaceAll("_", " ")}` : "");
+  } catch (error) {
+    place.classList.add("bad");
+    place.textContent = error.message;
+  }
+}

@@ -1,0 +1,88 @@
+// A text in, its translation out as it is decoded.
+
+import { events, request } from "./client.js";
+import { $, element, say, languages } from "./shared.js";
+
+const PAUSE = 350; // milliseconds without a key before a text is sent
+const ALTERNATIVES = 3;
+const FEW_SENTENCES = 3; // of a longer text, alternatives say little
+let running = null;
+let timer = 0;
+
+export function start() {
+  $("input").addEventListener("input", later);
+  $("copy").addEventListener("click", () => copy($("output").textContent, $("copy")));
+  translate();
+}
+
+export function later() {
+  clearTimeout(timer);
+  timer = setTimeout(translate, PAUSE);
+}
+
+async function copy(text, button) {
+  const label = button.textContent;
+  await navigator.clipboard.writeText(text);
+  button.textContent = "Copied";
+  setTimeout(() => { button.textContent = label; }, 1200);
+}
+
+export async function translate() {
+  clearTimeout(timer);
+  running?.abort(); // the server stops at its next step
+  const text = $("input").value;
+  $("count").textContent = text ? `${text.length.toLocaleString()} characters` : "";
+  if (!text.trim()) return show([]);
+  const mine = running = new AbortController();
+  $("output").classList.add("waiting");
+  const json = { text, ...languages(), stream: true, num_hypotheses: ALTERNATIVES + 1 };
+  try {
+    const response = await request("/v1/translate", { method: "POST", json, signal: mine.signal });
+    let sentences = [];
+    let cut = [];
+    for await (const { name, data } of events(response)) {
+      if (name === "begin") cut = data.texts[0].segments;
+      if (name === "beginning") {
+        if (!sentences.length) sentences = show(cut);
+        sentences[data.sentence].textContent = data.target;
+        sentences[data.sentence].classList.toggle("coming", !data.done);
+      }
+      if (name === "answer") finish(sentences.length ? sentences : show(cut), data);
+    }
+    say("");
+  } catch (error) {
+    if (!mine.signal.aborted) say(error.message);
+  } finally {
+    if (running === mine) $("output").classList.remove("waiting");
+  }
+}
+
+// The gaps as they are, and an empty place for every sentence.
+function show(cut) {
+  const parts = cut.map((one) => one.sentence === undefined ? document.createTextNode(one.text) : element("span"));
+  $("output").replaceChildren(...parts);
+  $("output").classList.remove("waiting");
+  $("alternatives").hidden = true;
+  $("status").textContent = "";
+  $("copy").hidden = !cut.length;
+  return parts.filter((part) => part instanceof Element);
+}
+
+function finish(sentences, answer) {
+  const [translation] = answer.translations;
+  translation.sentences.forEach((one, index) => {
+    sentences[index].classList.toggle("flagged", one.flags.length > 0);
+    if (one.flags.length) sentences[index].title = `Please check: ${one.flags.join(", ").replaceAll("_", " ")}`;
+  });
+  $("status").textContent = `${Math.max(1, Math.round(answer.timings.total * 1000))} ms`;
+  const others = new Set(translation.hypotheses.slice(1).map((one) => one.text));
+  others.delete(translation.text);
+  $("alternatives").hidden = !others.size || translation.sentences.length > FEW_SENTENCES;
+  $("alternatives").querySelector("ol").replaceChildren(...[...others].map(alternative));
+}
+
+function alternative(text) {
+  const button = element("button", { type: "button", title: "Copy" }, text);
+  button.addEventListener("click", () => copy(text, button));
+  return element("li", {}, button);
+}

@@ -1,0 +1,187 @@
+"""The page at `/`, in a real browser."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from server.api.keys import new_key
+from server.api.page import FILES
+from tests.models import SENTENCES
+from tests.server.api.conftest import PATIENCE, RunningServer, ready, settings_for
+
+CHROMIUM = shutil.which("chromium")
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync "
+    "--no-first-run"
+)
+TEXT = "We walk home in the rain.\n\nWhere is the station?"
+HTML = {"accept": "text/html,application/xhtml+xml"}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    if CHROMIUM is None:
+        pytest.skip("there is no chromium here (Debian's package of that name)")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS.split())
+        yield browser
+        browser.close()
+
+
+class Watched:
+    """A page, with what it complained of and which origins it asked."""
+
+    def __init__(
+        self, browser: Browser, width: int = 1200, height: int = 800, scheme: Literal["light", "dark"] = "light"
+    ) -> None:
+        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+        self.page: Page = context.new_page()
+        self.page.set_default_timeout(1000 * PATIENCE)
+        expect.set_options(timeout=1000 * PATIENCE)
+        self.complaints: list[str] = []
+        self.origins: set[str] = set()
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.origins.add("/".join(request.url.split("/")[:3])))
+
+
+def translated(server: RunningServer, text: str) -> str:
+    found: str = server.translate(text).json()["translations"][0]["text"]
+    return found
+
+
+def test_programs_get_json_and_people_the_page(server: RunningServer) -> None:
+    with server.client() as client:
+        assert client.get("/").json()["translate"] == "/v1/translate"
+        page = client.get("/", headers=HTML)
+        assert page.headers["content-type"].startswith("text/html")
+        assert page.headers["vary"] == "Accept"
+        assert client.get("/page/nothing.js").status_code == 404
+        assert client.get("/page/..%2fpage.py").status_code == 404
+
+
+def test_the_page_is_strict_and_whole(server: RunningServer) -> None:
+    with server.client() as client:
+        page = client.get("/", headers=HTML)
+        policy = page.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert not re.search(r"\son\w+=|\sstyle=|<style|<script>", page.text)
+        named = set(re.findall(r'(?:src|href)="/page/([^"]+)"', page.text))
+        for name in FILES:
+            text = client.get(f"/page/{name}").text if name != "index.html" else page.text
+            assert not re.search(r"https?://|//[a-z]+\.", text), name
+            named |= set(re.findall(r'from "\./([^"]+)"', text))
+    assert named | {"index.html"} == set(FILES)
+
+
+def test_a_text_and_its_alternatives(browser: Browser, document_server: RunningServer) -> None:
+    one = Watched(browser)
+    one.page.goto(document_server.url)
+    expect(one.page.locator("#input")).to_be_focused()
+    one.page.fill("#input", TEXT)
+    expect(one.page.locator("#status")).to_contain_text("ms")
+    answer = document_server.translate(TEXT, num_hypotheses=4).json()["translations"][0]
+    assert one.page.locator("#output").text_content() == answer["text"]
+    others = dict.fromkeys(hypothesis["text"] for hypothesis in answer["hypotheses"][1:])
+    others.pop(answer["text"], None)
+    assert one.page.locator("#alternatives button").all_text_contents() == list(others)
+    one.page.fill("#input", "")
+    expect(one.page.locator("#output")).to_be_empty()
+    assert one.origins == {document_server.url}
+    assert one.complaints == []
+
+
+def test_a_document_and_where_a_sentence_looked(browser: Browser, document_server: RunningServer) -> None:
+    one = Watched(browser)
+    one.page.goto(document_server.url)
+    one.page.click("#tab-document")
+    one.page.fill("#document-input", " ".join(SENTENCES[:5]))
+    one.page.keyboard.press("Control+Enter")
+    expect(one.page.locator("#document-status")).to_have_text("Done")
+    rows = one.page.locator("#sentences li")
+    assert rows.locator(".source").all_text_contents() == list(SENTENCES[:5])
+    body = {"text": " ".join(SENTENCES[:5]), "source": "en", "target": "de", "wait": True}
+    document = httpx.post(f"{document_server.url}/v1/documents", json=body, timeout=PATIENCE).json()
+    translations = [sentence["translation"] for sentence in document["sentences"]]
+    assert rows.locator(".translation").all_text_contents() == translations
+    one.page.focus("#sentences li")
+    for key in ("ArrowDown", "ArrowDown", "Enter"):
+        one.page.keyboard.press(key)
+    expect(rows.nth(2)).to_have_attribute("aria-current", "true")
+    expect(one.page.locator("#context-note")).to_contain_text("was its own")
+    path = f"{document_server.url}/v1/documents/{document['id']}/sentences/2/context"
+    seen = {found["index"]: found["weight"] for found in httpx.get(path).json()["sentences"]}
+    shades = rows.evaluate_all("rows => rows.map((row) => Number(row.style.getPropertyValue('--weight')))")
+    assert shades == pytest.approx([seen.get(index, 0) / max(seen.values()) for index in range(5)], abs=1e-3)
+    one.page.keyboard.press("Escape")
+    assert rows.evaluate_all("rows => rows.every((row) => !row.hasAttribute('aria-current'))")
+    assert one.complaints == []
+
+
+def test_files_that_are_chosen_or_dropped(browser: Browser, document_server: RunningServer, tmp_path: Path) -> None:
+    (tmp_path / "note.txt").write_text(TEXT, encoding="utf-8")
+    one = Watched(browser)
+    one.page.goto(document_server.url)
+    expect(one.page.locator("#source")).to_have_value("en")
+    one.page.set_input_files("#file", tmp_path / "note.txt")
+    with one.page.expect_download() as download:
+        one.page.click("#files a")
+    assert download.value.suggested_filename == "note.de.txt"
+    form = {"source": "en", "target": "de"}
+    with (tmp_path / "note.txt").open("rb") as file:
+        plain = httpx.post(f"{document_server.url}/v1/files", data=form, files={"file": file}, timeout=PATIENCE)
+    assert download.value.path().read_bytes() == plain.content
+    drop = """() => {
+      const data = new DataTransfer();
+      data.items.add(new File(["?"], "strange.xyz"));
+      dispatchEvent(new DragEvent("drop", {dataTransfer: data, cancelable: true}));
+    }"""
+    one.page.evaluate(drop)
+    expect(one.page.locator("#files .bad")).to_contain_text(".docx")
+
+
+def test_a_key_where_one_is_needed(browser: Browser, document_artifact: Path, tmp_path: Path) -> None:
+    keys = tmp_path / "keys"
+    secret, line = new_key("page", ("translate", "documents"))
+    keys.write_text(line + "\n", encoding="utf-8")
+    with ready(settings_for(document_artifact, api_keys=str(keys))) as server:
+        one = Watched(browser)
+        one.page.goto(server.url)
+        expect(one.page.locator("#key")).to_be_focused()
+        one.page.fill("#key", "another")
+        one.page.keyboard.press("Enter")
+        expect(one.page.locator("#notice")).to_contain_text("not known")
+        one.page.fill("#key", secret)
+        one.page.keyboard.press("Enter")
+        expect(one.page.locator("#key-form")).to_be_hidden()
+        one.page.fill("#input", "Yes.")
+        expect(one.page.locator("#status")).to_contain_text("ms")
+
+
+def test_a_refusal_is_told(browser: Browser, document_server: RunningServer) -> None:
+    one = Watched(browser)
+    one.page.goto(document_server.url)
+    one.page.fill("#input", "a" * 20_001)
+    expect(one.page.locator("#notice")).to_contain_text("at most 20000")
+    one.page.fill("#input", "Yes.")
+    expect(one.page.locator("#notice")).to_be_hidden()
+
+
+@pytest.mark.parametrize("tab", ["text", "document"])
+def test_phones_and_the_dark(browser: Browser, document_server: RunningServer, tab: str) -> None:
+    one = Watched(browser, 360, 700, "dark")
+    one.page.goto(document_server.url)
+    one.page.click(f"#tab-{tab}")
+    assert one.page.evaluate("document.documentElement.scrollWidth") <= 360
+    red, green, blue = (
+        int(part)
+        for part in re.findall(r"\d+", one.page.evaluate("getComputedStyle(document.body).backgroundColor"))[:3]
+    )
+    assert max(red, green, blue) < 60
