@@ -8,6 +8,7 @@ from pathlib import Path
 from loadtest.expected import Expected
 from loadtest.texts import PARAGRAPHS, SHORT, STORY
 from server.settings import EngineSettings
+from tests.models import lively_model, tiny_config, write_artifact
 from tests.server.api.conftest import RunningServer, ready, settings_for
 
 ROOT = Path(__file__).parents[2]
@@ -37,11 +38,9 @@ def test_every_kind_of_user_is_content_and_429_is_no_failure(document_artifact: 
         assert "requests were refused" in missed.stderr
 
 
-def test_an_answer_that_is_not_the_idle_server_s_is_seen(
-    document_artifact: Path, tiny_artifact: Path, tmp_path: Path
-) -> None:
-    expected = Expected()
-    with ready(settings_for(document_artifact)) as server, ready(settings_for(tiny_artifact)) as other:
+def test_an_answer_that_is_not_the_idle_server_s_is_seen(tiny_artifact: Path, tmp_path: Path) -> None:
+    expected, changed = Expected(), write_artifact(lively_model(tiny_config(), seed=1), tmp_path)
+    with ready(settings_for(tiny_artifact)) as server, ready(settings_for(changed)) as other:
         expected.learn(server.url)
         for one, is_well in ((server, True), (other, False)):
             texts = [*SHORT, *PARAGRAPHS]
