@@ -169,13 +169,11 @@ class RudeUser(CheckingUser):
     @task
     def hang_up(self) -> None:
         body = json.dumps({"text": list(BATCH), "source": "en", "target": "de"}).encode()
-        head = (
-            f"POST /v1/translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
-        )
+        head = "POST /v1/translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
         address = urlsplit(self.host or "")
         with socket.create_connection((address.hostname, address.port or 80), timeout=30) as connection:
             connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
-            self.wait()
+            gevent.sleep(random.random() / 10)
 
 
 def learn(environment: Any, **_: Any) -> None:
