@@ -1,11 +1,13 @@
 """HTML and XML in a request: the texts between the tags are translated, the tags come back."""
 
+import asyncio
+import dataclasses
 from collections.abc import Iterable, Sequence
 
 from server.backends.context import SentenceContext
 from server.engine.request import SearchOptions
-from server.text.markup import Kind, read_markup
-from server.translator import TranslationOutcome, Translator
+from server.text.markup import Kind, Markup, read_markup
+from server.translator import TextHypothesis, TextTranslation, TranslationOutcome, Translator
 
 
 async def translate_markup(
@@ -13,16 +15,29 @@ async def translate_markup(
     documents: Sequence[str],
     kind: Kind,
     options: SearchOptions,
-    ignored: Iterable[str] = (),
     context: SentenceContext | None = None,
-) -> tuple[list[str], TranslationOutcome]:
-    """The documents translated, and what the translator said of the texts in them (one translation for every stretch
-    between two block tags). `ignored` names elements whose content stays as it is.
+    splits: bool = True,
+    ignored: Iterable[str] = (),
+) -> TranslationOutcome:
+    """Like Translator.translate, for documents with tags: each is one text, whose sentences end at block tags as well.
+    `ignored` names elements whose content stays as it is.
 
     Raises MalformedMarkup, TooManyMarks, and what Translator.translate raises.
     """
     ignored = tuple(ignored)
-    read = [read_markup(document, kind, ignored) for document in documents]
-    outcome = await translator.translate([text for one in read for text in one.texts], options, context)
-    texts = (translation.text for translation in outcome.translations)
-    return [one.write([next(texts) for _ in one.texts]) for one in read], outcome
+    read = await asyncio.to_thread(lambda: [read_markup(document, kind, ignored) for document in documents])
+    outcome = await translator.translate([text for one in read for text in one.texts], options, context, splits)
+    found = iter(outcome.translations)
+    whole = tuple(_whole(one, [next(found) for _ in one.texts], options.num_hypotheses) for one in read)
+    return dataclasses.replace(outcome, translations=whole)
+
+
+def _whole(document: Markup, blocks: Sequence[TextTranslation], count: int) -> TextTranslation:
+    """A document from the translations of its blocks; its k-th hypothesis is made of every block's k-th."""
+    hypotheses = []
+    for rank in range(count):
+        chosen = [block.hypotheses[min(rank, len(block.hypotheses) - 1)] for block in blocks]
+        text = document.write([one.text for one in chosen])
+        hypotheses.append(TextHypothesis(text, sum(one.score for one in chosen)))
+    sentences = tuple(sentence for block in blocks for sentence in block.sentences)
+    return TextTranslation(hypotheses[0].text, sentences, tuple(hypotheses))

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, File, Form, Query, Response, UploadFile
 
 from server.api.answer import written
+from server.api.by_language import translate_by_language
 from server.api.deepl_route import DEEPL, DeepLRoute
 from server.api.deepl_schemas import (
     NOT_SERVED,
@@ -30,7 +31,8 @@ from server.api.shelf import beginning_of
 from server.api.state import ServerState
 from server.api.visit import Admitted, Visit
 from server.file_translation import TranslatedFile, translate_file
-from server.translator import TextTranslation, Translator
+from server.markup_translation import translate_markup
+from server.translator import TextTranslation, TranslationOutcome, Translator
 
 logger = logging.getLogger("ringmt")
 
@@ -41,6 +43,7 @@ FORMALITIES = (None, "default", "prefer_more", "prefer_less")
 ERRORS = documented(*ADMISSION, *BODY, "overloaded", dialect=DEEPL)
 READ_ERRORS = documented(*ADMISSION, *BODY, dialect=DEEPL)
 FILE_ERRORS = documented(*ADMISSION, *BODY, "not_found", dialect=DEEPL)
+RESULT_ERRORS = documented(*ADMISSION, *BODY, "not_found", "conflict", dialect=DEEPL)
 router = APIRouter(tags=["DeepL"], route_class=DeepLRoute)
 
 
@@ -56,6 +59,7 @@ async def translate(body: DeepLTranslateRequest, visit: Admitted) -> Response:
     check_sizes([body.context or ""], visit.state.settings, "context")
     for name in NOT_SERVED:
         _check_served(name, getattr(body, name) in (None, "", []))
+    _check_markup(body)
     _check_served("formality", body.formality in FORMALITIES)
     _check_served("model_type", body.model_type != "quality_optimized")
     sources = await _sources(visit.state, body.text, body.source_lang, body.target_lang)
@@ -72,19 +76,30 @@ async def translate(body: DeepLTranslateRequest, visit: Admitted) -> Response:
 
 
 async def _translated(visit: Visit, body: DeepLTranslateRequest, sources: Sequence[str]) -> list[TextTranslation]:
-    """Every text by the model for its language; those of one language together."""
-    found: dict[int, TextTranslation] = {}
-    texts = [one.replace("\n", " ") for one in body.text] if body.split_sentences == "nonewlines" else body.text
-    for source in dict.fromkeys(sources):
+    kind, splits = body.markup, body.split_sentences != "0"
+    joins_lines = kind is None and body.split_sentences == "nonewlines"
+    texts = [one.replace("\n", " ") for one in body.text] if joins_lines else body.text
+
+    async def translate(source: str, own: list[str]) -> TranslationOutcome:
         translator = _translator(visit, source, body.target_lang)
         options = translator.options(**asked_options(translator, visit.state.settings), deadline=visit.deadline)
         context = await visit.state.documents.context_of(translator, [body.context]) if body.context else None
-        own = [index for index, one in enumerate(sources) if one == source]
-        splits = body.split_sentences != "0"
-        outcome = await translator.translate([texts[index] for index in own], options, context, splits)
-        visit.timings(outcome)
-        found.update(zip(own, outcome.translations, strict=True))
-    return [found[index] for index in range(len(sources))]
+        if kind is None:
+            return await translator.translate(own, options, context, splits)
+        return await translate_markup(translator, own, kind, options, context, splits, body.ignore_tags or ())
+
+    return await translate_by_language(visit, texts, sources, translate)
+
+
+def _check_markup(body: DeepLTranslateRequest) -> None:
+    """Raise ApiError for what cannot be honoured of texts with tags."""
+    _check_served("tag_handling", body.tag_handling in (None, "", "html", "xml"))
+    if body.markup is not None:
+        for name in ("splitting_tags", "non_splitting_tags"):
+            _check_served(name, not getattr(body, name))
+        _check_served("outline_detection", body.outline_detection is not False)
+        # In HTML a line break is a space anyway; in XML it belongs to the document.
+        _check_served("split_sentences", body.markup == "html" or body.split_sentences != "nonewlines")
 
 
 @router.get("/v2/languages", summary="Languages that can be read or written", responses=READ_ERRORS)
@@ -177,13 +192,16 @@ def _told(error: BaseException) -> str:
     "/v2/document/{upload_id}/result",
     summary="The translated file, once",
     response_class=Response,
-    responses={**FILE_ERRORS, 200: {"content": {"application/octet-stream": {"schema": {"type": "string"}}}}},
+    responses={**RESULT_ERRORS, 200: {"content": {"application/octet-stream": {"schema": {"type": "string"}}}}},
     openapi_extra=with_forms("DeepLKey"),
 )
 async def result(upload_id: str, body: DeepLKey, visit: Admitted) -> Response:
     found = visit.state.uploads.find(upload_id, body.document_key)
-    if not found.work.done() or found.work.exception() is not None:
-        raise ApiError("not_ready", "Document is not translated, or not yet: its status says more.")
+    if not found.work.done():
+        raise ApiError("not_ready", "Document is not translated yet: its status says more.")
+    error = found.work.exception()
+    if error is not None:  # it never will be
+        raise ApiError("conflict", f"Document was not translated: {_told(error)}")
     visit.state.uploads.remove(found)
     return Response(found.work.result().data, media_type="application/octet-stream")
 

@@ -1,10 +1,11 @@
 """The fields of DeepL's API. Unknown ones are refused, and so is what this server cannot do: nothing is passed over."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from server.api.schemas import check_optional_text, check_text
+from server.text.markup import Kind
 
 NOT_SERVED = (
     "glossary_id",
@@ -13,7 +14,6 @@ NOT_SERVED = (
     "translation_memory_id",
     "translation_memory_threshold",
     "custom_instructions",
-    "tag_handling",
 )
 """Fields that are known and cannot be honoured."""
 
@@ -57,18 +57,27 @@ class DeepLTranslateRequest(BaseModel):
     )
     preserve_formatting: bool | None = Field(default=None, description="Formatting is always preserved.")
     show_billed_characters: bool | None = Field(default=None, description="They are always shown.")
-    outline_detection: bool | None = Field(default=None, description="Of use with tag_handling only.")
-    tag_handling_version: str | None = Field(default=None, description="Of use with tag_handling only.")
-    splitting_tags: Tags = Field(default=None, description="Of use with tag_handling only.")
-    non_splitting_tags: Tags = Field(default=None, description="Of use with tag_handling only.")
-    ignore_tags: Tags = Field(default=None, description="Of use with tag_handling only.")
-    tag_handling: Any = Field(default=None, description="Not served.")
+    outline_detection: bool | None = Field(
+        default=None, description="With tag_handling, block tags are always found: false is not served."
+    )
+    tag_handling_version: str | None = Field(default=None, description="Changes nothing: there is one.")
+    splitting_tags: Tags = Field(default=None, description="Not served with tag_handling, without use else.")
+    non_splitting_tags: Tags = Field(default=None, description="Not served with tag_handling, without use else.")
+    ignore_tags: Tags = Field(default=None, description="With tag_handling: elements whose content stays as it is.")
+    tag_handling: str | None = Field(
+        default=None, description="html or xml: tags come back, inline ones with their words; other texts have none."
+    )
     glossary_id: Any = Field(default=None, description="Not served.")
     glossary_ids: Any = Field(default=None, description="Not served.")
     style_id: Any = Field(default=None, description="Not served.")
     translation_memory_id: Any = Field(default=None, description="Not served.")
     translation_memory_threshold: Any = Field(default=None, description="Not served.")
     custom_instructions: Any = Field(default=None, description="Not served.")
+
+    @property
+    def markup(self) -> Kind | None:
+        """None where texts are plain."""
+        return next((kind for kind in get_args(Kind) if kind == self.tag_handling), None)
 
 
 class DeepLTranslation(BaseModel):

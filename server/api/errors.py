@@ -14,6 +14,8 @@ from server.documents.stores.interface import StoreError, StoreFull, UnknownDocu
 from server.engine.request import Cancelled, DeadlineExceeded, EngineStopped, Overloaded
 from server.scoring import TooLongToScore
 from server.text.formats.opened import FileError, FileTooLarge, UnsupportedFile
+from server.text.marks import TooManyMarks
+from server.text.markup import MalformedMarkup
 from server.translator import TooManySentences
 
 logger = logging.getLogger("ringmt")
@@ -123,6 +125,8 @@ def from_engine(error: Exception) -> ApiError | None:
             return ApiError("unsupported_media_type", str(error), "file")
         case FileTooLarge():
             return ApiError("too_large", str(error), "file")
+        case MalformedMarkup() | TooManyMarks():
+            return ApiError("invalid_value", str(error), "text")
         case FileError():
             return ApiError("invalid_value", str(error), "file")
         case UnknownDocument():

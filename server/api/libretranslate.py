@@ -8,6 +8,7 @@ from typing import Annotated, TypeVar
 from fastapi import APIRouter, File, Form, Request, Response, UploadFile
 
 from server.api.answer import written
+from server.api.by_language import translate_by_language
 from server.api.detection import Detected, detect
 from server.api.errors import ADMISSION, BODY, ApiError, documented
 from server.api.language_names import name_of
@@ -28,9 +29,10 @@ from server.api.shelf import ShelvedFile, beginning_of
 from server.api.state import ServerState
 from server.api.visit import Admitted, Visit
 from server.file_translation import translate_file as translated_file
+from server.markup_translation import translate_markup
 from server.settings import Settings
 from server.text.formats.table import FORMATS
-from server.translator import TextTranslation
+from server.translator import TextTranslation, TranslationOutcome
 
 PATHS = ("/translate", "/languages", "/detect", "/translate_file", "/download_file", "/frontend", "/health")
 AUTO = "auto"
@@ -52,7 +54,7 @@ probes = APIRouter(tags=["LibreTranslate"], route_class=LibreProbeRoute)
 )
 async def translate(body: LibreTranslateRequest, visit: Admitted) -> Response:
     _check_texts(body.texts, visit.state.settings)
-    if body.format != "text":
+    if body.format not in ("text", "html"):
         raise ApiError("invalid_value", f"{body.format} format is not supported", "format")
     sources = await _sources(visit.state, body.texts, body.source, body.target)
     found = await _translated(visit, body, [one.language for one in sources])
@@ -69,23 +71,21 @@ async def translate(body: LibreTranslateRequest, visit: Admitted) -> Response:
 
 
 async def _translated(visit: Visit, body: LibreTranslateRequest, sources: Sequence[str]) -> list[TextTranslation]:
-    """Every text by the model for its language; those of one language together."""
-    found: dict[int, TextTranslation] = {}
     settings = visit.state.settings
     count = 1 + body.alternatives
     if count > settings.engine.max_beam_size:
         most = settings.engine.max_beam_size - 1
         raise ApiError("invalid_value", f"Invalid request: alternatives must be at most {most}", "alternatives")
 
-    for source in dict.fromkeys(sources):
+    async def translate(source: str, own: list[str]) -> TranslationOutcome:
         translator = visit.translator(None, source, body.target)
         asked = asked_options(translator, settings, max(count, settings.default_beam_size))
         options = translator.options(**asked, num_hypotheses=count, deadline=visit.deadline)
-        own = [index for index, one in enumerate(sources) if one == source]
-        outcome = await translator.translate([body.texts[index] for index in own], options)
-        visit.timings(outcome)
-        found.update(zip(own, outcome.translations, strict=True))
-    return [found[index] for index in range(len(sources))]
+        if body.format == "html":
+            return await translate_markup(translator, own, "html", options)
+        return await translator.translate(own, options)
+
+    return await translate_by_language(visit, body.texts, sources, translate)
 
 
 async def _sources(state: ServerState, texts: Sequence[str], source: str, target: str) -> list[Detected]:
@@ -165,6 +165,8 @@ async def download_file(name: str, visit: Admitted) -> Response:
 async def frontend_settings(visit: Admitted) -> LibreSettings:
     source, targets = next(iter(visit.state.languages.items()))
     return LibreSettings(
+        apiKeys=bool(visit.state.keys.keys),
+        keyRequired=bool(visit.state.keys.keys),
         charLimit=visit.state.settings.max_text_chars,
         language=LibreChoice(source=_named(source), target=_named(targets[0])),
         supportedFilesFormat=list(FORMATS),

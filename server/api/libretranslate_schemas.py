@@ -17,7 +17,7 @@ class LibreTranslateRequest(BaseModel):
     q: Texts = Field(description="A text or a list of texts.", examples=["Hello world."])
     source: str = Field(description='Language of the text, or "auto".', examples=["en"])
     target: str = Field(description="Language to translate into.", examples=["de"])
-    format: str = Field(default="text", description='"text" is the only one.')
+    format: str = Field(default="text", description="text, or html: tags come back, inline ones with their words.")
     alternatives: int = Field(
         default=0, ge=0, description="Other translations of each text, at most the server's widest beam."
     )

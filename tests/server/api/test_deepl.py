@@ -10,7 +10,9 @@ import deepl.http_client
 import pytest
 from deepl import DeepLClient
 
+from server.api import deepl as server_api_deepl
 from server.engine.request import SentenceRequest
+from server.text.formats.opened import DamagedFile
 from tests.server.api.conftest import RunningServer, ready, settings_for, until
 from tests.server.api.test_libretranslate import TEXT, direct
 from tests.server.api.test_lifecycle import MANY_SENTENCES
@@ -49,7 +51,9 @@ def test_sentences_are_split_as_asked(client: DeepLClient, server: RunningServer
         {"source_lang": "FR"},
         {"formality": "more"},
         {"glossary": "an id"},
-        {"tag_handling": "xml"},
+        {"tag_handling": "rtf"},
+        {"splitting_tags": ["p"], "tag_handling": "xml"},
+        {"outline_detection": False, "tag_handling": "xml"},
         {"model_type": "quality_optimized"},
         {"extra_body_parameters": {"colour": "red"}},
     ],
@@ -61,6 +65,46 @@ def test_what_cannot_be_honoured_is_refused(client: DeepLClient, refused: dict[s
     name = next(iter(refused))
     field = {"glossary": "glossary_id", "extra_body_parameters": "colour"}.get(name, name)
     assert f"'{field}'" in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["html", "xml"])
+def test_tags_come_back(client: DeepLClient, server: RunningServer, kind: str) -> None:
+    """Blocks are translated like texts of their own; what is to be ignored stays."""
+    first, second = "Where is the station?", "She sells bread and milk."
+    text = f"<body><p>{first}</p><p>{second}</p><x>We walk home.</x></body>"
+    found = client.translate_text(
+        [text, "Yes."], source_lang="EN", target_lang="DE", tag_handling=kind, ignore_tags=["x"]
+    )
+    assert isinstance(found, list)
+    texts = [direct(server, one) for one in (first, second)]
+    assert found[0].text == f"<body><p>{texts[0]}</p><p>{texts[1]}</p><x>We walk home.</x></body>"
+    assert found[1].text == direct(server, "Yes.")
+    bold = client.translate_text("<p>Where is <b>the station</b>?</p>", target_lang="DE", tag_handling=kind)
+    assert not isinstance(bold, list)
+    assert (bold.text.count("<b>"), bold.text.count("</b>")) == (1, 1)
+
+
+def test_broken_xml_is_refused(client: DeepLClient) -> None:
+    with pytest.raises(deepl.DeepLException, match="Bad request, message: "):
+        client.translate_text("<p>Yes.</q>", source_lang="EN", target_lang="DE", tag_handling="xml")
+
+
+def test_a_document_that_failed_says_so_for_good(
+    client: DeepLClient, server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its status names the error, and its result does not make the client wait."""
+
+    async def broken(*_: object, **__: object) -> None:
+        raise DamagedFile("the file broke off")
+
+    monkeypatch.setattr(server_api_deepl, "translate_file", broken)
+    handle = client.translate_document_upload(b"Yes.", filename="book.txt", source_lang="EN", target_lang="DE")
+    until(lambda: not client.translate_document_get_status(handle).ok, "the document has failed")
+    assert str(client.translate_document_get_status(handle).error_message) == "the file broke off"
+    with pytest.raises(deepl.DeepLException, match="Bad request") as caught:
+        client.translate_document_download(handle, io.BytesIO())
+    assert not isinstance(caught.value, deepl.DocumentNotReadyException)
+    assert caught.value.http_status_code == 400
 
 
 def test_languages_and_usage(client: DeepLClient) -> None:

@@ -96,6 +96,20 @@ def test_errors(server: RunningServer, change: dict[str, Any], message: str) -> 
     assert set(answer.json()) == {"error"}
 
 
+def test_tags_come_back(server: RunningServer) -> None:
+    first, second = "Where is the station?", "She sells bread and milk."
+    body = {"q": f"<p>{first}</p><pre>Yes.</pre><p>{second}</p>", "source": "en", "target": "de", "format": "html"}
+    with server.client() as http:
+        answer = http.post("/translate", json={**body, "alternatives": 1}).json()
+        several = http.post("/translate", json={**body, "q": [body["q"], "Yes."]}).json()
+    expected = f"<p>{direct(server, first)}</p><pre>Yes.</pre><p>{direct(server, second)}</p>"
+    assert answer["translatedText"] == expected
+    [other] = answer["alternatives"]
+    assert other != expected
+    assert (other.count("<p>"), other.count("<pre>Yes.</pre>")) == (2, 1)
+    assert several["translatedText"] == [expected, direct(server, "Yes.")]
+
+
 def test_methods_pages_and_settings(server: RunningServer) -> None:
     with server.client() as http:
         assert http.get("/detect").status_code == 405
@@ -105,6 +119,7 @@ def test_methods_pages_and_settings(server: RunningServer) -> None:
         assert http.post("/languages").json() == http.get("/languages", params={"api_key": "x"}).json()
         settings = http.get("/frontend/settings").json()
         assert settings["charLimit"] == 20_000
+        assert (settings["apiKeys"], settings["keyRequired"]) == (False, False)
         assert settings["language"]["source"] == {"code": "en", "name": "English"}
         assert ".txt" in settings["supportedFilesFormat"]
         page = {"Origin": "http://page.example", "Access-Control-Request-Method": "POST"}
