@@ -55,7 +55,7 @@ def with_context(graph: GraphFiles, document: DocumentModel) -> GraphFiles:
 def context_kind(document: DocumentModel) -> ContextKind:
     """What the manifest says of a model's context."""
     config = document.config
-    return ContextKind(config.attention, config.side, config.num_heads, document.base.config.d_model)
+    return ContextKind(config.attention, config.side, config.num_heads, document.base.config.d_model, config.reach)
 
 
 def variant_name(config: ModelConfig) -> str:

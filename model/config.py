@@ -319,7 +319,7 @@ class ContextConfig:
 
     `attention`: one weight per sentence or per word (flat), or sentences by sparsemax and then words by softmax or
     sparsemax. `side`: where the layer stands, on the encoder's output (context in the source language) or on the
-    decoder's (context in both). Which sentences may be seen, all others or only earlier ones, is a mask and not here.
+    decoder's (context in both). Whether all others or only earlier sentences may be seen is a mask and not here.
     """
 
     attention: str = "sparse-soft"
@@ -331,6 +331,8 @@ class ContextConfig:
     gate_offset: float = 0.0
     """Added to what the gate's sigmoid gets; 0 as in the paper. Above 0 less context comes through than training let
     in: a layer that learned from the same text as its sentence model trusts context too much on other text."""
+    reach: int | None = None
+    """How many sentences away a sentence looks at most; None is the whole document."""
 
     def __post_init__(self) -> None:
         for name, choices in (("attention", CONTEXT_ATTENTIONS), ("side", CONTEXT_SIDES)):
@@ -344,6 +346,10 @@ class ContextConfig:
             )
         if not isinstance(self.dropout, int | float) or not 0 <= self.dropout < 1:
             raise ConfigError(f"context dropout must be a number in [0, 1), not {self.dropout!r}")
+        if self.reach is not None and (not isinstance(self.reach, int) or self.reach < 1):
+            raise ConfigError(
+                f"context reach must be a whole number from 1 on, or null for the whole document, not {self.reach!r}"
+            )
         if not isinstance(self.gate_offset, int | float):
             raise ConfigError(f"context gate_offset must be a number, not {self.gate_offset!r}")
 

@@ -81,7 +81,7 @@ def search_document(
     """Hypotheses of every sentence; `sources` are ids without EOS."""
     drafts = [draft(model, source, **options) for source in sources]
     store = stack_store([store_sentence(model, *both) for both in zip(sources, drafts, strict=True)])
-    keep = document_keep(len(sources), online)
+    keep = document_keep(len(sources), online, model.config.reach)
     return [
         contextual_search(model, source, store, keep[row : row + 1], **options) for row, source in enumerate(sources)
     ]
@@ -95,7 +95,7 @@ def draft(model: DocumentModel, source: Sequence[int], **options: Any) -> tuple[
     return reference_search(model.base, [*source, EOS_ID], beam_size=1, **limits)[0].ids
 
 
-def document_keep(sentences: int, online: bool) -> Tensor:
+def document_keep(sentences: int, online: bool, reach: int | None = None) -> Tensor:
     """bool [sentence, sentence] of one document."""
     index = torch.arange(sentences)
-    return context_keep(torch.zeros_like(index), index, torch.zeros_like(index), index, online)
+    return context_keep(torch.zeros_like(index), index, torch.zeros_like(index), index, online, reach)

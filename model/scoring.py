@@ -35,8 +35,9 @@ def score_alone(model: TranslationModel, source: list[int], targets: Sequence[li
 def score_in_context(
     model: DocumentModel, source: list[int], targets: Sequence[list[int]], context: Sequence[Pair]
 ) -> list[float]:
-    """log p(target | source, context) of each target. `context` are the visible sentences of the document; their
+    """log p(target | source, context) of each target. `context` are the sentences before it in the document; their
     targets matter on the decoder's side only. No context is the sentence model."""
+    context = within_reach(model, context)
     if not context:
         return score_alone(model.base, source, targets)
     batch = batch_of(source, targets)
@@ -46,8 +47,13 @@ def score_in_context(
     return [float(score) for score in log_probabilities(model.base, hidden, batch.target_out)]
 
 
+def within_reach(model: DocumentModel, context: Sequence[Pair]) -> list[Pair]:
+    """Those of the sentences before another that it may look at."""
+    return list(context)[-(model.config.reach or len(context)) :]
+
+
 class Item(NamedTuple):
-    """A source sentence, the translations to compare and the sentences that it sees."""
+    """A source sentence, the translations to compare and the sentences before it."""
 
     source: list[int]
     targets: list[list[int]]
@@ -74,6 +80,7 @@ def score_items(model: DocumentModel, items: Sequence[Item], max_tokens: int = 4
     """`score_in_context` of every item, many at once: sentences encoded once, contexts prepared together."""
     if not model.on_encoder:
         return [score_in_context(model, item.source, item.targets, item.context) for item in items]
+    items = [item._replace(context=within_reach(model, item.context)) for item in items]
     scores: dict[int, list[float]] = {}
     order = sorted(range(len(items)), key=lambda number: (len(items[number].context), item_width(items[number])))
     group: list[int] = []

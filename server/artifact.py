@@ -141,12 +141,14 @@ class Shortlist:
 @dataclass(frozen=True)
 class ContextKind:
     """How sentences look at the rest of their document: the kind of `attention`, and on which `side` ("encoder":
-    context in the source language). `width` is d, `num_heads` counts the context's own heads."""
+    context in the source language). `width` is d, `num_heads` counts the context's own heads, `reach` is how many
+    sentences away they look at most, None for the whole document."""
 
     attention: str
     side: str
     num_heads: int
     width: int
+    reach: int | None = None
 
 
 @dataclass(frozen=True)

@@ -273,6 +273,11 @@ class Translator:
         return self.worker.context is not None
 
     @property
+    def reach(self) -> int | None:
+        """How many sentences away a sentence of a document looks at most; None is the whole document."""
+        return None if self.worker.context is None else self.worker.context.reach
+
+    @property
     def needs_drafts(self) -> bool:
         """Whether context is on the decoder's side: made of first translations, not of sources."""
         return self.worker.context is not None and self.worker.context.side == "decoder"

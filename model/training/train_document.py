@@ -125,7 +125,7 @@ class DocumentTraining(TrainingRun[Passage]):
         if self.section.hide:
             work = hide_pieces(work, self.section.hide, self.section.hide_repeated, numbers)
         online = self.section.visible == "online" or (self.section.visible == "both" and numbers.random() < 0.5)
-        keep = work.keep(online)
+        keep = work.keep(online, self.documents.config.reach)
         # Where the sentence model is frozen, a sentence that sees no other teaches nothing.
         skips = self.section.freezes_base and bool(keep.any())
         rows = keep.any(dim=1).nonzero()[:, 0] if skips else torch.arange(len(work.queries))
@@ -198,7 +198,7 @@ class DocumentTraining(TrainingRun[Passage]):
             numbered = epoch_documents({name: documents}, {name: 1}, 0, 0)
             total, tokens = 0.0, 0
             for passage in self.passages_of(numbered, "dev"):
-                keep = passage.keep(self.section.visible != "offline")
+                keep = passage.keep(self.section.visible != "offline", self.documents.config.reach)
                 _, nll, count = self.loss(passage, keep, torch.arange(len(passage.queries)), represents, 0.0)
                 total, tokens = total + nll, tokens + count
             scores[name] = total / tokens

@@ -23,6 +23,8 @@ class SentenceContext:
     visible: Bools
     key: bytes | None = None
     """The same for contexts of the same content, and for no others; None where nobody has said."""
+    skipped: int = 0
+    """Sentences of the document before those of `stored`."""
 
     def __post_init__(self) -> None:
         if self.visible.shape != (self.stored.num_sentences,):
@@ -31,9 +33,10 @@ class SentenceContext:
             raise ValueError("no stored sentence is visible: a sentence without context needs no SentenceContext")
 
     def trimmed(self) -> "SentenceContext":
-        """The same without the sentences behind the last visible one: online, the future takes no time."""
-        count = int(np.flatnonzero(self.visible)[-1]) + 1
-        return SentenceContext(self.stored.first(count), self.visible[:count], self.key)
+        """The same without the sentences before the first visible one and behind the last: the unseen takes no time."""
+        start, last = np.flatnonzero(self.visible)[[0, -1]].tolist()
+        stored, visible = self.stored.between(start, last + 1), self.visible[start : last + 1]
+        return SentenceContext(stored, visible, self.key, self.skipped + start)
 
 
 def all_of(sentences: Sequence[States], num_words: Sequence[int]) -> SentenceContext | None:
@@ -86,6 +89,11 @@ class ContextBackend(Protocol):
     @property
     def side(self) -> Side:
         """On the decoder's side what is kept of a sentence depends on its translation too."""
+        ...
+
+    @property
+    def reach(self) -> int | None:
+        """How many sentences away a sentence looks at most; None is the whole document."""
         ...
 
     @property

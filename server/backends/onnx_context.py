@@ -6,7 +6,7 @@ import numpy as np
 
 from server.artifact import Artifact, ContextGraphs
 from server.backends.base import split_batch
-from server.backends.context import Attended, ContextUse, Read, SentenceContext, Side, States, StoredDocument
+from server.backends.context import Attended, ContextUse, Read, SentenceContext, Side, States
 from server.backends.onnx_session import Device, OnnxGraph, open_graph
 from server.backends.state import Array, Encoded, Flags, Floats, Ints
 
@@ -29,6 +29,7 @@ class OnnxContext:
         """`read_by_steps`: what the encode graph gives that step graphs read."""
         self._source_tensors = list(artifact.manifest.source_tensors)
         self._encode = encode
+        self._reach = reach_of(artifact)
         self._read_by_steps = read_by_steps
         self._store, self._attend_graph, self._project = (
             open_graph(artifact, name, device) for name in (files.store, files.attend, files.project)
@@ -47,6 +48,10 @@ class OnnxContext:
     def can_prune(self) -> bool:
         """Whether words of sentences without a weight can be left unread."""
         return self._pruned is not None
+
+    @property
+    def reach(self) -> int | None:
+        return self._reach
 
     @property
     def store_tensors(self) -> tuple[str, ...]:
@@ -93,7 +98,7 @@ class OnnxContext:
             new_memory, weights, gate = self._look(memory, context, ["new_memory", "sentence_weights", "gate"])
             source, looked = self._project.run(self._source_tensors, {"memory": new_memory}), weights.mean(axis=2)
         tensors = {name: tensor[0] for name, tensor in zip(self._source_tensors, source, strict=True)}
-        return Attended(Encoded(alone.length, {**alone.tensors, **tensors}), use_of(context.stored, looked, gate))
+        return Attended(Encoded(alone.length, {**alone.tensors, **tensors}), use_of(context, looked, gate))
 
     def explain(
         self, source_ids: Sequence[int], context: SentenceContext, target_ids: Sequence[int] = ()
@@ -102,7 +107,7 @@ class OnnxContext:
         ids = np.array([source_ids], np.int64)
         [(_, memory)] = self._encoded(ids, np.ones(ids.shape, np.int32))
         weights, gate, *words = self._look(memory, context, ["sentence_weights", "gate", *self._word_weights])
-        return use_of(context.stored, weights.mean(axis=2), gate, words)
+        return use_of(context, weights.mean(axis=2), gate, words)
 
     def _look(self, memory: Floats, context: SentenceContext, outputs: list[str]) -> list[Floats]:
         return self._attend_graph.run(outputs, self._feeds(memory, context))
@@ -115,17 +120,22 @@ class OnnxContext:
         }
 
 
-def use_of(stored: StoredDocument, looked: Floats, gate: Floats, words: Sequence[Floats] = ()) -> ContextUse:
+def reach_of(artifact: Artifact) -> int | None:
+    return None if artifact.manifest.context is None else artifact.manifest.context.reach
+
+
+def use_of(context: SentenceContext, looked: Floats, gate: Floats, words: Sequence[Floats] = ()) -> ContextUse:
     """looked [1, heads, J], means over the source in the order of the pages, gate [1, ...], words [1, heads, J_p, W_p]
     of every page, if they were asked for."""
-    mean = looked[0]
-    by_number = np.zeros((len(mean), stored.num_sentences), np.float32)
-    of_words: list[Floats] = [np.zeros((len(mean), 0), np.float32)] * stored.num_sentences
+    mean, stored, first = looked[0], context.stored, context.skipped
+    count = first + stored.num_sentences
+    by_number = np.zeros((len(mean), count), np.float32)
+    of_words: list[Floats] = [np.zeros((len(mean), 0), np.float32)] * count
     start = 0
     for index, page in enumerate(stored.pages):
         numbers = page.numbers
-        by_number[:, numbers] = mean[:, start : start + len(numbers)]
+        by_number[:, first + numbers] = mean[:, start : start + len(numbers)]
         start += max(1, len(numbers))
         for place, number in enumerate(numbers.tolist() if words else ()):
-            of_words[number] = words[index][0, :, place, : stored.num_words[number]]
+            of_words[first + number] = words[index][0, :, place, : stored.num_words[number]]
     return ContextUse(by_number, float(gate.mean()), tuple(of_words) if words else None)

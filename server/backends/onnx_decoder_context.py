@@ -6,7 +6,7 @@ import numpy as np
 
 from server.artifact import Artifact, ContextGraphs
 from server.backends.context import Attended, ContextUse, Read, SentenceContext, Side, States
-from server.backends.onnx_context import use_of
+from server.backends.onnx_context import reach_of, use_of
 from server.backends.onnx_session import Device, open_graph
 from server.backends.state import Array, Encoded, Flags, Ints
 
@@ -18,12 +18,17 @@ class OnnxDecoderContext:
 
     def __init__(self, artifact: Artifact, files: ContextGraphs, encode: Encode, device: Device) -> None:
         self._encode, self._bos_id = encode, artifact.manifest.special_ids.bos
+        self._reach = reach_of(artifact)
         self._store, self._attend = (open_graph(artifact, name, device) for name in (files.store, files.attend))
         self._word_weights = [name for name in self._attend.signature.output_names if name.startswith("word_weights")]
 
     @property
     def side(self) -> Side:
         return "decoder"
+
+    @property
+    def reach(self) -> int | None:
+        return self._reach
 
     @property
     def store_tensors(self) -> tuple[str, ...]:
@@ -56,7 +61,7 @@ class OnnxDecoderContext:
         feeds = translation(source_ids, [self._bos_id, *target_ids]) | context.stored.tensors(context.visible)
         outputs = ["sentence_weights", "gate", *self._word_weights]
         weights, gate, *words = self._attend.run(outputs, feeds)
-        return use_of(context.stored, weights.mean(axis=2), gate, words)
+        return use_of(context, weights.mean(axis=2), gate, words)
 
 
 def translation(source_ids: Sequence[int], target_ids: Sequence[int]) -> dict[str, Array]:

@@ -31,15 +31,15 @@ class Page:
     keep: Flags
     """[1, sentences, W]"""
 
-    def first(self, count: int) -> "Page":
-        """The sentences whose numbers are below `count`, in a page as wide as if there had never been others."""
-        kept = int(np.searchsorted(self.numbers, count))
-        keep = self.keep[:, :kept]
+    def between(self, start: int, end: int) -> "Page":
+        """The sentences with numbers from `start` up to `end`, in a page as wide as if there had never been others."""
+        some = slice(*np.searchsorted(self.numbers, (start, end)).tolist())
+        keep = self.keep[:, some]
         width = self.keep.shape[2]
         if width > WIDTHS[-1]:
             width = last_width(int(keep.sum(axis=2).max(initial=0)))
-        states = {name: x[:, :kept, :width] if x.ndim == 4 else x[:, :kept] for name, x in self.states.items()}
-        return Page(self.numbers[:kept], states, keep[..., :width])
+        states = {name: x[:, some, :width] if x.ndim == 4 else x[:, some] for name, x in self.states.items()}
+        return Page(self.numbers[some] - start, states, keep[..., :width])
 
     def tensors(self, visible: Bools) -> dict[str, Array]:
         """As the graphs take it, [1, sentences, ...] each; `visible` [J] of the whole document. A page without
@@ -79,11 +79,11 @@ class StoredDocument:
         pages = tuple(new_page(sentences, counts, np.flatnonzero(page_of == page), page) for page in range(PAGES))
         return cls(pages, counts)
 
-    def first(self, count: int) -> "StoredDocument":
-        """The first `count` sentences: the same arrays whatever comes after them."""
-        if count == self.num_sentences:
+    def between(self, start: int, end: int) -> "StoredDocument":
+        """The sentences from `start` up to `end`: the same arrays whatever comes before and after them."""
+        if (start, end) == (0, self.num_sentences):
             return self
-        return StoredDocument(tuple(page.first(count) for page in self.pages), self.num_words[:count])
+        return StoredDocument(tuple(page.between(start, end) for page in self.pages), self.num_words[start:end])
 
     def tensors(self, visible: Bools) -> dict[str, Array]:
         """As the graphs take it: every page's tensors, named as in server/artifact.py."""

@@ -94,7 +94,7 @@ class _Write:
         return [
             (one.source, one.translation if one.is_edited and self.translator.needs_drafts else None)
             for one in reading.sentences
-            if sees(mode, index, one.index) and one.index < len(self.known.sentences)
+            if sees(mode, index, one.index, self.translator.reach) and one.index < len(self.known.sentences)
         ]
 
     def _others(self, now: Reading) -> list[Sentence]:
@@ -104,7 +104,7 @@ class _Write:
             return []
         return [
             dataclasses.replace(one, is_stale=one.translation is not None, version=one.version + 1)
-            for one in affected(now.document.mode, self.changed.index, now.sentences)
+            for one in affected(now.document.mode, self.changed.index, now.sentences, self.translator.reach)
             if not one.is_edited
         ]
 

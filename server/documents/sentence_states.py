@@ -49,11 +49,12 @@ class DocumentStates:
     stored: StoredDocument
     owners: Owners
     contents: bytes
+    reach: int | None
     reads: Reads = field(default_factory=Reads)
 
     def seen_by(self, mode: Mode, index: int) -> SentenceContext | None:
         """What a sentence sees; None when it sees nothing."""
-        seen = visible(mode, index, self.owners) & (self.stored.num_words > 0)
+        seen = visible(mode, index, self.owners, self.reach) & (self.stored.num_words > 0)
         if not seen.any():
             return None
         last = int(np.flatnonzero(seen)[-1]) + 1
@@ -102,7 +103,7 @@ class StateReader:
         for some in _some_at_a_time(translator, sentences):
             for of_parts in await asyncio.gather(*(self._read(translator, document_id, one, reads) for one in some)):
                 states.extend(of_parts)
-        return await _side_by_side(sentences, states, reads)
+        return await _side_by_side(sentences, states, translator.reach, reads)
 
     async def before_append(
         self, translator: Translator, document: Document, store: ContextStore, deadline: float | None = None
@@ -167,7 +168,7 @@ class StateReader:
         for text in dict.fromkeys(texts):
             parts = [found[ids] for ids in text]
             alike = [Sentence(index, "", (part,)) for index, (part, _) in enumerate(parts)]
-            laid_out[text] = await _side_by_side(alike, [states for _, states in parts], Reads())
+            laid_out[text] = await _side_by_side(alike, [states for _, states in parts], translator.reach, Reads())
         return [laid_out[text] for text in texts]
 
     async def _extended(
@@ -182,7 +183,7 @@ class StateReader:
             return states if more is None else more
         stored = await asyncio.to_thread(side_by_side, states.stored, more.stored)
         owners = np.concatenate([states.owners, more.owners])
-        return DocumentStates(stored, owners, states.contents + more.contents, more.reads)
+        return DocumentStates(stored, owners, states.contents + more.contents, states.reach, more.reads)
 
     def _keep(self, document: Document, translator: Translator, grown: Grown) -> None:
         if grown.states is not None:  # what was read is for one translation
@@ -229,13 +230,15 @@ def _frozen(array: NDArray[np.float16]) -> NDArray[np.float16]:
     return copy
 
 
-async def _side_by_side(sentences: Sequence[Sentence], states: Sequence[States], reads: Reads) -> DocumentStates | None:
+async def _side_by_side(
+    sentences: Sequence[Sentence], states: Sequence[States], reach: int | None, reads: Reads
+) -> DocumentStates | None:
     if not states:
         return None
     owners = [(sentence.index, part) for sentence in sentences for part in sentence.parts]
     stored = await asyncio.to_thread(StoredDocument.of, states, [len(words_of(part)) for _, part in owners])
     contents = b"".join(_digest(part) for _, part in owners)
-    return DocumentStates(stored, np.array([index for index, _ in owners], np.int64), contents, reads)
+    return DocumentStates(stored, np.array([index for index, _ in owners], np.int64), contents, reach, reads)
 
 
 def _digest(part: Part) -> bytes:

@@ -17,18 +17,22 @@ Owners = NDArray[np.int64]
 """[J], for every part that is stored the index of its sentence."""
 
 
-def sees(mode: Mode, index: int, other: int) -> bool:
-    """Offline a sentence sees all others, online those before it; never itself."""
-    return other < index if mode == "online" else other != index
+def sees(mode: Mode, index: int, other: int, reach: int | None = None) -> bool:
+    """Offline a sentence sees all others, online those before it; never itself, and none that is more than `reach`
+    sentences away."""
+    within = reach is None or abs(other - index) <= reach
+    return within and (other < index if mode == "online" else other != index)
 
 
-def visible(mode: Mode, index: int, owners: Owners) -> Bools:
+def visible(mode: Mode, index: int, owners: Owners, reach: int | None = None) -> Bools:
     """Which parts [J] sentence `index` sees."""
     seen: Bools = owners < index if mode == "online" else owners != index
+    if reach is not None:
+        seen &= np.abs(owners - index) <= reach
     return seen
 
 
-def affected(mode: Mode, changed: int, sentences: Iterable[Sentence]) -> list[Sentence]:
+def affected(mode: Mode, changed: int, sentences: Iterable[Sentence], reach: int | None = None) -> list[Sentence]:
     """Sentences whose context changes with sentence `changed`: all that see it. Whether one looked there before does
     not matter: the new words may draw a look that the old ones did not."""
-    return [sentence for sentence in sentences if sees(mode, sentence.index, changed)]
+    return [sentence for sentence in sentences if sees(mode, sentence.index, changed, reach)]

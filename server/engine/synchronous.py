@@ -56,14 +56,15 @@ def _answers(backend: Backend, requests: list[SentenceRequest]) -> list[Sentence
 
 
 def context_before(backend: Backend, source: Source) -> SentenceContext | None:
-    """What a sentence sees that sees all sentences before it; None where those have no words, or there are none.
-    Raises ValueError when the backend knows no context."""
+    """What a sentence sees that sees all sentences before it within reach; None where those have no words, or there are
+    none. Raises ValueError when the backend knows no context."""
     if not source.before:
         return None
     if backend.context is None:
         raise ValueError(f"{backend.manifest.name} has no context graphs, but a source with sentences before it")
+    reach = backend.context.reach or len(source.before)
+    before, translations = source.before[-reach:], source.translations[-reach:]
     if backend.context.side == "encoder":
-        states = [backend.context.represent(ids) for ids in source.before]
-        return all_of(states, [len(ids) - 1 for ids in source.before])
-    pairs = zip(source.before, source.translations, strict=True)
-    return all_of([backend.context.represent(*pair) for pair in pairs], [len(ids) for ids in source.translations])
+        return all_of([backend.context.represent(ids) for ids in before], [len(ids) - 1 for ids in before])
+    pairs = zip(before, translations, strict=True)
+    return all_of([backend.context.represent(*pair) for pair in pairs], [len(ids) for ids in translations])

@@ -50,9 +50,12 @@ def test_at_most_half_of_a_page_is_empty(num_words: list[int]) -> None:
     assert found.num_bytes == 16 * (len(num_words) + sum(page.keep.size for page in found.pages))
 
 
-@given(num_words=lengths, more=lengths)
-def test_the_first_sentences_are_laid_out_as_if_there_were_no_others(num_words: list[int], more: list[int]) -> None:
-    begun, whole = document(num_words), document(num_words + more).first(len(num_words))
+@given(before=st.lists(st.integers(0, 200), max_size=5), num_words=lengths, more=lengths)
+def test_some_sentences_are_laid_out_as_if_there_were_no_others(
+    before: list[int], num_words: list[int], more: list[int]
+) -> None:
+    start, end = len(before), len(before) + len(num_words)
+    begun, whole = document(num_words), document(before + num_words + more).between(start, end)
     np.testing.assert_array_equal(whole.num_words, begun.num_words)
     for ours, expected in zip(whole.pages, begun.pages, strict=True):
         np.testing.assert_array_equal(ours.numbers, expected.numbers)

@@ -12,21 +12,27 @@ from server.documents.visibility import affected, sees, visible
 from tests.server.documents.some import sentence
 
 MODES: st.SearchStrategy[Mode] = st.sampled_from(["offline", "online"])
+REACHES = st.sampled_from([None, 1, 3, 20])
 OWNERS = st.lists(st.integers(0, 9), max_size=20).map(sorted)
 
 
 @settings(deadline=None)
-@given(mode=MODES, index=st.integers(0, 9), owners=OWNERS)
-def test_visible_is_sees_for_every_part(mode: Mode, index: int, owners: list[int]) -> None:
-    seen = visible(mode, index, np.array(owners, np.int64))
-    assert seen.tolist() == [sees(mode, index, owner) for owner in owners]
+@given(mode=MODES, index=st.integers(0, 9), owners=OWNERS, reach=REACHES)
+def test_visible_is_sees_for_every_part(mode: Mode, index: int, owners: list[int], reach: int | None) -> None:
+    seen = visible(mode, index, np.array(owners, np.int64), reach)
+    assert seen.tolist() == [sees(mode, index, owner, reach) for owner in owners]
 
 
 @settings(deadline=None)
-@given(mode=MODES, count=st.integers(0, 9), changed=st.integers(0, 8))
-def test_affected_are_those_that_see_a_change(mode: Mode, count: int, changed: int) -> None:
-    found = affected(mode, changed, [sentence(index) for index in range(count)])
-    assert [one.index for one in found] == [index for index in range(count) if sees(mode, index, changed)]
+@given(mode=MODES, count=st.integers(0, 9), changed=st.integers(0, 8), reach=REACHES)
+def test_affected_are_those_that_see_a_change(mode: Mode, count: int, changed: int, reach: int | None) -> None:
+    found = affected(mode, changed, [sentence(index) for index in range(count)], reach)
+    assert [one.index for one in found] == [index for index in range(count) if sees(mode, index, changed, reach)]
+
+
+def test_a_reach_ends_after_so_many_sentences() -> None:
+    assert [other for other in range(9) if sees("offline", 4, other, 2)] == [2, 3, 5, 6]
+    assert [other for other in range(9) if sees("online", 4, other, 2)] == [2, 3]
 
 
 def test_nobody_sees_itself_and_online_nobody_the_future() -> None:
