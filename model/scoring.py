@@ -1,6 +1,6 @@
 """Log-probabilities of given translations, with the context of a document and without."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
@@ -81,17 +81,31 @@ def score_items(model: DocumentModel, items: Sequence[Item], max_tokens: int = 4
     if not model.on_encoder:
         return [score_in_context(model, item.source, item.targets, item.context) for item in items]
     items = [item._replace(context=within_reach(model, item.context)) for item in items]
+    return _in_groups(items, max_tokens, lambda some: _score_together(model, some))
+
+
+@torch.no_grad()
+def score_items_alone(model: TranslationModel, items: Sequence[Item], max_tokens: int = 4096) -> list[list[float]]:
+    """`score_alone` of every item, many at once; their contexts do not matter."""
+    items = [item._replace(context=[]) for item in items]
+    return _in_groups(items, max_tokens, lambda some: _score_alone_together(model, some))
+
+
+def _in_groups(
+    items: Sequence[Item], max_tokens: int, score: Callable[[list[Item]], list[list[float]]]
+) -> list[list[float]]:
+    """Items of like size together: about `max_tokens` padded tokens in one call."""
     scores: dict[int, list[float]] = {}
     order = sorted(range(len(items)), key=lambda number: (len(items[number].context), item_width(items[number])))
     group: list[int] = []
     for number in order:
         rows = sum(len(items[one].context) + len(items[one].targets) for one in [*group, number])
         if group and rows * max(item_width(items[one]) for one in [*group, number]) > max_tokens:
-            scores |= dict(zip(group, _score_together(model, [items[one] for one in group]), strict=True))
+            scores |= dict(zip(group, score([items[one] for one in group]), strict=True))
             group = []
         group.append(number)
     if group:
-        scores |= dict(zip(group, _score_together(model, [items[one] for one in group]), strict=True))
+        scores |= dict(zip(group, score([items[one] for one in group]), strict=True))
     return [scores[number] for number in range(len(items))]
 
 
@@ -119,10 +133,21 @@ def _score_together(model: DocumentModel, items: Sequence[Item]) -> list[list[fl
     seen = model.look_within(
         memory[own], memory[own], words, torch.arange(len(items))[:, None], torch.tensor(rows), keep
     ).state
+    return _of_targets(base, items, seen[places], read.source_keep[own][places])
+
+
+def _score_alone_together(model: TranslationModel, items: Sequence[Item]) -> list[list[float]]:
+    places = [number for number, item in enumerate(items) for _ in item.targets]
+    read = collate([Pair(item.source, []) for item in items])
+    memory = model.encode(read.source, read.source_keep)
+    return _of_targets(model, items, memory[places], read.source_keep[places])
+
+
+def _of_targets(model: TranslationModel, items: Sequence[Item], memory: Tensor, keep: Tensor) -> list[list[float]]:
+    """memory [row, source, d] and keep bool [row, source], a row for every target of every item."""
     batch = collate([Pair(item.source, target) for item in items for target in item.targets])
-    source_keep = read.source_keep[own][places]
-    hidden = base.decode(batch.target_in, seen[places], source_keep)
-    flat = iter(log_probabilities(base, hidden, batch.target_out).tolist())
+    hidden = model.decode(batch.target_in, memory, keep)
+    flat = iter(log_probabilities(model, hidden, batch.target_out).tolist())
     return [[next(flat) for _ in item.targets] for item in items]
 
 

@@ -1,5 +1,6 @@
 """How often a model prefers the right translation, with 95% confidence intervals."""
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,9 +10,11 @@ from model.data.items import ContrastiveItem
 from model.data.vocabulary import Vocabulary
 from model.document import DocumentModel
 from model.greedy import greedy
-from model.scoring import prefers_reference, score_alone, score_in_context
+from model.scoring import Item, prefers_reference, score_items, score_items_alone
 from model.translation_model import TranslationModel
 
+AT_ONCE = 64
+"""Items that are scored together."""
 Z_95 = 1.959964
 
 
@@ -60,13 +63,18 @@ def judge(
     """Condition ("without context", and for a document model "with context") -> is each item right?"""
     base = model.base if isinstance(model, DocumentModel) else model
     right: dict[str, list[bool]] = {"without context": []}
-    for item in items:
-        source, *targets = vocabulary.encode([item.source, item.reference, *item.wrong])
-        right["without context"].append(prefers_reference(score_alone(base, source, targets)))
+    remaining = iter(items)
+    while some := list(itertools.islice(remaining, AT_ONCE)):
+        encoded = []
+        for item in some:
+            source, *targets = vocabulary.encode([item.source, item.reference, *item.wrong])
+            context = []
+            if isinstance(model, DocumentModel):
+                context = context_pairs(model, vocabulary, item, from_reference)
+            encoded.append(Item(source, targets, context))
+        right["without context"] += map(prefers_reference, score_items_alone(base, encoded))
         if isinstance(model, DocumentModel):
-            context = context_pairs(model, vocabulary, item, from_reference)
-            seen = prefers_reference(score_in_context(model, source, targets, context))
-            right.setdefault("with context", []).append(seen)
+            right.setdefault("with context", []).extend(map(prefers_reference, score_items(model, encoded)))
     return right
 
 

@@ -1,6 +1,7 @@
 """Sentences that look within their own document, many documents at once, against one sentence and its store at a
 time; items scored together against items scored one by one."""
 
+import dataclasses
 import random
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from model.data.batching import collate
 from model.data.documents import PlacedPair, epoch_documents, passages
 from model.document import DocumentModel, words_of
-from model.scoring import Item, score_in_context, score_items
+from model.scoring import Item, score_alone, score_in_context, score_items, score_items_alone
 from tests.documents import lively_document_model, some_pairs
 
 
@@ -65,6 +66,23 @@ def test_items_are_scored_together_as_one_by_one(side: str, max_tokens: int) -> 
     together = score_items(model, items, max_tokens)
     alone = [score_in_context(model, item.source, item.targets, item.context) for item in items]
     assert [pytest.approx(scores, abs=1e-4) for scores in alone] == together
+
+
+@pytest.mark.parametrize("max_tokens", [1, 60, 10_000])
+def test_items_without_their_context_are_scored_together_as_one_by_one(max_tokens: int) -> None:
+    model, items = lively_document_model().base, some_items(3)
+    alone = [score_alone(model, item.source, item.targets) for item in items]
+    assert [pytest.approx(scores, abs=1e-4) for scores in alone] == score_items_alone(model, items, max_tokens)
+
+
+def test_items_look_no_further_than_the_reach() -> None:
+    model: DocumentModel = lively_document_model()
+    model.config = dataclasses.replace(model.config, reach=1)
+    items = [item for item in some_items(3) if len(item.context) > 1]
+    assert items
+    near = [item._replace(context=item.context[-1:]) for item in items]
+    for one, other in zip(score_items(model, items), score_items(model, near), strict=True):
+        assert one == pytest.approx(other, abs=1e-4)
 
 
 def test_what_stands_before_an_item_changes_its_scores() -> None:
