@@ -94,7 +94,7 @@ async def look(document_id: str, visit: Admitted, explain: Explain = "false") ->
     summary="What happens to a document, as server-sent events",
     response_class=Response,
     responses={
-        200: {"content": described(STREAM), "description": "Events."},
+        200: {"content": described(STREAM, "translated", "sentence", "document"), "description": "Events."},
         **documented(*ADMISSION, "not_found", meanings={"not_found": UNKNOWN}),
     },
 )

@@ -35,9 +35,11 @@ def asks_for_events(request: Request) -> bool:
     return first.strip().lower() == MEDIA_TYPE
 
 
-def described(meaning: str) -> dict[str, object]:
-    """The media type's entry in a route's OpenAPI."""
-    return {MEDIA_TYPE: {"schema": {"type": "string", "description": meaning}}}
+def described(meaning: str, *names: str) -> dict[str, object]:
+    """The media type's entry in a route's OpenAPI; its schema is one event's, whose data is JSON."""
+    fields = {"event": {"type": "string", "enum": [*names, "error"]}, "data": {"type": "string"}}
+    schema = {"type": "object", "description": meaning, "properties": fields, "required": list(fields)}
+    return {MEDIA_TYPE: {"schema": schema}}
 
 
 class EventStream(Response):

@@ -33,7 +33,7 @@ router = APIRouter(tags=["translation"], route_class=DoorRoute)
     PATH,
     summary="Translate a text or a list of texts",
     response_model=TranslateResponse,
-    responses={200: {"content": described(STREAM)}, **documented(*ADMISSION, *BODY)},
+    responses={200: {"content": described(STREAM, "begin", "beginning", "answer")}, **documented(*ADMISSION, *BODY)},
 )
 async def translate(body: TranslateRequest, visit: Admitted, request: Request) -> Response:
     settings = visit.state.settings
