@@ -20,6 +20,7 @@ from export.parity import check_parity
 from export.score_graph import write_score_graph
 from export.signature import with_signatures
 from export.torchscript import write_torchscript
+from model.config import SPECIAL_IDS
 from model.data.lexicon import LEXICON, Lexicon
 from model.document import DocumentModel
 from model.training.checkpoint import SUMMARY, VOCABULARY, find_vocabulary, load_model
@@ -97,7 +98,8 @@ def _write(checkpoint: Path, folder: Path, options: ExportOptions) -> dict[str, 
     shutil.copyfile(find_vocabulary(checkpoint), folder / VOCABULARY)
     if options.attribution is not None:
         shutil.copyfile(options.attribution, folder / ATTRIBUTION)
-    shortlist = None if model.config.output_bias else shortlist_plan(checkpoint, options.shortlist)
+    has_usual_ids = model.config.ids == SPECIAL_IDS  # the shortlist's
+    shortlist = shortlist_plan(checkpoint, options.shortlist) if has_usual_ids else None
     graphs = tuple(graph_files(*kind, shortlist is not None) for kind in options.graphs)
     if document is not None:
         graphs = tuple(with_context(graph, document) for graph in graphs)

@@ -40,7 +40,7 @@ def write_onnx(
     needed if `graph` has a step over one, `in_context` if it has context. Raises InPlaceError."""
     ranges = input_ranges if graph.precision == "int8" else None
     projection, words = projection_for(ranges), Words.of(model)
-    listed = (shortlist, projection, words.weight) if shortlist is not None and graph.step_shortlist else None
+    listed = (shortlist, projection, words) if shortlist is not None and graph.step_shortlist else None
     step = export_step(model, manifest)
     models = {
         graph.encode: build_encode_graph(model, manifest, ranges, listed),

@@ -6,8 +6,8 @@ For every graph the manifest lists every tensor with its name, dtype, axes and r
 they mean.
 
 encode  source_ids, source_keep (1 where there is a piece) -> the source's tensors, where there is a shortlist its words
-        and columns (shortlist.word, shortlist.weight and at int8 shortlist.scale), and for models with context on the
-        encoder's side `memory`, the encoder's output
+        and columns (shortlist.word, shortlist.weight, at int8 shortlist.scale, where there is one shortlist.bias), and
+        for models with context on the encoder's side `memory`, the encoder's output
 
 step    token, parent       last token of every row, and the beam that the row continues within its slot
         score               cumulative log-probability

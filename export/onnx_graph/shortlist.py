@@ -41,11 +41,12 @@ class ShortlistPlan:
 
 
 def add_shortlist(
-    graph: GraphBuilder, projection: Projection, ids: str, padding: str, plan: ShortlistPlan, weight: Array
+    graph: GraphBuilder, projection: Projection, ids: str, padding: str, plan: ShortlistPlan, weight: Array, bias: Array
 ) -> None:
-    """Outputs of the encode graph: shortlist.word [batch, size] and the columns of the extra words.
+    """Outputs of the encode graph: shortlist.word [batch, size], the columns of the extra words and, where the
+    projection has one, their bias.
 
-    ids and padding [batch, source], weight [vocabulary, d]. Ties go to the lower word.
+    ids and padding [batch, source], weight [vocabulary, d], bias [vocabulary]. Ties go to the lower word.
     """
     extra = extra_words(graph, ids, padding, plan)
     batch = graph.op("Shape", ids, start=0, end=1)
@@ -56,6 +57,9 @@ def add_shortlist(
     )
     graph.output(graph.op("Concat", frequent, extra, axis=1), "shortlist.word", "int64", ["batch", plan.size])
     projection.give_columns(graph, extra, weight, plan.num_extra)
+    if bias.any():
+        of_extra = graph.unsqueeze(graph.op("Gather", graph.constant(bias), extra), 1)
+        graph.output(of_extra, "shortlist.bias", "float32", ["batch", 1, plan.num_extra])
 
 
 def extra_words(graph: GraphBuilder, ids: str, padding: str, plan: ShortlistPlan) -> str:
@@ -95,12 +99,13 @@ def other_words(plan: ShortlistPlan) -> tuple[NDArray[np.int64], NDArray[np.int1
 
 
 def project_shortlist(
-    graph: GraphBuilder, projection: Projection, hidden: str, plan: ShortlistPlan, weight: Array
+    graph: GraphBuilder, projection: Projection, hidden: str, plan: ShortlistPlan, weight: Array, bias: Array
 ) -> tuple[str, str]:
-    """hidden [slot, beam, d], weight [vocabulary, d] -> logits [slot, beam, size] of the listed words, and the input
-    that names them."""
+    """hidden [slot, beam, d], weight [vocabulary, d], bias [vocabulary] -> logits [slot, beam, size] of the listed
+    words, and the input that names them."""
     words = graph.input("shortlist.word", "int64", ["slot", plan.size])
-    own = weight[plan.frequent]
-    frequent = projection.apply(graph, hidden, own, np.zeros(len(own), np.float32))
+    frequent = projection.apply(graph, hidden, weight[plan.frequent], bias[plan.frequent])
     extra = projection.project_columns(graph, hidden, plan.num_extra, weight.shape[1])
+    if bias.any():
+        extra = graph.op("Add", extra, graph.input("shortlist.bias", "float32", ["slot", 1, plan.num_extra]))
     return graph.op("Concat", frequent, extra, axis=-1), words

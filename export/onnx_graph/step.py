@@ -130,7 +130,7 @@ def project(
 ) -> tuple[str, int, str]:
     """Logits of the state, how many words they are of, and the tensor that names these, "" where they are all."""
     if shortlist is not None:
-        logits, listed = project_shortlist(graph, projection, STATE, shortlist, words.weight)
+        logits, listed = project_shortlist(graph, projection, STATE, shortlist, words.weight, words.bias)
         return logits, shortlist.size, listed
     weight, bias = words.padded()
     return projection.apply(graph, STATE, weight, bias), len(weight), ""

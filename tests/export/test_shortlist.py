@@ -4,11 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from export.artifact_writer import DEFAULT_SHORTLIST, shortlist_plan
+from export.artifact_writer import DEFAULT_SHORTLIST, ExportOptions, export_artifact, shortlist_plan
 from export.onnx_graph.shortlist import ShortlistPlan
 from loadtest.bench.shapes import random_lexicon
 from model.data.lexicon import LEXICON, NULL_ID, Lexicon
@@ -17,6 +18,7 @@ from model.translation_model import TranslationModel
 from server.artifact import Artifact, ArtifactError
 from server.backends.load import load_backend
 from server.engine.request import SearchOptions
+from tests.models import SENTENCES, lively_model, tiny_config, write_checkpoint
 from tests.server.engine.runs import translate
 
 Source = list[int]
@@ -70,6 +72,29 @@ def test_search_is_the_reference_search_among_the_listed_words(
         assert [h.ids for h in result.hypotheses] == [h.ids for h in expected]
         for ours, theirs in zip(result.hypotheses, expected, strict=True):
             assert ours.score == pytest.approx(theirs.score, abs=1e-3)
+
+
+def test_an_output_bias_counts_among_the_listed_words(tmp_path: Path) -> None:
+    model = lively_model(tiny_config(output_bias=True))
+    bias = model.embedding.output_bias
+    assert bias is not None
+    with torch.no_grad():
+        bias.copy_(3 * torch.randn(len(bias), generator=torch.Generator().manual_seed(0)))
+        bias[3] = 0
+    options = ExportOptions(
+        "biased", ("en", "de"), (("onnx", "fp32"), ("onnx", "int8")), shortlist=(64, 64), calibration=SENTENCES[:4]
+    )
+    export_artifact(write_checkpoint(model, tmp_path / "checkpoint"), tmp_path / "biased", options)
+    artifact = Artifact.load(tmp_path / "biased")
+    assert artifact.manifest.shortlist is not None
+    sources = [[5, 6, 7, 3], [300, 20, 3]]
+    lexicon = random_lexicon(320)
+    found = translate(load_backend(artifact, "onnx", "fp32", "on"), [tuple(ids) for ids in sources], SearchOptions(4))
+    for source, result in zip(sources, found, strict=True):
+        words = listed_words(lexicon, source, 64, 64)
+        (expected,) = reference_search(model, source, beam_size=4, max_length=64, words=words)
+        assert result.hypotheses[0].ids == expected.ids
+        assert result.hypotheses[0].score == pytest.approx(expected.score, abs=1e-3)
 
 
 @pytest.mark.parametrize(
