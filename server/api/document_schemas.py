@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from server.api.schemas import check_optional_text, check_text
+from server.api.schemas import Timeout, check_optional_text, check_text
 from server.documents import explain as explanations
 from server.documents.service import Snapshot
 from server.documents.stores.records import Document, Sentence
@@ -35,6 +35,9 @@ class DocumentRequest(BaseModel):
         "may be added.",
     )
     wait: bool = Field(False, description="Answer when the document is done, or after the server's request_timeout.")
+    timeout: float | None = Field(
+        None, gt=0, allow_inf_nan=False, description="With `wait`: answer after so many seconds at the latest."
+    )
     explain: bool = Field(False, description="Say in the answer which sentences each looked at.")
     beam_size: int | None = Field(None, ge=1, description="Hypotheses kept at every step; more is slower.")
     length_penalty: float | None = Field(
@@ -60,6 +63,7 @@ class AppendRequest(BaseModel):
     first_index: int | None = Field(
         None, ge=0, description="Where the first of them belongs: it is refused with 409 unless that is the next index."
     )
+    timeout: Timeout = None
 
     @property
     def sources(self) -> list[str]:
@@ -77,6 +81,7 @@ class CorrectionRequest(BaseModel):
     translation: Annotated[str | None, BeforeValidator(check_optional_text)] = Field(
         None, description="A person's translation; it is kept as it is and never translated again."
     )
+    timeout: Timeout = None
 
     @model_validator(mode="after")
     def _has_something(self) -> Self:

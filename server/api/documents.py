@@ -69,6 +69,7 @@ router = APIRouter(tags=["documents"], route_class=DoorRoute)
 async def create(body: DocumentRequest, visit: Admitted, response: Response) -> DocumentAnswer:
     new = _new_document(body, visit)
     kept, sentences = await visit.state.documents.create(new)
+    visit.shorten(body.timeout)
     if body.wait and sentences:
         kept, sentences = await _after_waiting(visit, kept.id)
     if kept.state in OPEN_STATES:
@@ -154,6 +155,7 @@ async def result(document_id: str, visit: Admitted) -> PlainTextResponse:
     responses=documented(*ADMISSION, *BODY, "not_found", "conflict", meanings={"not_found": UNKNOWN}),
 )
 async def append(document_id: str, body: AppendRequest, visit: Admitted, explain: Explain = "false") -> AppendAnswer:
+    visit.shorten(body.timeout)
     check_chars(body.sources, visit.state.settings, "sentences")
     document, new = await visit.state.documents.append(document_id, body.sources, body.first_index, visit.deadline)
     visit.works_with(document.model)
@@ -181,6 +183,7 @@ async def correct(
         Literal["none", "affected"], Query(description="Translate again the sentences that see this one.")
     ] = "none",
 ) -> CorrectionAnswer:
+    visit.shorten(body.timeout)
     for param, text in (("source", body.source), ("translation", body.translation)):
         check_chars([text] if text is not None else [], visit.state.settings, param)
     correction = Correction(body.source, body.translation, retranslate)

@@ -31,6 +31,12 @@ def check_optional_text(value: Any) -> Any:
     return None if value is None else check_text(value)
 
 
+Timeout = Annotated[
+    float | None,
+    Field(gt=0, allow_inf_nan=False, description="Seconds after which the answer is of no use; then 504."),
+]
+
+
 class TranslateRequest(BaseModel):
     """`POST /v1/translate`."""
 
@@ -61,9 +67,7 @@ class TranslateRequest(BaseModel):
         description="What comes before the text in its document, in the source language: it is read, not translated, "
         "and every sentence of the text sees all of it. Of use to models that know context.",
     )
-    timeout: float | None = Field(
-        None, gt=0, allow_inf_nan=False, description="Seconds after which the answer is of no use; then 504."
-    )
+    timeout: Timeout = None
     stream: bool = Field(
         False,
         description="Answer with server-sent events while the text is decoded; `Accept: text/event-stream` asks for "

@@ -24,6 +24,7 @@ router = APIRouter(tags=["translation"], route_class=DoorRoute)
     responses=documented(*ADMISSION, *BODY),
 )
 async def score_items(body: ScoreRequest, visit: Admitted) -> Response:
+    visit.shorten(body.timeout)
     check_items(body.items, visit.state.settings)
     translator = visit.translator(body.model, body.source, body.target)
     outcome = await _score(visit, translator, body.items)

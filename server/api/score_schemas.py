@@ -5,7 +5,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
-from server.api.schemas import TimingsAnswer, check_optional_text, check_text
+from server.api.schemas import Timeout, TimingsAnswer, check_optional_text, check_text
 from server.scoring import TargetScore
 
 
@@ -58,6 +58,7 @@ class ScoreRequest(BaseModel):
     source: str = Field(description="Language of the sources, as /v1/languages lists it.", examples=["en"])
     target: str = Field(description="Language of the translations.", examples=["de"])
     model: str | None = Field(None, description="A model of /v1/models; by default the first for the two languages.")
+    timeout: Timeout = None
     tokens: bool = Field(False, description="Answer the log-probability of every token as well.")
 
 

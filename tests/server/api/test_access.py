@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from server.api.keys import Scope, new_key
+from tests.models import SENTENCES
 from tests.server.api.conftest import RunningServer, ready, settings_for, until
 
 MANY_SENTENCES = "We walk home in the rain, and where is the station?\n" * 370
@@ -134,6 +135,29 @@ def test_a_request_may_wait_for_less(guarded: Guarded, where: str) -> None:
         answer = client.post("/v1/translate", json=body, headers=headers)
         assert (answer.status_code, answer.json()["error"]["type"]) == (504, "deadline_exceeded")
         until(lambda: guarded.server.sentences == 0, "every slot is free")
+
+
+def test_work_on_scores_and_documents_may_wait_for_less(document_server: RunningServer) -> None:
+    pair, long = {"source": "en", "target": "de"}, [f"{SENTENCES[index % 7]} {index}" for index in range(40)]
+    with document_server.client() as client:
+        document = {"sentences": ["Yes."], "mode": "online", "wait": True, **pair}
+        name = client.post("/v1/documents", json=document).json()["id"]
+        place = f"/v1/documents/{name}/sentences"
+        score = {"items": [{"source": one, "target": [one] * 20} for one in long[:2]], **pair}
+        asked = (
+            ("POST", "/v1/score", score),
+            ("POST", place, {"sentences": long}),
+            ("PUT", f"{place}/0", {"source": "We walk home."}),
+        )
+        for method, path, body in asked:
+            late = client.request(method, path, json={**body, "timeout": 0.0001})
+            assert (late.status_code, late.json()["error"]["type"]) == (504, "deadline_exceeded"), path
+        begun = client.post("/v1/documents", json={"sentences": long, "wait": True, "timeout": 0.0001, **pair})
+        assert (begun.status_code, begun.json()["state"]) in ((202, "queued"), (202, "running"))
+        for method, path, body in asked:
+            assert client.request(method, path, json={**body, "timeout": 50}).is_success, path
+        assert client.get(f"/v1/documents/{name}").json()["sentences"][1]["source"] == long[0]
+    until(lambda: document_server.sentences == 0, "every slot is free")
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "soon", "nan", "1e3", ""])

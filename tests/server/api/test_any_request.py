@@ -29,12 +29,22 @@ PREFIXES = (
     "/v1/models|/v1/languages|/livez|/readyz|/metrics|/$",
 )
 
-DEADLINES = """
+TIMED = (
+    "/v1/translate",
+    "/v1/score",
+    "/v1/documents",
+    "/v1/documents/{document_id}/sentences",
+    "/v1/documents/{document_id}/sentences/{index}",
+)
+DEADLINES = "".join(
+    f"""
 [[operations]]
-include-path = "/v1/translate"
+include-path = "{path}"
 [operations.checks.not_a_server_error]
 expected-statuses = ["2xx", "3xx", "4xx", "504"]
 """
+    for path in TIMED
+)
 """A made-up `timeout` may be shorter than any work: there, and only there, 504 is the right answer."""
 
 
