@@ -57,9 +57,9 @@ class DocumentStates:
         seen = visible(mode, index, self.owners, self.reach) & (self.stored.num_words > 0)
         if not seen.any():
             return None
-        last = int(np.flatnonzero(seen)[-1]) + 1
-        made_of = hashlib.blake2b(self.contents[: last * DIGEST_BYTES], digest_size=DIGEST_BYTES)
-        made_of.update(seen[:last].tobytes())
+        first, last = np.flatnonzero(seen)[[0, -1]].tolist()
+        made_of = hashlib.blake2b(seen[: last + 1].tobytes(), digest_size=DIGEST_BYTES)
+        made_of.update(self.contents[first * DIGEST_BYTES : (last + 1) * DIGEST_BYTES])
         return SentenceContext(self.stored, seen, made_of.digest())
 
 
