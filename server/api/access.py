@@ -13,12 +13,12 @@ TIMEOUT_HEADER = "X-Request-Timeout"
 _AUTHORIZATION = re.compile(r"(?:Bearer|DeepL-Auth-Key)\s+(\S+)", re.IGNORECASE)
 
 
-def let_in(request: Request, keys: KeyRing, scope: Scope | None) -> Key | None:
-    """The request's key, which has counted it in (`leave` it afterwards); None on a server without keys. Raises
-    ApiError: 401, 403 or 429. Raises UnknownDocument for somebody else's document, as for one that is not there."""
+def let_in(request: Request, keys: KeyRing, scope: Scope | None, presented: str | None) -> Key | None:
+    """The key that was `presented`, which has counted the request in (`leave` it afterwards); None on a server without
+    keys. Raises ApiError: 401, 403 or 429. Raises UnknownDocument for somebody else's document, as for one that is not
+    there."""
     if not keys.keys:
         return None
-    presented = presented_key(request)
     key = None if presented is None else keys.find(presented)
     if key is None:
         missing = "a key is needed here" if presented is None else "this key is not known here"

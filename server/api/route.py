@@ -10,7 +10,7 @@ from fastapi.params import Form
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
-from server.api.access import let_in, seconds_for
+from server.api.access import let_in, presented_key, seconds_for
 from server.api.body import ReadRequest, read_body, read_fields, read_json
 from server.api.deadline import before
 from server.api.disconnect import unless_disconnected
@@ -40,7 +40,8 @@ class DoorRoute(APIRoute):
             state: ServerState = request.app.state.server
             state.check_ready()
             deadline = time.monotonic() + seconds_for(request, state.settings.request_timeout)
-            visit = Visit(request, state, deadline, let_in(request, state.keys, self.scope))
+            presented = await before(deadline, self.presented(request, state)) if state.keys.keys else None
+            visit = Visit(request, state, deadline, let_in(request, state.keys, self.scope, presented))
             request.state.visit = visit
             response: Response | None = None
             try:
@@ -56,6 +57,10 @@ class DoorRoute(APIRoute):
                     visit.leave()
 
         return admitted
+
+    async def presented(self, request: Request, state: ServerState) -> str | None:
+        """What the request holds as a key."""
+        return presented_key(request)
 
     async def _read(self, request: Request, limit: int) -> Request:
         """The request with its body, read up to `limit` bytes and parsed. Raises ApiError: 400, 413, 415 or 422."""

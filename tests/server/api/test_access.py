@@ -5,9 +5,11 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.error import HTTPError
 
 import httpx
 import pytest
+from libretranslatepy import LibreTranslateAPI
 
 from server.api.keys import Scope, new_key
 from tests.models import SENTENCES
@@ -68,6 +70,28 @@ def test_a_key_lets_in(guarded: Guarded, form: str) -> None:
         assert client.post("/v1/translate", json=BODY, headers=headers).status_code == 200
         other = {"X-API-Key": guarded.secrets["shop"]}
         assert client.post("/v1/translate", json=BODY, headers=other).status_code == 200
+
+
+def test_clients_of_libretranslate_bring_their_key_as_a_field(guarded: Guarded) -> None:
+    secret, url = guarded.secrets["shop"], guarded.server.url
+    own = LibreTranslateAPI(url, secret).translate("We walk home.", "en", "de")
+    with guarded.client("shop") as client:
+        assert own == client.post("/v1/translate", json=BODY).json()["translations"][0]["text"]
+    with pytest.raises(HTTPError, match="403"):
+        LibreTranslateAPI(url, "wrong").translate("We walk home.", "en", "de")
+    fields = {"q": "We walk home.", "source": "en", "target": "de"}
+    file = {"file": ("book.txt", b"We walk home.")}
+    with guarded.client(None) as client:
+        for held, status in ((secret, 200), ("wrong", 403)):
+            key = {"api_key": held}
+            assert client.post("/translate", json={**fields, **key}).status_code == status
+            assert client.post("/translate", params={**fields, **key}).status_code == status
+            assert client.post("/translate_file", data={**fields, **key}, files=file).status_code == status
+            assert client.get("/languages", params=key).status_code == status
+        assert client.post("/translate", content=b"not JSON").json() == {"error": "Invalid API key"}
+    with guarded.client("shop") as client:
+        settings = client.get("/frontend/settings").json()
+        assert (settings["apiKeys"], settings["keyRequired"]) == (True, True)
 
 
 def test_scopes_are_kept(guarded: Guarded) -> None:
