@@ -85,7 +85,7 @@ def _explanation(
     for place, owner in enumerate(states.owners[: weights.shape[1]].tolist()):
         heads[owner] = heads[owner] + weights[:, place] if owner in heads else weights[:, place]
         mine = [one[place] for one in words if one is not None]
-        if mine:
+        if mine and mine[0].size:  # of sentences before the first that is seen there are none
             texts = pieces.texts(ids[place])
             columns = np.sum(mine, axis=0).T.tolist()
             of_words.setdefault(owner, []).extend(
