@@ -20,7 +20,8 @@ class ArtifactText:
         self._source_size = manifest.source_vocabulary_size or manifest.vocabulary_size
 
     def sources(self, sentences: Sequence[str]) -> list[Ids]:
-        return self._encode(self._source, self._source_size, sentences)
+        prefix = self._manifest.source_prefix
+        return [(*prefix, *ids) for ids in self._encode(self._source, self._source_size, sentences)]
 
     def readable_sources(self, sentences: Sequence[str]) -> list[Ids]:
         """Ids of the sentences, cut at the longest that the model reads."""

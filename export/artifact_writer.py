@@ -29,8 +29,7 @@ from model.translation_model import TranslationModel
 from server.artifact import MANIFEST, Artifact, GraphFiles, Manifest, Shortlist, file_hash
 from server.engine.golden import GOLDEN
 
-ATTRIBUTION = "ATTRIBUTION.md"
-
+ATTRIBUTION, SOURCE_VOCABULARY = "ATTRIBUTION.md", "source-vocabulary.model"
 
 DEFAULT_SHORTLIST = (2560, 192)
 """Frequent and extra words: on dev sets of the bundled model within 0.2 BLEU of the whole vocabulary."""
@@ -58,8 +57,35 @@ class ExportOptions:
     examples: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Content:
+    """What an artifact is made of. `source_vocabulary` where the source has one of its own; `source_prefix` and
+    `forced_eos` as in the manifest."""
+
+    model: TranslationModel
+    vocabulary: Path
+    origin: dict[str, Any]
+    document: DocumentModel | None = None
+    shortlist: ShortlistPlan | None = None
+    source_vocabulary: Path | None = None
+    source_prefix: tuple[int, ...] = ()
+    forced_eos: bool = False
+    parity_on_examples: bool = False
+    """Graphs are compared with the model on the examples, not on random ids."""
+
+
 def export_artifact(checkpoint: Path, out: Path, options: ExportOptions) -> dict[str, float]:
-    """Write the artifact of a checkpoint folder to `out`, replacing what is there.
+    """`write_artifact` of a checkpoint folder."""
+    document = load_for_export(checkpoint, options)
+    model = load_model(checkpoint) if document is None else document.base
+    has_usual_ids = model.config.ids == SPECIAL_IDS  # the shortlist's
+    shortlist = shortlist_plan(checkpoint, options.shortlist) if has_usual_ids else None
+    content = Content(model, find_vocabulary(checkpoint), _origin(checkpoint), document, shortlist)
+    return write_artifact(content, out, options)
+
+
+def write_artifact(content: Content, out: Path, options: ExportOptions) -> dict[str, float]:
+    """Write an artifact to `out`, replacing what is there.
 
     Returns the largest difference to the PyTorch model per kind of graph. Raises ParityError, and leaves `out` as it
     was, when a graph computes something else; ExportError for graphs that cannot be made.
@@ -67,7 +93,7 @@ def export_artifact(checkpoint: Path, out: Path, options: ExportOptions) -> dict
     out.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     try:
-        differences = _write(checkpoint, temporary, options)
+        differences = _write(content, temporary, options)
         temporary.chmod(0o755)
         put_in_place(temporary, out)
     finally:
@@ -90,16 +116,15 @@ def put_in_place(new: Path, out: Path) -> None:
     shutil.rmtree(old)
 
 
-def _write(checkpoint: Path, folder: Path, options: ExportOptions) -> dict[str, float]:
+def _write(content: Content, folder: Path, options: ExportOptions) -> dict[str, float]:
     if not options.calibration and any(precision == "int8" for _, precision in options.graphs):
         raise ExportError("int8 needs sentences that set the ranges of activations: give some as calibration")
-    document = load_for_export(checkpoint, options)
-    model = load_model(checkpoint) if document is None else document.base
-    shutil.copyfile(find_vocabulary(checkpoint), folder / VOCABULARY)
+    model, document, shortlist = content.model, content.document, content.shortlist
+    shutil.copyfile(content.vocabulary, folder / VOCABULARY)
+    if content.source_vocabulary is not None:
+        shutil.copyfile(content.source_vocabulary, folder / SOURCE_VOCABULARY)
     if options.attribution is not None:
         shutil.copyfile(options.attribution, folder / ATTRIBUTION)
-    has_usual_ids = model.config.ids == SPECIAL_IDS  # the shortlist's
-    shortlist = shortlist_plan(checkpoint, options.shortlist) if has_usual_ids else None
     graphs = tuple(graph_files(*kind, shortlist is not None) for kind in options.graphs)
     if document is not None:
         graphs = tuple(with_context(graph, document) for graph in graphs)
@@ -111,7 +136,13 @@ def _write(checkpoint: Path, folder: Path, options: ExportOptions) -> dict[str, 
         VOCABULARY,
         options.licence,
         options.length_penalty,
-        _origin(checkpoint),
+        content.origin,
+    )
+    manifest = dataclasses.replace(
+        manifest,
+        source_vocabulary_file=SOURCE_VOCABULARY if content.source_vocabulary is not None else "",
+        source_prefix=content.source_prefix,
+        forced_eos=content.forced_eos,
     )
     if shortlist is not None:
         sizes = Shortlist(len(shortlist.frequent), shortlist.num_extra)
@@ -128,10 +159,11 @@ def _write(checkpoint: Path, folder: Path, options: ExportOptions) -> dict[str, 
         write_graph(model, manifest, graph, ranges, folder, shortlist, in_context)
     manifest = with_signatures(manifest, folder)
     artifact = Artifact(folder, manifest)
-    differences = check_parity(model, artifact)
+    examples = text.readable_sources(options.examples)
+    differences = check_parity(model, artifact, examples if content.parity_on_examples else ())
     if document is not None:
         differences |= check_context_parity(document, artifact)
-    goldens = write_goldens(artifact, text.readable_sources(options.examples))
+    goldens = write_goldens(artifact, examples)
     (folder / GOLDEN).write_text(json.dumps(goldens, indent=1) + "\n", encoding="utf-8")
     hashes = {path.name: file_hash(path) for path in sorted(folder.iterdir())}
     whole = manifest_text(dataclasses.replace(manifest, files=hashes))

@@ -3,7 +3,7 @@
 import argparse
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from export.artifact_writer import ExportOptions, ShortlistSizes, export_artifact
@@ -88,11 +88,16 @@ class ExportCommand:
             examples=sentences[:NUM_GOLDENS],
         )
         differences = export_artifact(args.checkpoint, args.out, options)
-        for kind, difference in differences.items():
-            print(f"{kind:22} largest difference to the model: {difference:.2g} nats")
-        size = sum(path.stat().st_size for path in args.out.iterdir())
-        print(f"{args.out}: {size / 2**20:.1f} MiB")
+        print_written(args.out, differences)
         return 0
+
+
+def print_written(out: Path, differences: Mapping[str, float]) -> None:
+    """An artifact: how far its graphs are from the model, and its size."""
+    for kind, difference in differences.items():
+        print(f"{kind:22} largest difference to the model: {difference:.2g} nats")
+    size = sum(path.stat().st_size for path in out.iterdir())
+    print(f"{out}: {size / 2**20:.1f} MiB")
 
 
 class EvaluateCommand:

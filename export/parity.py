@@ -50,22 +50,25 @@ def sample_sources(
     return [[*generator.integers(4, vocabulary_size, length - 1).tolist(), eos_id] for length in lengths]
 
 
-def padded(sources: list[list[int]]) -> tuple[Ints, Flags]:
+def padded(sources: Sequence[Sequence[int]]) -> tuple[Ints, Flags]:
     width = max(len(ids) for ids in sources)
     keep = np.array([[index < len(ids) for index in range(width)] for ids in sources])
-    return np.array([ids + [0] * (width - len(ids)) for ids in sources], np.int64), keep.astype(np.int32)
+    return np.array([[*ids, *[0] * (width - len(ids))] for ids in sources], np.int64), keep.astype(np.int32)
 
 
 @torch.no_grad()
-def step_difference(model: TranslationModel, backend: Backend, steps: int) -> float:
+def step_difference(
+    model: TranslationModel, backend: Backend, steps: int, sources: Sequence[Sequence[int]] = ()
+) -> float:
     """Largest difference between a backend's candidate scores and the model's, over a beam of 2 on a padded batch.
 
     The model side keeps one ring per row, the graphs share a ring per slot: after more steps than the ring has slots
-    the comparison covers wrapped rings and inherited ancestry. Both sides follow the backend's choices.
+    the comparison covers wrapped rings and inherited ancestry. Both sides follow the backend's choices. Without
+    `sources` these are random.
     """
     config = model.config
     size = config.source_vocab_size or config.vocab_size
-    ids, keep = padded(sample_sources(size, config.max_length, eos_id=config.eos_id))
+    ids, keep = padded([*sources] or sample_sources(size, config.max_length, eos_id=config.eos_id))
     memory = model.encode(torch.from_numpy(ids), torch.from_numpy(keep > 0))
     return decoding_difference(model, backend, backend.encode(ids, keep), memory, steps, config.ids)
 
@@ -157,12 +160,15 @@ def every_way_to_run(manifest: Manifest) -> Iterator[tuple[GraphFiles, UseShortl
             yield graph, "on"
 
 
-def check_parity(model: TranslationModel, artifact: Artifact) -> dict[str, float]:
-    """Compare every pair of graphs with the model over two wraps of the ring. Raises ParityError."""
+def check_parity(
+    model: TranslationModel, artifact: Artifact, sources: Sequence[Sequence[int]] = ()
+) -> dict[str, float]:
+    """Compare every pair of graphs with the model over two wraps of the ring, on `sources` or random ones. Raises
+    ParityError."""
     differences = {}
     for graph, shortlist in every_way_to_run(artifact.manifest):
         backend = load_backend(artifact, graph.format, graph.precision, shortlist)
-        difference = step_difference(model, backend, two_wraps(artifact.manifest))
+        difference = step_difference(model, backend, two_wraps(artifact.manifest), sources)
         kind = kind_of(graph, shortlist)
         differences[kind] = checked(difference, kind, TOLERANCE if graph.precision == "fp32" else INT8_TOLERANCE)
     return differences

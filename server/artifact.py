@@ -180,6 +180,10 @@ class Manifest:
     special_ids: SpecialIds = USUAL_IDS
     source_vocabulary_file: str = ""
     source_vocabulary_size: int | None = None
+    source_prefix: tuple[int, ...] = ()
+    """Ids before every source, such as the one that names the target language."""
+    forced_eos: bool = False
+    """The last token that a translation may have is always EOS, and costs nothing."""
     shortlist: Shortlist | None = None
     context: ContextKind | None = None
     """None for models that translate every sentence by itself."""
@@ -243,6 +247,7 @@ def parse_manifest(text: str, where: str) -> Manifest:
             values["shortlist"] = Shortlist(**values["shortlist"])
         if values.get("context") is not None:
             values["context"] = ContextKind(**values["context"])
+        values["source_prefix"] = tuple(values.get("source_prefix", ()))
         if "special_ids" in values:
             values["special_ids"] = SpecialIds(**values["special_ids"])
         values["signatures"] = {file: parse_signature(one) for file, one in values["signatures"].items()}

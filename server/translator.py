@@ -363,8 +363,9 @@ def open_vocabularies(artifact: Artifact) -> tuple[Pieces, Pieces]:
     manifest = artifact.manifest
     target = Pieces(artifact.path(manifest.vocabulary_file), manifest.vocabulary_size)
     source = target
-    if manifest.source_vocabulary_file:
-        source = Pieces(artifact.path(manifest.source_vocabulary_file), manifest.source_vocabulary_size)
+    if manifest.source_vocabulary_file or manifest.source_prefix:
+        path = artifact.path(manifest.source_vocabulary_file or manifest.vocabulary_file)
+        source = Pieces(path, manifest.source_vocabulary_size or manifest.vocabulary_size, manifest.source_prefix)
     expected = (manifest.special_ids.unk, manifest.special_ids.eos)
     for pieces in (source, target):
         if (pieces.unk_id, pieces.eos_id) != expected:

@@ -38,12 +38,13 @@ class EncodedSentence:
 
 @dataclass(frozen=True)
 class Ending:
-    """A completed hypothesis: its tokens but EOS are those of row `parent` after `steps` steps."""
+    """A completed hypothesis, or one that is cut: its tokens but EOS are those of row `parent` after `steps` steps."""
 
     score: float
     normalized: float
     steps: int
     parent: int
+    reason: FinishReason = "eos"
 
 
 @dataclass
@@ -89,6 +90,7 @@ class Lane:
         self.backend, self.beam, self.max_slots = backend, beam, max_slots
         self.kind = LaneKind(beam, bool(document))
         self.max_target_length, self.ids = backend.manifest.max_target_length, backend.manifest.special_ids
+        self.forces_eos = backend.manifest.forced_eos
         self.running: list[Running | None] = []
         self.num_running = 0
         self.fresh: list[SentenceRequest] = []
@@ -151,7 +153,7 @@ class Lane:
             raise
         self.beam_size[slot] = options.beam_size
         limit = options.length_limit(len(sentence.request.source_ids))
-        self.max_length[slot] = min(limit, self.max_target_length)
+        self.max_length[slot] = max(1, min(limit, self.max_target_length) - self.forces_eos)
         self.num_ended[slot] = 0
         self._first_limit = min(self._first_limit, self.state.clock + int(self.max_length[slot]))
         self.running[slot] = Running(sentence, self.state.clock, [(self.state.clock, slot)])
@@ -189,28 +191,38 @@ class Lane:
         self.num_ended[slot] += 1
 
     def hypotheses(self, slot: int) -> tuple[Hypothesis, ...]:
-        """A finished search's best hypotheses: those that ended, then, if too few, rows cut at maximum length. Raises
-        RuntimeError where there is neither: then scores are no numbers."""
+        """A finished search's best hypotheses: those that ended, then, if too few, rows cut at maximum length. Where
+        EOS is forced there, such rows rank among the others. Raises RuntimeError where there is neither: then scores
+        are no numbers."""
         running = self.running[slot]
         assert running is not None
         options = running.sentence.request.options
-        best = sorted(running.endings, key=lambda ending: -ending.normalized)[: options.num_hypotheses]
-        found = [self._hypothesis(running, e, "eos") for e in best]
-        steps = self.state.clock - running.first_clock
-        for beam in range(min(options.beam_size, options.num_hypotheses - len(found))):
-            score = float(self.state.current.score[slot, beam])
-            if score > DEAD_SCORE / 2:
-                cut = Ending(score, normalize(score, steps, options.length_penalty), steps, beam)
-                found.append(self._hypothesis(running, cut, "length"))
-        if not found:
+        found, cut = running.endings, list[Ending]()
+        if len(found) < options.beam_size:
+            cut = self._cut(slot, running)
+        if self.forces_eos:
+            found, cut = found + cut, []
+        best = (sorted(found, key=lambda ending: -ending.normalized) + cut)[: options.num_hypotheses]
+        if not best:
             raise RuntimeError(
                 f"model '{self.backend.manifest.name}' found no translation: its graphs gave scores that are no numbers"
             )
-        return tuple(found)
+        return tuple(self._hypothesis(running, ending) for ending in best)
 
-    def _hypothesis(self, running: Running, ending: Ending, reason: FinishReason) -> Hypothesis:
+    def _cut(self, slot: int, running: Running) -> list[Ending]:
+        """The rows that are left of a search at its end."""
+        options, steps = running.sentence.request.options, self.state.clock - running.first_clock
+        scores = [float(score) for score in self.state.current.score[slot, : options.beam_size]]
+        length = steps + self.forces_eos
+        return [
+            Ending(score, normalize(score, length, options.length_penalty), steps, beam, "length")
+            for beam, score in enumerate(scores)
+            if score > DEAD_SCORE / 2
+        ]
+
+    def _hypothesis(self, running: Running, ending: Ending) -> Hypothesis:
         ids = backtrack(self._steps(running, ending.steps), ending.parent)
-        return Hypothesis(tuple(ids), ending.score, ending.normalized, reason)
+        return Hypothesis(tuple(ids), ending.score, ending.normalized, ending.reason)
 
     def sure_beginning(self, slot: int) -> tuple[int, ...]:
         """Ids that the best hypothesis of a running sentence is sure to begin with: what its live rows have in common,

@@ -21,15 +21,15 @@ class VocabularyError(ValueError):
 class Pieces:
     """One SentencePiece model. Thread-safe: the model is only read, what is remembered of it is written whole."""
 
-    def __init__(self, path: Path, size: int | None = None) -> None:
-        """Pieces beyond the first `size` are unknown. Raises VocabularyError when `path` is no SentencePiece model or
-        has no piece that ends sentences."""
+    def __init__(self, path: Path, size: int | None = None, prefix: tuple[int, ...] = ()) -> None:
+        """Pieces beyond the first `size` are unknown; `prefix` are ids before every sentence. Raises VocabularyError
+        when `path` is no SentencePiece model or has no piece that ends sentences."""
         self._spelled: dict[str, bool] = {}
         try:
             self._model = sentencepiece.SentencePieceProcessor(model_file=str(path))
         except (OSError, RuntimeError) as error:
             raise VocabularyError(f"{path} is not a SentencePiece model: {error}") from error
-        self._size = len(self) if size is None else size
+        self._size, self._prefix = len(self) if size is None else size, prefix
         self.unk_id, self.eos_id = int(self._model.unk_id()), int(self._model.eos_id())
         if self.eos_id < 0:
             raise VocabularyError(f"{path} has no piece that ends a sentence: train it with an eos_id")
@@ -47,13 +47,22 @@ class Pieces:
         return self._spelled[character]
 
     def encode(self, sentences: Sequence[str]) -> list[tuple[int, ...]]:
-        """Ids of every sentence, EOS at the end. A lone surrogate counts as U+FFFD."""
+        """Ids of every sentence, the prefix in front and EOS at the end. A lone surrogate counts as U+FFFD."""
         # One by one: the library starts threads for a list, and on busy cores they wait long to be scheduled.
-        return [(*self._known(text), self.eos_id) for text in sentences]
+        return [(*self._prefix, *self._known(text), self.eos_id) for text in sentences]
 
     def _known(self, text: str) -> list[int]:
-        ids = self._model.encode(_SURROGATE.sub("\ufffd", text))
+        text = _SURROGATE.sub("\ufffd", text)
+        ids = self._model.encode(text)
+        if self.unk_id in ids:  # Pieces that text is never cut into may still be known by what they look like.
+            ids = self._model.piece_to_id(self._model.encode(text, out_type=str))
+            ids = [self.unk_id if self._model.is_control(one) else one for one in ids]
         return [one if one < self._size else self.unk_id for one in ids]
+
+    @property
+    def empty_length(self) -> int:
+        """Ids of a sentence without pieces."""
+        return len(self._prefix) + 1
 
     def lengths(self, sentences: Sequence[str]) -> list[int]:
         """How many ids `encode` gives for every sentence, EOS included."""

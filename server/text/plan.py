@@ -8,9 +8,6 @@ from server.text.pieces import Pieces
 from server.text.protection import Masked, Restored, mask, restore
 from server.text.sentences import Segment, split_text, trim
 
-EMPTY_LENGTH = 1
-"""A sentence of nothing but EOS."""
-
 # Characters that many vocabularies lack -> what they are read as where that is so.
 _READ_AS = {
     "\u2018": "'", "\u2019": "'", "\u201a": "'", "\u2039": "'", "\u203a": "'", "\u201c": '"', "\u201d": '"',
@@ -79,7 +76,7 @@ def plan_text(text: str, language: str, pieces: Pieces, max_source_length: int, 
         else:
             parts = [_part(one, pieces) for one in _shorter(segment.text, pieces, max_source_length)]
         for part, sentence in parts:
-            is_readable = sentence.masked.is_readable and EMPTY_LENGTH < len(sentence.ids) <= max_source_length
+            is_readable = sentence.masked.is_readable and pieces.empty_length < len(sentence.ids) <= max_source_length
             segments.append(Segment(part.text, part.is_sentence and is_readable))
             if segments[-1].is_sentence:
                 planned.append(sentence)

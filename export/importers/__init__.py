@@ -1,0 +1,1 @@
+"""Other people's checkpoints as RingMT's models."""

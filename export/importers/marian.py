@@ -1,0 +1,206 @@
+"""MarianMT and OPUS-MT checkpoints, as `transformers` keeps them in a folder (Junczys-Dowmunt et al. 2018)."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from export.artifact_writer import Content
+from export.importers.marian_vocabulary import Numbered, write_vocabulary
+from export.importers.marian_weights import is_tied, model_of, read_weights
+from export.importers.refused import ImportRefused
+from model.config import ModelConfig
+
+CONFIG, GENERATION, TOKENIZER = "config.json", "generation_config.json", "tokenizer_config.json"
+VOCABULARY, TARGET_VOCABULARY, SOURCE_SPM, TARGET_SPM = "vocab.json", "target_vocab.json", "source.spm", "target.spm"
+ACTIVATIONS = {"swish": "swish", "silu": "swish", "relu": "relu", "gelu": "gelu"}
+UNUSUAL = {
+    "normalize_before": "norms before the sub-layers",
+    "normalize_embedding": "a norm after the embedding",
+    "add_final_layer_norm": "a norm after the last layer",
+}
+"""Keys of config.json that a MarianMT model never sets, and what they would mean."""
+UNKNOWN = "<unk>"
+
+
+@dataclass(frozen=True)
+class MarianFolder:
+    """What the folder's JSON files say. `generation` has the options of the search, wherever they stand."""
+
+    path: Path
+    config: Mapping[str, Any]
+    generation: Mapping[str, Any]
+    tokenizer: Mapping[str, Any]
+
+    @classmethod
+    def open(cls, path: Path) -> "MarianFolder":
+        """Raises ImportRefused for a folder that holds no MarianMT checkpoint."""
+        config = read_json(path / CONFIG)
+        if config.get("model_type") != "marian":
+            raise ImportRefused(f"{path / CONFIG} is of a '{config.get('model_type')}' model, not of a 'marian' one")
+        generation = read_json(path / GENERATION) if (path / GENERATION).is_file() else config
+        tokenizer = read_json(path / TOKENIZER) if (path / TOKENIZER).is_file() else {}
+        return cls(path, config, generation, tokenizer)
+
+    @property
+    def shares_embeddings(self) -> bool:
+        return bool(self.config.get("share_encoder_decoder_embeddings", True))
+
+    @property
+    def target_size(self) -> int:
+        shared = self.shares_embeddings
+        return int(self.config["vocab_size"] if shared else self.config.get("decoder_vocab_size") or self.source_size)
+
+    def language(self, side: str) -> str | None:
+        """The code of "source" or "target", where the folder says it."""
+        return self.tokenizer.get(f"{side}_lang")
+
+    @property
+    def source_size(self) -> int:
+        return int(self.config["vocab_size"])
+
+    def number(self, key: str) -> int:
+        """An id or a size. Raises ImportRefused where there is none."""
+        value = self.config.get(key)
+        value = value[0] if isinstance(value, list) and len(value) == 1 else value
+        if not isinstance(value, int):
+            raise ImportRefused(f"{self.path / CONFIG}: {key} must be a number, not {value!r}")
+        return value
+
+    def vocabularies(self) -> tuple[Numbered, Numbered]:
+        """Of the source and of the target."""
+        source = read_json(self.path / VOCABULARY)
+        target = source
+        if self.tokenizer.get("separate_vocabs", False):
+            target = read_json(self.path / TARGET_VOCABULARY)
+        return (
+            Numbered(self.path / SOURCE_SPM, source, self.source_size),
+            Numbered(self.path / TARGET_SPM, target, self.target_size),
+        )
+
+    def language_tokens(self) -> dict[str, int]:
+        """Tokens that say into which language to translate, like >>deu<<, and their ids."""
+        ids = read_json(self.path / VOCABULARY)
+        return {text[2:-2]: index for text, index in ids.items() if text.startswith(">>") and text.endswith("<<")}
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Raises ImportRefused."""
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ImportRefused(f"{path} is missing: download the whole checkpoint") from None
+    except (OSError, ValueError) as error:
+        raise ImportRefused(f"{path} cannot be read: {error}") from error
+    if not isinstance(values, dict):
+        raise ImportRefused(f"{path} holds no JSON object")
+    return values
+
+
+def config_of(folder: MarianFolder, unknown: int, tied: bool, ngram: int | None, max_length: int) -> ModelConfig:
+    """What the model is. Raises ImportRefused for what RingMT's models cannot be, ConfigError for what none can."""
+    theirs = folder.config
+    for key, meaning in UNUSUAL.items():
+        if theirs.get(key):
+            raise ImportRefused(f"{folder.path / CONFIG}: {key} ({meaning}) is not what MarianMT computes")
+    if theirs.get("static_position_embeddings") is False:
+        raise ImportRefused(f"{folder.path / CONFIG}: learned positions; RingMT has sinusoids only")
+    for ours in ("attention_heads", "ffn_dim"):
+        sides = {folder.number(f"{side}_{ours}") for side in ("encoder", "decoder")}
+        if len(sides) > 1:
+            raise ImportRefused(f"{folder.path / CONFIG}: encoder_{ours} and decoder_{ours} differ; RingMT has one")
+    activation = theirs.get("activation_function")
+    if activation not in ACTIVATIONS:
+        raise ImportRefused(
+            f"{folder.path / CONFIG}: activation_function '{activation}' is none of {', '.join(ACTIVATIONS)}"
+        )
+    shares = folder.shares_embeddings
+    return ModelConfig(
+        vocab_size=folder.target_size,
+        d_model=folder.number("d_model"),
+        num_heads=folder.number("encoder_attention_heads"),
+        ffn_dim=folder.number("encoder_ffn_dim"),
+        encoder_layers=folder.number("encoder_layers"),
+        decoder_layers=folder.number("decoder_layers"),
+        ngram=ngram,
+        max_length=min(folder.number("max_position_embeddings"), max_length),
+        dropout=0.0,
+        norm="after",
+        activation=ACTIVATIONS[activation],
+        scaled_embedding=bool(theirs.get("scale_embedding", False)),
+        source_embedding="shared" if shares else "separate",
+        source_vocab_size=None if shares else folder.source_size,
+        tied_output=tied,
+        output_bias=True,
+        pad_id=folder.number("pad_token_id"),
+        unk_id=unknown,
+        bos_id=folder.number("decoder_start_token_id"),
+        eos_id=folder.number("eos_token_id"),
+    )
+
+
+def unwanted_words(folder: MarianFolder) -> tuple[int, ...]:
+    """Words that the checkpoint never says. Raises ImportRefused for sequences of several words."""
+    sequences = folder.generation.get("bad_words_ids") or []
+    if any(len(words) != 1 for words in sequences):
+        raise ImportRefused(f"{folder.path}: bad_words_ids has sequences of words; only single ones can be kept")
+    return tuple(sorted({words[0] for words in sequences} | {*(folder.generation.get("suppress_tokens") or [])}))
+
+
+def forces_eos(folder: MarianFolder, eos: int) -> bool:
+    """Raises ImportRefused for another word at the end."""
+    forced = folder.generation.get("forced_eos_token_id")
+    if forced not in (None, eos, [eos]):
+        raise ImportRefused(f"{folder.path}: forced_eos_token_id {forced} is not eos_token_id {eos}")
+    return forced is not None
+
+
+def prefix_of(folder: MarianFolder, target: str, asked: str | None) -> tuple[int, ...]:
+    """The ids before every source. `asked` names a language token, "none" for none; without it the target language's is
+    taken. Raises ImportRefused where a choice is needed."""
+    tokens = folder.language_tokens()
+    if asked == "none":
+        return ()
+    wanted = asked.removeprefix(">>").removesuffix("<<") if asked else target
+    if wanted in tokens:
+        return (tokens[wanted],)
+    if asked or len(tokens) > 1:
+        some = ", ".join(sorted(tokens)[:20]) + (", ..." if len(tokens) > 20 else "")
+        raise ImportRefused(
+            f"{folder.path} has {'no' if asked else 'several'} language tokens{' ' + wanted if asked else ''}: "
+            f"choose one by --language-token, among {some or 'none'}"
+        )
+    return ()
+
+
+def load_marian(
+    folder: MarianFolder,
+    target: str,
+    scratch: Path,
+    ngram: int | None,
+    max_length: int,
+    language_token: str | None = None,
+) -> Content:
+    """What an artifact is made of; vocabularies are written into the folder `scratch`. Raises ImportRefused and
+    ConfigError."""
+    source, words = folder.vocabularies()
+    unknown, eos = source.ids.get(UNKNOWN), folder.number("eos_token_id")
+    if unknown is None:
+        raise ImportRefused(f"{folder.path / VOCABULARY} has no {UNKNOWN}")
+    weights = read_weights(folder.path)
+    tied = is_tied(weights, bool(folder.config.get("tie_word_embeddings", True)))
+    config = config_of(folder, unknown, tied, ngram, max_length)
+    for numbered, name in ((source, "source.model"), (words, "target.model")):
+        if numbered.ids.get(UNKNOWN) != unknown or eos not in numbered.ids.values():
+            raise ImportRefused(f"{folder.path}: source and target have different special ids; RingMT has one set")
+        write_vocabulary(numbered, config.ids, scratch / name)
+    return Content(
+        model_of(weights, config, unwanted_words(folder), folder.path),
+        vocabulary=scratch / "target.model",
+        origin={"imported": "marian", "name": folder.path.resolve().name},
+        source_vocabulary=scratch / "source.model",
+        source_prefix=prefix_of(folder, target, language_token),
+        forced_eos=forces_eos(folder, eos),
+        parity_on_examples=True,
+    )

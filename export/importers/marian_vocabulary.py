@@ -1,0 +1,72 @@
+"""A Marian vocabulary as one SentencePiece model whose ids are the model's.
+
+Marian cuts text by SentencePiece and numbers the pieces by vocab.json, which knows pieces of both languages. Here every
+word of vocab.json has its place; those that the SentencePiece model does not have are marked as unused, so that text is
+cut as before; only characters that the SentencePiece model does not know are looked up among them, as Marian does.
+Pieces that only the SentencePiece model has stand behind: they are unknown to the model.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sentencepiece import sentencepiece_model_pb2
+
+from export.importers.refused import ImportRefused
+from model.config import SpecialIds
+
+PROTO: Any = sentencepiece_model_pb2
+Piece = PROTO.ModelProto.SentencePiece
+UNIGRAM = PROTO.TrainerSpec.UNIGRAM
+SPELLED = (Piece.NORMAL, Piece.USER_DEFINED, Piece.BYTE)
+"""Kinds of pieces that text is cut into."""
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """A SentencePiece model `spm`, the ids of its pieces, and how many ids the model has on this side."""
+
+    spm: Path
+    ids: Mapping[str, int]
+    size: int
+
+
+def write_vocabulary(numbered: Numbered, special: SpecialIds, path: Path) -> None:
+    """Write the SentencePiece model of one side. Raises ImportRefused."""
+    own, table = read_spm(numbered.spm), [unused(f"<unused {index}>") for index in range(numbered.size)]
+    known = {piece.piece: piece for piece in own.pieces if piece.type in SPELLED}
+    for text, index in numbered.ids.items():
+        if not 0 <= index < numbered.size:
+            raise ImportRefused(
+                f"{numbered.spm.parent}: the vocabulary has '{text}' at {index}, the model only {numbered.size} words: "
+                "these files do not belong together"
+            )
+        table[index] = known.get(text) or unused(text)
+    table[special.unk] = Piece(piece=table[special.unk].piece, type=Piece.UNKNOWN)
+    table[special.eos] = Piece(piece=table[special.eos].piece, type=Piece.CONTROL)
+    table += [piece for text, piece in known.items() if text not in numbered.ids]
+    del own.pieces[:]
+    own.pieces.extend(table)
+    spec = own.trainer_spec
+    spec.vocab_size, spec.unk_id, spec.eos_id, spec.bos_id, spec.pad_id = len(table), special.unk, special.eos, -1, -1
+    spec.unk_piece, spec.eos_piece = table[special.unk].piece, table[special.eos].piece
+    own.DiscardUnknownFields()  # tests of its own, for other ids
+    path.write_bytes(own.SerializeToString())
+
+
+def read_spm(path: Path) -> Any:
+    """Raises ImportRefused."""
+    own = PROTO.ModelProto()
+    try:
+        own.ParseFromString(path.read_bytes())
+    except Exception as error:  # protobuf's own, which differs from version to version
+        raise ImportRefused(f"{path} is not a SentencePiece model: {error}") from error
+    if not own.pieces or own.trainer_spec.model_type != UNIGRAM:
+        raise ImportRefused(f"{path} is not a unigram SentencePiece model, the only kind that can be renumbered")
+    return own
+
+
+def unused(text: str) -> Any:
+    """A piece that text is never cut into."""
+    return Piece(piece=text, score=0.0, type=Piece.UNUSED)
