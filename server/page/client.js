@@ -6,7 +6,12 @@ let askForKey = () => {};
 export const onMissingKey = (ask) => { askForKey = ask; };
 export const setKey = (key) => sessionStorage.setItem(KEY, key);
 
-export class Refused extends Error {}
+export class Refused extends Error {
+  constructor({ message, param }) {
+    super(message);
+    this.param = param;
+  }
+}
 
 export async function request(path, { method = "GET", json, body, signal, keepalive } = {}) {
   const headers = {};
@@ -17,9 +22,9 @@ export async function request(path, { method = "GET", json, body, signal, keepal
     method, headers, signal, keepalive, body: json === undefined ? body : JSON.stringify(json),
   });
   if (!response.ok) {
-    const message = await response.json().then((answer) => answer.error.message, () => response.statusText);
+    const error = await response.json().then((answer) => answer.error, () => ({ message: response.statusText }));
     if (response.status === 401) askForKey();
-    throw new Refused(message);
+    throw new Refused(error);
   }
   return response;
 }
@@ -38,7 +43,7 @@ export async function* events(response) {
         const fields = new Map(block.split("\n").map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 2)]));
         if (!fields.has("data")) continue;
         const data = JSON.parse(fields.get("data"));
-        if (fields.get("event") === "error") throw new Refused(data.error.message);
+        if (fields.get("event") === "error") throw new Refused(data.error);
         yield { name: fields.get("event"), data };
       }
     }

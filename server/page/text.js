@@ -4,7 +4,7 @@ import { events, request } from "./client.js";
 import { $, element, say, languages } from "./shared.js";
 
 const PAUSE = 350; // milliseconds without a key before a text is sent
-const ALTERNATIVES = 3;
+let alternatives = 3; // none where the server's beam is narrower
 const FEW_SENTENCES = 3; // of a longer text, alternatives say little
 let running = null;
 let timer = 0;
@@ -22,9 +22,19 @@ export function later() {
 
 async function copy(text, button) {
   const label = button.textContent;
-  await navigator.clipboard.writeText(text);
+  if (navigator.clipboard) await navigator.clipboard.writeText(text);
+  else copyWithoutClipboard(text); // over plain HTTP from another machine there is none
   button.textContent = "Copied";
   setTimeout(() => { button.textContent = label; }, 1200);
+}
+
+function copyWithoutClipboard(text) {
+  const place = element("textarea", { class: "unseen" });
+  place.value = text;
+  document.body.append(place);
+  place.select();
+  document.execCommand("copy");
+  place.remove();
 }
 
 export async function translate() {
@@ -35,7 +45,7 @@ export async function translate() {
   if (!text.trim()) return show([]);
   const mine = running = new AbortController();
   $("output").classList.add("waiting");
-  const json = { text, ...languages(), stream: true, num_hypotheses: ALTERNATIVES + 1 };
+  const json = { text, ...languages(), stream: true, num_hypotheses: alternatives + 1 };
   try {
     const response = await request("/v1/translate", { method: "POST", json, signal: mine.signal });
     let sentences = [];
@@ -51,6 +61,10 @@ export async function translate() {
     }
     say("");
   } catch (error) {
+    if (error.param === "num_hypotheses" && alternatives) {
+      alternatives = 0;
+      return translate();
+    }
     if (!mine.signal.aborted) say(error.message);
   } finally {
     if (running === mine) $("output").classList.remove("waiting");

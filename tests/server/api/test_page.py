@@ -165,6 +165,23 @@ def test_a_key_where_one_is_needed(browser: Browser, document_artifact: Path, tm
         expect(one.page.locator("#status")).to_contain_text("ms")
 
 
+def test_copying_without_a_clipboard_and_a_beam_without_alternatives(browser: Browser, tiny_artifact: Path) -> None:
+    with ready(settings_for(tiny_artifact, default_beam_size=1)) as server:
+        one = Watched(browser)
+        one.page.add_init_script("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+        one.page.goto(server.url)
+        one.page.fill("#input", "Where is the station?")
+        expect(one.page.locator("#status")).to_contain_text("ms")
+        assert one.page.locator("#output").text_content() == translated(server, "Where is the station?")
+        expect(one.page.locator("#alternatives")).to_be_hidden()
+        one.page.click("#copy")
+        expect(one.page.locator("#copy")).to_have_text("Copied")
+        one.page.fill("#input", "")
+        one.page.focus("#input")
+        one.page.keyboard.press("Control+V")
+        expect(one.page.locator("#input")).to_have_value(translated(server, "Where is the station?"))
+
+
 def test_a_refusal_is_told(browser: Browser, document_server: RunningServer) -> None:
     one = Watched(browser)
     one.page.goto(document_server.url)
