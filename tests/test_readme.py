@@ -90,7 +90,7 @@ def test_the_document_example_is_answered_as_said() -> None:
         until(lambda: server.state.why_not_ready is None, "the model is loaded")
         answer = httpx.post(f"{server.url}/v1/documents", json=body, timeout=60).json()
     assert (answer["state"], answer["context"]) == ("done", True)
-    assert [one["translation"] for one in answer["sentences"]] == ["Der Zug kommt zu spät.", "Wir warten darauf."]
+    assert " ".join(one["translation"] for one in answer["sentences"]) in README
 
 
 def test_it_stays_short() -> None:

@@ -87,7 +87,8 @@ RUNS: list[tuple[str, UseShortlist]] = [("fp32", "off"), ("int8", "off"), ("int8
 
 
 def test_int8_translates_as_well_as_fp32_with_and_without_shortlist(exported: Artifact) -> None:
-    """On 60 sentences that training did not see; on whole test sets the README shows differences up to 0.2 BLEU."""
+    """On 60 sentences that training did not see. Their references are as probable within 0.005 nats a token; a handful
+    of words that flip move the BLEU of so few by more than one (whole dev sets: server/RESULTS.md)."""
     options = SearchOptions(length_penalty=exported.manifest.length_penalty)
     fp32, int8, listed = (
         evaluate(
@@ -100,6 +101,8 @@ def test_int8_translates_as_well_as_fp32_with_and_without_shortlist(exported: Ar
         for precision, shortlist in RUNS
     )
     assert fp32.bleu > 25
+    assert fp32.nll is not None
     for quick in (int8, listed):
-        assert quick.bleu > fp32.bleu - 1
+        assert quick.nll == pytest.approx(fp32.nll, abs=0.005)
+        assert quick.bleu > fp32.bleu - 2
         assert quick.chrf > fp32.chrf - 1
