@@ -20,12 +20,13 @@ async def append(
     workplace: Workplace, document_id: str, sources: Sequence[str], first_index: int | None, deadline: float
 ) -> tuple[Document, list[Sentence]]:
     """The document and its new sentences, translated in the light of what comes before each. Nothing is kept unless all
-    are. Of the document only what is not known here is read. Raises TooLong, Refused."""
+    are. Of the document only what is not known here is read. Raises TooLong, Refused, Overloaded."""
     for _ in range(MAX_ATTEMPTS):
         document = await asyncio.to_thread(workplace.store.document, document_id)
         _check(document, first_index)
         check_length(document.num_places + len(sources), workplace.longest)
         translator, longest = workplace.translator_of(document), document.options.get("max_length")
+        translator.check_room(1)
         new = await asyncio.to_thread(listed_sentences, sources, translator, document.num_sentences)
         check_length(document.num_places + _num_places(new), workplace.longest)
         states = await workplace.reader.before_append(translator, document, workplace.store, deadline)

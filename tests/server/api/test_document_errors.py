@@ -194,7 +194,7 @@ def test_an_append_that_finds_no_room_is_refused_and_nothing_is_kept(
 
         monkeypatch.setattr(running_engine, "step", held_step)
         try:
-            answers = [pool.submit(server.translate, ["One.", "Two."]) for _ in range(2)]
+            answers = [pool.submit(server.translate, texts) for texts in (["One.", "Two."], ["Three.", "Four."])]
             until(lambda: server.sentences == 4, "the waiting room is full")
             assert documents.append(name, "Next.", 429)["error"]["type"] == "overloaded"
         finally:
@@ -281,7 +281,7 @@ def test_a_document_whose_model_fails_says_so(document_artifact: Path, monkeypat
     with ready(settings_for(document_artifact)) as server, server.client() as client:
         documents = Documents(client)
         with monkeypatch.context() as broken:
-            broken.setattr(OnnxContext, "encode", lambda *_: 1 / 0)
+            broken.setattr(OnnxContext, "attend", lambda *_: 1 / 0)
             failed = documents.post(sentences=STORY)
             assert failed["state"] == "failed"
             assert "the server's log has more" in failed["error"]

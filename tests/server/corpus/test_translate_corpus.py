@@ -72,7 +72,7 @@ def test_a_line_longer_than_servers_take_comes_back_whole(tiny_artifact: Path, t
 
 def test_a_server_that_is_full_is_left_alone_for_a_while(tiny_artifact: Path, tmp_path: Path) -> None:
     path, output = tmp_path / "in.en", tmp_path / "out.de"
-    lines = [SENTENCES[index % 4] for index in range(120)]
+    lines = [f"{index}: {SENTENCES[index % 4]}" for index in range(120)]
     path.write_text("\n".join(lines), encoding="utf-8")
     engine = EngineSettings(slots=2, max_waiting=40, num_workers=1, precision="fp32", shortlist="off", max_beam_size=4)
     with ready(settings_for(tiny_artifact, engine)) as server:
