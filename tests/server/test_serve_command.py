@@ -17,7 +17,7 @@ from tests.server.api.conftest import PATIENCE, until
 from tests.server.processes import serve_command, serving
 from tests.server.redis_server import free_port
 
-MANY_SENTENCES = "".join(f"We walk home in the rain, and where is the station {n}?\n" for n in range(300))
+MANY_SENTENCES = "".join("We walk home in the rain, " * 4 + f"and where is the station {n}?\n" for n in range(500))
 
 
 def test_a_signal_lets_requests_in_flight_finish(tiny_artifact: Path) -> None:
