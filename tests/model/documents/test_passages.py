@@ -1,0 +1,149 @@
+"""Documents on disk, passages of them, and what is hidden of these."""
+
+import dataclasses
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from model.config import UNK_ID
+from model.data.batching import Pair
+from model.data.corpus import CorpusError
+from model.data.documents import (
+    Passage,
+    PlacedPair,
+    by_length,
+    cut_documents,
+    epoch_documents,
+    foreign_documents,
+    hide_pieces,
+    passages,
+    read_documents,
+    width,
+)
+from model.data.vocabulary import Vocabulary
+from model.training.checkpoint import VOCABULARY
+from tests.model.documents.some import SAMPLE, some_documents
+
+
+def test_documents_are_what_stands_between_empty_lines(base: Path) -> None:
+    documents = read_documents(SAMPLE, "dialogues", ("en", "de"), Vocabulary(base / VOCABULARY), 200)
+    lines = (SAMPLE / "dialogues.en").read_text(encoding="utf-8").rstrip("\n").split("\n\n")
+    assert [len(document) for document in documents] == [len(part.split("\n")) for part in lines]
+    vocabulary = Vocabulary(base / VOCABULARY)
+    assert vocabulary.encode([lines[1].split("\n")[2]])[0] == documents[1][2].pair.source
+    for number, document in enumerate(documents):
+        assert [(sentence.document, sentence.index) for sentence in document] == [
+            (number, i) for i in range(len(document))
+        ]
+    few = read_documents(SAMPLE, "dialogues", ("en", "de"), vocabulary, 200, limit=17)
+    assert sum(map(len, few)) == 17
+
+
+def test_long_pairs_leave_their_document(base: Path) -> None:
+    vocabulary = Vocabulary(base / VOCABULARY)
+    documents = read_documents(SAMPLE, "dialogues", ("en", "de"), vocabulary, 30)
+    longest = max(max(len(s.pair.source), len(s.pair.target)) for document in documents for s in document)
+    assert longest <= 30
+    assert [s.index for s in documents[0]] == list(range(len(documents[0])))
+
+
+def test_a_corpus_without_documents_is_refused(base: Path) -> None:
+    with pytest.raises(CorpusError, match="not divided into documents"):
+        read_documents(SAMPLE, "tatoeba", ("en", "de"), Vocabulary(base / VOCABULARY), 200)
+
+
+@settings(deadline=None, max_examples=50)
+@given(lengths=st.lists(st.integers(1, 25), min_size=1, max_size=6), most=st.integers(2, 12), tokens=st.integers(4, 90))
+def test_passages_hold_whole_pieces_of_limited_length(lengths: list[int], most: int, tokens: int) -> None:
+    documents = some_documents(tuple(lengths))
+    pieces = cut_documents(documents, most)
+    assert [s.pair for piece in pieces for s in piece] == [s.pair for document in documents for s in document]
+    assert max(map(len, pieces)) <= most
+    numbered = by_length(epoch_documents({"x": pieces}, {"x": 1}, 1, 0), "seed")
+    packed = passages(numbered, tokens)
+    for passage in packed:
+        one = len({s.document for s in passage.queries}) == 1
+        assert passage.keys is passage.queries
+        assert one or len(passage.queries) * width(passage.queries) <= tokens
+    assert [s for passage in packed for s in passage.queries] == [s for document in numbered for s in document]
+
+
+@settings(deadline=None, max_examples=30)
+@given(lengths=st.lists(st.integers(1, 7), min_size=1, max_size=5), foreign=st.booleans())
+def test_the_grids_of_a_passage_name_every_sentence_in_its_documents_row(lengths: list[int], foreign: bool) -> None:
+    documents = epoch_documents({"x": some_documents(tuple(lengths))}, {"x": 1}, 0, 0)
+    (passage,) = passages(documents, 10_000, foreign_documents(documents, "seed") if foreign else None)
+    for grid, sentences in zip(passage.grids(), (passage.queries, passage.keys), strict=True):
+        assert sorted(grid[grid >= 0].tolist()) == list(range(len(sentences)))
+        for row, document in zip(grid.tolist(), documents, strict=True):
+            assert all(sentences[number].document == document[0].document for number in row if number >= 0)
+
+
+def test_an_epoch_is_decided_by_its_number() -> None:
+    corpora = {"a": some_documents((2, 3, 4)), "b": some_documents((5,) * 8)}
+    one, again, other = (epoch_documents(corpora, {"a": 1, "b": 0.5}, 1, epoch) for epoch in (0, 0, 1))
+    assert one == again != other
+    assert sorted(map(len, one)) == [2, 3, 4, 5, 5, 5, 5]
+    assert [document[0].document for document in one] == list(range(7))
+
+
+def test_a_foreign_document_takes_the_place_of_the_true_one() -> None:
+    documents = some_documents((3, 4, 2, 5))
+    foreign = foreign_documents(documents, "seed")
+    (passage,) = passages(documents, 10_000, foreign)
+    for number in range(4):
+        shown = [s for s in passage.keys if s.document == number]
+        assert [s.pair for s in shown] == [s.pair for s in foreign[number]]
+        assert foreign[number][0].document != number
+    keep = passage.keep(online=False)
+    assert keep.shape == (14, 14)
+    assert bool(keep.any(dim=1).all())
+
+
+def test_a_passage_knows_who_sees_whom() -> None:
+    sentences = [sentence for document in some_documents((2, 2)) for sentence in document]
+    keep = Passage(sentences, sentences).keep(online=True)
+    assert keep.int().tolist() == [[0, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0], [0, 0, 1, 0]]
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    lengths=st.lists(st.integers(1, 9), min_size=1, max_size=4),
+    share=st.sampled_from((0.0, 0.1, 0.5, 0.9, 1.0)),
+    repeated=st.booleans(),
+    seed=st.integers(0, 9),
+)
+def test_hidden_pieces_are_unknown_to_those_who_look_only(
+    lengths: list[int], share: float, repeated: bool, seed: int
+) -> None:
+    documents = epoch_documents({"x": some_documents(tuple(lengths))}, {"x": 1}, 0, 0)
+    few = [  # few kinds of pieces, so that many stand in several sentences
+        [dataclasses.replace(s, pair=Pair([4 + piece % 7 for piece in s.pair.source], s.pair.target)) for s in document]
+        for document in documents
+    ]
+    (passage,) = passages(few, 10_000)
+    hidden = hide_pieces(passage, share, repeated, random.Random(seed))
+    assert hidden.keys == passage.keys
+    assert [s.pair.target for s in hidden.queries] == [s.pair.target for s in passage.queries]
+    for before, after in zip(passage.queries, hidden.queries, strict=True):
+        assert len(before.pair.source) == len(after.pair.source)
+        others = [s for s in passage.keys if s.document == before.document and s.index != before.index]
+        for old, new in zip(before.pair.source, after.pair.source, strict=True):
+            assert new in (old, UNK_ID)
+            if new == UNK_ID and repeated:
+                assert any(old in other.pair.source for other in others)
+    if share == 0:
+        assert hidden == passage
+    if share == 1 and not repeated:
+        assert {piece for s in hidden.queries for piece in s.pair.source} == {UNK_ID}
+
+
+def test_pieces_that_are_everywhere_are_not_hidden() -> None:
+    rows = [[10, 60 + index, 30 if index in (3, 7) else 40 + index] for index in range(12)]
+    document = [PlacedPair(Pair(row, [5]), 0, index) for index, row in enumerate(rows)]
+    hidden = hide_pieces(Passage(document, document), 1.0, True, random.Random(0))
+    assert [s.pair.source[2] == UNK_ID for s in hidden.queries] == [index in (3, 7) for index in range(12)]
+    assert all(s.pair.source[:2] == row[:2] for s, row in zip(hidden.queries, rows, strict=True))
