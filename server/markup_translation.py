@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from server.backends.context import SentenceContext
 from server.engine.request import SearchOptions
 from server.text.markup import Kind, Markup, read_markup
-from server.translator import TextHypothesis, TextTranslation, TranslationOutcome, Translator
+from server.translations import TextHypothesis, TextTranslation, TranslationOutcome
+from server.translator import Translator
 
 
 async def translate_markup(

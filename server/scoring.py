@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from server.backends.context import SentenceContext
 from server.engine.request import SearchOptions, SentenceRequest, SentenceResult, Timings
-from server.translator import Translator, largest_timings
+from server.translations import largest_timings
+from server.translator import Translator
 
 MOST_ROWS = 16
 """Translations of one sentence that share a slot."""

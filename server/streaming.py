@@ -13,7 +13,8 @@ from server.backends.context import SentenceContext
 from server.engine.request import DeadlineExceeded, SearchOptions, SentenceResult
 from server.text.plan import TextPlan
 from server.text.protection import beginning, restore
-from server.translator import TranslationOutcome, Translator, Work
+from server.translations import TranslationOutcome, Work
+from server.translator import Translator
 
 QUIET_SECONDS = 15.0
 """After so long without news a stream says that it is still there."""

@@ -1,34 +1,24 @@
 """One loaded model: texts in, translations out."""
 
 import asyncio
-import contextlib
 import hashlib
-import threading
 import time
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypedDict
 
 from server.artifact import EXPORT_AGAIN, Artifact
 from server.backends.context import SentenceContext
-from server.engine.request import (
-    DeadlineExceeded,
-    Overloaded,
-    SearchOptions,
-    SentenceRequest,
-    SentenceResult,
-    Timings,
-)
+from server.engine.request import Overloaded, SearchOptions, SentenceRequest, SentenceResult
+from server.engine.wait import wait_for_all
 from server.engine.worker import EngineWorker
 from server.metrics import Metrics
-from server.outcomes import FinishReason
 from server.settings import EngineSettings
 from server.text.flags import find_flags
 from server.text.pieces import Pieces, VocabularyError
-from server.text.plan import PlannedSentence, TextPlan, plan_text
-from server.text.protection import Restored, restore
+from server.text.plan import TextPlan, plan_text
+from server.translations import TextTranslation, TranslationOutcome, Work
 
 THREAD_ABOVE_CHARS = 10_000
 """Texts longer than this together are cut and rejoined in a thread, so that the event loop stays free."""
@@ -44,65 +34,6 @@ class AskedOptions(TypedDict):
     beam_size: int
     length_penalty: float | None
     max_length: int | None
-
-
-@dataclass(frozen=True)
-class SentenceTranslation:
-    """`score` is the summed log-probability of the target, EOS included. `flags` name what looks wrong."""
-
-    source: str
-    target: str
-    score: float
-    finish_reason: FinishReason
-    num_tokens: int
-    flags: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class TextHypothesis:
-    """A whole text. `score` sums the log-probabilities of its sentences."""
-
-    text: str
-    score: float
-
-
-@dataclass(frozen=True)
-class TextTranslation:
-    """One text. `text` is the source with every sentence replaced by its best target; gaps are the source's.
-
-    `hypotheses`, best first: the k-th is made of every sentence's k-th (its last, where it has fewer). For a text of
-    one sentence these are the best k of the text; for more they are not, only a choice for each sentence.
-    """
-
-    text: str
-    sentences: tuple[SentenceTranslation, ...]
-    hypotheses: tuple[TextHypothesis, ...]
-
-
-@dataclass(frozen=True)
-class TranslationOutcome:
-    """`timings`, in seconds: queue, encode and decode are each the largest among the request's sentences (which run
-    side by side, so that the three may add up to more or less than the whole); `total` is the whole request.
-    """
-
-    translations: tuple[TextTranslation, ...]
-    timings: Timings
-    total: float
-
-
-@dataclass(frozen=True)
-class Work:
-    """Texts that were cut, and their sentences as the engine takes them, in order."""
-
-    plans: tuple[TextPlan, ...]
-    requests: tuple[SentenceRequest, ...]
-    options: SearchOptions
-    started: float
-    """A time.monotonic() value."""
-
-    @property
-    def num_chars(self) -> int:
-        return sum(len(segment.text) for plan in self.plans for segment in plan.segments)
 
 
 class Translator:
@@ -168,32 +99,19 @@ class Translator:
     ) -> Work:
         """Cut texts, for `run` and then `finish`. Raises TooManySentences, Overloaded."""
         self.check_room(_fewest_sentences(texts) if splits else 0)
-        if sum(map(len, texts)) > THREAD_ABOVE_CHARS:
-            return await asyncio.to_thread(self._prepare, texts, options, context, splits)
-        return self._prepare(texts, options, context, splits)
+        cut = partial(Work.cut, texts, partial(self.plan, splits=splits), options, context)
+        return await asyncio.to_thread(cut) if sum(map(len, texts)) > THREAD_ABOVE_CHARS else cut()
 
     async def finish(self, work: Work, results: Sequence[SentenceResult]) -> TranslationOutcome:
         """What `translate` returns."""
-        if work.num_chars > THREAD_ABOVE_CHARS:
-            return await asyncio.to_thread(self._finish, work, results)
-        return self._finish(work, results)
+        put_together = partial(work.put_together, results, self.target_pieces, self.flag)
+        return await asyncio.to_thread(put_together) if work.num_chars > THREAD_ABOVE_CHARS else put_together()
 
     async def run(self, requests: Sequence[SentenceRequest], deadline: float | None) -> list[SentenceResult]:
-        """Queue all of the sentences or none, and wait for all.
-
-        When the awaiting task is cancelled, or one sentence fails, every sentence is cancelled and leaves its slot at
-        the engine's next step. Raises Overloaded, TooManySentences, DeadlineExceeded, EngineStopped.
-        """
+        """Queue all of the sentences or none, and wait for all. Cancelled as `wait_for_all` is. Raises what that
+        raises, Overloaded, TooManySentences, EngineStopped."""
         self.submit(requests)
-        try:
-            async with asyncio.timeout(_seconds_left(deadline)):
-                await _all_done(requests)
-        except TimeoutError:
-            raise DeadlineExceeded("the engine did not answer by the deadline") from None
-        finally:
-            for request in requests:
-                request.cancel()
-        return [request.future.result() for request in requests]
+        return await wait_for_all(requests, deadline)
 
     async def run_in_turn(self, requests: Sequence[SentenceRequest], deadline: float | None) -> list[SentenceResult]:
         """Like `run`, for any number of sentences: some wait outside the engine, so that others find room in it."""
@@ -207,7 +125,7 @@ class Translator:
         """Queue one text without waiting for it (for programs without an event loop). Raises Overloaded with
         nothing queued, TooManySentences, EngineStopped."""
         self.check_room(_fewest_sentences([text]))
-        work = self._prepare([text], options)
+        work = Work.cut([text], self.plan, options)
         self.submit(work.requests)
         return PendingText(self, work)
 
@@ -254,19 +172,6 @@ class Translator:
         if waiting + count > self.settings.max_waiting:
             raise Overloaded(f"{waiting} sentences wait already, at most {self.settings.max_waiting} may")
 
-    def _prepare(
-        self,
-        texts: Sequence[str],
-        options: SearchOptions,
-        context: SentenceContext | None = None,
-        splits: bool = True,
-    ) -> Work:
-        started = time.monotonic()
-        plans = tuple(self.plan(text, splits) for text in texts)
-        owner = object()  # all sentences of one call wait in one line
-        requests = tuple(SentenceRequest(ids, options, context, owner) for plan in plans for ids in plan.source_ids)
-        return Work(plans, requests, options, started)
-
     @property
     def knows_context(self) -> bool:
         """Whether sentences are translated in the light of their document."""
@@ -287,47 +192,6 @@ class Translator:
         self.check_room(len(requests))
         if requests:
             self.worker.answer_all(requests)
-
-    def _finish(self, work: Work, results: Sequence[SentenceResult]) -> TranslationOutcome:
-        remaining = iter(results)
-        translations = tuple(
-            self._join(plan, [next(remaining) for _ in plan.sentences], work.options.num_hypotheses)
-            for plan in work.plans
-        )
-        return TranslationOutcome(translations, largest_timings(results), time.monotonic() - work.started)
-
-    def _join(self, plan: TextPlan, results: Sequence[SentenceResult], num_hypotheses: int) -> TextTranslation:
-        of_sentence = self._choices(plan, results)
-        sentences = tuple(
-            self._sentence(source, planned, choices[0], result)
-            for source, planned, choices, result in zip(plan.sentences, plan.planned, of_sentence, results, strict=True)
-        )
-        hypotheses = tuple(
-            TextHypothesis(
-                plan.fill([choices[min(rank, len(choices) - 1)].text for choices in of_sentence]),
-                sum(result.hypotheses[min(rank, len(result.hypotheses) - 1)].score for result in results),
-            )
-            for rank in range(min(num_hypotheses, max((len(choices) for choices in of_sentence), default=1)))
-        )
-        return TextTranslation(hypotheses[0].text, sentences, hypotheses)
-
-    def _choices(self, plan: TextPlan, results: Sequence[SentenceResult]) -> list[list[Restored]]:
-        """The texts of every sentence's hypotheses, with what is protected in them."""
-        targets = iter(
-            self.target_pieces.decode(hypothesis.ids for result in results for hypothesis in result.hypotheses)
-        )
-        return [
-            [restore(planned.masked, next(targets)) for _ in result.hypotheses]
-            for planned, result in zip(plan.planned, results, strict=True)
-        ]
-
-    def _sentence(
-        self, source: str, planned: PlannedSentence, target: Restored, result: SentenceResult
-    ) -> SentenceTranslation:
-        best = result.hypotheses[0]
-        seen = {"cut": planned.is_cut, "truncated": best.finish_reason == "length", "moved": target.is_moved}
-        flags = self.flag(source, target.text, [flag for flag, holds in seen.items() if holds])
-        return SentenceTranslation(source, target.text, best.score, best.finish_reason, best.num_tokens, flags)
 
     def flag(self, source: str, target: str, also: Sequence[str] = ()) -> tuple[str, ...]:
         """What looks wrong with a translation, and `also` what is known already; counted."""
@@ -350,7 +214,8 @@ class PendingText:
     def wait(self) -> TextTranslation:
         """The translation, when it is there. Raises what the engine raised for a sentence."""
         results = [request.future.result() for request in self._work.requests]
-        return self._translator._finish(self._work, results).translations[0]
+        translator = self._translator
+        return self._work.put_together(results, translator.target_pieces, translator.flag).translations[0]
 
     def cancel(self) -> None:
         for request in self._work.requests:
@@ -376,51 +241,6 @@ def open_vocabularies(artifact: Artifact) -> tuple[Pieces, Pieces]:
     return source, target
 
 
-def _seconds_left(deadline: float | None) -> float | None:
-    return None if deadline is None else deadline - time.monotonic()
-
-
 def _fewest_sentences(texts: Iterable[str]) -> int:
     """A bound that is quickly found: a sentence never goes beyond its line."""
     return sum(any(map(str.isalnum, line)) for text in texts for line in text.splitlines())
-
-
-def largest_timings(results: Sequence[SentenceResult]) -> Timings:
-    """Each the largest among the results."""
-    return Timings(
-        queue=max((result.timings.queue for result in results), default=0.0),
-        encode=max((result.timings.encode for result in results), default=0.0),
-        decode=max((result.timings.decode for result in results), default=0.0),
-    )
-
-
-async def _all_done(requests: Sequence[SentenceRequest]) -> None:
-    """Return when every future has its result; raise the first exception among them.
-
-    The engine's thread wakes the event loop once a request, not once a sentence, and its futures are never cancelled
-    from here: resolving them is the engine's.
-    """
-    if not requests:
-        return
-    loop = asyncio.get_running_loop()
-    over = loop.create_future()
-    lock = threading.Lock()
-    missing = len(requests)
-
-    def wake(error: BaseException | None) -> None:
-        if not over.done():
-            over.set_result(None) if error is None else over.set_exception(error)
-
-    def one_done(future: "Future[SentenceResult]") -> None:
-        nonlocal missing
-        with lock:
-            missing -= 1
-            is_last = missing == 0
-        error = future.exception()
-        if is_last or error is not None:
-            with contextlib.suppress(RuntimeError):  # The event loop was closed: nobody waits any more.
-                loop.call_soon_threadsafe(wake, error)
-
-    for request in requests:
-        request.future.add_done_callback(one_done)
-    await over

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 
 from server.api.visit import Visit
-from server.translator import TextTranslation, TranslationOutcome
+from server.translations import TextTranslation, TranslationOutcome
 
 Translate = Callable[[str, list[str]], Awaitable[TranslationOutcome]]
 """(language, texts in it) -> their translations."""

@@ -32,7 +32,8 @@ from server.api.state import ServerState
 from server.api.visit import Admitted, Visit
 from server.file_translation import TranslatedFile, translate_file
 from server.markup_translation import translate_markup
-from server.translator import TextTranslation, TranslationOutcome, Translator
+from server.translations import TextTranslation, TranslationOutcome
+from server.translator import Translator
 
 logger = logging.getLogger("ringmt")
 

@@ -32,7 +32,7 @@ from server.file_translation import translate_file as translated_file
 from server.markup_translation import translate_markup
 from server.settings import Settings
 from server.text.formats.table import FORMATS
-from server.translator import TextTranslation, TranslationOutcome
+from server.translations import TextTranslation, TranslationOutcome
 
 PATHS = ("/translate", "/languages", "/detect", "/translate_file", "/download_file", "/frontend", "/health")
 AUTO = "auto"

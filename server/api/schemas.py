@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 from server.outcomes import FinishReason
 from server.scoring import ScoringOutcome
 from server.text.plan import TextPlan
-from server.translator import SentenceTranslation, TextTranslation, TranslationOutcome
+from server.translations import SentenceTranslation, TextTranslation, TranslationOutcome
 
 
 def check_text(value: Any) -> Any:

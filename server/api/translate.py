@@ -17,7 +17,8 @@ from server.api.schemas import (
 )
 from server.api.visit import Admitted, Visit
 from server.streaming import Beginning, TranslationStream
-from server.translator import TranslationOutcome, Translator
+from server.translations import TranslationOutcome
+from server.translator import Translator
 
 PATH = "/v1/translate"
 STREAM = (

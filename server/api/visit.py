@@ -11,7 +11,8 @@ from server.api.keys import Key
 from server.api.schemas import TimingsAnswer
 from server.api.state import ServerState
 from server.scoring import ScoringOutcome
-from server.translator import TranslationOutcome, Translator
+from server.translations import TranslationOutcome
+from server.translator import Translator
 
 
 @dataclass

@@ -1,0 +1,142 @@
+"""Texts on their way through the engine: cut into sentences, and put together from their translations."""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from server.backends.context import SentenceContext
+from server.engine.request import SearchOptions, SentenceRequest, SentenceResult, Timings
+from server.outcomes import FinishReason
+from server.text.pieces import Pieces
+from server.text.plan import PlannedSentence, TextPlan
+from server.text.protection import Restored, restore
+
+Flag = Callable[[str, str, Sequence[str]], tuple[str, ...]]
+"""Of a source, its target and what is known of them: what looks wrong."""
+
+
+@dataclass(frozen=True)
+class SentenceTranslation:
+    """`score` is the summed log-probability of the target, EOS included. `flags` name what looks wrong."""
+
+    source: str
+    target: str
+    score: float
+    finish_reason: FinishReason
+    num_tokens: int
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class TextHypothesis:
+    """A whole text. `score` sums the log-probabilities of its sentences."""
+
+    text: str
+    score: float
+
+
+@dataclass(frozen=True)
+class TextTranslation:
+    """One text. `text` is the source with every sentence replaced by its best target; gaps are the source's.
+
+    `hypotheses`, best first: the k-th is made of every sentence's k-th (its last, where it has fewer). For a text of
+    one sentence these are the best k of the text; for more they are not, only a choice for each sentence.
+    """
+
+    text: str
+    sentences: tuple[SentenceTranslation, ...]
+    hypotheses: tuple[TextHypothesis, ...]
+
+
+@dataclass(frozen=True)
+class TranslationOutcome:
+    """`timings`, in seconds: queue, encode and decode are each the largest among the request's sentences (which run
+    side by side, so that the three may add up to more or less than the whole); `total` is the whole request.
+    """
+
+    translations: tuple[TextTranslation, ...]
+    timings: Timings
+    total: float
+
+
+@dataclass(frozen=True)
+class Work:
+    """Texts that were cut, and their sentences as the engine takes them, in order."""
+
+    plans: tuple[TextPlan, ...]
+    requests: tuple[SentenceRequest, ...]
+    options: SearchOptions
+    started: float
+    """A time.monotonic() value."""
+
+    @classmethod
+    def cut(
+        cls,
+        texts: Iterable[str],
+        plan: Callable[[str], TextPlan],
+        options: SearchOptions,
+        context: SentenceContext | None = None,
+    ) -> "Work":
+        """The sentences of `texts`; every one sees `context`, and all wait in one line."""
+        started, owner = time.monotonic(), object()
+        plans = tuple(map(plan, texts))
+        requests = tuple(SentenceRequest(ids, options, context, owner) for one in plans for ids in one.source_ids)
+        return cls(plans, requests, options, started)
+
+    @property
+    def num_chars(self) -> int:
+        return sum(len(segment.text) for plan in self.plans for segment in plan.segments)
+
+    def put_together(self, results: Sequence[SentenceResult], pieces: Pieces, flag: Flag) -> TranslationOutcome:
+        """The texts, from what the engine found for every request. `pieces` are the target's."""
+        remaining = iter(results)
+        translations = tuple(
+            _join(plan, [next(remaining) for _ in plan.planned], self.options.num_hypotheses, pieces, flag)
+            for plan in self.plans
+        )
+        return TranslationOutcome(translations, largest_timings(results), time.monotonic() - self.started)
+
+
+def largest_timings(results: Sequence[SentenceResult]) -> Timings:
+    """Each the largest among the results."""
+    return Timings(
+        queue=max((result.timings.queue for result in results), default=0.0),
+        encode=max((result.timings.encode for result in results), default=0.0),
+        decode=max((result.timings.decode for result in results), default=0.0),
+    )
+
+
+def _join(
+    plan: TextPlan, results: Sequence[SentenceResult], num_hypotheses: int, pieces: Pieces, flag: Flag
+) -> TextTranslation:
+    of_sentence = _choices(plan, results, pieces)
+    sentences = tuple(
+        _sentence(source, planned, choices[0], result, flag)
+        for source, planned, choices, result in zip(plan.sentences, plan.planned, of_sentence, results, strict=True)
+    )
+    hypotheses = tuple(
+        TextHypothesis(
+            plan.fill([choices[min(rank, len(choices) - 1)].text for choices in of_sentence]),
+            sum(result.hypotheses[min(rank, len(result.hypotheses) - 1)].score for result in results),
+        )
+        for rank in range(min(num_hypotheses, max((len(choices) for choices in of_sentence), default=1)))
+    )
+    return TextTranslation(hypotheses[0].text, sentences, hypotheses)
+
+
+def _choices(plan: TextPlan, results: Sequence[SentenceResult], pieces: Pieces) -> list[list[Restored]]:
+    """The texts of every sentence's hypotheses, with what is protected in them."""
+    targets = iter(pieces.decode(hypothesis.ids for result in results for hypothesis in result.hypotheses))
+    return [
+        [restore(planned.masked, next(targets)) for _ in result.hypotheses]
+        for planned, result in zip(plan.planned, results, strict=True)
+    ]
+
+
+def _sentence(
+    source: str, planned: PlannedSentence, target: Restored, result: SentenceResult, flag: Flag
+) -> SentenceTranslation:
+    best = result.hypotheses[0]
+    seen = {"cut": planned.is_cut, "truncated": best.finish_reason == "length", "moved": target.is_moved}
+    flags = flag(source, target.text, [name for name, holds in seen.items() if holds])
+    return SentenceTranslation(source, target.text, best.score, best.finish_reason, best.num_tokens, flags)
