@@ -59,7 +59,8 @@ step, score     as above over the whole vocabulary, and the pages of every slot
 
 import hashlib
 import json
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -273,10 +274,7 @@ class Artifact:
     @classmethod
     def load(cls, folder: Path) -> "Artifact":
         """Read the manifest and check every file's hash. Raises ArtifactError."""
-        path = folder / MANIFEST
-        if not path.is_file():
-            raise ArtifactError(f"{folder} is not an artifact: it has no {MANIFEST}")
-        manifest = parse_manifest(path.read_text(encoding="utf-8"), str(path))
+        manifest = read_manifest(folder)
         for name, expected in manifest.files.items():
             if not (folder / name).is_file():
                 raise ArtifactError(f"artifact {folder}: {name} is missing; {REPAIR}")
@@ -290,15 +288,53 @@ class Artifact:
         return self.folder / name
 
 
+def read_manifest(folder: Path) -> Manifest:
+    """What an artifact says that it is; its files are not looked at. Raises ArtifactError."""
+    path = folder / MANIFEST
+    if not path.is_file():
+        raise ArtifactError(f"{folder} is not an artifact: it has no {MANIFEST}")
+    try:
+        return parse_manifest(path.read_text(encoding="utf-8"), str(path))
+    except UnicodeDecodeError as error:
+        raise ArtifactError(f"{path} is not a manifest ({error}); {REPAIR}") from error
+
+
 def find_artifacts(folders: Iterable[Path]) -> list[Path]:
-    """Artifact folders: each of `folders` that is one, and those directly inside the others. Raises ArtifactError."""
-    found = []
+    """Artifact folders: each of `folders` that is one, and all that are below the others, in the order of their paths.
+    Names that begin with a dot are passed over. Raises ArtifactError."""
+    found: dict[Path, None] = {}
     for folder in folders:
         if not folder.is_dir():
             raise ArtifactError(f"{folder} is not a folder; name folders of artifacts with --models or RINGMT_MODELS")
-        is_artifact = (folder / MANIFEST).is_file()
-        inside = [folder] if is_artifact else sorted(path.parent for path in folder.glob(f"*/{MANIFEST}"))
-        if not inside:
+        below = sorted(_artifacts_below(folder))
+        if not below:
             raise ArtifactError(f"{folder} holds no artifact (a folder with {MANIFEST}); `ringmt export` writes one")
-        found.extend(inside)
+        found.update(dict.fromkeys(below))
+    return list(found)
+
+
+def _artifacts_below(folder: Path) -> Iterator[Path]:
+    """Nothing is looked for inside an artifact. What several links lead to is found once."""
+    seen = set()
+    for path, names, files in os.walk(folder, followlinks=True):
+        real, is_artifact = os.path.realpath(path), MANIFEST in files
+        is_new = real not in seen
+        seen.add(real)
+        names[:] = sorted(name for name in names if is_new and not is_artifact and not name.startswith("."))
+        if is_new and is_artifact:
+            yield Path(path)
+
+
+def find_models(folders: Iterable[Path]) -> dict[str, Path]:
+    """The artifacts of `find_artifacts` by the names of their models. Raises ArtifactError, also for two models of one
+    name."""
+    found: dict[str, Path] = {}
+    for folder in find_artifacts(folders):
+        name = read_manifest(folder).name
+        if name in found:
+            raise ArtifactError(
+                f"two models are named '{name}', {found[name]} and {folder}: serve one of them, or export one under "
+                "another name"
+            )
+        found[name] = folder
     return found

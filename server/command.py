@@ -25,12 +25,17 @@ class Command(Protocol):
 
 
 def add_knobs(parser: argparse.ArgumentParser, knobs: Iterable[Knob]) -> None:
-    """A flag for every knob; values stay text until Settings reads them with the environment's."""
+    """A flag for every knob; values stay text until Settings reads them with the environment's. Lists may be given in
+    several flags."""
     for knob in knobs:
         meaning = f"{knob.meaning} (default {knob.default}; {knob.env})"
-        parser.add_argument(knob.flag, metavar=knob.choices, help=meaning.replace("%", "%%"))
+        action = "append" if knob.is_list else "store"
+        parser.add_argument(knob.flag, action=action, metavar=knob.choices, help=meaning.replace("%", "%%"))
 
 
 def settings_of(args: argparse.Namespace, knobs: Iterable[Knob]) -> Settings:
     """Flags over the environment over defaults. Raises SettingsError."""
-    return Settings.load(os.environ, {knob.name: getattr(args, knob.name) for knob in knobs})
+    given = {knob.name: getattr(args, knob.name) for knob in knobs}
+    return Settings.load(
+        os.environ, {name: ",".join(value) if isinstance(value, list) else value for name, value in given.items()}
+    )

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from server.api.app import create_app
 from server.api.connection import PromptProtocol
 from server.api.state import ServerState
-from server.artifact import find_artifacts
+from server.artifact import find_models
 from server.command import add_knobs, settings_of
 from server.logs import log_config
 from server.settings import KNOBS, Settings
@@ -63,7 +63,7 @@ class ServeCommand:
 
     def run(self, args: argparse.Namespace, /) -> int:
         settings = settings_of(args, KNOBS)
-        find_artifacts(settings.models)  # A wrong path is told before the port is taken.
+        find_models(settings.models)  # A wrong path, or a name that is there twice, is told before the port is taken.
         sys.setswitchinterval(SWITCH_INTERVAL)
         app = create_app(settings)
         state: ServerState = app.state.server

@@ -52,7 +52,12 @@ class EngineSettings:
     max_waiting_tokens: int = knob(
         262_144, "source tokens that may wait for a slot, per model; more are refused with 429", at_least=1
     )
-    num_workers: int = knob(min(4, os.cpu_count() or 1), "threads that decode", at_least=1, shown="cores, at most 4")
+    num_workers: int = knob(
+        min(4, os.cpu_count() or 1),
+        "threads that decode, per model; those of a model without work sleep",
+        at_least=1,
+        shown="cores, at most 4",
+    )
     backend: Literal["onnx", "torchscript"] = knob("onnx", "which runtime executes the graphs")
     device: Literal["cpu", "cuda"] = knob("cpu", "where they run; cuda with backend onnx and onnxruntime-gpu only")
     precision: Literal["int8", "fp32"] = knob("int8", "which precision of the artifact's graphs is loaded")
@@ -78,7 +83,8 @@ class Settings:
     host: str = knob("127.0.0.1", "address to listen on; 0.0.0.0 for every interface")
     port: int = knob(8000, "port to listen on; 0 takes a free one", at_least=0)
     models: tuple[Path, ...] = knob(
-        (BUNDLED_MODELS,), "folders separated by commas: an artifact each, or a folder of artifacts"
+        (BUNDLED_MODELS,),
+        "folders separated by commas, or several flags: an artifact each, or a folder with artifacts anywhere below",
     )
     max_body_bytes: int = knob(4_194_304, "largest request body in bytes; a larger one is refused with 413", at_least=1)
     max_texts: int = knob(256, "texts in one request", at_least=1)
@@ -155,6 +161,10 @@ class Knob:
     @property
     def env(self) -> str:
         return ENV_PREFIX + self.name.upper()
+
+    @property
+    def is_list(self) -> bool:
+        return self.kind == tuple[Path, ...]
 
     @property
     def choices(self) -> str:

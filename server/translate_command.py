@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from server.artifact import Artifact, ArtifactError, find_artifacts
+from server.artifact import ArtifactError, find_artifacts, read_manifest
 from server.command import add_knobs, settings_of
 from server.documents.job import Unservable
 from server.documents.stores.interface import StoreError
@@ -90,14 +90,24 @@ def _submit(translator: Translator, line: str, options: SearchOptions, pending: 
 
 
 def choose_artifact(settings: Settings, source: str | None, target: str | None) -> Translator:
-    """Load the first model for the languages, or the first there is. Raises ArtifactError that lists what there is."""
-    artifacts = [Artifact.load(folder) for folder in find_artifacts(settings.models)]
-    for artifact in artifacts:
-        manifest = artifact.manifest
-        if source in (None, manifest.source_language) and target in (None, manifest.target_language):
-            return Translator.load(artifact.folder, settings.engine, Metrics())
-    there = ", ".join(f"{one.manifest.source_language} to {one.manifest.target_language}" for one in artifacts)
-    raise ArtifactError(f"no model translates {source or 'anything'} to {target or 'anything'}; there is {there}")
+    """Load the first model for the languages. Raises ArtifactError that lists what there is, also when several
+    pairs fit."""
+    there = {folder: read_manifest(folder) for folder in find_artifacts(settings.models)}
+    fitting = {
+        folder: (one.source_language, one.target_language)
+        for folder, one in there.items()
+        if source in (None, one.source_language) and target in (None, one.target_language)
+    }
+    if not fitting:
+        pairs = _listed((one.source_language, one.target_language) for one in there.values())
+        raise ArtifactError(f"no model translates {source or 'anything'} to {target or 'anything'}; there is {pairs}")
+    if len(set(fitting.values())) > 1:
+        raise ArtifactError(f"there are models for {_listed(fitting.values())}: say which with --source and --target")
+    return Translator.load(next(iter(fitting)), settings.engine, Metrics())
+
+
+def _listed(pairs: Iterable[tuple[str, str]]) -> str:
+    return ", ".join(f"{source} to {target}" for source, target in sorted(set(pairs)))
 
 
 class TranslateCommand:
@@ -105,7 +115,7 @@ class TranslateCommand:
 
     help = (
         "Translate standard input to standard output: one line in, one line out, in the same order. Empty lines, "
-        "spaces at the ends and control characters are kept. Example: ringmt translate < book.en > book.de. "
+        "spaces at the ends and control characters are kept. ringmt translate --target de < book.en > book.de. "
         "Or files, each as one document, beside them: ringmt translate report.docx page.html"
     )
 
@@ -118,8 +128,8 @@ class TranslateCommand:
             help=f"translate these files instead; report.docx becomes report.de.docx. Formats: {' '.join(FORMATS)}",
         )
         parser.add_argument("--output", type=Path, metavar="FOLDER", help="with FILE: write the translations there")
-        parser.add_argument("--source", metavar="LANGUAGE", help="language of the input (default: the first model's)")
-        parser.add_argument("--target", metavar="LANGUAGE", help="language to translate into")
+        parser.add_argument("--source", metavar="LANGUAGE", help="language of the input (needed among several)")
+        parser.add_argument("--target", metavar="LANGUAGE", help="language to translate into (likewise)")
         parser.add_argument("--max-length", type=int, metavar="N", help="tokens of a translated sentence at most")
         parser.add_argument(
             "--document",

@@ -9,7 +9,7 @@ from server.api.errors import ApiError
 from server.api.keys import KeyRing
 from server.api.shelf import Shelf
 from server.api.uploads import Uploads
-from server.artifact import find_artifacts
+from server.artifact import find_models
 from server.documents.janitor import Janitor
 from server.documents.job_runner import JobRunner
 from server.documents.metered_cache import metered_cache
@@ -27,10 +27,6 @@ LOOK_SECONDS = 0.1
 
 MAX_UPLOADS = 100
 """Files of DeepL's API that are translated or wait to be fetched."""
-
-
-class ModelsClash(ValueError):
-    """Two artifacts have the same name."""
 
 
 @dataclass
@@ -57,13 +53,9 @@ class ServerState:
         self.uploads = Uploads(MAX_UPLOADS)
 
     def load(self) -> None:
-        """Load and warm up every model, open the documents. Raises ArtifactError, VocabularyError, ModelsClash or
-        StoreError."""
-        for folder in find_artifacts(self.settings.models):
+        """Load and warm up every model, open the documents. Raises ArtifactError, VocabularyError or StoreError."""
+        for folder in find_models(self.settings.models).values():
             translator = Translator.load(folder, self.settings.engine, self.metrics)
-            if translator.name in self.translators:
-                translator.stop(timeout=0)
-                raise ModelsClash(f"{folder}: there is another model named '{translator.name}'; serve one of them")
             self.translators[translator.name] = translator
             self.metrics.ready.labels(translator.name).set_function(lambda: float(self.why_not_ready is None))
         self._open_documents()

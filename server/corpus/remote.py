@@ -62,6 +62,10 @@ class ServedModel:
     source: str
     target: str
 
+    def fits(self, asked: Asked) -> bool:
+        wanted = ((asked.model, self.name), (asked.source, self.source), (asked.target, self.target))
+        return all(want in (None, have) for want, have in wanted)
+
 
 class Remote:
     """One connection to one server, kept open; use it from one thread."""
@@ -81,7 +85,7 @@ class Remote:
 
     def model(self) -> ServedModel:
         """The model that this server translates with. Raises Away, Busy, Faulty, and Refused when it has none that was
-        asked for."""
+        asked for, or those of several pairs of languages."""
         asked, there = self._asked, self._ask("GET", "/v1/models")
         try:
             models = [
@@ -89,12 +93,13 @@ class Remote:
             ]
         except (KeyError, TypeError) as error:
             raise Refused(f"{self.url} does not answer as a RingMT server does: no {error}") from None
-        for one in models:
-            wanted = ((asked.model, one.name), (asked.source, one.source), (asked.target, one.target))
-            if all(want in (None, have) for want, have in wanted):
-                return one
+        fitting = [one for one in models if one.fits(asked)]
         served = ", ".join(f"{one.name} ({one.source} to {one.target})" for one in models)
-        raise Refused(f"{self.url} serves no such model; it has {served or 'none'}")
+        if not fitting:
+            raise Refused(f"{self.url} serves no such model; it has {served or 'none'}")
+        if len({(one.source, one.target) for one in fitting}) > 1:
+            raise Refused(f"{self.url} has {served}: say which with --source and --target, or --model")
+        return fitting[0]
 
     def translate(self, texts: Sequence[str], model: ServedModel) -> list[str]:
         """Raises Away, Busy, TooMuch, Faulty and Refused."""

@@ -19,6 +19,7 @@ from server.api.app import create_app
 from server.api.state import ServerState
 from server.serve_command import DrainingServer, config_of
 from server.settings import EngineSettings, Settings
+from tests.server.api.pairs import write_pairs
 
 PATIENCE = 60.0
 """Seconds after which a test gives up on the server."""
@@ -123,4 +124,17 @@ def server(tiny_artifact: Path) -> Iterator[RunningServer]:
 def document_server(document_artifact: Path) -> Iterator[RunningServer]:
     """A server whose model knows context."""
     with ready(settings_for(document_artifact)) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Artifacts of several pairs of languages by name; their own folder is "models"."""
+    return write_pairs(tmp_path_factory.mktemp("pairs") / "models")
+
+
+@pytest.fixture(scope="session")
+def many(pairs: dict[str, Path]) -> Iterator[RunningServer]:
+    """A server of a whole folder of models."""
+    with ready(settings_for(pairs["en-de"].parents[1])) as server:
         yield server

@@ -100,6 +100,18 @@ def test_what_is_refused_says_where_and_why(
         output.with_name("out.de.part").unlink()
 
 
+def test_a_pair_is_asked_for_where_there_are_several(
+    many: RunningServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "in.en"
+    path.write_text("Yes.\n")
+    told = "has en-de (en to de), de-en (de to en), en-fr (en to fr): say which with --source and --target, or --model"
+    for flags, status in (([], 1), (["--source", "en"], 1), (["--target", "fr"], 0), (["--model", "de-en"], 0)):
+        output = tmp_path / "-".join(["out", *flags])
+        assert cli.main([*command(path, output), "--servers", many.url, *flags]) == status
+        assert (told in capsys.readouterr().err) == bool(status)
+
+
 def test_two_models_never_share_a_file(
     server: RunningServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
