@@ -3,7 +3,7 @@
 import dataclasses
 import difflib
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -56,44 +56,87 @@ def _is_count(value: object) -> bool:
 
 
 @dataclass(frozen=True)
+class Kind:
+    """What a configuration has to know of a kind of attention; the rest is in model/attention/kinds/NAME.py."""
+
+    label: Callable[["AttentionConfig"], list[str]] | None = None
+    """How people call it, in parts that commas are put between; None is the kind's name."""
+    conflict: Callable[["AttentionConfig"], str] = lambda attention: ""
+    """Why its options do not go together, "" where they do."""
+
+
+def localness_label(attention: "AttentionConfig") -> list[str]:
+    return [f"Gauss {attention.gauss_window}", *(["thumt"] if attention.gauss_coords == "thumt" else [])]
+
+
+def window_label(attention: "AttentionConfig") -> list[str]:
+    mode = "AW" if attention.window_mode == "additive" else "MW"
+    return [mode, *(["renorm"] if attention.window_renorm else []), *(["Seg"] if attention.segment else [])]
+
+
+def window_conflict(attention: "AttentionConfig") -> str:
+    if attention.relative:
+        return (
+            "a window has no relative positions: it scales energies of its own, for which none are defined; "
+            "set relative to false, or kind to 'plain' or 'localness'"
+        )
+    if attention.window_mode == "additive" and attention.window_renorm:
+        return "window_renorm is for window_mode 'multiplicative': additive weights sum to one already"
+    return ""
+
+
+KINDS = {
+    "plain": Kind(label=lambda attention: []),
+    "localness": Kind(localness_label),
+    "window": Kind(window_label, window_conflict),
+}
+
+
+def option(kind: str, default: Any, choices: tuple[str, ...] = ()) -> Any:
+    """A field that one kind of attention reads; without `choices` its type says what it may be."""
+    return dataclasses.field(default=default, metadata={"kind": kind, "choices": choices})
+
+
+@dataclass(frozen=True)
 class AttentionConfig:
     """How one of a model's three attentions differs from plain attention.
 
-    kind: "plain", "localness" (Yang et al. 2018) or "window" (Nguyen et al. 2020), in the layers that `layers` says:
-    "lower" (the lower half, at most three), "full" (all) or numbers counted from 1; the others are plain.
+    kind: "plain" or a file of model/attention/kinds, in the layers that `layers` says: "lower" (the lower half, at most
+    three), "full" (all) or numbers counted from 1; the others are plain.
     relative: relative positions (Shaw et al. 2018), always in all layers.
-    gauss_window, gauss_coords: see model/attention/localness.py.
-    window_mode, window_renorm, segment (keys a segment; None = every key for itself): see model/attention/window.py.
+    The options of a kind are explained in its file. segment: keys a segment; None = every key for itself.
     """
 
     kind: str = "plain"
     layers: str | tuple[int, ...] = "lower"
     relative: bool = False
-    gauss_window: str = "query"
-    gauss_coords: str = "paper"
-    window_mode: str = "additive"
-    window_renorm: bool = False
-    segment: int | None = None
+    gauss_window: str = option("localness", "query", ("fixed", "layer", "query", "head"))
+    gauss_coords: str = option("localness", "paper", ("paper", "thumt"))
+    window_mode: str = option("window", "additive", ("multiplicative", "additive"))
+    window_renorm: bool = option("window", False)
+    segment: int | None = option("window", None)
 
     def __post_init__(self) -> None:
-        _check_choice("kind", self.kind, ("plain", "localness", "window"))
-        _check_choice("gauss_window", self.gauss_window, ("fixed", "layer", "query", "head"))
-        _check_choice("gauss_coords", self.gauss_coords, ("paper", "thumt"))
-        _check_choice("window_mode", self.window_mode, ("multiplicative", "additive"))
-        self._check_layers()
-        self._refuse_idle_fields()
-        if self.segment is not None and not _is_count(self.segment):
-            raise ConfigError(f"segment must be a number of keys, at least 1, or null for none, not {self.segment!r}")
-        for name in ("relative", "window_renorm"):
-            if not isinstance(getattr(self, name), bool):
-                raise ConfigError(f"{name} must be true or false, not {getattr(self, name)!r}")
-        if self.kind == "window" and self.relative:
-            raise ConfigError(
-                "a window has no relative positions: it scales energies of its own, for which none are defined; "
-                "set relative to false, or kind to 'plain' or 'localness'"
-            )
-        if self.window_mode == "additive" and self.window_renorm:
-            raise ConfigError("window_renorm is for window_mode 'multiplicative': additive weights sum to one already")
+        _check_choice("kind", self.kind, tuple(KINDS))
+        for field in dataclasses.fields(self):
+            self._check_field(field.name, getattr(self, field.name), field.default, field.metadata)
+        if conflict := KINDS[self.kind].conflict(self):
+            raise ConfigError(conflict)
+
+    def _check_field(self, name: str, value: object, default: object, about: Mapping[str, Any]) -> None:
+        if about.get("choices"):
+            _check_choice(name, value, about["choices"])
+        if isinstance(default, bool) and not isinstance(value, bool):
+            raise ConfigError(f"{name} must be true or false, not {value!r}")
+        if name == "layers":
+            self._check_layers()
+        if name == "segment" and value is not None and not _is_count(value):
+            raise ConfigError(f"segment must be a number of keys, at least 1, or null for none, not {value!r}")
+        # A field that the kind never reads can only be a mistake.
+        owners = tuple(KINDS)[1:] if name == "layers" else (about.get("kind", self.kind),)
+        if self.kind not in owners and value != default:
+            wanted = " or ".join(f"'{kind}'" for kind in owners)
+            raise ConfigError(f"{name} has no meaning for kind '{self.kind}': leave it out or choose {wanted}")
 
     def _check_layers(self) -> None:
         if self.layers in ("lower", "full"):
@@ -104,24 +147,6 @@ class AttentionConfig:
                 f"layers must be 'lower', 'full' or a list of different numbers from 1, not {self.layers!r}"
             )
 
-    def _refuse_idle_fields(self) -> None:
-        """A field that the kind never reads can only be a mistake."""
-        owners = {
-            "layers": ("localness", "window"),
-            "gauss_window": ("localness",),
-            "gauss_coords": ("localness",),
-            "window_mode": ("window",),
-            "window_renorm": ("window",),
-            "segment": ("window",),
-        }
-        for field in dataclasses.fields(self):
-            kinds = owners.get(field.name, (self.kind,))
-            if self.kind not in kinds and getattr(self, field.name) != field.default:
-                wanted = " or ".join(f"'{kind}'" for kind in kinds)
-                raise ConfigError(
-                    f"{field.name} has no meaning for kind '{self.kind}': leave it out or choose {wanted}"
-                )
-
     def layer_numbers(self, layers: int) -> tuple[int, ...]:
         """The layers, of `layers` in all, that are of this kind."""
         if isinstance(self.layers, tuple):
@@ -131,15 +156,8 @@ class AttentionConfig:
     @property
     def label(self) -> str:
         """For people: "AW,Seg", "MW,full", "Gauss query,Rel", "" for plain attention."""
-        parts = {
-            "plain": [],
-            "localness": [f"Gauss {self.gauss_window}", *(["thumt"] if self.gauss_coords == "thumt" else [])],
-            "window": [
-                "AW" if self.window_mode == "additive" else "MW",
-                *(["renorm"] if self.window_renorm else []),
-                *(["Seg"] if self.segment else []),
-            ],
-        }[self.kind]
+        label = KINDS[self.kind].label
+        parts = [self.kind] if label is None else label(self)
         if isinstance(self.layers, tuple):
             parts.append("L" + "+".join(str(number) for number in self.layers))
         elif self.layers != "lower":

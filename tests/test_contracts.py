@@ -42,10 +42,10 @@ PLANTED = [
     ("server.text.sentences", "server.engine.request"),
     ("server.api.app", "export.manifest"),
     ("server.artifact", "model.config"),
-    ("model.attention.localness", "model.attention.window"),
-    ("model.attention.window", "model.attention.relative"),
-    ("model.attention.terms", "model.attention.window"),
-    ("model.data.batching", "model.attention.window"),
+    ("model.attention.kinds.localness", "model.attention.kinds.window"),
+    ("model.attention.kinds.window", "model.attention.kinds.relative"),
+    ("model.attention.terms", "model.attention.kinds.window"),
+    ("model.data.batching", "model.attention.kinds.window"),
     ("model.layers", "model.decoder"),
     ("model.reference_search", "model.training.train"),
     ("model.config", "server.artifact"),
@@ -97,4 +97,12 @@ def test_a_planted_violation_is_caught(importer: str, imported: str) -> None:
 def test_a_new_module_has_to_say_where_it_belongs(module: str) -> None:
     graph = copy.deepcopy(imports())
     graph.add_module(module)
+    assert broken(graph)
+
+
+def test_a_new_kind_of_attention_is_kept_apart_and_needs_no_line_for_it() -> None:
+    graph = copy.deepcopy(imports())
+    graph.add_module("model.attention.kinds.new")
+    assert broken(graph) == []
+    graph.add_import(importer="model.attention.kinds.new", imported="model.attention.kinds.window")
     assert broken(graph)

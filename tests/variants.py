@@ -1,5 +1,6 @@
 """The attention variants under test, and small attentions of each kind with the same inputs for all of them."""
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ from torch import Tensor, nn
 
 from model.attention.multi_head import MultiHeadAttention
 from model.attention.select import build_attention
-from model.config import ModelConfig, Site
+from model.config import KINDS, AttentionConfig, ModelConfig, Site
 from model.translation_model import TranslationModel
 from tests.models import lively_model, tiny_config
 from tests.reference.multi_head import Array, Weights
@@ -26,6 +27,17 @@ def everywhere(**values: object) -> Values:
     return {"encoder_attention": values, "decoder_attention": decoder, "cross_attention": cross}
 
 
+def every_choice(kind: str) -> dict[str, Values]:
+    """A kind of attention with the defaults of its options, and with every other choice of each."""
+    found = {kind: everywhere(kind=kind, layers="full")}
+    for field in dataclasses.fields(AttentionConfig):
+        if field.metadata.get("kind") == kind:
+            for choice in field.metadata["choices"]:
+                if choice != field.default:
+                    found[f"{kind}-{choice}"] = everywhere(kind=kind, layers="full", **{field.name: choice})
+    return found
+
+
 VARIANTS: dict[str, Values] = {
     "relative": everywhere(relative=True),
     **{
@@ -39,7 +51,10 @@ VARIANTS: dict[str, Values] = {
     "aw": everywhere(kind="window", layers="full"),
     "segments": everywhere(kind="window", layers="full", segment=3),
 }
-"""Name -> changes of a configuration."""
+"""Name -> changes of a configuration; kinds that have no line here come by their own names."""
+for further in KINDS:
+    if further not in ("plain", "localness", "window"):
+        VARIANTS |= every_choice(further)
 
 
 def variant_config(name: str, **changes: object) -> ModelConfig:

@@ -11,11 +11,11 @@ from typing import Any
 from torch import Tensor, nn
 
 from model.attention.key_order import KeyOrder
-from model.attention.localness import GaussianLocalness
+from model.attention.kinds.localness import GaussianLocalness
+from model.attention.kinds.window import WindowAttention
 from model.attention.multi_head import MultiHeadAttention
 from model.attention.scaled_dot_product import split_heads
 from model.attention.terms import TermedAttention
-from model.attention.window import WindowAttention
 
 
 @dataclass(frozen=True)

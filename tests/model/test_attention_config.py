@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import torch
 
+from model.attention.kinds.window import AdditiveWindow, MultiplicativeWindow
 from model.attention.multi_head import MultiHeadAttention
 from model.attention.terms import TermedAttention
-from model.attention.window import AdditiveWindow, MultiplicativeWindow
-from model.config import AttentionConfig, ConfigError, ModelConfig
+from model.config import KINDS, AttentionConfig, ConfigError, ModelConfig
 from model.training.checkpoint import load_model, save_model
 from model.translation_model import TranslationModel
 from tests.models import tiny_config
@@ -34,7 +34,7 @@ WINDOW = {"kind": "window"}
         ({"encoder_attention": {**WINDOW, "gauss_window": "head"}}, "gauss_window has no meaning for kind 'window'"),
         ({"encoder_attention": {**WINDOW, "window_renorm": True}}, "additive weights sum to one already"),
         ({"encoder_attention": {**WINDOW, "segment": 0}}, "segment must be a number of keys, at least 1"),
-        ({"encoder_attention": {"kind": "windw"}}, "kind must be 'plain' or 'localness' or 'window', not 'windw'"),
+        ({"encoder_attention": {"kind": "windw"}}, f"kind must be {' or '.join(map(repr, KINDS))}, not 'windw'"),
         ({"encoder_attention": {"gauss_window": "all"}}, "gauss_window must be"),
         ({"encoder_attention": {**WINDOW, "window_mode": "mw"}}, "window_mode must be 'multiplicative' or"),
         (

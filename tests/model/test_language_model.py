@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from model.attention.window import AdditiveWindow, MultiplicativeWindow
+from model.attention.kinds.window import AdditiveWindow, MultiplicativeWindow
 from model.config import BOS_ID, ConfigError, ModelConfig
 from model.language_model import LanguageModel
 from model.training.bundled import find_recipe

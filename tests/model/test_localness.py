@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from model.attention.key_order import KeyOrder
-from model.attention.localness import GaussianLocalness, gaussian
+from model.attention.kinds.localness import GaussianLocalness, gaussian
 from model.attention.multi_head import MultiHeadAttention
 from model.attention.scaled_dot_product import masked_softmax
 from model.masks import ngram_keep
@@ -84,7 +84,7 @@ def test_no_energy_is_above_zero_and_all_are_finite(name: str, seed: int, length
 
 
 def test_a_very_wide_window_is_plain_attention(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("model.attention.localness.FIXED_WINDOW", 1e6)
+    monkeypatch.setattr("model.attention.kinds.localness.FIXED_WINDOW", 1e6)
     module, plain = attention_of("gauss-fixed"), MultiHeadAttention(32, HEADS).double()
     plain.load_state_dict({key: tensor for key, tensor in module.state_dict().items() if key in plain.state_dict()})
     inputs = some_inputs(padded_keep([6, 2], 6))

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.attention.key_order import KeyOrder
-from model.attention.relative import FARTHEST, RelativePositions
+from model.attention.kinds.relative import FARTHEST, RelativePositions
 from model.masks import ngram_keep
 from tests.reference.multi_head import Array, Weights
 from tests.reference.relative import relative_attention

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from model.attention.key_order import KeyOrder
+from model.attention.kinds.window import segment_mask, token_mask
 from model.attention.multi_head import MultiHeadAttention
-from model.attention.window import segment_mask, token_mask
 from model.masks import ngram_keep
 from tests.reference.multi_head import Array, Weights
 from tests.reference.window import window_attention, window_mask

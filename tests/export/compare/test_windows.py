@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from export.compare.windows import mask_layers, mean_window_sizes, shown_pair, size_panels, window_masks
-from model.attention.localness import NARROWEST, GaussianLocalness
+from model.attention.kinds.localness import NARROWEST, GaussianLocalness
 from model.attention.observe import watch
 from model.data.batching import Pair, collate
 from model.data.vocabulary import Vocabulary, train_vocabulary

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from model.attention.key_order import KeyOrder
 from model.attention.scaled_dot_product import merge_heads
 from model.attention.terms import AttentionTerm
+from model.config import AttentionConfig, ModelConfig
 
 FIXED_WINDOW = 10.0
 WIDEST_HEAD_WINDOW = 50.0
@@ -73,6 +74,10 @@ class GaussianLocalness(AttentionTerm):
             case "layer":
                 hidden = torch.tanh(self.mean_key(mean_visible_key(key, order)))  # [batch, query or 1, d]
         return order.count * torch.sigmoid(per_head(self.spread, hidden)) + NARROWEST
+
+
+def build(config: ModelConfig, wanted: AttentionConfig) -> GaussianLocalness:
+    return GaussianLocalness(config.d_model, config.num_heads, wanted.gauss_window, wanted.gauss_coords)
 
 
 def gaussian(coordinate: Tensor, center: Tensor, window: Tensor) -> Tensor:

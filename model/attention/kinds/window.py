@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from model.attention.key_order import KeyOrder
 from model.attention.multi_head import MultiHeadAttention
 from model.attention.scaled_dot_product import attention_energy, halves, masked_softmax, merge_heads, split_heads
+from model.config import AttentionConfig, ModelConfig
 
 SMALLEST_SUM = 1e-6
 """Below this a row of multiplicative weights is not blown up to one."""
@@ -111,6 +112,13 @@ class AdditiveWindow(WindowAttention):
         energy = attention_energy(split_heads(self.query(x), self.num_heads), key).float() + local * mask
         weights = masked_softmax(energy, keep)
         return self.output(merge_heads(torch.matmul(weights.to(value.dtype), value)))  # type: ignore[no-any-return]
+
+
+def build(config: ModelConfig, wanted: AttentionConfig) -> WindowAttention:
+    shape = config.d_model, config.num_heads
+    if wanted.window_mode == "multiplicative":
+        return MultiplicativeWindow(*shape, wanted.segment, wanted.window_renorm)
+    return AdditiveWindow(*shape, wanted.segment)
 
 
 def token_mask(left: Tensor, right: Tensor, order: KeyOrder) -> Tensor:
