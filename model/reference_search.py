@@ -42,6 +42,7 @@ def reference_search(
     length_penalty: float = 1.0,
     max_length: int = 256,
     words: Sequence[int] | None = None,
+    prefix: Sequence[int] = (),
 ) -> list[ReferenceHypothesis]:
     """Best hypotheses of one sentence (`source_ids` end with EOS), best first."""
     source = torch.tensor([source_ids])
@@ -51,7 +52,8 @@ def reference_search(
     def next_token(target: Tensor) -> Tensor:
         return model.embedding.logits(model.decode(target, memory, keep))[0, -1]
 
-    return beam_search(next_token, beam_size, num_hypotheses, length_penalty, max_length, words, model.config.ids)
+    ids = model.config.ids
+    return beam_search(next_token, beam_size, num_hypotheses, length_penalty, max_length, words, ids, prefix)
 
 
 @torch.no_grad()
@@ -63,6 +65,7 @@ def beam_search(
     max_length: int = 256,
     words: Sequence[int] | None = None,
     ids: SpecialIds = SPECIAL_IDS,
+    prefix: Sequence[int] = (),
 ) -> list[ReferenceHypothesis]:
     """Best hypotheses of whatever `next_token` scores, best first.
 
@@ -70,10 +73,12 @@ def beam_search(
     lower token. EOS among the first `beam_size` of them ends a hypothesis; the best `beam_size` others go on. The
     search is over when `beam_size` hypotheses have ended or `max_length` tokens, EOS included, were decoded; beams cut
     there make up for hypotheses that are missing. With `words` only these can be chosen, and log-probabilities are
-    among them.
+    among them. Hypotheses begin with the `prefix`, whatever its words are; the search begins behind it, with score and
+    length 0, but `max_length` counts it.
     """
-    live, finished = [LiveBeam((), 0.0)], list[ReferenceHypothesis]()
-    for length in range(1, max_length + 1):
+    given = len(prefix)
+    live, finished = [LiveBeam(tuple(prefix), 0.0)], list[ReferenceHypothesis]()
+    for length in range(1, max_length - given + 1):
         candidates = best_continuations(next_token, live, words, 2 * beam_size, ids)
         for score, beam, token in candidates[:beam_size]:
             if token == ids.eos:
@@ -83,7 +88,9 @@ def beam_search(
         if len(finished) >= beam_size:
             break
     finished.sort(key=lambda hypothesis: -hypothesis.normalized_score)
-    cut = [ReferenceHypothesis(b.ids, b.score, b.score / len(b.ids) ** length_penalty, "length") for b in live]
+    cut = [
+        ReferenceHypothesis(b.ids, b.score, b.score / (len(b.ids) - given) ** length_penalty, "length") for b in live
+    ]
     return (finished[:num_hypotheses] + cut)[:num_hypotheses]
 
 

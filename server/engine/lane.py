@@ -98,6 +98,8 @@ class Lane:
         self.beam_size: Ints = np.zeros(0, np.int64)
         self.max_length: Ints = np.zeros(0, np.int64)
         self.num_ended: Ints = np.zeros(0, np.int64)
+        self._forced: set[int] = set()
+        """Slots of sentences whose next token is given."""
         self._first_limit = sys.maxsize
         """No sentence reaches its maximum length before the clock stands here."""
         self._resize(1, 16, document, [])
@@ -119,6 +121,7 @@ class Lane:
             values[:count] = getattr(self, name)[keep]
             setattr(self, name, values)
         self.running = [self.running[slot] for slot in keep] + [None] * (slots - count)
+        self._forced = {new for new, slot in enumerate(keep) if slot in self._forced}
         for slot, running in enumerate(self.running):
             if running is not None:
                 running.seats.append((state.clock, slot))
@@ -145,16 +148,21 @@ class Lane:
     def admit(self, sentence: EncodedSentence) -> None:
         """Seat a sentence in a free slot; it takes part in the next step. `fit` has made room before."""
         slot = self.running.index(None)
-        options = sentence.request.options
+        options, prefix = sentence.request.options, sentence.request.prefix
+        limit = options.length_limit(len(sentence.request.source_ids), len(prefix))
+        max_length = max(1, min(limit, self.max_target_length) - self.forces_eos)
+        if len(prefix) >= max_length:
+            raise ValueError(f"a prefix of {len(prefix)} tokens leaves no room within {max_length}")
         try:
             self.state.admit(slot, sentence.content, self.ids.bos, options.beam_size)
         except Exception:
             self.state.release(slot)
             raise
         self.beam_size[slot] = options.beam_size
-        limit = options.length_limit(len(sentence.request.source_ids))
-        self.max_length[slot] = max(1, min(limit, self.max_target_length) - self.forces_eos)
+        self.max_length[slot] = max_length
         self.num_ended[slot] = 0
+        if prefix:
+            self._forced.add(slot)
         self._first_limit = min(self._first_limit, self.state.clock + int(self.max_length[slot]))
         self.running[slot] = Running(sentence, self.state.clock, [(self.state.clock, slot)])
         self.fresh.append(sentence.request)
@@ -169,7 +177,10 @@ class Lane:
         state = self.state
         endings = ended(state.candidates, self.beam_size, self.ids.eos)
         for slot, rank in endings:
-            self._end(slot, rank)
+            if slot not in self._forced:
+                self._end(slot, rank)
+        for slot in tuple(self._forced):
+            self._force(slot)
         self.history.append((state.following.token.copy(), state.following.parent.copy()))
         state.tick()
         if not endings and state.clock < self._first_limit:
@@ -181,12 +192,23 @@ class Lane:
         complete: list[int] = np.flatnonzero(over).tolist()
         return complete
 
+    def _force(self, slot: int) -> None:
+        """The slot's only row takes the next token of the prefix, whatever the candidates are, at no cost."""
+        running = self.running[slot]
+        assert running is not None
+        prefix, at, rows = running.sentence.request.prefix, int(self.state.position[slot]), self.state.following
+        rows.token[slot], rows.parent[slot] = prefix[at], 0
+        rows.score[slot], rows.score[slot, 0] = DEAD_SCORE, 0
+        if at + 1 == len(prefix):
+            self._forced.remove(slot)
+
     def _end(self, slot: int, rank: int) -> None:
         running = self.running[slot]
         if running is None:
             return
         steps, score = int(self.state.position[slot]), float(self.state.candidates.score[slot, rank])
-        normalized = normalize(score, steps + 1, running.sentence.request.options.length_penalty)
+        request = running.sentence.request
+        normalized = normalize(score, steps + 1 - len(request.prefix), request.options.length_penalty)
         running.endings.append(Ending(score, normalized, steps, int(self.state.candidates.parent[slot, rank])))
         self.num_ended[slot] += 1
 
@@ -211,9 +233,10 @@ class Lane:
 
     def _cut(self, slot: int, running: Running) -> list[Ending]:
         """The rows that are left of a search at its end."""
-        options, steps = running.sentence.request.options, self.state.clock - running.first_clock
+        request, steps = running.sentence.request, self.state.clock - running.first_clock
+        options = request.options
         scores = [float(score) for score in self.state.current.score[slot, : options.beam_size]]
-        length = steps + self.forces_eos
+        length = steps + self.forces_eos - len(request.prefix)
         return [
             Ending(score, normalize(score, length, options.length_penalty), steps, beam, "length")
             for beam, score in enumerate(scores)
@@ -257,6 +280,7 @@ class Lane:
         assert running is not None
         self.running[slot] = None
         self.num_running -= 1
+        self._forced.discard(slot)
         self.state.release(slot)
         self.beam_size[slot], self.max_length[slot], self.num_ended[slot] = 1, self.max_target_length, 0
         return running

@@ -34,7 +34,7 @@ class SearchOptions:
 
     `length_penalty` alpha: hypotheses are ranked by log-probability / length**alpha, EOS counted.
     `max_length` bounds the target's tokens, EOS included; where it `follows_source`, 20 + 3 * the source's
-    pieces do too. `deadline` is a time.monotonic() value.
+    pieces bound what is added to a prefix, too. `deadline` is a time.monotonic() value.
     """
 
     beam_size: int = 4
@@ -44,14 +44,16 @@ class SearchOptions:
     follows_source: bool = False
     deadline: float | None = None
 
-    def length_limit(self, source_length: int) -> int:
-        """The most tokens of the target, EOS included, for a source of so many pieces."""
-        return min(self.max_length, 20 + 3 * source_length) if self.follows_source else self.max_length
+    def length_limit(self, source_length: int, given: int = 0) -> int:
+        """The most tokens of the target, EOS included, for a source of so many pieces and a target of which so many
+        are `given`."""
+        return min(self.max_length, given + 20 + 3 * source_length) if self.follows_source else self.max_length
 
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """`ids` without EOS; `score` is the summed log-probability (EOS included); `normalized_score` ranks it.
+    """`ids` without EOS; `score` is the summed log-probability (EOS included, a prefix that was given not);
+    `normalized_score` ranks it.
     `log_probabilities` of every token, EOS included, where the translation was given."""
 
     ids: tuple[int, ...]
@@ -62,7 +64,7 @@ class Hypothesis:
 
     @property
     def num_tokens(self) -> int:
-        """Tokens that were decoded, EOS included."""
+        """Tokens of the hypothesis, EOS included."""
         return len(self.ids) + (self.finish_reason == "eos")
 
 
@@ -91,7 +93,8 @@ class SentenceRequest:
     what the sentence sees of its document, None for nothing. Sentences of one `owner` (a document, say) wait in one
     line; the lines take turns. `targets`: translations whose probability is asked for, each ending with EOS and within
     `max_length`, as many as the `beam_size`; nothing is searched then. `read`: the sentence was encoded already, and is
-    not again."""
+    not again. `prefix`: the ids that every hypothesis begins with, fewer than its length limit. They are given, so that
+    they count neither in a hypothesis's score nor in the length that it is ranked by."""
 
     source_ids: tuple[int, ...]
     options: SearchOptions
@@ -99,6 +102,7 @@ class SentenceRequest:
     owner: Hashable = None
     targets: tuple[tuple[int, ...], ...] = ()
     read: Read | None = None
+    prefix: tuple[int, ...] = ()
     future: "Future[SentenceResult]" = field(default_factory=Future)
     arrival: float = 0.0
     is_cancelled: bool = False

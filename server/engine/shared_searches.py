@@ -27,7 +27,7 @@ def key_of(request: SentenceRequest) -> bytes | None:
         return None
     options = tuple(vars(dataclasses.replace(request.options, deadline=None)).values())
     context = None if request.context is None else request.context.key
-    return pickle.dumps((request.source_ids, options, context), pickle.HIGHEST_PROTOCOL)
+    return pickle.dumps((request.source_ids, request.prefix, options, context), pickle.HIGHEST_PROTOCOL)
 
 
 def packed(result: SentenceResult) -> bytes:
@@ -48,7 +48,7 @@ class SharedSearch(SentenceRequest):
 
     def __init__(self, key: bytes, members: list[SentenceRequest]) -> None:
         first = members[0]
-        super().__init__(first.source_ids, first.options, first.context, first.owner)
+        super().__init__(first.source_ids, first.options, first.context, first.owner, prefix=first.prefix)
         self.key, self.members = key, members
         self.deadline = max(one.deadline for one in members)
         if any(one.told is not None for one in members):

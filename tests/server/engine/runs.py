@@ -46,12 +46,13 @@ class Arrival:
     options: SearchOptions
     cancel_after: int | None = None
     context: SentenceContext | None = None
+    prefix: tuple[int, ...] = ()
 
 
 def play(backend: Backend, arrivals: Sequence[Arrival], slots: int) -> list[SentenceRequest]:
     """Run a schedule to its end; requests in the order of `arrivals`."""
     engine = new_engine(backend, slots)
-    requests = [SentenceRequest(a.source, a.options, a.context) for a in arrivals]
+    requests = [SentenceRequest(a.source, a.options, a.context, prefix=a.prefix) for a in arrivals]
     step, last = 0, max(a.step + (a.cancel_after or 0) for a in arrivals)
     while step <= last or not engine.is_idle:
         for arrival, request in zip(arrivals, requests, strict=True):
