@@ -12,7 +12,6 @@ from functools import partial
 from server.backends.context import SentenceContext
 from server.engine.request import DeadlineExceeded, SearchOptions, SentenceResult
 from server.text.plan import TextPlan
-from server.text.protection import beginning, restore
 from server.translations import TranslationOutcome, Work
 from server.translator import Translator
 
@@ -50,9 +49,10 @@ class TranslationStream:
         texts: Sequence[str],
         options: SearchOptions,
         context: SentenceContext | None = None,
+        prefixes: Sequence[str] = (),
     ) -> "TranslationStream":
         """Queue all sentences or none. Raises what Translator.translate raises before it waits."""
-        stream = cls(translator, await translator.prepare(texts, options, context))
+        stream = cls(translator, await translator.prepare(texts, options, context, prefixes=prefixes))
         for index, request in enumerate(stream._work.requests):
             request.told = partial(stream._hear, index)
             request.future.add_done_callback(partial(stream._end, index))
@@ -115,12 +115,11 @@ class TranslationStream:
 
     def _target(self, index: int, ids: tuple[int, ...] | None) -> str:
         text, sentence = self._places[index]
-        masked = self._work.plans[text].planned[sentence].masked
+        planned, pieces = self._work.plans[text].planned[sentence], self._translator.target_pieces
         if ids is not None:
-            return beginning(masked, self._translator.target_pieces.decode_beginning(ids))
+            return planned.beginning(ids, pieces)
         future: Future[SentenceResult] = self._work.requests[index].future
-        [target] = self._translator.target_pieces.decode([future.result().hypotheses[0].ids])
-        return restore(masked, target).text
+        return planned.restored(future.result().hypotheses[0].ids, pieces).text
 
     def _results(self) -> list[SentenceResult]:
         return [request.future.result() for request in self._work.requests]

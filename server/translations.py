@@ -9,7 +9,7 @@ from server.engine.request import SearchOptions, SentenceRequest, SentenceResult
 from server.outcomes import FinishReason
 from server.text.pieces import Pieces
 from server.text.plan import PlannedSentence, TextPlan
-from server.text.protection import Restored, restore
+from server.text.protection import Restored
 
 Flag = Callable[[str, str, Sequence[str]], tuple[str, ...]]
 """Of a source, its target and what is known of them: what looks wrong."""
@@ -76,11 +76,19 @@ class Work:
         plan: Callable[[str], TextPlan],
         options: SearchOptions,
         context: SentenceContext | None = None,
+        begun: Callable[[int, TextPlan], TextPlan] | None = None,
     ) -> "Work":
-        """The sentences of `texts`; every one sees `context`, and all wait in one line."""
+        """The sentences of `texts`; every one sees `context`, and all wait in one line. `begun` gives a text, by its
+        number, what its translation begins with."""
         started, owner = time.monotonic(), object()
         plans = tuple(map(plan, texts))
-        requests = tuple(SentenceRequest(ids, options, context, owner) for one in plans for ids in one.source_ids)
+        if begun is not None:
+            plans = tuple(begun(index, one) for index, one in enumerate(plans))
+        requests = tuple(
+            SentenceRequest(sentence.ids, options, context, owner, prefix=sentence.prefix_ids)
+            for one in plans
+            for sentence in one.planned
+        )
         return cls(plans, requests, options, started)
 
     @property
@@ -126,9 +134,8 @@ def _join(
 
 def _choices(plan: TextPlan, results: Sequence[SentenceResult], pieces: Pieces) -> list[list[Restored]]:
     """The texts of every sentence's hypotheses, with what is protected in them."""
-    targets = iter(pieces.decode(hypothesis.ids for result in results for hypothesis in result.hypotheses))
     return [
-        [restore(planned.masked, next(targets)) for _ in result.hypotheses]
+        [planned.restored(hypothesis.ids, pieces) for hypothesis in result.hypotheses]
         for planned, result in zip(plan.planned, results, strict=True)
     ]
 

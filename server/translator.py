@@ -17,7 +17,7 @@ from server.metrics import Metrics
 from server.settings import EngineSettings
 from server.text.flags import find_flags
 from server.text.pieces import Pieces, VocabularyError
-from server.text.plan import TextPlan, plan_text
+from server.text.plan import PlannedSentence, TextPlan, plan_text
 from server.translations import TextTranslation, TranslationOutcome, Work
 
 THREAD_ABOVE_CHARS = 10_000
@@ -26,6 +26,10 @@ THREAD_ABOVE_CHARS = 10_000
 
 class TooManySentences(ValueError):
     """The texts have more sentences than the engine's waiting room could ever hold."""
+
+
+class PrefixRefused(ValueError):
+    """A beginning that no translation can have: there is nothing to translate, or no room behind it."""
 
 
 class AskedOptions(TypedDict):
@@ -83,11 +87,14 @@ class Translator:
         options: SearchOptions,
         context: SentenceContext | None = None,
         splits: bool = True,
+        prefixes: Sequence[str] = (),
     ) -> TranslationOutcome:
         """Translate texts side by side: all of their sentences are queued or none. Every sentence sees `context`, and
-        no other sentence of the texts. Without `splits` each text is one sentence. Cancelled and raises as `run` does.
+        no other sentence of the texts. Without `splits` each text is one sentence. `prefixes`, one for every text or
+        none at all: what the translation of its first sentence begins with, "" for anything. Cancelled and raises as
+        `prepare` and `run` do.
         """
-        work = await self.prepare(texts, options, context, splits)
+        work = await self.prepare(texts, options, context, splits, prefixes)
         return await self.finish(work, await self.run(work.requests, options.deadline))
 
     async def prepare(
@@ -96,10 +103,13 @@ class Translator:
         options: SearchOptions,
         context: SentenceContext | None = None,
         splits: bool = True,
+        prefixes: Sequence[str] = (),
     ) -> Work:
-        """Cut texts, for `run` and then `finish`. Raises TooManySentences, Overloaded."""
+        """Cut texts, for `run` and then `finish`. Raises TooManySentences, Overloaded, PrefixRefused."""
         self.check_room(_fewest_sentences(texts) if splits else 0)
-        cut = partial(Work.cut, texts, partial(self.plan, splits=splits), options, context)
+        plan = partial(self.plan, splits=splits)
+        begun = partial(self._begun, prefixes, options) if any(prefixes) else None
+        cut = partial(Work.cut, texts, plan, options, context, begun)
         return await asyncio.to_thread(cut) if sum(map(len, texts)) > THREAD_ABOVE_CHARS else cut()
 
     async def finish(self, work: Work, results: Sequence[SentenceResult]) -> TranslationOutcome:
@@ -171,6 +181,27 @@ class Translator:
         waiting = len(self.worker.waiting)
         if waiting + count > self.settings.max_waiting:
             raise Overloaded(f"{waiting} sentences wait already, at most {self.settings.max_waiting} may")
+
+    def _begun(self, prefixes: Sequence[str], options: SearchOptions, index: int, plan: TextPlan) -> TextPlan:
+        """Text `index` with what its translation begins with. Raises PrefixRefused."""
+        if not prefixes[index]:
+            return plan
+        if not plan.planned:
+            raise PrefixRefused(f"text {index} has no sentence whose translation could begin with something")
+        begun = plan.after(prefixes[index], self.target_pieces)
+        [sentence, *_] = begun.planned
+        length, room = len(sentence.prefix_ids), self.room(sentence, options)
+        if length >= room:
+            raise PrefixRefused(
+                f"that of text {index} has {length} pieces, at most {room - 1} leave room for what follows"
+            )
+        return begun
+
+    def room(self, sentence: PlannedSentence, options: SearchOptions) -> int:
+        """The most pieces of a sentence's translation, its end not counted where that is forced."""
+        limit = options.length_limit(len(sentence.ids), len(sentence.prefix_ids))
+        manifest = self.artifact.manifest
+        return min(limit, manifest.max_target_length) - manifest.forced_eos
 
     @property
     def knows_context(self) -> bool:

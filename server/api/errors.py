@@ -16,7 +16,7 @@ from server.scoring import TooLongToScore
 from server.text.formats.opened import FileError, FileTooLarge, UnsupportedFile
 from server.text.marks import TooManyMarks
 from server.text.markup import MalformedMarkup
-from server.translator import TooManySentences
+from server.translator import PrefixRefused, TooManySentences
 
 logger = logging.getLogger("ringmt")
 
@@ -111,6 +111,8 @@ def from_engine(error: Exception) -> ApiError | None:
     match error:
         case Overloaded():
             return ApiError("overloaded", "too many sentences are waiting; try again later")
+        case PrefixRefused():
+            return ApiError("invalid_value", f"target_prefix: {error}", "target_prefix")
         case TooManySentences():
             return ApiError("too_large", str(error), "text")
         case TooLongToScore():

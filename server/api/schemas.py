@@ -3,7 +3,7 @@
 import itertools
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from server.outcomes import FinishReason
@@ -62,6 +62,12 @@ class TranslateRequest(BaseModel):
     max_length: int | None = Field(
         None, ge=1, description="Tokens of one translated sentence at most; by default 20 + 3 * its source's."
     )
+    target_prefix: Annotated[str | list[str] | None, BeforeValidator(check_optional_text)] = Field(
+        None,
+        description="What the translation begins with, to the letter; for a list of texts a list as long, an empty "
+        "string where anything will do. For a text of several sentences it begins the first one's. It counts in "
+        "num_tokens and max_length, and not in score.",
+    )
     context: Annotated[str | list[str] | None, BeforeValidator(check_optional_text)] = Field(
         None,
         description="What comes before the text in its document, in the source language: it is read, not translated, "
@@ -82,6 +88,19 @@ class TranslateRequest(BaseModel):
     def texts(self) -> list[str]:
         return [self.text] if isinstance(self.text, str) else self.text
 
+    @property
+    def prefixes(self) -> list[str]:
+        """One for every text, or none at all."""
+        return [self.target_prefix] if isinstance(self.target_prefix, str) else self.target_prefix or []
+
+    @model_validator(mode="after")
+    def check_prefixes(self) -> Self:
+        count = len(self.prefixes)
+        if self.target_prefix is not None and count != len(self.texts):
+            message = "target_prefix: must be one for every text: {count} for {texts}"
+            raise PydanticCustomError("prefix_count", message, {"count": count, "texts": len(self.texts)})
+        return self
+
 
 FLAGGED = (
     "What looks wrong. loop: a phrase again and again; numbers_changed: the source has other numbers; untranslated: a "
@@ -93,7 +112,7 @@ FLAGGED = (
 class SentenceAnswer(BaseModel):
     source: str
     target: str
-    score: float = Field(description="Sum of the target's log-probabilities, its end included.")
+    score: float = Field(description="Sum of the target's log-probabilities, its end included, a target_prefix not.")
     finish_reason: FinishReason = Field(description='"length": cut off at max_length.')
     num_tokens: int = Field(description="Tokens of the target, its end included.")
     flags: list[str] = Field([], description=FLAGGED)

@@ -41,6 +41,7 @@ async def translate(body: TranslateRequest, visit: Admitted, request: Request) -
     visit.shorten(body.timeout)
     check_sizes(body.texts, settings)
     check_sizes(body.contexts, settings, "context")
+    check_sizes(body.prefixes, settings, "target_prefix")
     translator = visit.translator(body.model, body.source, body.target)
     asked = asked_options(translator, settings, body.beam_size, body.length_penalty, body.max_length)
     num_hypotheses = 1 if body.num_hypotheses is None else body.num_hypotheses
@@ -48,9 +49,9 @@ async def translate(body: TranslateRequest, visit: Admitted, request: Request) -
     options = translator.options(**asked, num_hypotheses=num_hypotheses, deadline=visit.deadline)
     context = await visit.state.documents.context_of(translator, body.contexts) if body.contexts else None
     if body.stream or asks_for_events(request):
-        stream = await TranslationStream.begin(translator, body.texts, options, context)
+        stream = await TranslationStream.begin(translator, body.texts, options, context, body.prefixes)
         return EventStream(_events(stream, body, visit, translator), visit.deadline, stream.close)
-    outcome = await translator.translate(body.texts, options, context)
+    outcome = await translator.translate(body.texts, options, context, prefixes=body.prefixes)
     return written(_answer(outcome, body, visit, translator))
 
 

@@ -1,10 +1,12 @@
 """A text on the cutting table: its sentences with their ids, and how to put a translation together."""
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from server.text.long_sentences import split_long
 from server.text.pieces import Pieces
+from server.text.prefix import Prefix, read_prefix, restore_beginning, restore_translation
 from server.text.protection import Masked, Restored, mask, restore
 from server.text.sentences import Segment, split_text, trim
 
@@ -18,11 +20,30 @@ _READ_AS = {
 
 @dataclass(frozen=True)
 class PlannedSentence:
-    """What the model reads of a sentence, EOS at the end of `ids`. `is_cut`: part of one that is too long for it."""
+    """What the model reads of a sentence, EOS at the end of `ids`. `is_cut`: part of one that is too long for it.
+    `prefix`: what its translation begins with."""
 
     masked: Masked
     ids: tuple[int, ...]
     is_cut: bool = False
+    prefix: Prefix | None = None
+
+    @property
+    def prefix_ids(self) -> tuple[int, ...]:
+        return () if self.prefix is None else self.prefix.ids
+
+    def restored(self, ids: Sequence[int], pieces: Pieces) -> Restored:
+        """The translation that the model said as `ids` of the target's `pieces`."""
+        return restore_translation(self.masked, self.prefix, ids, pieces)
+
+    def beginning(self, ids: Sequence[int], pieces: Pieces) -> str:
+        """How the translation begins that the model has said so much of."""
+        return restore_beginning(self.masked, self.prefix, ids, pieces)
+
+    def after(self, prefix: str, pieces: Pieces) -> "PlannedSentence":
+        """The sentence with a translation that begins with `prefix`."""
+        begun = read_prefix(prefix, self.masked, pieces, lambda text: _readable(text, pieces))
+        return dataclasses.replace(self, prefix=begun)
 
 
 @dataclass(frozen=True)
@@ -36,6 +57,11 @@ class TextPlan:
     def source_ids(self) -> tuple[tuple[int, ...], ...]:
         """The ids of every sentence, EOS at the end."""
         return tuple(sentence.ids for sentence in self.planned)
+
+    def after(self, prefix: str, pieces: Pieces) -> "TextPlan":
+        """The text with a first sentence whose translation begins with `prefix`. Raises IndexError where there is no
+        sentence."""
+        return dataclasses.replace(self, planned=(self.planned[0].after(prefix, pieces), *self.planned[1:]))
 
     @property
     def sentences(self) -> list[str]:

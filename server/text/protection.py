@@ -10,7 +10,7 @@ Sentences in capitals are read in small letters, and what comes back is capitals
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise, product
 
@@ -85,18 +85,23 @@ def mask(sentence: str, spells: Spells) -> Masked:
 
 def restore(masked: Masked, target: str) -> Restored:
     """What the model said, with every span in place of its mask, exactly once."""
+    return restore_rest(masked, target, frozenset())
+
+
+def restore_rest(masked: Masked, target: str, said: Set[int]) -> Restored:
+    """The same of what comes after a beginning that has `said` some of the masks."""
     if masked.is_capitals:
         target = target.upper()
     if not masked.spans:
         return Restored(target)
-    once, kept, is_clean = _each_once(masked, target)
+    once, kept, is_clean = _each_once(masked, target, said)
     lost = [number for number in range(1, len(masked.spans) + 1) if number not in kept]
     if lost:
         once = _inserted(masked, once, lost)
     return Restored(_filled(masked, once), bool(lost) or not is_clean)
 
 
-def beginning(masked: Masked, target: str) -> str:
+def beginning(masked: Masked, target: str, said: Set[int] = frozenset()) -> str:
     """The same of what the model has said so far: a mask at the end, whose number may go on, is left out, and so is
     what it has not come to."""
     if masked.is_capitals:
@@ -104,12 +109,13 @@ def beginning(masked: Masked, target: str) -> str:
     if not masked.spans:
         return target
     target = re.sub(rf"{masked.stem}\s?[0-9]*$", "", target, flags=re.IGNORECASE)
-    return _filled(masked, _each_once(masked, target)[0])
+    return _filled(masked, _each_once(masked, target, said)[0])
 
 
-def _each_once(masked: Masked, target: str) -> tuple[str, set[int], bool]:
-    """`target` with only the first of every mask, which masks it has, and whether nothing had to go."""
-    kept: set[int] = set()
+def _each_once(masked: Masked, target: str, said: Set[int]) -> tuple[str, set[int], bool]:
+    """`target` with only the first of every mask that was not `said` before it, which masks there are now, and whether
+    nothing had to go."""
+    kept: set[int] = set(said)
     is_clean = True
 
     def first(match: re.Match[str]) -> str:
