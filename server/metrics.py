@@ -235,6 +235,13 @@ class Metrics:
             for value in values or ():
                 metric.labels(value, model)
 
+    def end_model(self, model: str) -> None:
+        """Forget the gauges of a model that is not served any more. Its counters stay: they go on if it comes back."""
+        for metric, _ in self._zero_series:
+            if isinstance(metric, Gauge):
+                metric.labels(model).set_function(float)  # it holds itself, and what it looks at
+                metric.remove(model)
+
     def start_endpoint(self, endpoint: str, codes: Iterable[int], model: str = NO_MODEL) -> None:
         """Create the zero series of an endpoint: one for every status it may answer with."""
         self.request_duration_seconds.labels(endpoint, model)

@@ -108,6 +108,7 @@ class Settings:
     )
     max_documents: int = knob(10_000, "documents kept at the same time", at_least=1)
     api_keys: str = knob("", "file of API keys, or its lines; without, everybody may do everything", shown="none")
+    open_admin: Literal["off", "on"] = knob("off", "on: without api_keys, everybody may load and unload models")
     log_level: Literal["debug", "info", "warning", "error"] = knob("info", "how much is logged")
     log_format: Literal["text", "json"] = knob("text", "lines for people, or a JSON object a line; never user text")
     access_log: Literal["off", "on"] = knob("off", "on: a line for each request: its id, route, status and seconds")

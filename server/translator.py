@@ -19,6 +19,7 @@ from server.text.flags import find_flags
 from server.text.pieces import Pieces, VocabularyError
 from server.text.plan import PlannedSentence, TextPlan, plan_text
 from server.translations import TextTranslation, TranslationOutcome, Work
+from server.users import Users
 
 THREAD_ABOVE_CHARS = 10_000
 """Texts longer than this together are cut and rejoined in a thread, so that the event loop stays free."""
@@ -58,6 +59,8 @@ class Translator:
         files = sorted(artifact.manifest.files.items())
         self.fingerprint = hashlib.sha256(repr(files).encode()).hexdigest()[:32]
         """Changes with the weights and the vocabulary."""
+        self.users = Users()
+        """Those for whom it must not be stopped yet."""
 
     @property
     def languages(self) -> tuple[str, str]:
@@ -69,7 +72,6 @@ class Translator:
         """Load, start and warm up the model of an artifact. Raises ArtifactError or VocabularyError."""
         started = time.monotonic()
         artifact = Artifact.load(folder)
-        metrics.start_model(artifact.manifest.name)
         vocabularies = open_vocabularies(artifact)
         worker = EngineWorker.load(artifact, settings, metrics)
         worker.start()
@@ -78,6 +80,7 @@ class Translator:
         except BaseException:
             worker.stop()
             raise
+        metrics.start_model(artifact.manifest.name)
         metrics.model_load_seconds.labels(artifact.manifest.name).set(time.monotonic() - started)
         return cls(artifact, vocabularies, worker, settings, metrics)
 

@@ -13,11 +13,16 @@ TIMEOUT_HEADER = "X-Request-Timeout"
 _AUTHORIZATION = re.compile(r"(?:Bearer|DeepL-Auth-Key)\s+(\S+)", re.IGNORECASE)
 
 
-def let_in(request: Request, keys: KeyRing, scope: Scope | None, presented: str | None) -> Key | None:
+def let_in(
+    request: Request, keys: KeyRing, scope: Scope | None, presented: str | None, admin_is_open: bool
+) -> Key | None:
     """The key that was `presented`, which has counted the request in (`leave` it afterwards); None on a server without
-    keys. Raises ApiError: 401, 403 or 429. Raises UnknownDocument for somebody else's document, as for one that is not
-    there."""
+    keys, where what needs the scope `admin` is for nobody unless `admin_is_open`. Raises ApiError: 401, 403 or 429.
+    Raises UnknownDocument for somebody else's document, as for one that is not there."""
     if not keys.keys:
+        if scope == "admin" and not admin_is_open:
+            message = "this is for keys of the scope 'admin': start the server with --api-keys, or with --open-admin on"
+            raise ApiError("forbidden", message)
         return None
     key = None if presented is None else keys.find(presented)
     if key is None:

@@ -29,6 +29,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     documents.router,
     files.router,
     models.router,
+    models.admin,
     libretranslate.router,
     libretranslate.probes,
     deepl.router,

@@ -152,7 +152,10 @@ async def upload(
     translator = _translator(visit, source, target_lang)
     reader, options = visit.state.documents.reader, asked_options(translator, settings)
     work = translate_file(translator, data, name, reader, options, max_characters=settings.max_total_chars)
-    kept = visit.state.uploads.add(asyncio.create_task(_counted(visit.state, work)))
+    translating = asyncio.create_task(_counted(visit.state, work))
+    translator.users.enter()  # it goes on when the visit is over
+    translating.add_done_callback(lambda _: translator.users.leave())
+    kept = visit.state.uploads.add(translating)
     return DeepLDocument(document_id=kept.id, document_key=kept.key)
 
 

@@ -1,6 +1,8 @@
-"""`GET /v1/models` and `GET /v1/languages`: what is served."""
+"""`GET /v1/models` and `GET /v1/languages`: what is served. Models are loaded and unloaded by those who may."""
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
 
 from server.api.errors import ADMISSION, documented
 from server.api.route import DoorRoute
@@ -8,6 +10,9 @@ from server.api.schemas import Language, Languages, Model, Models
 from server.api.visit import Admitted
 from server.translator import Translator
 
+MODEL = "/v1/models/{name}"
+
+admin = APIRouter(tags=["administration"], route_class=DoorRoute)
 router = APIRouter(tags=["models"], route_class=DoorRoute, responses=documented(*ADMISSION))
 
 
@@ -20,6 +25,39 @@ async def models(visit: Admitted) -> Models:
 async def languages(visit: Admitted) -> Languages:
     targets = visit.state.languages
     return Languages(languages=[Language(source=one, targets=targets[one]) for one in targets])
+
+
+@admin.put(
+    MODEL,
+    summary="Load a model, or load it again",
+    responses={
+        200: {"description": "It took the place of the model of its name, which finishes what it has begun."},
+        201: {"description": "There was no model of its name.", "model": Model},
+        **documented(*ADMISSION, "not_found", meanings={"not_found": "No such artifact is in the models folder."}),
+    },
+)
+async def load(
+    name: str,
+    visit: Admitted,
+    response: Response,
+    folder: Annotated[
+        str | None, Query(description="Where it is in the models folder, if several there have the name.")
+    ] = None,
+) -> Model:
+    translator, is_new = await visit.state.translators.load(name, folder)
+    response.status_code = 201 if is_new else 200
+    return _model(translator)
+
+
+@admin.delete(
+    MODEL,
+    summary="Unload a model; it finishes what it has begun",
+    status_code=204,
+    responses=documented(*ADMISSION, "not_found", "conflict", meanings={"not_found": "No such model is served."}),
+)
+async def unload(name: str, visit: Admitted) -> Response:
+    await visit.state.translators.unload(name)
+    return Response(status_code=204)
 
 
 def _model(translator: Translator) -> Model:

@@ -41,7 +41,8 @@ class DoorRoute(APIRoute):
             state.check_ready()
             deadline = time.monotonic() + seconds_for(request, state.settings.request_timeout)
             presented = await before(deadline, self.presented(request, state)) if state.keys.keys else None
-            visit = Visit(request, state, deadline, let_in(request, state.keys, self.scope, presented))
+            key = let_in(request, state.keys, self.scope, presented, state.settings.open_admin == "on")
+            visit = Visit(request, state, deadline, key)
             request.state.visit = visit
             response: Response | None = None
             try:
@@ -81,6 +82,7 @@ class DoorRoute(APIRoute):
             "LibreTranslate": "translate",
             "DeepL": "translate",
             "documents": "documents",
+            "administration": "admin",
         }
         return next((scopes[str(tag)] for tag in self.tags if str(tag) in scopes), None)
 

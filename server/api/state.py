@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from server.api.errors import ApiError
 from server.api.keys import KeyRing
+from server.api.served_models import ServedModels
 from server.api.shelf import Shelf
 from server.api.uploads import Uploads
-from server.artifact import find_models
 from server.documents.janitor import Janitor
 from server.documents.job_runner import JobRunner
 from server.documents.metered_cache import metered_cache
@@ -36,7 +36,7 @@ class ServerState:
     settings: Settings
     metrics: Metrics
     keys: KeyRing = field(default_factory=KeyRing)
-    translators: dict[str, Translator] = field(default_factory=dict)
+    translators: ServedModels = field(init=False)
     is_loaded: bool = False
     is_draining: bool = False
     failure: str | None = None
@@ -51,13 +51,11 @@ class ServerState:
 
     def __post_init__(self) -> None:
         self.uploads = Uploads(MAX_UPLOADS)
+        self.translators = ServedModels(self.settings, self.metrics, lambda: self.why_not_ready is None)
 
     def load(self) -> None:
         """Load and warm up every model, open the documents. Raises ArtifactError, VocabularyError or StoreError."""
-        for folder in find_models(self.settings.models).values():
-            translator = Translator.load(folder, self.settings.engine, self.metrics)
-            self.translators[translator.name] = translator
-            self.metrics.ready.labels(translator.name).set_function(lambda: float(self.why_not_ready is None))
+        self.translators.load_all()
         self._open_documents()
         self.is_loaded = True
 
@@ -67,7 +65,7 @@ class ServerState:
         reader = StateReader(metered_cache(settings.context_cache_bytes, self.metrics))
         runner = JobRunner(store, reader, self.translators, settings.document_lease, self.metrics)
         self._documents = DocumentService(store, reader, runner, self.translators, settings)
-        self._janitor = Janitor(store, settings.document_ttl, self.metrics, tuple(self.translators))
+        self._janitor = Janitor(store, settings.document_ttl, self.metrics, self.translators)
         self._janitor.start()
 
     @property
@@ -106,16 +104,18 @@ class ServerState:
             self._documents.runner.start()
 
     async def stop_jobs(self) -> None:
-        """Give back the documents that are being worked on; in the same event loop."""
+        """Give back the documents that are being worked on, end changes of models; in the same event loop."""
         await self.uploads.stop()
         if self._documents is not None:
             await self._documents.runner.stop()
+        await self.translators.finish()
 
     def stop(self) -> None:
         """Let what is in flight finish while there is time, then stop every engine and close the documents."""
         self.drain()
         for translator in self.translators.values():
             self._stop_engine(translator)
+        self.translators.stop_leaving(lambda: self.drain_seconds_left)
         if self._janitor is not None:
             self._janitor.stop(LOOK_SECONDS + self.drain_seconds_left)
         if self._documents is not None:

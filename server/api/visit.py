@@ -30,6 +30,7 @@ class Visit:
         """The model asked for, or the first for the two languages; the request counts as work of it from now on.
         Raises ApiError."""
         translator = self.state.translator_for(model, source, target)
+        self._working.enter_context(translator.users)
         self.works_with(translator.name)
         return translator
 

@@ -11,6 +11,7 @@ from server.documents.stores.interface import Conflict, ContextStore
 from server.documents.stores.records import Document, Sentence
 from server.documents.translate import translate_sentences
 from server.documents.workplace import Workplace
+from server.translator import Translator
 
 MAX_ATTEMPTS = 8
 """How often an append is tried because others changed what it was made of."""
@@ -25,20 +26,31 @@ async def append(
         document = await asyncio.to_thread(workplace.store.document, document_id)
         _check(document, first_index)
         check_length(document.num_places + len(sources), workplace.longest)
-        translator, longest = workplace.translator_of(document), document.options.get("max_length")
-        translator.check_room(1)
-        new = await asyncio.to_thread(listed_sentences, sources, translator, document.num_sentences)
-        check_length(document.num_places + _num_places(new), workplace.longest)
-        states = await workplace.reader.before_append(translator, document, workplace.store, deadline)
-        new = await with_drafts(translator, new, longest, deadline)
-        states = await workplace.reader.beside(translator, document, states, new)
-        new = await translate_sentences(translator, document, new, states, deadline)
-        writing = asyncio.ensure_future(asyncio.to_thread(_write, workplace.store, document, new))
-        kept = await asyncio.shield(writing)
-        if kept is not None:
-            workplace.reader.appended(translator, kept, states, new)
-            return kept, new
+        with workplace.working_on(document) as translator:
+            appended = await _try(workplace, translator, document, sources, deadline)
+        if appended is not None:
+            return appended
     raise Refused("other requests keep changing this document; try again")
+
+
+async def _try(
+    workplace: Workplace, translator: Translator, document: Document, sources: Sequence[str], deadline: float
+) -> tuple[Document, list[Sentence]] | None:
+    """None when the document changed meanwhile."""
+    longest = document.options.get("max_length")
+    translator.check_room(1)
+    new = await asyncio.to_thread(listed_sentences, sources, translator, document.num_sentences)
+    check_length(document.num_places + _num_places(new), workplace.longest)
+    states = await workplace.reader.before_append(translator, document, workplace.store, deadline)
+    new = await with_drafts(translator, new, longest, deadline)
+    states = await workplace.reader.beside(translator, document, states, new)
+    new = await translate_sentences(translator, document, new, states, deadline)
+    writing = asyncio.ensure_future(asyncio.to_thread(_write, workplace.store, document, new))
+    kept = await asyncio.shield(writing)
+    if kept is None:
+        return None
+    workplace.reader.appended(translator, kept, states, new)
+    return kept, new
 
 
 def _check(document: Document, first_index: int | None) -> None:

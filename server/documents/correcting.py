@@ -39,15 +39,21 @@ async def correct(
     TooLong, Refused."""
     known = await asyncio.to_thread(Reading.of, workplace.store, document_id)
     check_index(index, len(known.sentences))
+    with workplace.working_on(known.document) as translator:
+        return await _correct(workplace, translator, known, index, correction, deadline)
+
+
+async def _correct(
+    workplace: Workplace, translator: Translator, known: Reading, index: int, correction: Correction, deadline: float
+) -> tuple[Document, Sentence]:
     old, document = known.sentences[index], known.document
-    translator = workplace.translator_of(document)
     changed = await asyncio.to_thread(_corrected, old, correction, translator)
     check_length(document.num_places - old.num_places + changed.num_places, workplace.longest)
     if changed.is_pending:
         sentences = known.with_changed([changed])
         seen = sentences if document.mode == "offline" else sentences[: index + 1]
         seen = await with_drafts(translator, seen, document.options.get("max_length"), deadline)
-        states = await workplace.reader.of_document(translator, document_id, seen)
+        states = await workplace.reader.of_document(translator, document.id, seen)
         [changed] = await translate_sentences(translator, document, [seen[index]], states, deadline)
     write = _Write(workplace.store, translator, correction, known, changed)
     return await asyncio.shield(asyncio.ensure_future(asyncio.to_thread(write.keep)))

@@ -28,6 +28,10 @@ class Unservable(RuntimeError):
     """No model here can finish the document; the message says why."""
 
 
+class NotServed(Unservable):
+    """Its model is not here, or not yet; the document waits for it."""
+
+
 async def translate_pending(
     lease: Lease,
     translators: Mapping[str, Translator],
@@ -133,10 +137,10 @@ class _Work:
 
 
 def translator_of(document: Document, translators: Mapping[str, Translator]) -> Translator:
-    """The document's model. Raises Unservable when it is not served here, or with other weights."""
+    """The document's model. Raises NotServed, and Unservable when it is served with other weights."""
     translator = translators.get(document.model)
     if translator is None:
-        raise Unservable(not_served(document))
+        raise NotServed(not_served(document))
     if translator.fingerprint != document.fingerprint:
         raise Unservable(
             f"model '{document.model}' has other weights here than when the document came: it was replaced, or servers "

@@ -12,7 +12,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Mapping
 
-from server.documents.job import Unservable, translate_pending
+from server.documents.job import NotServed, Unservable, translate_pending, translator_of
 from server.documents.leases import GivenUp, Lease, LeaseLost, begin, end
 from server.documents.listeners import Listeners
 from server.documents.sentence_states import StateReader
@@ -144,14 +144,16 @@ class JobRunner:
     async def _translate(self, claimed: Document, lease: Lease, others: frozenset["asyncio.Task[None]"]) -> None:
         if others:
             await asyncio.wait(others)
-        await asyncio.to_thread(begin, lease, claimed)
-        await translate_pending(
-            lease,
-            self._translators,
-            self._reader,
-            told=lambda done, total: self.listeners.tell(claimed.id, None),
-            heard=self.listeners.teller(claimed.id),
-        )
+        translator = translator_of(claimed, self._translators)
+        with translator.users:  # also when another takes its place meanwhile
+            await asyncio.to_thread(begin, lease, claimed)
+            await translate_pending(
+                lease,
+                {translator.name: translator},
+                self._reader,
+                told=lambda done, total: self.listeners.tell(claimed.id, None),
+                heard=self.listeners.teller(claimed.id),
+            )
 
     async def _work(self, document: Document, lease: Lease, others: frozenset["asyncio.Task[None]"]) -> None:
         """Translate a document once the `others` have ended, with its lease renewed meanwhile, and say in the end how
@@ -170,7 +172,7 @@ class JobRunner:
                 renewing.result()
         except (LeaseLost, UnknownDocument):
             result = "lost"
-        except EngineStopped:
+        except (EngineStopped, NotServed):
             result = "released"
         except StoreError as error:  # Its lease runs out, and it is claimed again when the store is back.
             logger.warning("work on document %s was given up for now: %s", document.id, error)

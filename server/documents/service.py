@@ -182,16 +182,21 @@ class DocumentService:
         Raises UnknownSentence and Refused."""
         document, sentences = await self.read(document_id)
         check_index(index, len(sentences))
-        translator = self._workplace.translator_of(document)
+        with self._workplace.working_on(document) as translator:
+            return sentences, await self._explain(translator, document, sentences, index)
+
+    async def _explain(
+        self, translator: Translator, document: Document, sentences: list[Sentence], index: int
+    ) -> Explanation | None:
         seen = sentences if document.mode == "offline" else sentences[: index + 1]
         if translator.needs_drafts and sentences[index].translation is None:
             raise Refused(f"sentence {index} is not translated yet: with this model it is the translation that looks")
         if without_draft(translator, seen):
             raise Refused("the sentences that it sees are not translated yet; ask again when the document is done")
-        states = await self.reader.of_document(translator, document_id, seen)
+        states = await self.reader.of_document(translator, document.id, seen)
         if states is None:
-            return sentences, None
-        return sentences, await explain(translator, document, sentences[index], states, seen)
+            return None
+        return await explain(translator, document, sentences[index], states, seen)
 
     async def context_of(self, translator: Translator, sources: Sequence[str]) -> SentenceContext | None:
         """What a sentence sees that sees these earlier texts; None for nothing, or by a model that knows no context.

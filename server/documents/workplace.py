@@ -1,6 +1,7 @@
 """What every change of a document needs at hand."""
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from server.documents.job import Unservable, translator_of
@@ -20,9 +21,12 @@ class Workplace:
     translators: Mapping[str, Translator]
     longest: int
 
-    def translator_of(self, document: Document) -> Translator:
-        """Raises Refused when the document's model is not served here."""
+    @contextlib.contextmanager
+    def working_on(self, document: Document) -> Iterator[Translator]:
+        """The document's model, which is not stopped meanwhile. Raises Refused when it is not served here."""
         try:
-            return translator_of(document, self.translators)
+            translator = translator_of(document, self.translators)
         except Unservable as error:
             raise Refused(str(error)) from None
+        with translator.users:
+            yield translator

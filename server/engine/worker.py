@@ -52,23 +52,30 @@ class EngineWorker:
         self._searches = self._share(settings.translation_cache_bytes, meter)
         self._accepting = True
         self._stopping = False
-        metrics.slots.labels(model).set(settings.slots)
+        self._num_slots = settings.slots
+        self.show()
+
+    def show(self) -> None:
+        """Let the metrics look at this worker, whatever of its model's name they looked at before."""
+        metrics, model = self._metrics, self._model
+        metrics.slots.labels(model).set(self._num_slots)
         metrics.queue_depth.labels(model).set_function(lambda: self.waiting_sentences)
         metrics.queue_tokens.labels(model).set_function(lambda: self.waiting.waiting_tokens)
         metrics.running_sentences.labels(model).set_function(lambda: self.running_sentences)
         metrics.ring_cache_used_slots.labels(model).set_function(lambda: self.running_sentences)
         metrics.ring_cache_bytes.labels(model).set_function(lambda: sum(e.ring_bytes for e in self._engines))
         metrics.source_memory_bytes.labels(model).set_function(lambda: sum(e.source_bytes for e in self._engines))
+        metrics.translation_cache_bytes.labels(model).set_function(lambda: self._cache.num_bytes if self._cache else 0)
+        metrics.translation_cache_limit_bytes.labels(model).set(self._cache_bytes)
 
     def _share(self, cache_bytes: int, meter: EngineMeter) -> SharedSearches | None:
         """None where every sentence is to be decoded."""
-        if not cache_bytes:
+        self._cache_bytes = cache_bytes
+        self._cache = TranslationCache(cache_bytes, meter.evicted) if cache_bytes else None
+        if self._cache is None:
             return None
-        cache = TranslationCache(cache_bytes, meter.evicted)
-        self._metrics.translation_cache_bytes.labels(self._model).set_function(lambda: cache.num_bytes)
-        self._metrics.translation_cache_limit_bytes.labels(self._model).set(cache_bytes)
         return SharedSearches(
-            cache, lambda requests: self.submit_all(requests), self.waiting.put_again, meter.looked_up
+            self._cache, lambda requests: self.submit_all(requests), self.waiting.put_again, meter.looked_up
         )
 
     @classmethod
@@ -178,6 +185,7 @@ class EngineWorker:
             left.refuse(error)
         for engine in self._engines:
             engine.fail(error)
+        self._searches = self._cache = None  # it looks back at this worker: memory would wait for the garbage collector
 
     def _run(self, index: int) -> None:
         engine = self._engines[index]

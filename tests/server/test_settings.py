@@ -29,6 +29,7 @@ def test_every_knob_is_a_variable_and_a_flag() -> None:
         "log_level": "error",
         "log_format": "json",
         "access_log": "on",
+        "open_admin": "on",
         "shortlist": "off",
         "models": "/a",
         "host": "::",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.server.api.conftest import RunningServer
+from tests.server.api.conftest import RunningServer, ready, settings_for
 
 CHECKS = (
     "not_a_server_error",
@@ -50,6 +50,15 @@ expected-statuses = ["2xx", "3xx", "4xx", "504"]
 
 @pytest.mark.parametrize("paths", PREFIXES)
 def test_made_up_requests(server: RunningServer, paths: str, tmp_path: Path) -> None:
+    make_up(server, paths, tmp_path)
+
+
+def test_made_up_requests_to_those_who_may_change_models(pairs: dict[str, Path], tmp_path: Path) -> None:
+    with ready(settings_for(pairs["en-de"].parents[1], open_admin="on")) as server:
+        make_up(server, "/v1/models", tmp_path)
+
+
+def make_up(server: RunningServer, paths: str, tmp_path: Path) -> None:
     # In a process of its own: onnxruntime sets the processor to flush the smallest floats, which hypothesis refuses.
     (tmp_path / "schemathesis.toml").write_text(DEADLINES, encoding="utf-8")
     command = [sys.executable, "-m", "schemathesis.cli", "run", f"{server.url}/openapi.json"]

@@ -28,6 +28,8 @@ OPERATIONS: dict[tuple[str, str], set[int]] = {
     (DOCUMENT + "/sentences/{index}", "put"): {200, 202, 404, 409, 429} | DOOR | BODY,
     (DOCUMENT + "/sentences/{index}/context", "get"): {200, 404, 409, 429} | DOOR,
     ("/v1/models", "get"): {200} | DOOR,
+    ("/v1/models/{name}", "put"): {200, 201, 404} | DOOR,
+    ("/v1/models/{name}", "delete"): {204, 404, 409} | DOOR,
     ("/v1/languages", "get"): {200} | DOOR,
     ("/translate", "post"): {200} | LIBRE,
     ("/detect", "post"): {200} | LIBRE,

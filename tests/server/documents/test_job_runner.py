@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -21,10 +22,12 @@ from server.documents.stores.memory import MemoryStore
 from server.documents.stores.open_store import open_store
 from server.metrics import Metrics
 from server.translator import Translator
+from server.users import Users
 from tests.server.documents.some import FIRST, SERVED, keep
 
 PATIENCE = 60.0
-TRANSLATORS = {FIRST.model: cast(Translator, None)}
+SERVING = SimpleNamespace(name=FIRST.model, fingerprint=FIRST.fingerprint, users=Users())
+TRANSLATORS = {FIRST.model: cast(Translator, SERVING)}
 """Of the models that are claimed; nothing is translated here."""
 ROOT = Path(__file__).parents[3]
 
@@ -175,18 +178,22 @@ def test_suspects_are_worked_on_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 DEADLY = """
 import asyncio, os, signal, sys
+from types import SimpleNamespace
 from server.documents import job_runner
 from server.documents.stores.open_store import open_store
 from server.documents.state_cache import StateCache
 from server.documents.sentence_states import StateReader
 from server.metrics import Metrics
+from server.users import Users
+
+served = SimpleNamespace(name="tiny", fingerprint="f00d", users=Users())
 
 async def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 
 async def main():
     job_runner.translate_pending = die
-    job_runner.JobRunner(open_store(sys.argv[1]), StateReader(StateCache(0)), {"tiny": None}, 0.1, Metrics()).start()
+    job_runner.JobRunner(open_store(sys.argv[1]), StateReader(StateCache(0)), {"tiny": served}, 0.1, Metrics()).start()
     await asyncio.Event().wait()
 
 asyncio.run(main())

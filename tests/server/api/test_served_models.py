@@ -1,0 +1,136 @@
+"""Models that come, are replaced and go in any order, under work that takes its time: as a dictionary would have it."""
+
+import asyncio
+import shutil
+import tempfile
+import threading
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+
+from server.api.errors import ApiError
+from server.api.served_models import ServedModels
+from server.engine.request import SearchOptions, SentenceRequest, SentenceResult
+from server.metrics import Metrics
+from server.translator import Translator
+from tests.server.api.conftest import PATIENCE, settings_for
+from tests.server.api.pairs import copy_of
+
+NAMES = ("one", "two", "three")
+TEXT = "She sells bread and milk."
+
+
+@dataclass(frozen=True)
+class Began:
+    """Work on a model, and what it is to become."""
+
+    translator: Translator
+    answer: "Future[SentenceResult]"
+    expected: str
+
+
+class Models(RuleBasedStateMachine):
+    """`served` is the dictionary: name -> which of two weights."""
+
+    artifacts: tuple[Path, Path]
+    said: tuple[str, str]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp())
+        self.served = {"one": 0}
+        self.begun: list[Began] = []
+        self.put("one", 0)
+        self.loop = asyncio.new_event_loop()
+        self.models = ServedModels(settings_for(self.folder), Metrics(), lambda: True)
+        self.models.load_all()
+
+    def put(self, name: str, weights: int) -> None:
+        """In place of what is there."""
+        if (self.folder / name).exists():
+            (self.folder / name).rename(Path(tempfile.mkdtemp(dir=self.folder, prefix=".")) / name)
+        copy_of(self.artifacts[weights], self.folder / name, name=name)
+
+    @rule(name=st.sampled_from(NAMES), weights=st.sampled_from((0, 1)))
+    def load(self, name: str, weights: int) -> None:
+        self.put(name, weights)
+        translator, is_new = self.loop.run_until_complete(self.models.load(name, None))
+        assert (translator.name, is_new) == (name, name not in self.served)
+        self.served[name] = weights
+
+    @rule(name=st.sampled_from(NAMES))
+    def fail(self, name: str) -> None:
+        self.put(name, 0)
+        (self.folder / name / "golden.json").unlink()
+        with pytest.raises(ApiError, match="golden"):
+            self.loop.run_until_complete(self.models.load(name, None))
+
+    @rule(name=st.sampled_from(NAMES))
+    def unload(self, name: str) -> None:
+        if name in self.served and len(self.served) > 1:
+            self.loop.run_until_complete(self.models.unload(name))
+            del self.served[name]
+            return
+        with pytest.raises(ApiError) as refused:
+            self.loop.run_until_complete(self.models.unload(name))
+        assert refused.value.kind == ("conflict" if name in self.served else "not_found")
+
+    @rule(data=st.data())
+    def begin(self, data: st.DataObject) -> None:
+        name = data.draw(st.sampled_from(sorted(self.served)))
+        translator = self.models[name]
+        translator.users.enter()
+        self.begun.append(Began(translator, self.ask(translator), self.said[self.served[name]]))
+
+    def ask(self, translator: Translator) -> "Future[SentenceResult]":
+        [ids] = translator.plan(TEXT).source_ids
+        request = SentenceRequest(ids, SearchOptions(beam_size=2, max_length=64))
+        translator.submit([request])
+        return request.future
+
+    @precondition(lambda self: self.begun)
+    @rule(data=st.data())
+    def end(self, data: st.DataObject) -> None:
+        """It goes on with its own model, and may ask it again."""
+        begun = self.begun.pop(data.draw(st.integers(0, len(self.begun) - 1)))
+        for answer in (begun.answer, self.ask(begun.translator)):
+            best = answer.result(PATIENCE).hypotheses[0]
+            assert begun.translator.target_pieces.decode([best.ids]) == [begun.expected]
+        begun.translator.users.leave()
+
+    @invariant()
+    def names_are_those_of_the_dictionary(self) -> None:
+        assert set(self.models) == set(self.served)
+        assert all(translator.worker.is_healthy for translator in self.models.values())
+
+    def teardown(self) -> None:
+        for begun in self.begun:
+            begun.translator.users.leave()
+        self.models.stop_leaving(lambda: PATIENCE)
+        for translator in self.models.values():
+            translator.stop(timeout=0)
+        self.loop.close()
+        shutil.rmtree(self.folder)
+        assert not [thread for thread in threading.enumerate() if thread.name.startswith(("engine-", "put-away-"))]
+
+
+def test_any_order(pairs: dict[str, Path]) -> None:
+    Models.artifacts = (pairs["en-de"], pairs["en-fr"])
+    said = []
+    for artifact in Models.artifacts:
+        translator = Translator.load(artifact, settings_for(artifact).engine, Metrics())
+        said.append(translator.submit_text(TEXT, translator.options(beam_size=2)).wait().text)
+        translator.stop(timeout=0)
+    Models.said = (said[0], said[1])
+    assert said[0] != said[1]
+    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+        Models,
+        settings=settings(
+            max_examples=6, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)
+        ),
+    )
