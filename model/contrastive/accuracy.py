@@ -1,8 +1,10 @@
 """How often a model prefers the right translation, with 95% confidence intervals."""
 
+import dataclasses
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+import random
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from model.data.batching import Pair
@@ -63,19 +65,56 @@ def judge(
     """Condition ("without context", and for a document model "with context") -> is each item right?"""
     base = model.base if isinstance(model, DocumentModel) else model
     right: dict[str, list[bool]] = {"without context": []}
-    remaining = iter(items)
-    while some := list(itertools.islice(remaining, AT_ONCE)):
-        encoded = []
-        for item in some:
-            source, *targets = vocabulary.encode([item.source, item.reference, *item.wrong])
-            context = []
-            if isinstance(model, DocumentModel):
-                context = context_pairs(model, vocabulary, item, from_reference)
-            encoded.append(Item(source, targets, context))
+    for some in _some_at_a_time(items):
+        encoded = [_without_context(vocabulary, item) for item in some]
         right["without context"] += map(prefers_reference, score_items_alone(base, encoded))
         if isinstance(model, DocumentModel):
-            right.setdefault("with context", []).extend(map(prefers_reference, score_items(model, encoded)))
+            in_context = judge_in_context(model, vocabulary, some, from_reference)
+            right.setdefault("with context", []).extend(in_context)
     return right
+
+
+def judge_in_context(
+    model: DocumentModel, vocabulary: Vocabulary, items: Iterable[ContrastiveItem], from_reference: bool = False
+) -> list[bool]:
+    """Is each item right, with its context?"""
+    right: list[bool] = []
+    for some in _some_at_a_time(items):
+        encoded = [
+            _without_context(vocabulary, item)._replace(context=context_pairs(model, vocabulary, item, from_reference))
+            for item in some
+        ]
+        right += map(prefers_reference, score_items(model, encoded))
+    return right
+
+
+def with_context_of_another(items: Sequence[ContrastiveItem], seed: int = 1) -> list[ContrastiveItem]:
+    """Every item with the context of another one, no two with the same one's: what a layer gains that only likes to
+    have a context shows here, too. Raises ValueError for fewer than two items."""
+    if len(items) < 2:
+        raise ValueError("a context of another item needs two items")
+    order = list(range(len(items)))
+    random.Random(seed).shuffle(order)
+    others = dict(zip(order, [*order[1:], order[0]], strict=True))
+    return [
+        dataclasses.replace(
+            item,
+            source_context=items[others[index]].source_context,
+            reference_context=items[others[index]].reference_context,
+        )
+        for index, item in enumerate(items)
+    ]
+
+
+def _some_at_a_time(items: Iterable[ContrastiveItem]) -> Iterator[list[ContrastiveItem]]:
+    remaining = iter(items)
+    while some := list(itertools.islice(remaining, AT_ONCE)):
+        yield some
+
+
+def _without_context(vocabulary: Vocabulary, item: ContrastiveItem) -> Item:
+    source, *targets = vocabulary.encode([item.source, item.reference, *item.wrong])
+    return Item(source, targets, [])
 
 
 def by_group(items: Sequence[ContrastiveItem], right: Sequence[bool]) -> dict[str, Accuracy]:

@@ -9,9 +9,10 @@ import torch
 from tqdm import tqdm
 
 from model.config import ConfigError
-from model.contrastive.accuracy import Accuracy, by_group, judge
+from model.contrastive.accuracy import Accuracy, by_group, judge, judge_in_context, with_context_of_another
 from model.data.items import read_items
 from model.data.vocabulary import Vocabulary
+from model.document import DocumentModel
 from model.training.checkpoint import find_vocabulary, load_model
 from model.training.document_checkpoint import has_context, load_document_model
 
@@ -45,6 +46,11 @@ class ContrastiveAccuracyCommand:
             action="store_true",
             help="context on the decoder's side from the set's ref_context instead of the model's own translation",
         )
+        parser.add_argument(
+            "--shuffled",
+            action="store_true",
+            help="the control: also with the context of another item, which has nothing to say",
+        )
         parser.add_argument("--threads", type=int, help="CPU threads (default: torch's choice)")
         parser.add_argument("--json", type=Path, help="write the results here as well")
 
@@ -61,6 +67,13 @@ class ContrastiveAccuracyCommand:
         count = min(args.limit or len(items), len(items))
         items = [items[index * len(items) // count] for index in range(count)]
         right = judge(model, vocabulary, tqdm(items, unit="item", mininterval=1), args.reference_context)
+        if args.shuffled:
+            if not isinstance(model, DocumentModel):
+                raise ConfigError(f"{args.checkpoint} knows no context: there is none of another item to try")
+            if len(items) < 2:
+                raise ConfigError("--shuffled needs two items or more")
+            others = tqdm(with_context_of_another(items), unit="item", mininterval=1)
+            right["with another's context"] = judge_in_context(model, vocabulary, others, args.reference_context)
         results = {condition: by_group(items, found) for condition, found in right.items()}
         print(table(results))
         print("\nIn brackets: 95% confidence interval (Wilson).")

@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Hashable, Sequence
 
+import numpy as np
+
 from server.backends.context import ContextUse, SentenceContext
 from server.backends.state import Floats
 from server.documents.visibility import Owners
@@ -27,10 +29,11 @@ async def look(
 
 
 def weights_by_sentence(use: ContextUse, owners: Owners) -> dict[int, Floats]:
-    """Sentence index -> weight per head [heads], summed over its parts. `owners` may name more parts than `use`
-    has weights for: those that could not be seen."""
+    """Sentence index -> weight per head [heads], summed over its parts, of sentences that have some. `owners` may name
+    more parts than `use` has weights for: those that could not be seen."""
     summed: dict[int, Floats] = {}
-    for owner, weights in zip(owners.tolist(), use.weights.T, strict=False):
+    for place in np.flatnonzero(use.weights.any(axis=0)).tolist():
+        owner, weights = int(owners[place]), use.weights[:, place]
         summed[owner] = summed[owner] + weights if owner in summed else weights
     return summed
 

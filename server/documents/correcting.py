@@ -12,7 +12,7 @@ from server.documents.refused import check_index, check_length
 from server.documents.stores.interface import Conflict, ContextStore
 from server.documents.stores.records import Document, Sentence
 from server.documents.translate import translate_sentences
-from server.documents.visibility import affected, sees
+from server.documents.visibility import affected, around, sees
 from server.documents.workplace import Workplace
 from server.outcomes import RESTING_STATES
 from server.translator import Translator
@@ -51,10 +51,11 @@ async def _correct(
     check_length(document.num_places - old.num_places + changed.num_places, workplace.longest)
     if changed.is_pending:
         sentences = known.with_changed([changed])
-        seen = sentences if document.mode == "offline" else sentences[: index + 1]
+        seen = around(document.mode, index, sentences, translator.reach)
         seen = await with_drafts(translator, seen, document.options.get("max_length"), deadline)
         states = await workplace.reader.of_document(translator, document.id, seen)
-        [changed] = await translate_sentences(translator, document, [seen[index]], states, deadline)
+        [drafted] = [one for one in seen if one.index == index]
+        [changed] = await translate_sentences(translator, document, [drafted], states, deadline)
     write = _Write(workplace.store, translator, correction, known, changed)
     return await asyncio.shield(asyncio.ensure_future(asyncio.to_thread(write.keep)))
 

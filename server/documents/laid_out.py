@@ -1,4 +1,4 @@
-"""Laid-out states of a document that grows: what is there is not laid out again."""
+"""Laid-out states of a document that grows: what is there is not laid out again, what nobody sees any more is left."""
 
 import numpy as np
 
@@ -11,6 +11,17 @@ def side_by_side(first: StoredDocument, later: StoredDocument) -> StoredDocument
     offset = first.num_sentences
     pages = tuple(_page(*both, offset) for both in zip(first.pages, later.pages, strict=True))
     return StoredDocument(pages, np.concatenate([first.num_words, later.num_words]))
+
+
+def end_of(stored: StoredDocument, start: int) -> StoredDocument:
+    """The sentences from `start` on, in arrays of their own: those before take no room any more."""
+    if not start:
+        return stored
+    end = stored.between(start, stored.num_sentences)
+    pages = (
+        Page(page.numbers, {name: x.copy() for name, x in page.states.items()}, page.keep.copy()) for page in end.pages
+    )
+    return StoredDocument(tuple(pages), end.num_words)
 
 
 def _page(first: Page, later: Page, offset: int) -> Page:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from server.backends.context import Read, SentenceContext, States, StoredDocument
 from server.documents.drafts import with_drafts, words_of
-from server.documents.laid_out import side_by_side
+from server.documents.laid_out import end_of, side_by_side
 from server.documents.state_cache import Place, StateCache
 from server.documents.stores.interface import ContextStore
 from server.documents.stores.records import Document, Mode, Part, Sentence
@@ -62,11 +62,23 @@ class DocumentStates:
         made_of.update(self.contents[first * DIGEST_BYTES : (last + 1) * DIGEST_BYTES])
         return SentenceContext(self.stored, seen, made_of.digest())
 
+    def since(self, index: int) -> "DocumentStates | None":
+        """Without the sentences before `index`; None when no others are here."""
+        first = int(np.searchsorted(self.owners, index))
+        if first == len(self.owners):
+            return None
+        return replace(
+            self,
+            stored=end_of(self.stored, first),
+            owners=self.owners[first:],
+            contents=self.contents[first * DIGEST_BYTES :],
+        )
+
 
 @dataclass(frozen=True)
 class Grown:
-    """An online document as it was laid out for its last append: states of its first sentences, and the sentences
-    after them, which nobody has seen yet."""
+    """An online document as it was laid out for its last append: states of its first `count` sentences, as far as
+    sentences that follow can see them, and the sentences after these, which nobody has seen yet."""
 
     states: DocumentStates | None
     count: int
@@ -108,15 +120,16 @@ class StateReader:
     async def before_append(
         self, translator: Translator, document: Document, store: ContextStore, deadline: float | None = None
     ) -> DocumentStates | None:
-        """Of all sentences of an online document, to which some are to be appended: what was laid out for the append
-        before, and what has come since. Only sentences that are not known here are read. Raises also DeadlineExceeded,
-        StoreError, UnknownDocument."""
+        """Of the sentences of an online document that those which are to be appended can see: what was laid out for the
+        append before, and what has come since. Only sentences that are not known here are read. Raises also
+        DeadlineExceeded, StoreError, UnknownDocument."""
         if not translator.knows_context:
             return None
+        first = 0 if translator.reach is None else max(0, document.num_sentences - translator.reach)
         kept = self.cache.get(Place(document.id, translator.fingerprint, None), document.revision)
         grown = kept if isinstance(kept, Grown) else Grown(None, 0)
-        if grown.num_sentences > document.num_sentences:
-            grown = Grown(None, 0)
+        if not first <= grown.num_sentences <= document.num_sentences:
+            grown = Grown(None, first)
         later = list(grown.later)
         if grown.num_sentences < document.num_sentences:
             later += await asyncio.to_thread(store.sentences, document.id, grown.num_sentences, document.num_sentences)
@@ -186,8 +199,13 @@ class StateReader:
         return DocumentStates(stored, owners, states.contents + more.contents, states.reach, more.reads)
 
     def _keep(self, document: Document, translator: Translator, grown: Grown) -> None:
-        if grown.states is not None:  # what was read is for one translation
-            grown = replace(grown, states=replace(grown.states, reads=Reads()))
+        """Without what was read, which is for one translation, and without what no later sentence can see."""
+        states = grown.states
+        if states is not None and translator.reach is not None:
+            states = states.since(document.num_sentences - translator.reach)
+        if states is not None:
+            states = replace(states, reads=Reads())
+        grown = replace(grown, states=states)
         self.cache.put(Place(document.id, translator.fingerprint, None), document.revision, grown, grown.num_bytes)
 
     async def _read(self, translator: Translator, document_id: str, sentence: Sentence, reads: Reads) -> StatesOfParts:

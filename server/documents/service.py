@@ -18,6 +18,7 @@ from server.documents.refused import Refused, TooLong, check_index, check_length
 from server.documents.sentence_states import StateReader
 from server.documents.stores.interface import ContextStore
 from server.documents.stores.records import Document, Mode, Sentence
+from server.documents.visibility import around
 from server.documents.workplace import Workplace
 from server.outcomes import RESTING_STATES
 from server.settings import Settings
@@ -188,7 +189,7 @@ class DocumentService:
     async def _explain(
         self, translator: Translator, document: Document, sentences: list[Sentence], index: int
     ) -> Explanation | None:
-        seen = sentences if document.mode == "offline" else sentences[: index + 1]
+        seen = around(document.mode, index, sentences, translator.reach)
         if translator.needs_drafts and sentences[index].translation is None:
             raise Refused(f"sentence {index} is not translated yet: with this model it is the translation that looks")
         if without_draft(translator, seen):

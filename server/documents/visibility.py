@@ -5,7 +5,7 @@ second translations change nothing for other sentences, and all sentences of a d
 time in either mode.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,11 @@ def sees(mode: Mode, index: int, other: int, reach: int | None = None) -> bool:
     sentences away."""
     within = reach is None or abs(other - index) <= reach
     return within and (other < index if mode == "online" else other != index)
+
+
+def around(mode: Mode, index: int, sentences: Sequence[Sentence], reach: int | None = None) -> list[Sentence]:
+    """Sentence `index`, and those that it sees."""
+    return [one for one in sentences if one.index == index or sees(mode, index, one.index, reach)]
 
 
 def visible(mode: Mode, index: int, owners: Owners, reach: int | None = None) -> Bools:

@@ -48,7 +48,9 @@ class SharedSearch(SentenceRequest):
 
     def __init__(self, key: bytes, members: list[SentenceRequest]) -> None:
         first = members[0]
-        super().__init__(first.source_ids, first.options, first.context, first.owner, prefix=first.prefix)
+        super().__init__(
+            first.source_ids, first.options, first.context, first.owner, prefix=first.prefix, read=first.read
+        )
         self.key, self.members = key, members
         self.deadline = max(one.deadline for one in members)
         if any(one.told is not None for one in members):

@@ -1,5 +1,6 @@
 """Log-probabilities of given translations, and accuracy on contrastive sets."""
 
+import dataclasses
 import gzip
 import json
 from pathlib import Path
@@ -8,7 +9,13 @@ import pytest
 import torch
 
 from model.config import EOS_ID, ConfigError
-from model.contrastive.accuracy import accuracy, context_pairs, judge
+from model.contrastive.accuracy import (
+    accuracy,
+    context_pairs,
+    judge,
+    judge_in_context,
+    with_context_of_another,
+)
 from model.contrastive.command import ContrastiveAccuracyCommand
 from model.data.batching import Pair
 from model.data.corpus import CorpusError
@@ -123,6 +130,24 @@ def test_items_are_judged_with_their_own_context(checkpoint: Path, tmp_path: Pat
     assert list(judge(model.base, vocabulary, [item])) == ["without context"]
 
 
+def test_the_control_has_everybody_elses_context(checkpoint: Path, tmp_path: Path) -> None:
+    """No item keeps its own, every context is used once, and nothing else of an item changes."""
+    path = write_items(tmp_path / "set.jsonl.gz", *(ITEM | {"src_context": f"Number {index}."} for index in range(9)))
+    items = read_items(path)
+    others = with_context_of_another(items)
+    own, theirs = ([item.source_context for item in some] for some in (items, others))
+    assert sorted(own) == sorted(theirs)
+    assert all(one != other for one, other in zip(own, theirs, strict=True))
+    assert [dataclasses.replace(item, source_context=()) for item in others] == [
+        dataclasses.replace(item, source_context=()) for item in items
+    ]
+    assert others == with_context_of_another(items)
+    with pytest.raises(ValueError, match="needs two items"):
+        with_context_of_another(items[:1])
+    model, vocabulary = lively_document_model(seed=4), Vocabulary(checkpoint / VOCABULARY)
+    assert judge_in_context(model, vocabulary, others) == judge(model, vocabulary, others)["with context"]
+
+
 def test_the_command_prints_groups_and_conditions(
     checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -140,6 +165,10 @@ def test_the_command_prints_groups_and_conditions(
     assert values["with context"]["gender f"] == values["without context"]["gender f"]  # it has no context
     assert command.run(parser.parse([str(checkpoint), "--set", str(path), "--limit", "1"])) == 0
     assert "| all | 1 |" in capsys.readouterr().out
+    assert command.run(parser.parse([str(checkpoint), "--set", str(path), "--shuffled"])) == 0
+    assert "| without context | with context | with another's context |" in capsys.readouterr().out
+    with pytest.raises(ConfigError, match="needs two items"):
+        command.run(parser.parse([str(checkpoint), "--set", str(path), "--shuffled", "--limit", "1"]))
     with pytest.raises(ConfigError, match="at least 1"):
         command.run(parser.parse([str(checkpoint), "--set", str(path), "--limit", "0"]))
 
