@@ -12,6 +12,7 @@ from server.backends.base import CannotScore
 from server.documents.refused import Refused, TooLong, UnknownSentence
 from server.documents.stores.interface import StoreError, StoreFull, UnknownDocument
 from server.engine.request import Cancelled, DeadlineExceeded, EngineStopped, Overloaded
+from server.glossary import TermRefused
 from server.scoring import TooLongToScore
 from server.text.formats.opened import FileError, FileTooLarge, UnsupportedFile
 from server.text.marks import TooManyMarks
@@ -111,6 +112,8 @@ def from_engine(error: Exception) -> ApiError | None:
     match error:
         case Overloaded():
             return ApiError("overloaded", "too many sentences are waiting; try again later")
+        case TermRefused():
+            return ApiError("invalid_value", str(error), "glossary")
         case PrefixRefused():
             return ApiError("invalid_value", f"target_prefix: {error}", "target_prefix")
         case TooManySentences():

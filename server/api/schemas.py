@@ -9,6 +9,7 @@ from pydantic_core import PydanticCustomError
 from server.outcomes import FinishReason
 from server.scoring import ScoringOutcome
 from server.text.plan import TextPlan
+from server.text.terms import Terms
 from server.translations import SentenceTranslation, TextTranslation, TranslationOutcome
 
 
@@ -35,6 +36,19 @@ Timeout = Annotated[
     float | None,
     Field(gt=0, allow_inf_nan=False, description="Seconds after which the answer is of no use; then 504."),
 ]
+
+
+def check_term(value: Any) -> Any:
+    """A word or more, all of it valid Unicode."""
+    if isinstance(value, str) and not value.strip():
+        raise PydanticCustomError("term_empty", "must have at least one letter, digit or sign")
+    return check_text(value)
+
+
+MOST_TERMS = 5000
+"""Terms of one request."""
+NO_STREAM = "stream: with a glossary or keep a translation is known at its end only: leave stream out"
+Term = Annotated[str, Field(max_length=500), BeforeValidator(check_term)]
 
 
 class TranslateRequest(BaseModel):
@@ -68,6 +82,16 @@ class TranslateRequest(BaseModel):
         "string where anything will do. For a text of several sentences it begins the first one's. It counts in "
         "num_tokens and max_length, and not in score.",
     )
+    glossary: dict[Term, Term] | None = Field(
+        None,
+        max_length=MOST_TERMS,
+        description="Terms and how they are to be said. Wherever one stands in a sentence as a word of its own, so "
+        "spelled, its translation has it, exactly as given and as often.",
+        examples=[{"bug report": "Fehlerbericht"}],
+    )
+    keep: list[Term] | None = Field(
+        None, max_length=MOST_TERMS, description="Terms that stay as they are.", examples=[["RingMT"]]
+    )
     context: Annotated[str | list[str] | None, BeforeValidator(check_optional_text)] = Field(
         None,
         description="What comes before the text in its document, in the source language: it is read, not translated, "
@@ -92,6 +116,21 @@ class TranslateRequest(BaseModel):
     def prefixes(self) -> list[str]:
         """One for every text, or none at all."""
         return [self.target_prefix] if isinstance(self.target_prefix, str) else self.target_prefix or []
+
+    @property
+    def terms(self) -> Terms | None:
+        """None where none are given."""
+        targets = {term: term for term in self.keep or ()} | (self.glossary or {})
+        return Terms(targets) if targets else None
+
+    @model_validator(mode="after")
+    def check_terms(self) -> Self:
+        if self.stream and (self.glossary or self.keep):
+            raise PydanticCustomError("terms_stream", NO_STREAM)
+        both = sorted(set(self.keep or ()) & set(self.glossary or {}))
+        if both:
+            raise PydanticCustomError("terms_clash", "keep: '{term}' is in the glossary, too", {"term": both[0]})
+        return self
 
     @model_validator(mode="after")
     def check_prefixes(self) -> Self:

@@ -3,11 +3,12 @@
 from fastapi import APIRouter, Request, Response
 
 from server.api.answer import written
-from server.api.errors import ADMISSION, BODY, documented
+from server.api.errors import ADMISSION, BODY, ApiError, documented
 from server.api.event_stream import STILL_HERE, Events, EventStream, asks_for_events, described, event
 from server.api.limits import asked_options, check_hypotheses, check_sizes
 from server.api.route import DoorRoute
 from server.api.schemas import (
+    NO_STREAM,
     CutText,
     StreamBeginning,
     StreamBegins,
@@ -16,6 +17,7 @@ from server.api.schemas import (
     Translation,
 )
 from server.api.visit import Admitted, Visit
+from server.glossary import translate_with_terms
 from server.streaming import Beginning, TranslationStream
 from server.translations import TranslationOutcome
 from server.translator import Translator
@@ -48,10 +50,16 @@ async def translate(body: TranslateRequest, visit: Admitted, request: Request) -
     check_hypotheses(num_hypotheses, asked)
     options = translator.options(**asked, num_hypotheses=num_hypotheses, deadline=visit.deadline)
     context = await visit.state.documents.context_of(translator, body.contexts) if body.contexts else None
+    terms = body.terms
+    if terms is not None and asks_for_events(request):
+        raise ApiError("invalid_value", NO_STREAM, "stream")
     if body.stream or asks_for_events(request):
         stream = await TranslationStream.begin(translator, body.texts, options, context, body.prefixes)
         return EventStream(_events(stream, body, visit, translator), visit.deadline, stream.close)
-    outcome = await translator.translate(body.texts, options, context, prefixes=body.prefixes)
+    if terms is None:
+        outcome = await translator.translate(body.texts, options, context, prefixes=body.prefixes)
+    else:
+        outcome = await translate_with_terms(translator, body.texts, options, terms, context, prefixes=body.prefixes)
     return written(_answer(outcome, body, visit, translator))
 
 

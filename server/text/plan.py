@@ -9,6 +9,7 @@ from server.text.pieces import Pieces
 from server.text.prefix import Prefix, read_prefix, restore_beginning, restore_translation
 from server.text.protection import Masked, Restored, mask, restore
 from server.text.sentences import Segment, split_text, trim
+from server.text.terms import Terms
 
 # Characters that many vocabularies lack -> what they are read as where that is so.
 _READ_AS = {
@@ -109,9 +110,9 @@ def plan_text(text: str, language: str, pieces: Pieces, max_source_length: int, 
     return TextPlan(tuple(segments), tuple(planned))
 
 
-def plan_sentence(sentence: str, pieces: Pieces, is_cut: bool = False) -> PlannedSentence:
-    """One sentence as it is, however long."""
-    masked = mask(sentence, pieces.spells)
+def plan_sentence(sentence: str, pieces: Pieces, is_cut: bool = False, terms: Terms | None = None) -> PlannedSentence:
+    """One sentence as it is, however long. Its `terms` are masked."""
+    masked = mask(sentence, pieces.spells, terms)
     [ids] = pieces.encode([_readable(masked.text, pieces)])
     return PlannedSentence(masked, ids, is_cut)
 

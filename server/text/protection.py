@@ -16,6 +16,7 @@ from itertools import pairwise, product
 
 from server.text.marks import closing_of, is_mark, is_opening
 from server.text.patterns import protected_spans
+from server.text.terms import Match, Terms
 
 Spells = Callable[[str], bool]
 """Whether a vocabulary has a piece for a character: `Pieces.spells`."""
@@ -64,9 +65,18 @@ class Restored:
     is_moved: bool = False
 
 
-def mask(sentence: str, spells: Spells) -> Masked:
-    """Masks in place of the sentence's protected spans. Linear in its length."""
-    spans = _joined(sentence, [*protected_spans(sentence), *_unspellable(sentence, spells)])
+def mask(sentence: str, spells: Spells, terms: Terms | None = None) -> Masked:
+    """Masks in place of the sentence's protected spans, which come back as they were, and of its terms, which come back
+    as their translations. Linear in its length."""
+    matches = {} if terms is None else {(one.start, one.end): one.target for one in find_terms(sentence, terms)}
+    strange = [
+        (start, end)
+        for start, end in _unspellable(sentence, spells)
+        if not any(first < end and start < last for first, last in matches)
+    ]
+    places = _joined(sentence, [*protected_spans(sentence), *strange])
+    instead = matches | {place: sentence[slice(*place)] for place in places}
+    spans = sorted(instead)
     stem = _free_stem(sentence) if spans else ""
     if not stem:
         spans = []
@@ -77,10 +87,15 @@ def mask(sentence: str, spells: Spells) -> Masked:
     masked: list[Span] = []
     parts = [between[0]]
     for number, (span, before, after) in enumerate(zip(spans, between, between[1:], strict=False), 1):
-        parted = Span(sentence[slice(*span)], before[-1:].isalnum(), after[:1].isalnum())
+        parted = Span(instead[span], before[-1:].isalnum(), after[:1].isalnum())
         masked.append(parted)
         parts += (" " * parted.parted_before, f"{stem}{number}", " " * parted.parted_after, after)
     return Masked("".join(parts), tuple(masked), stem, is_capitals)
+
+
+def find_terms(sentence: str, terms: Terms) -> list[Match]:
+    """The terms that a sentence has outside of URLs, placeholders and the like."""
+    return terms.find(sentence, _joined(sentence, protected_spans(sentence)))
 
 
 def restore(masked: Masked, target: str) -> Restored:

@@ -1,0 +1,57 @@
+"""How terms of the source are to be said: a glossary, and what is not to be translated."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+
+
+@dataclass(frozen=True)
+class Match:
+    """A term in a text, from `start` to `end`, and what it is to become."""
+
+    start: int
+    end: int
+    target: str
+
+
+class Terms:
+    """Terms with their translations. A term is found as it is written, case included, between word boundaries; where
+    several begin at one place, the longest. Any space stands for any other."""
+
+    def __init__(self, targets: Mapping[str, str]) -> None:
+        """Raises ValueError for a term without a word or sign."""
+        self._by_first: dict[str, list[tuple[re.Pattern[str], str]]] = {}
+        for term in sorted(targets, key=len, reverse=True):
+            words = term.split()
+            if not words:
+                raise ValueError("a term has at least one letter, digit or sign")
+            first = _TOKEN.findall(words[0])[0]
+            pattern = re.compile(r"(?<!\w)" + r"\s+".join(map(re.escape, words)) + r"(?!\w)")
+            self._by_first.setdefault(first, []).append((pattern, targets[term]))
+
+    def find(self, text: str, taken: Iterable[tuple[int, int]] = ()) -> list[Match]:
+        """Its terms from left to right, none inside another one or touching a place that is `taken`."""
+        found: list[Match] = []
+        covered = sorted(taken)
+        end = 0
+        for token in _TOKEN.finditer(text):
+            if token.start() < end:
+                continue
+            for pattern, target in self._by_first.get(token[0], ()):
+                match = pattern.match(text, token.start())
+                if match is not None and not any(a < match.end() and match.start() < b for a, b in covered):
+                    found.append(Match(*match.span(), target))
+                    end = match.end()
+                    break
+        return found
+
+
+def missing(matches: Iterable[Match], translation: str) -> Counter[str]:
+    """What should stand in a translation, as often as it was found, and does not: between word boundaries, no place
+    counted for two terms."""
+    wanted = Counter(match.target for match in matches)
+    there = Counter(match.target for match in Terms({target: target for target in wanted}).find(translation))
+    return wanted - there
