@@ -17,7 +17,6 @@ from export.manifest import context_kind, graph_files, make_manifest, manifest_t
 from export.onnx_graph.shortlist import ShortlistPlan
 from export.onnx_writer import InContext, write_onnx
 from export.parity import check_parity
-from export.score_graph import write_score_graph
 from export.signature import with_signatures
 from export.torchscript import write_torchscript
 from model.config import SPECIAL_IDS
@@ -128,27 +127,23 @@ def _write(content: Content, folder: Path, options: ExportOptions) -> dict[str, 
     graphs = tuple(graph_files(*kind, shortlist is not None) for kind in options.graphs)
     if document is not None:
         graphs = tuple(with_context(graph, document) for graph in graphs)
-    manifest = make_manifest(
-        model,
-        options.name,
-        options.languages,
-        graphs,
-        VOCABULARY,
-        options.licence,
-        options.length_penalty,
-        content.origin,
-    )
     manifest = dataclasses.replace(
-        manifest,
+        make_manifest(
+            model,
+            options.name,
+            options.languages,
+            graphs,
+            VOCABULARY,
+            options.licence,
+            options.length_penalty,
+            content.origin,
+        ),
         source_vocabulary_file=SOURCE_VOCABULARY if content.source_vocabulary is not None else "",
         source_prefix=content.source_prefix,
         forced_eos=content.forced_eos,
+        shortlist=None if shortlist is None else Shortlist(len(shortlist.frequent), shortlist.num_extra),
+        context=None if document is None else context_kind(document),
     )
-    if shortlist is not None:
-        sizes = Shortlist(len(shortlist.frequent), shortlist.num_extra)
-        manifest = dataclasses.replace(manifest, shortlist=sizes)
-    if document is not None:
-        manifest = dataclasses.replace(manifest, context=context_kind(document))
     text = ArtifactText(folder, manifest)
     sample = text.readable_sources(options.calibration)
     ranges = input_ranges(model, sample)
@@ -208,9 +203,6 @@ def write_graph(
         write_torchscript(model, manifest, folder / graph.encode, folder / graph.step)
     else:
         write_onnx(model, manifest, graph, ranges, folder, shortlist, in_context)
-        write_score_graph(folder / graph.step, folder / graph.score)
-        if graph.context is not None and graph.context.score:
-            write_score_graph(folder / graph.context.step, folder / graph.context.score)
 
 
 def _origin(checkpoint: Path) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from export.onnx_graph.linear import OUTPUT
 from model.data.batching import Pair, collate
 from model.document import DocumentModel
 from model.document_search import stack_store, store_sentence
-from model.greedy import greedy as greedy_of_all
+from model.greedy import greedy
 from model.translation_model import TranslationModel
 
 Ranges = dict[str, float]
@@ -28,10 +28,9 @@ def input_ranges(model: TranslationModel, sources: Sequence[Sequence[int]], max_
     if not model.config.is_plain:
         # Weights that do not sum to one are largest where there is least to see.
         sources = [*sources, [model.config.eos_id]]
+    words = [list(ids[:-1]) for ids in sources]
     with recorded_ranges(model) as ranges:
-        # One by one: padding would widen the ranges.
-        for ids in sources:
-            greedy(model, torch.tensor([ids]), max_length)
+        greedy(model, words, min(max_length, model.config.max_length), batch_rows=1)  # padding would widen the ranges
     return ranges
 
 
@@ -42,7 +41,7 @@ def context_ranges(
     """The same where sentences see all others of `sources`, or the one before only (a mean over fewer is larger); the
     ranges of sentences `alone` are within these."""
     words = [list(ids[:-1]) for ids in sources]
-    targets = greedy_of_all(document.base, words, min(max_length, document.base.config.max_length - 1))
+    targets = greedy(document.base, words, min(max_length, document.base.config.max_length - 1))
     others = ~torch.eye(len(words), dtype=torch.bool)
     before = torch.eye(len(words), dtype=torch.bool).roll(-1, dims=1)
     with recorded_ranges(document) as ranges:
@@ -83,17 +82,3 @@ def recorded_ranges(model: TranslationModel | DocumentModel) -> Iterator[Ranges]
     finally:
         for hook in hooks:
             hook.remove()
-
-
-def greedy(model: TranslationModel, source: Tensor, max_length: int) -> list[int]:
-    """Greedy ids of one sentence [1, source], through the ring."""
-    keep = torch.ones_like(source, dtype=torch.bool)
-    cross = model.decoder.project_source(model.encode(source, keep))
-    rings, token, ids = model.empty_rings(1), model.config.bos_id, list[int]()
-    for position in range(min(max_length, model.config.max_length)):
-        logits, rings = model.step(torch.tensor([token]), torch.tensor([position]), rings, cross, keep)
-        token = int(logits[0].argmax())
-        if token == model.config.eos_id:
-            break
-        ids.append(token)
-    return ids

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor, nn
 
 from export.calibration import Ranges
-from export.manifest import source_tensors
 from export.onnx_graph.edits import edited
 from export.onnx_graph.exporter import Axes, export_module
 from export.paged_attention import Pages, example_pages, look_at_pages, page_axes, page_names
 from export.pruned_attention import attend_used
+from export.signature import encode_signature
 from model.attention.selective import HierarchicalAttention
 from model.config import ConfigError
 from model.document import DocumentModel
@@ -132,7 +132,7 @@ def document_graphs(model: DocumentModel, ranges: Ranges | None) -> dict[str, on
         **{name: ("batch", None, f"J{page}", f"W{page}") for page, name in enumerate(page_names("word_weights"))},
     }
     looked: Axes = {name: free[name] for name in attend_outputs(model)}
-    cross: Axes = dict.fromkeys(source_tensors(model.base), ("batch", None, "source"))
+    cross: Axes = dict.fromkeys(encode_signature(model.base).output_names, ("batch", None, "source"))
     exported = {
         "store": export_module(ContextEncodeGraph(model), (memory, ones), words, stored),
         "attend": export_module(ContextAttendGraph(model), attend_example(model), inputs, looked),

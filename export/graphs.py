@@ -85,40 +85,35 @@ class StepStates(nn.Module):
 
 
 class StepGraph(nn.Module):
-    """StepStates and the choice among candidates, for exporters that take the whole step from PyTorch."""
+    """StepStates and the choice among candidates, for exporters that take the whole step from PyTorch. Takes and gives
+    a step's tensors by name; kept_key and first_row it makes itself."""
 
     output_bias: Tensor
 
-    def __init__(self, model: TranslationModel, context: ContextLayer | None = None) -> None:
+    def __init__(self, model: TranslationModel) -> None:
         super().__init__()
-        self.states = StepStates(model, context)
+        self.states = StepStates(model)
         bias = torch.zeros(model.config.vocab_size)
         bias[list(model.config.ids.unspeakable)] = HIDDEN
         self.register_buffer("output_bias", bias)
 
-    def forward(
-        self,
-        shared: list[Tensor],
-        rows: list[Tensor],
-        rings: list[Tensor],
-        sources: list[Tensor],
-        document: list[Tensor] | None = None,
-    ) -> list[Tensor]:
-        """shared: is_row, position, own_key, write_index, key_age, source_keep; rows: token, parent, score, ancestry.
-
-        Returns the three candidate tensors, the following rows in the same order, and the rings.
-        """
-        is_row, position, own_key, write_index, key_age, source_keep = shared
-        token, parent, score, ancestry = rows
+    def forward(self, given: dict[str, Tensor]) -> dict[str, Tensor]:
+        token, own_key = given["token"], given["own_key"]
+        rings, sources = (
+            {name: tensor for name, tensor in given.items() if name.startswith(kind)} for kind in ("ring.", "source.")
+        )
         first_row = torch.arange(token.shape[0])[:, None] * token.shape[1]
-        state, ancestry, *written = self.states(
-            token, parent, position, ancestry, own_key, ~own_key.any(dim=0), key_age, write_index, first_row,
-            source_keep, rings, sources, document,
+        state, *written = self.states(
+            token, given["parent"], given["position"], given["ancestry"], own_key, ~own_key.any(dim=0),
+            given["key_age"], given["write_index"], first_row, given["source_keep"],
+            list(rings.values()), list(sources.values()),
         )  # fmt: skip
         logits = self.states.model.embedding.logits(state) + self.output_bias
-        best, next_token, next_parent = best_candidates(torch.log_softmax(logits, dim=-1), score)
-        following = next_rows(best, next_token, next_parent, is_row, self.states.model.config.eos_id)
-        return [best, next_token, next_parent, *following, ancestry, *written]
+        best, word, parent = best_candidates(torch.log_softmax(logits, dim=-1), given["score"])
+        following = next_rows(best, word, parent, given["is_row"], self.states.model.config.eos_id)
+        kept = ("token", "parent", "score", "ancestry", *rings)
+        names = ["candidate_score", "candidate_token", "candidate_parent", *(f"next_{name}" for name in kept)]
+        return dict(zip(names, [best, word, parent, *following, *written], strict=True))
 
 
 def by_layer(tensors: Sequence[Tensor], names: Sequence[tuple[str, ...]]) -> list[LayerMemory]:

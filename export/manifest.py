@@ -26,16 +26,6 @@ def graph_files(format: str, precision: str, with_shortlist: bool = False) -> Gr
     return dataclasses.replace(files, step_shortlist=f"step-shortlist.{precision}.onnx")
 
 
-def ring_tensors(model: TranslationModel) -> tuple[str, ...]:
-    layers = enumerate(model.decoder.decoder_layers())
-    return tuple(f"ring.{index}.{name}" for index, layer in layers for name in layer.self_attention.memory_names)
-
-
-def source_tensors(model: TranslationModel) -> tuple[str, ...]:
-    layers = enumerate(model.decoder.decoder_layers())
-    return tuple(f"source.{index}.{name}" for index, layer in layers for name in layer.cross_attention.memory_names)
-
-
 CONTEXT_GRAPHS = {"encoder": ("store", "attend", "project", "pruned"), "decoder": ("store", "attend", "step", "score")}
 """The graphs that context on each side needs."""
 HAVE_ZEROS = ("sparse-soft", "sparse-sparse")

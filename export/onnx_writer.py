@@ -13,6 +13,7 @@ from export.onnx_graph.encode import build_encode_graph
 from export.onnx_graph.linear import projection_for
 from export.onnx_graph.shortlist import ShortlistPlan
 from export.onnx_graph.step import Words, build_step_graph, export_step
+from export.score_graph import score_graph
 from export.shared_weights import share_weights
 from model.document import DocumentModel
 from model.translation_model import TranslationModel
@@ -37,7 +38,8 @@ def write_onnx(
     in_context: InContext | None = None,
 ) -> None:
     """Write the files that `graph` names. `input_ranges`: see export.calibration; only int8 uses them. `shortlist` is
-    needed if `graph` has a step over one, `in_context` if it has context. Raises InPlaceError."""
+    needed if `graph` has a step over one, `in_context` if it has context. Raises InPlaceError,
+    ScoreError."""
     ranges = input_ranges if graph.precision == "int8" else None
     projection, words = projection_for(ranges), Words.of(model)
     listed = (shortlist, projection, words) if shortlist is not None and graph.step_shortlist else None
@@ -54,6 +56,8 @@ def write_onnx(
             document_graphs(document, seen) if document.on_encoder else decoder_context_graphs(document, manifest, seen)
         )
         models |= {getattr(graph.context, kind): one for kind, one in built.items()}
+    steps = [(graph.step, graph.score), *([] if graph.context is None else [(graph.context.step, graph.context.score)])]
+    models |= {score: score_graph(models[step]) for step, score in steps if score}
     write_sharing(models, folder, f"weights.{graph.precision}.bin")
 
 

@@ -6,12 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from model.attention.selective import (
-    ContextAttention,
-    FlatWordAttention,
-    HierarchicalAttention,
-    LookResult,
-)
+from model.attention.selective import ContextAttention, FlatWordAttention, HierarchicalAttention, LookResult
 from model.context import ContextLayer, ContextResult
 from server.artifact import PAGES
 

@@ -5,29 +5,16 @@ outside the memory that the runtime plans. A score graph is a step graph without
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import onnx
 from onnx import TensorProto
 
-from export.shared_weights import SMALLEST, share_weights
 from server.signature import LOG_PROBABILITY
 
 
 class ScoreError(ValueError):
     """A step graph that computes no log-probabilities."""
-
-
-def write_score_graph(step: Path, score: Path) -> None:
-    """Write `score` beside the step graph over all words; weights that lie in the step graph itself move to a file of
-    both. Raises ScoreError."""
-    choosing = onnx.load(step, load_external_data=False)
-    scoring = score_graph(choosing)
-    if any(len(tensor.raw_data) >= SMALLEST for tensor in choosing.graph.initializer):
-        share_weights([choosing, scoring], step.with_suffix(".bin"))
-        step.write_bytes(choosing.SerializeToString())
-    score.write_bytes(scoring.SerializeToString())
 
 
 def score_graph(step: onnx.ModelProto) -> onnx.ModelProto:

@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from export.example_state import ROWS, SHARED, example_source, example_state
+from export.example_state import example_source, example_state
 from export.graphs import EncodeGraph, StepGraph
 from export.signature import traced
 from model.translation_model import TranslationModel
@@ -31,24 +31,9 @@ class FlatStep(nn.Module):
     def __init__(self, model: TranslationModel, signature: Signature) -> None:
         super().__init__()
         self.graph, self.names, self.given = StepGraph(model), signature.input_names, signature.output_names
-        self.rings = [f"next_{name}" for name in signature.names("ring")]
 
     def forward(self, tensors: list[Tensor]) -> list[Tensor]:
-        by_name = dict(zip(self.names, tensors, strict=True))
-        shared, rows = ([by_name[name] for name in group] for group in (SHARED, ROWS))
-        rings, sources = ([x for name, x in by_name.items() if name.startswith(kind)] for kind in ("ring.", "source."))
-        outputs = self.graph(shared, rows, rings, sources)
-        order = (
-            "candidate_score",
-            "candidate_token",
-            "candidate_parent",
-            "next_token",
-            "next_parent",
-            "next_score",
-            "next_ancestry",
-            *self.rings,
-        )
-        found = dict(zip(order, outputs, strict=True))
+        found = self.graph(dict(zip(self.names, tensors, strict=True)))
         return [found[name] for name in self.given]
 
 
@@ -63,6 +48,6 @@ def write_torchscript(model: TranslationModel, manifest: Manifest, encode: Path,
     larger than one, so that no axis is taken for a constant."""
     trace(FlatEncode(model), (list(example_source()),), encode)
     signature, state = traced(manifest.signatures[step.name]), example_state(manifest, 3, 2, 5)
-    arrays = {**state.inputs(0), **state.ring, **state.source}
+    arrays = {**state.inputs(0), **state.arrays}
     arguments = [torch.from_numpy(arrays[name]) for name in signature.input_names]
     trace(FlatStep(model, signature), (arguments,), step)

@@ -356,15 +356,15 @@ class ContextConfig:
         for name, choices in (("attention", CONTEXT_ATTENTIONS), ("side", CONTEXT_SIDES)):
             if getattr(self, name) not in choices:
                 raise ConfigError(f"context {name} must be one of {', '.join(choices)}, not {getattr(self, name)!r}")
-        if not isinstance(self.num_heads, int) or self.num_heads < 1:
+        if not _is_count(self.num_heads):
             raise ConfigError(f"context num_heads must be a whole number from 1 on, not {self.num_heads!r}")
-        if self.ffn_dim is not None and (not isinstance(self.ffn_dim, int) or self.ffn_dim < 1):
+        if self.ffn_dim is not None and not _is_count(self.ffn_dim):
             raise ConfigError(
                 f"context ffn_dim must be a whole number from 1 on, or null for 4 x d_model, not {self.ffn_dim!r}"
             )
         if not isinstance(self.dropout, int | float) or not 0 <= self.dropout < 1:
             raise ConfigError(f"context dropout must be a number in [0, 1), not {self.dropout!r}")
-        if self.reach is not None and (not isinstance(self.reach, int) or self.reach < 1):
+        if self.reach is not None and not _is_count(self.reach):
             raise ConfigError(
                 f"context reach must be a whole number from 1 on, or null for the whole document, not {self.reach!r}"
             )

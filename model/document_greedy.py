@@ -13,7 +13,7 @@ from model.context import Store
 from model.data.batching import Pair, collate
 from model.decoder import LayerMemory
 from model.document import DocumentModel, words_of
-from model.greedy import greedy, greedy_rows, source_batch
+from model.greedy import by_length, greedy, greedy_rows, source_batch
 
 
 @torch.no_grad()
@@ -27,14 +27,11 @@ def greedy_document(
 ) -> list[list[int]]:
     """Translations, without EOS, of sentences without EOS that see the sentences of `store` as `keep` bool
     [sentence, J] says. `max_length` counts EOS. Sentences of similar length share a batch."""
-    order = sorted(range(len(sources)), key=lambda index: len(sources[index]))
-    translations: list[list[int]] = [[] for _ in sources]
-    for start in range(0, len(order), batch_rows):
-        rows = order[start : start + batch_rows]
-        found = greedy_in_context(model, [sources[row] for row in rows], store, keep[rows], max_length)
-        for row, ids in zip(rows, found, strict=True):
-            translations[row] = ids
-    return translations
+    return by_length(
+        sources,
+        batch_rows,
+        lambda rows: greedy_in_context(model, [sources[row] for row in rows], store, keep[rows], max_length),
+    )
 
 
 @torch.no_grad()

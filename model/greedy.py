@@ -22,20 +22,24 @@ def greedy(
 
     `max_length` counts EOS. Sentences of similar length share a batch.
     """
+
+    def decode(rows: list[int]) -> list[list[int]]:
+        source, keep = source_batch(model, [sources[row] for row in rows])
+        cross = model.decoder.project_source(model.encode(source, keep))
+        return greedy_rows(model.step, model.empty_rings(len(rows)), cross, (keep,), max_length, model.config.ids)
+
+    return by_length(sources, batch_rows, decode)
+
+
+def by_length(
+    sources: Sequence[list[int]], batch_rows: int, decode: Callable[[list[int]], list[list[int]]]
+) -> list[list[int]]:
+    """What `decode` makes of the numbers of a batch's sources, for all of them in their order; sources of similar
+    length share a batch."""
     order = sorted(range(len(sources)), key=lambda index: len(sources[index]))
-    translations: list[list[int]] = [[] for _ in sources]
-    for start in range(0, len(order), batch_rows):
-        rows = order[start : start + batch_rows]
-        for row, ids in zip(rows, greedy_batch(model, [sources[row] for row in rows], max_length), strict=True):
-            translations[row] = ids
-    return translations
-
-
-def greedy_batch(model: TranslationModel, sources: Sequence[list[int]], max_length: int) -> list[list[int]]:
-    """One batch of `greedy`."""
-    source, keep = source_batch(model, sources)
-    cross = model.decoder.project_source(model.encode(source, keep))
-    return greedy_rows(model.step, model.empty_rings(len(sources)), cross, (keep,), max_length, model.config.ids)
+    batches = [order[start : start + batch_rows] for start in range(0, len(order), batch_rows)]
+    found = {row: ids for rows in batches for row, ids in zip(rows, decode(rows), strict=True)}
+    return [found[row] for row in range(len(sources))]
 
 
 def source_batch(model: TranslationModel, sources: Sequence[list[int]]) -> tuple[Tensor, Tensor]:

@@ -40,6 +40,7 @@ class CompareCommand:
         parser.add_argument("--beam", type=int, default=4, help="beam size, always 1 in context (default 4)")
         parser.add_argument("--contrastive", default="", help="contrastive sets, NAME.jsonl.gz (default: none)")
         parser.add_argument("--items", type=int, default=300, help="items of each, spread evenly (default 300)")
+        parser.add_argument("--int8", action="store_true", help="what int8 costs on --sets, in nats and BLEU")
         parser.add_argument(
             "--reference", help=f"row that others are compared with (default '{DEFAULT_REFERENCE}', where there is one)"
         )
@@ -80,6 +81,7 @@ def plan_of(args: argparse.Namespace) -> MeasurementPlan:
         args.beam,
         names(args.contrastive),
         args.items,
+        args.int8,
     )
 
 

@@ -11,6 +11,7 @@ from export.compare.conditions import ALONE, IN_CONTEXT, SHUFFLED, sentence_keep
 from export.compare.estimate import Costs, Estimate, mean_estimate
 from export.compare.likelihood import sentence_nll
 from export.compare.look import Looks, costs_in_context
+from export.compare.precisions import at_both_precisions
 from export.compare.rows import CompareError, Row
 from export.compare.store import Store
 from export.compare.text import TextChoice, TextSet, read_set
@@ -30,7 +31,8 @@ By = dict[str, dict[str, Any]]
 class MeasurementPlan:
     """What is measured: log-perplexity on `sets`, BLEU and chrF on `translated` (names below `data`), the first
     documents that hold `limit` and `translate_limit` sentences of each, documents cut after `most` (None: all of
-    them); accuracy on the first `items` of `contrastive` sets, spread evenly."""
+    them); accuracy on the first `items` of `contrastive` sets, spread evenly; with `int8` what that costs on `sets`,
+    of rows that have their weights."""
 
     data: Path
     sets: tuple[str, ...]
@@ -41,6 +43,7 @@ class MeasurementPlan:
     beam: int = 4
     contrastive: tuple[str, ...] = ()
     items: int = 300
+    int8: bool = False
 
     def scored(self, row: Row) -> list[TextSet]:
         """The sets for log-perplexity, in the row's languages. Raises CorpusError for one that is not there."""
@@ -81,6 +84,9 @@ class MeasurementPlan:
     def window_key(self, texts: Sequence[TextSet]) -> str:
         return f"windows, {SENTENCES} sentences a set, {', '.join(text.key for text in texts)}"
 
+    def precisions_key(self, texts: Sequence[TextSet]) -> str:
+        return f"precisions, beam {self.beam}, {', '.join(text.key for text in texts)}"
+
     def items_key(self, name: str) -> str:
         return f"contrastive {name}, {self.items} items"
 
@@ -98,6 +104,8 @@ class Measured:
     window_sizes: Json = field(default_factory=list)
     window_masks: Json = field(default_factory=list)
     """See windows.py for these two."""
+    precisions: Mapping[str, Any] = field(default_factory=dict)
+    """See precisions.py."""
 
     @property
     def alone(self) -> dict[str, Costs]:
@@ -118,6 +126,8 @@ def measure(rows: Sequence[Row], plan: MeasurementPlan, store: Store, say: Calla
     steps = {"log-perplexity": measure_costs, "windows": measure_windows, "translations": measure_translations}
     if plan.contrastive:
         steps["contrastive sets"] = measure_contrastive
+    if plan.int8:
+        steps["int8"] = measure_precisions
     for what, step in steps.items():
         for row in rows:
             say(f"{row.name}: {what}")
@@ -195,6 +205,13 @@ def measure_contrastive(row: Row, plan: MeasurementPlan, store: Store) -> None:
             store.put(row.weights_hash, plan.items_key(name), found)
 
 
+def measure_precisions(row: Row, plan: MeasurementPlan, store: Store) -> None:
+    key = plan.precisions_key(texts := plan.scored(row))
+    is_served = row.section is None and not row.is_language_model
+    if is_served and row.has_weights and store.get(row.alone_hash, key) is None:
+        store.put(row.alone_hash, key, at_both_precisions(row, texts, plan.beam))
+
+
 def collect(rows: Sequence[Row], plan: MeasurementPlan, store: Store) -> list[Measured]:
     """What the store knows of the rows."""
     return [collect_row(row, plan, store) for row in rows]
@@ -215,6 +232,7 @@ def collect_row(row: Row, plan: MeasurementPlan, store: Store) -> Measured:
         {name: {c: list(map(bool, every)) for c, every in found.items()} for name, found in right.items() if found},
         windows["sizes"],
         windows["masks"],
+        store.get(row.alone_hash, plan.precisions_key(scored)) or {},
     )
 
 

@@ -21,6 +21,7 @@ from export.compare.table import (
     order_table,
     overview,
     paper_table,
+    precision_table,
     quality_table,
     summary,
     system_name,
@@ -36,6 +37,11 @@ LIKELIHOOD_NOTE = (
 LANGUAGE_NOTE = (
     "exp of the log-perplexity per piece, target side only. Language models do not translate: they have no BLEU, and "
     "are not exported or served."
+)
+PRECISION_NOTE = (
+    "The row's own graphs in the server's engine at fp32 and int8, calibrated by the sentences that come with `ringmt "
+    "export`; the text of all sets together. Nats per token of the references, BLEU of what a beam search finds. Only "
+    "rows whose weights are kept."
 )
 ZERO_NOTE = (
     "Of the weights that one word of a sentence gives to visible sentences, and to the words in them, the share that "
@@ -179,6 +185,9 @@ def full_sections(found: Found) -> list[Section]:
     if found.language_models:
         sections.append(("Language models", f"{language_table(found.language_models)}\n\n{LANGUAGE_NOTE}"))
     sections.append(("Log-perplexity, set by set", f"{likelihood_table(rows, plan.sets)}\n\n{LIKELIHOOD_NOTE}"))
+    at_int8 = [measured for measured in rows if measured.precisions]
+    if at_int8:
+        sections.append(("What int8 costs", f"{precision_table(at_int8)}\n\n{PRECISION_NOTE}"))
     return [*sections, *quality_sections(found), *context_sections(found)]
 
 

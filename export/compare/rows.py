@@ -13,18 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from export.compare.conditions import ALONE, IN_CONTEXT
-from export.manifest import ring_tensors
+from export.signature import step_signature
 from model.config import ConfigError, ModelConfig
 from model.document import DocumentModel
 from model.training.bundled import all_rows, bundled_name, bundled_rows
-from model.training.checkpoint import (
-    SUMMARY,
-    WEIGHTS,
-    AnyModel,
-    find_vocabulary,
-    load_any_model,
-    new_model,
-)
+from model.training.checkpoint import SUMMARY, WEIGHTS, AnyModel, find_vocabulary, load_any_model, new_model
 from model.training.document_checkpoint import CONTEXT_SUMMARY, CONTEXT_WEIGHTS, load_document_model
 from model.training.document_recipe import DocumentRecipe, DocumentSection, find_base, recorded_recipe
 from model.training.recipe import Recipe, parse_recipe
@@ -160,7 +153,7 @@ class Size:
         parameters = sum(parameter.numel() for parameter in model.parameters())
         if not isinstance(model, TranslationModel):
             return cls(parameters, None)
-        floats = len(ring_tensors(model)) * config.num_heads * config.ring_capacity * config.head_dim
+        floats = len(step_signature(model).names("ring")) * config.num_heads * config.ring_capacity * config.head_dim
         return cls(parameters, 4 * floats)
 
 

@@ -8,6 +8,7 @@ from export.compare.contenders import Contender, Contrast, Family, contender_nam
 from export.compare.estimate import Estimate
 from export.compare.measurements import Measured
 from export.compare.papers import CHELBA, CHELBA_ROWS, PaperTable
+from export.compare.precisions import PRECISIONS
 from export.compare.quality import METRICS, Quality
 from export.compare.rows import Size
 
@@ -123,6 +124,18 @@ def likelihood_table(rows: Sequence[Measured], sets: Sequence[str]) -> str:
         columns = zip(*map(estimates, group), strict=True)
         cells.append([seeds_text(group), *(spread_text([e.value for e in column if e], 3) for column in columns)])
     return table(["row", *sets, "mean"], cells)
+
+
+def precision_table(rows: Sequence[Measured]) -> str:
+    """What a row costs at both precisions, and what int8 adds."""
+    cells = []
+    for measured in rows:
+        fp32, int8 = (measured.precisions[precision] for precision in PRECISIONS)
+        nats = [f"{fp32['nll']:.4f}", f"{int8['nll']:.4f}", f"{int8['nll'] - fp32['nll']:+.4f}"]
+        bleu = [f"{fp32['bleu']:.2f}", f"{int8['bleu']:.2f}", f"{int8['bleu'] - fp32['bleu']:+.2f}"]
+        cells.append([measured.row.name, measured.row.config.variant, *nats, *bleu])
+    head = ["nats, fp32", "nats, int8", "difference", "BLEU, fp32", "BLEU, int8", "difference"]
+    return table(["row", "attention", *head], cells)
 
 
 def quality_table(systems: Mapping[str, Measured], scores: Qualities, reference: str) -> str:

@@ -97,8 +97,8 @@ def state_arguments(manifest: Manifest) -> tuple[Tensor | list[Tensor], ...]:
         rows.token, rows.parent, state.position, rows.ancestry, state.own_key, state.kept_key, state.key_age,
         state.write_index, state.first_row, state.source_keep,
     )  # fmt: skip
-    groups = (state.ring.values(), state.source.values())
-    lists = [[torch.from_numpy(array) for array in group] for group in groups]
+    groups = (manifest.ring_tensors, manifest.source_tensors)
+    lists = [[torch.from_numpy(state.arrays[name]) for name in group] for group in groups]
     return (*(torch.from_numpy(array) for array in flat), *lists)
 
 

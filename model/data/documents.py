@@ -7,7 +7,6 @@ A passage holds whole documents up to a number of tokens. Its sentences are look
 import dataclasses
 import itertools
 import random
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,6 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from model.config import UNK_ID
 from model.data.batching import Pair, epoch_items
 from model.data.corpus import CorpusError, read_corpus
 from model.data.vocabulary import Vocabulary
@@ -168,28 +166,3 @@ def epoch_documents(
     random.Random(f"{seed}/{epoch}").shuffle(documents)
     # The same document may come twice, and corpora count from zero each: numbers are given anew.
     return [[dataclasses.replace(s, document=number) for s in document] for number, document in enumerate(documents)]
-
-
-def hide_pieces(passage: Passage, share: float, only_repeated: bool, random_numbers: random.Random) -> Passage:
-    """The passage with a random `share` of the source pieces that sentences look from made unknown, so that context is
-    needed; what they look at stays whole.
-
-    `only_repeated` hides nothing but what context tells: pieces of another sentence of the document, and of no more
-    than a quarter of them, which leaves out punctuation and words that are everywhere.
-    """
-    seen: dict[int, Counter[int]] = {}
-    sentences = Counter(sentence.document for sentence in passage.keys)
-    for sentence in passage.keys:
-        seen.setdefault(sentence.document, Counter()).update(set(sentence.pair.source))
-
-    def may_hide(document: int, piece: int) -> bool:
-        return not only_repeated or 1 < seen[document][piece] <= max(2, sentences[document] // 4)
-
-    queries = []
-    for sentence in passage.queries:
-        source = [
-            UNK_ID if random_numbers.random() < share and may_hide(sentence.document, piece) else piece
-            for piece in sentence.pair.source
-        ]
-        queries.append(dataclasses.replace(sentence, pair=Pair(source, sentence.pair.target)))
-    return Passage(queries, passage.keys)

@@ -23,6 +23,8 @@ from model.training.recipe import (
 
 ZOO = Path(__file__).parent.parent / "zoo"
 SECTIONS = ("name", "document", "data", "training")
+RETIRED = ("base_dropout", "hide", "hide_repeated")
+"""Keys of experiments that no recorded run made use of."""
 
 
 @dataclass(frozen=True)
@@ -54,13 +56,6 @@ class DocumentSection:
     first_gate: float | None = 0.95
     """How much of its own state a sentence keeps as training begins, so that it begins almost as the sentence model;
     null: random weights, about 0.5, as in the paper."""
-    base_dropout: bool = False
-    """Dropout in the frozen sentence model as well, but not in what is stored. Without it, a layer that learns from
-    text that the sentence model was trained on learns to trust that it knows the text."""
-    hide: float = 0.0
-    """Share of source pieces that are unknown to the sentence in training, but not to those that look at it."""
-    hide_repeated: bool = False
-    """Hide only pieces that another sentence of the document has too."""
     stressed: tuple[str, ...] = ()
     """Target words of one piece each that context is there to decide, as pronouns are."""
     stress: float = 0.0
@@ -85,15 +80,12 @@ class DocumentSection:
             raise ConfigError("context 'none' with train 'context_only' leaves nothing to learn: set train to 'all'")
         if not isinstance(self.max_sentences, int) or self.max_sentences < 2:
             raise ConfigError(f"document max_sentences must be a whole number from 2 on, not {self.max_sentences!r}")
-
         if self.first_gate is not None and not (isinstance(self.first_gate, float) and 0 < self.first_gate < 1):
             raise ConfigError(f"document first_gate must be between 0 and 1, or null, not {self.first_gate!r}")
         if not isinstance(self.quiet, int | float) or self.quiet < 0:
             raise ConfigError(f"document quiet must be a number from 0 on, not {self.quiet!r}")
         if not isinstance(self.items, Mapping):
             raise ConfigError(f"document items must map contrastive sets to numbers, not {self.items!r}")
-        if not isinstance(self.hide, int | float) or not 0 <= self.hide < 1:
-            raise ConfigError(f"document hide must be a number in [0, 1), not {self.hide!r}")
 
     @property
     def freezes_base(self) -> bool:
@@ -141,7 +133,10 @@ def parse_document_recipe(values: dict[str, Any]) -> DocumentRecipe:
 def recorded_recipe(values: dict[str, Any]) -> DocumentRecipe:
     """The recipe as training.json has it. Raises ConfigError where its base is not there."""
     data = {key: value for key, value in values["data"].items() if not key.startswith("vocab")}
-    return parse_document_recipe({key: values[key] for key in ("name", "document", "training")} | {"data": data})
+    document = {key: value for key, value in values["document"].items() if key not in RETIRED}
+    return parse_document_recipe(
+        {key: values[key] for key in ("name", "training")} | {"document": document, "data": data}
+    )
 
 
 def load_any_recipe(path: Path) -> Recipe:

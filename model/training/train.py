@@ -13,14 +13,7 @@ from model.config import PAD_ID, ConfigError
 from model.data.batching import Batch, Pair, batches_by_tokens, collate, epoch_batches, epoch_items
 from model.data.corpus import data_hash, read_corpus
 from model.data.vocabulary import Vocabulary, train_vocabulary
-from model.training.checkpoint import (
-    VOCABULARY,
-    AnyModel,
-    find_vocabulary,
-    load_weights,
-    new_model,
-    save_model,
-)
+from model.training.checkpoint import VOCABULARY, AnyModel, find_vocabulary, load_weights, new_model, save_model
 from model.training.document_recipe import find_base
 from model.training.loss import projected_cross_entropy
 from model.training.new_vocabulary import move_embedding

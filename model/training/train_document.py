@@ -27,7 +27,6 @@ from model.data.documents import (
     cut_documents,
     epoch_documents,
     foreign_documents,
-    hide_pieces,
     passages,
     read_documents,
 )
@@ -98,11 +97,10 @@ class DocumentTraining(TrainingRun[Passage]):
         self.dev_documents = {name: documents(name, limit) for name, limit in recipe.dev.items()}
 
     def training_mode(self) -> None:
-        """Dropout where something learns: a frozen sentence model computes what it will compute in use, unless the
-        recipe says otherwise."""
+        """Dropout where something learns: a frozen sentence model computes what it will compute in use."""
         self.represents.eval()
         self.documents.train()
-        if self.section.freezes_base and not self.section.base_dropout:
+        if self.section.freezes_base:
             self.documents.base.eval()
 
     def passages_of(self, documents: list[Document], seed: str) -> list[Passage]:
@@ -122,8 +120,6 @@ class DocumentTraining(TrainingRun[Passage]):
 
     def backward(self, work: Passage) -> tuple[float, int]:
         numbers = random.Random(f"{self.training.seed}/{self.step}")
-        if self.section.hide:
-            work = hide_pieces(work, self.section.hide, self.section.hide_repeated, numbers)
         online = self.section.visible == "online" or (self.section.visible == "both" and numbers.random() < 0.5)
         keep = work.keep(online, self.documents.config.reach)
         # Where the sentence model is frozen, a sentence that sees no other teaches nothing.
@@ -174,8 +170,7 @@ class DocumentTraining(TrainingRun[Passage]):
     def words(self, passage: Passage, represents: TranslationModel, batch: Batch, memory: Tensor) -> Words:
         """What is stored of the sentences that are shown. The states of the same sentences as they were read, with
         their gradients, where those are the ones to store; else those of `represents`, which are constants."""
-        is_same = passage.keys is passage.queries and represents is self.documents.base and self.documents.on_encoder
-        if is_same and not (self.section.freezes_base and self.section.base_dropout and self.documents.training):
+        if passage.keys is passage.queries and represents is self.documents.base and self.documents.on_encoder:
             return Words(memory, memory, is_word(batch.source))
         return self.constant_words(passage.keys, represents)
 

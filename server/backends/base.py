@@ -12,8 +12,9 @@ from server.backends.state import DecoderState
 from server.signature import Signature
 
 NO_DOCUMENT: Mapping[str, Layout] = MappingProxyType({})
-Step = Callable[[], None]
-"""One run of the step graph over the state it is bound to: reads and writes that state's arrays."""
+Step = Callable[[], object]
+"""One run of the step graph over the state it is bound to: reads and writes that state's arrays. What it returns is
+nobody's."""
 ScoreStep = Callable[[], Floats]
 """The same without a choice among candidates: how probable every word is next, log-probabilities [slot, beam, word].
 Of the following rows only the ancestry is written."""

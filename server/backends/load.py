@@ -6,8 +6,8 @@ from server.artifact import Artifact, ArtifactError
 from server.backends.base import Backend
 
 UseShortlist = Literal["auto", "on", "off"]
-FORMATS = {"onnx": "onnx", "torchscript": "torchscript"}
-"""Backend -> the format of the graphs that it runs."""
+BACKENDS = ("onnx", "torchscript")
+"""Each runs graphs of the format of its name."""
 
 
 def load_backend(
@@ -19,9 +19,9 @@ def load_backend(
 ) -> Backend:
     """Open the artifact's graphs; a runtime is imported only when it is asked for. `shortlist` auto scores a shortlist
     of words where the artifact has one. Raises ArtifactError."""
-    if backend not in FORMATS:
-        raise ArtifactError(f"unknown backend '{backend}': {' or '.join(FORMATS)}")
-    use_shortlist = uses_shortlist(artifact, FORMATS[backend], precision, shortlist)
+    if backend not in BACKENDS:
+        raise ArtifactError(f"unknown backend '{backend}': {' or '.join(BACKENDS)}")
+    use_shortlist = uses_shortlist(artifact, backend, precision, shortlist)
     if backend == "onnx":
         from server.backends.onnx import OnnxBackend
 

@@ -78,13 +78,7 @@ class OnnxBackend:
         return graph
 
     def bind(self, state: DecoderState) -> Step:
-        graph = self._graph(bool(state.memory.document), scores=False)
-        run = self._bound(graph, state)
-
-        def step() -> None:
-            run()
-
-        return step
+        return self._bound(self._graph(bool(state.memory.document), scores=False), state)
 
     def prepare_scores(self) -> None:
         with self._opening:
@@ -94,8 +88,7 @@ class OnnxBackend:
                 self._score = [open_graph(self._artifact, file, self._device) for file in files]
 
     def bind_scores(self, state: DecoderState) -> ScoreStep:
-        graph = self._graph(bool(state.memory.document), scores=True)
-        run = self._bound(graph, state)
+        run = self._bound(self._graph(bool(state.memory.document), scores=True), state)
 
         def step() -> Floats:
             return fetched(run())

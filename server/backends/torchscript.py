@@ -8,15 +8,7 @@ import torch
 
 from server.artifact import Artifact, ArtifactError
 from server.backends.arrays import Flags, Ints
-from server.backends.base import (
-    NO_DOCUMENT,
-    CannotScore,
-    ScoreStep,
-    Step,
-    batch_sizes,
-    input_arrays,
-    split_batch,
-)
+from server.backends.base import NO_DOCUMENT, CannotScore, ScoreStep, Step, batch_sizes, input_arrays, split_batch
 from server.backends.context import ContextBackend
 from server.backends.memory import Encoded, HostMemory, Layout, remembered
 from server.backends.state import DecoderState

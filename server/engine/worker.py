@@ -9,7 +9,7 @@ from typing import TypeVar
 from server.artifact import Artifact
 from server.backends.base import Backend
 from server.backends.context import ContextBackend, ContextUse, Read, SentenceContext, States
-from server.backends.load import FORMATS, load_backend
+from server.backends.load import load_backend
 from server.engine.engine import Engine
 from server.engine.golden import replay
 from server.engine.meter import EngineMeter
@@ -82,7 +82,7 @@ class EngineWorker:
     def load(cls, artifact: Artifact, settings: EngineSettings, metrics: Metrics) -> "EngineWorker":
         """Load the artifact's graphs and let them translate its goldens. Raises ArtifactError."""
         backend = load_backend(artifact, settings.backend, settings.precision, settings.shortlist, settings.device)
-        replay(artifact, backend, FORMATS[settings.backend], settings.precision)
+        replay(artifact, backend, settings.backend, settings.precision)
         return cls(backend, settings, metrics, artifact.manifest.name)
 
     def start(self) -> None:

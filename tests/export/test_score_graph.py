@@ -9,7 +9,8 @@ import pytest
 from onnx import TensorProto, helper
 
 from export.onnx_graph.builder import IR_VERSION, opsets
-from export.score_graph import ScoreError, score_graph, write_score_graph
+from export.onnx_writer import write_sharing
+from export.score_graph import ScoreError, score_graph
 from server.artifact import Artifact
 from server.signature import LOG_PROBABILITY
 
@@ -42,8 +43,7 @@ def small_step() -> onnx.ModelProto:
 
 def test_a_score_graph_is_the_step_up_to_its_log_probabilities(tmp_path: Path) -> None:
     step, score = tmp_path / "step.onnx", tmp_path / "score.onnx"
-    step.write_bytes(small_step().SerializeToString())
-    write_score_graph(step, score)
+    write_sharing({step.name: small_step(), score.name: score_graph(small_step())}, tmp_path, "step.bin")
     onnx.checker.check_model(str(score))
     chooses, scores = (
         onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"]) for path in (step, score)
@@ -59,8 +59,7 @@ def test_a_score_graph_is_the_step_up_to_its_log_probabilities(tmp_path: Path) -
 
 def test_weights_are_there_once(tmp_path: Path) -> None:
     step, score = tmp_path / "step.onnx", tmp_path / "score.onnx"
-    step.write_bytes(small_step().SerializeToString())
-    write_score_graph(step, score)
+    write_sharing({step.name: small_step(), score.name: score_graph(small_step())}, tmp_path, "step.bin")
     assert (tmp_path / "step.bin").stat().st_size == 32 * 64 * 4
     assert max(step.stat().st_size, score.stat().st_size) < 2000
 

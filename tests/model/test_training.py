@@ -113,7 +113,7 @@ def test_training_stops_early_when_dev_gets_no_better(tmp_path: Path) -> None:
 
 def test_every_recipe_is_readable() -> None:
     names = bundled_recipes()
-    assert {"en-de", "en-de-full", "small", "tiny"} <= set(names)
+    assert {"en-de", "en-de-long", "small", "tiny"} <= set(names)
     for name in names:
         recipe = find_recipe(name)
         assert recipe.name == name

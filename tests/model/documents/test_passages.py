@@ -1,24 +1,18 @@
-"""Documents on disk, passages of them, and what is hidden of these."""
+"""Documents on disk, and passages of them."""
 
-import dataclasses
-import random
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.config import UNK_ID
-from model.data.batching import Pair
 from model.data.corpus import CorpusError
 from model.data.documents import (
     Passage,
-    PlacedPair,
     by_length,
     cut_documents,
     epoch_documents,
     foreign_documents,
-    hide_pieces,
     passages,
     read_documents,
     width,
@@ -107,43 +101,3 @@ def test_a_passage_knows_who_sees_whom() -> None:
     sentences = [sentence for document in some_documents((2, 2)) for sentence in document]
     keep = Passage(sentences, sentences).keep(online=True)
     assert keep.int().tolist() == [[0, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0], [0, 0, 1, 0]]
-
-
-@settings(deadline=None, max_examples=40)
-@given(
-    lengths=st.lists(st.integers(1, 9), min_size=1, max_size=4),
-    share=st.sampled_from((0.0, 0.1, 0.5, 0.9, 1.0)),
-    repeated=st.booleans(),
-    seed=st.integers(0, 9),
-)
-def test_hidden_pieces_are_unknown_to_those_who_look_only(
-    lengths: list[int], share: float, repeated: bool, seed: int
-) -> None:
-    documents = epoch_documents({"x": some_documents(tuple(lengths))}, {"x": 1}, 0, 0)
-    few = [  # few kinds of pieces, so that many stand in several sentences
-        [dataclasses.replace(s, pair=Pair([4 + piece % 7 for piece in s.pair.source], s.pair.target)) for s in document]
-        for document in documents
-    ]
-    (passage,) = passages(few, 10_000)
-    hidden = hide_pieces(passage, share, repeated, random.Random(seed))
-    assert hidden.keys == passage.keys
-    assert [s.pair.target for s in hidden.queries] == [s.pair.target for s in passage.queries]
-    for before, after in zip(passage.queries, hidden.queries, strict=True):
-        assert len(before.pair.source) == len(after.pair.source)
-        others = [s for s in passage.keys if s.document == before.document and s.index != before.index]
-        for old, new in zip(before.pair.source, after.pair.source, strict=True):
-            assert new in (old, UNK_ID)
-            if new == UNK_ID and repeated:
-                assert any(old in other.pair.source for other in others)
-    if share == 0:
-        assert hidden == passage
-    if share == 1 and not repeated:
-        assert {piece for s in hidden.queries for piece in s.pair.source} == {UNK_ID}
-
-
-def test_pieces_that_are_everywhere_are_not_hidden() -> None:
-    rows = [[10, 60 + index, 30 if index in (3, 7) else 40 + index] for index in range(12)]
-    document = [PlacedPair(Pair(row, [5]), 0, index) for index, row in enumerate(rows)]
-    hidden = hide_pieces(Passage(document, document), 1.0, True, random.Random(0))
-    assert [s.pair.source[2] == UNK_ID for s in hidden.queries] == [index in (3, 7) for index in range(12)]
-    assert all(s.pair.source[:2] == row[:2] for s, row in zip(hidden.queries, rows, strict=True))

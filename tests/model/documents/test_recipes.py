@@ -32,7 +32,6 @@ def test_the_bundled_recipes_are_for_documents() -> None:
         ({"first_gate": 1.0}, "first_gate must be between 0 and 1, or null, not 1.0"),
         ({"quiet": -1}, "quiet must be a number from 0 on, not -1"),
         ({"items": "dev"}, "items must map contrastive sets to numbers, not 'dev'"),
-        ({"hide": 1}, r"hide must be a number in \[0, 1\), not 1"),
         ({"max_sentences": 1}, "max_sentences must be a whole number from 2 on, not 1"),
         ({"refresh": "epoch"}, "unknown key 'refresh' in the recipe's document section: did you mean 'rep_refresh'"),
         ({"layer": None}, "the section 'layer'"),

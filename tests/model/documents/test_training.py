@@ -108,19 +108,6 @@ def test_the_control_with_foreign_context_shows_foreign_context(base: Path, tmp_
     run.update(run.epoch_work(0)[0])
 
 
-def test_hiding_is_for_training_and_not_for_dev(base: Path, tmp_path: Path) -> None:
-    plain, hiding = (
-        DocumentTraining(recipe(base, hide=hide, first_gate=None), SAMPLE, tmp_path / str(hide)) for hide in (0.0, 0.5)
-    )
-    assert plain.dev_scores() == hiding.dev_scores()
-    torch.manual_seed(0)
-    (before, tokens), passage = plain.backward(plain.epoch_work(0)[0]), hiding.epoch_work(0)[0]
-    torch.manual_seed(0)
-    after, same = hiding.backward(passage)
-    assert tokens == same
-    assert abs(before - after) > 1e-2
-
-
 def test_the_checkpoint_is_chosen_by_perplexity_and_by_items(base: Path, tmp_path: Path) -> None:
     lines = [
         {"src": "Hi.", "ref": "Tag.", "contrastive": ["Nein."], "src_context": ["What is it?"]},

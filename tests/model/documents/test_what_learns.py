@@ -10,7 +10,6 @@ from model.document import Words
 from model.training.train_document import DocumentTraining, relative_change
 from tests.documents import lively_document_model
 from tests.model.documents.some import SAMPLE, recipe
-from tests.models import lively_model, tiny_config, write_checkpoint
 
 
 @pytest.mark.parametrize("train", ["context_only", "all"])
@@ -58,23 +57,6 @@ def test_a_frozen_model_learns_only_from_sentences_that_see_another(base: Path, 
     first = {s.document: len(s.pair.target) + 1 for s in reversed(passage.queries)}
     everything = sum(len(s.pair.target) + 1 for s in passage.queries)
     assert run.backward(passage)[1] == everything - sum(first.values())
-
-
-def test_the_frozen_model_can_have_dropout_and_what_is_stored_has_none(tmp_path: Path) -> None:
-    base = write_checkpoint(lively_model(tiny_config(max_length=130, dropout=0.3), seed=4), tmp_path / "base")
-    for dropout in (False, True):
-        run = DocumentTraining(recipe(base, base_dropout=dropout), SAMPLE, tmp_path / str(dropout))
-        assert run.documents.base.training == dropout
-        passage = run.epoch_work(0)[0]
-        stored = [run.constant_words(passage.keys, run.represents).key for _ in range(2)]
-        assert torch.equal(*stored)
-        assert run.documents.base.training == dropout
-        first = run.dev_scores()
-        assert first == run.dev_scores()
-        run.documents.context.eval()
-        keep, rows = passage.keep(online=False), torch.arange(len(passage.queries))
-        losses = [run.loss(passage, keep, rows, run.represents, 0.0)[1] for _ in range(2)]
-        assert (losses[0] != losses[1]) == dropout
 
 
 @pytest.mark.parametrize("side", ["encoder", "decoder"])

@@ -1,0 +1,104 @@
+"""What stands on the zoo's pages by hand is what was measured: every figure of a page that no command writes is held
+against the tables that one has written."""
+
+import re
+import statistics
+from pathlib import Path
+
+from export.compare.store import Store
+from tests.export.test_zoo import ROWS, TRANSLATING, ZOO
+
+Table = list[list[str]]
+BLEU = "bleu.md"
+
+
+def tables(page: Path) -> list[Table]:
+    """Every table of a page: its head, then its rows."""
+    found: list[Table] = [[]]
+    for line in page.read_text(encoding="utf-8").splitlines():
+        if line.startswith("|"):
+            found[-1].append([cell.strip() for cell in line.strip("|").split("|")])
+        elif found[-1]:
+            found.append([])
+    return [[lines[0], *lines[2:]] for lines in found if lines]
+
+
+def by_name(folder: Path, *head: str) -> dict[tuple[str, ...], list[str]]:
+    """The rows of tables.md's table with this head, by what stands under the head's first names."""
+    (table,) = [lines for lines in tables(folder / "tables.md") if lines[0][: len(head)] == list(head)]
+    return {tuple(cells[:2]): cells for cells in table[1:]}
+
+
+def bleu_of_rows() -> dict[str, float]:
+    ((head, *rows),) = tables(ZOO / BLEU)
+    assert head == ["row", "BLEU", "chrF"]
+    return {name: float(bleu.split()[0]) for name, bleu, _ in rows}
+
+
+def test_bleu_has_every_row_that_translates_in_the_order_of_the_page() -> None:
+    """Seeds are one line of the page and two of the table of every seed."""
+    seeds = by_name(ZOO, "row", "attention", "seed", "log-perplexity")
+    assert list(bleu_of_rows()) == [name for name, _ in seeds]
+    assert set(bleu_of_rows()) == {name for name, row in ROWS.items() if not row.is_language_model}
+
+
+def test_the_summary_of_bleu_is_that_of_its_table() -> None:
+    found = re.search(
+        r"reach (\d+) BLEU \(N=2\) to (\d+) \(relative positions\), most of them (\d+); at 10.3 million (\d+) to (\d+)",
+        (ZOO / "tried.md").read_text(encoding="utf-8"),
+    )
+    assert found is not None
+    long, short = (
+        {name: bleu for name, bleu in bleu_of_rows().items() if name.startswith("longer") == is_long}
+        for is_long in (True, False)
+    )
+    assert min(short, key=short.__getitem__) == "n2"
+    assert "relative" in max(short, key=short.__getitem__)
+    ends = [(min(values), max(values)) for values in (short.values(), long.values())]
+    said = [*ends[0], statistics.median(short.values()), *ends[1]]
+    assert [int(figure) for figure in found.groups()] == [round(figure) for figure in said]
+
+
+def at_precisions(name: str) -> tuple[str, dict[str, dict[str, float]]]:
+    """Of which text, and what was measured of it at each precision."""
+    row, store = ROWS[name], Store(ZOO / "measured.json.gz")
+    (key,) = [what for what in store.measured(row.alone_hash) if what.startswith("precisions, beam 4, ")]
+    return key.removeprefix("precisions, beam 4, "), store.get(row.alone_hash, key)
+
+
+def test_int8_costs_next_to_nothing_in_rows_of_every_mechanism() -> None:
+    """Beam searches of briefly trained models differ in BLEU by more than what int8 costs them (tried.md), so that it
+    counts what the rows have in common."""
+    found = [at_precisions(name)[1] for name in TRANSLATING]
+    assert len(found) == 4
+    nats = [costs["int8"]["nll"] - costs["fp32"]["nll"] for costs in found]
+    bleu = [costs["int8"]["bleu"] - costs["fp32"]["bleu"] for costs in found]
+    assert max(map(abs, nats)) <= 0.01
+    assert max(map(abs, bleu)) <= 0.5
+    assert abs(statistics.mean(bleu)) <= 0.3
+
+
+def test_graphs_at_fp32_find_references_as_probable_as_the_model_does() -> None:
+    """All rows were asked about the same tokens, however many these are."""
+    store, tokens = Store(ZOO / "measured.json.gz"), []
+    for name in TRANSLATING:
+        texts, costs = at_precisions(name)
+        by_model = [sum(store.get(ROWS[name].alone_hash, f"nll alone {text}")) for text in texts.split(", ")]
+        tokens.append(sum(by_model) / costs["fp32"]["nll"])
+    assert max(tokens) / min(tokens) < 1.001
+
+
+def test_the_rows_of_the_documents_page_are_those_of_its_tables() -> None:
+    folder = ZOO / "documents"
+    head, *rows = tables(folder / "README.md")[0]
+    described, zeros = by_name(folder, "row", "attention, side"), by_name(folder, "row", "context", "zero sentences")
+    costs = by_name(folder, "row", "context", "test/ted-test")
+    assert [cells[:2] for cells in rows] == [[*key] for key in described]
+    assert head[4:] == ["online less alone", "offline less alone", "sentences without weight"]
+    for name, side, learns, context, online, offline, zero in rows:
+        assert described[name, side][2:4] == [learns, context]
+        if (name, "alone") in costs:  # never sees context
+            assert (online, offline, zero) == (costs[name, "alone"][-1], "-", "-")
+            continue
+        assert (online, offline) == (costs[name, "online"][-1], costs[name, "offline"][-1])
+        assert zero == zeros[name, "offline"][2]
