@@ -3,16 +3,29 @@
 import asyncio
 import dataclasses
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 from server.backends.context import SentenceContext
 from server.engine.request import SearchOptions
 from server.text.markup import Kind, Markup, read_markup
 from server.translations import TextHypothesis, TextTranslation, TranslationOutcome
-from server.translator import Translator
+
+
+class TranslatesTexts(Protocol):
+    """A model, or two."""
+
+    async def translate(
+        self,
+        texts: Sequence[str],
+        options: SearchOptions,
+        context: SentenceContext | None = None,
+        splits: bool = True,
+    ) -> TranslationOutcome:
+        """As Translator.translate."""
 
 
 async def translate_markup(
-    translator: Translator,
+    translator: TranslatesTexts,
     documents: Sequence[str],
     kind: Kind,
     options: SearchOptions,

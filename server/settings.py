@@ -108,6 +108,7 @@ class Settings:
     )
     max_documents: int = knob(10_000, "documents kept at the same time", at_least=1)
     api_keys: str = knob("", "file of API keys, or its lines; without, everybody may do everything", shown="none")
+    pivot: Literal["on", "off"] = knob("on", "translate texts through a third language where no model does it directly")
     open_admin: Literal["off", "on"] = knob("off", "on: without api_keys, everybody may load and unload models")
     log_level: Literal["debug", "info", "warning", "error"] = knob("info", "how much is logged")
     log_format: Literal["text", "json"] = knob("text", "lines for people, or a JSON object a line; never user text")

@@ -27,11 +27,12 @@ from server.api.errors import ADMISSION, BODY, ApiError, documented, from_engine
 from server.api.language_names import name_of
 from server.api.libre_route import with_forms
 from server.api.limits import asked_options, check_sizes
+from server.api.pivoting import pivot_between
 from server.api.shelf import beginning_of
 from server.api.state import ServerState
 from server.api.visit import Admitted, Visit
 from server.file_translation import TranslatedFile, translate_file
-from server.markup_translation import translate_markup
+from server.markup_translation import TranslatesTexts, translate_markup
 from server.translations import TextTranslation, TranslationOutcome
 from server.translator import Translator
 
@@ -82,12 +83,18 @@ async def _translated(visit: Visit, body: DeepLTranslateRequest, sources: Sequen
     texts = [one.replace("\n", " ") for one in body.text] if joins_lines else body.text
 
     async def translate(source: str, own: list[str]) -> TranslationOutcome:
-        translator = _translator(visit, source, body.target_lang)
-        options = translator.options(**asked_options(translator, visit.state.settings), deadline=visit.deadline)
-        context = await visit.state.documents.context_of(translator, [body.context]) if body.context else None
+        way: TranslatesTexts
+        through = pivot_between(visit, source, _target(visit, source, body.target_lang))
+        if through is None:
+            way = reader = _translator(visit, source, body.target_lang)
+            options = reader.options(**asked_options(reader, visit.state.settings), deadline=visit.deadline)
+        else:
+            way, options = through
+            reader = through[0].first
+        context = await visit.state.documents.context_of(reader, [body.context]) if body.context else None
         if kind is None:
-            return await translator.translate(own, options, context, splits)
-        return await translate_markup(translator, own, kind, options, context, splits, body.ignore_tags or ())
+            return await way.translate(own, options, context, splits)
+        return await translate_markup(way, own, kind, options, context, splits, body.ignore_tags or ())
 
     return await translate_by_language(visit, texts, sources, translate)
 
@@ -224,9 +231,13 @@ async def _sources(state: ServerState, texts: Sequence[str], source_lang: str | 
 
 
 def _translator(visit: Visit, source: str, target_lang: str) -> Translator:
+    return visit.translator(None, source, _target(visit, source, target_lang))
+
+
+def _target(visit: Visit, source: str, target_lang: str) -> str:
     target = _served_code(target_lang, visit.state.languages[source])
     assert target is not None
-    return visit.translator(None, source, target)
+    return target
 
 
 def _served_code(asked: str, codes: Iterable[str]) -> str | None:

@@ -24,6 +24,7 @@ from server.api.libretranslate_schemas import (
     LibreTranslation,
 )
 from server.api.limits import asked_options
+from server.api.pivoting import pivot_between, refuse
 from server.api.schemas import Status
 from server.api.shelf import ShelvedFile, beginning_of
 from server.api.state import ServerState
@@ -78,6 +79,13 @@ async def _translated(visit: Visit, body: LibreTranslateRequest, sources: Sequen
         raise ApiError("invalid_value", f"Invalid request: alternatives must be at most {most}", "alternatives")
 
     async def translate(source: str, own: list[str]) -> TranslationOutcome:
+        through = pivot_between(visit, source, body.target)
+        if through is not None:
+            pivot, options = through
+            refuse(pivot, "alternatives", body.alternatives > 0)
+            if body.format == "html":
+                return await translate_markup(pivot, own, "html", options)
+            return await pivot.translate(own, options)
         translator = visit.translator(None, source, body.target)
         asked = asked_options(translator, settings, max(count, settings.default_beam_size))
         options = translator.options(**asked, num_hypotheses=count, deadline=visit.deadline)

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Query, Response
 from server.api.errors import ADMISSION, documented
 from server.api.route import DoorRoute
 from server.api.schemas import Language, Languages, Model, Models
+from server.api.state import ServerState
 from server.api.visit import Admitted
 from server.translator import Translator
 
@@ -21,10 +22,21 @@ async def models(visit: Admitted) -> Models:
     return Models(models=[_model(translator) for translator in visit.state.translators.values()])
 
 
-@router.get("/v1/languages", summary="Source languages and what each can be translated into")
+@router.get(
+    "/v1/languages",
+    summary="Source languages and what each can be translated into",
+    response_model_exclude_none=True,
+)
 async def languages(visit: Admitted) -> Languages:
-    targets = visit.state.languages
-    return Languages(languages=[Language(source=one, targets=targets[one]) for one in targets])
+    direct = visit.state.direct_languages
+    return Languages(
+        languages=[Language(source=one, targets=direct[one], through=_through(visit.state, one)) for one in direct]
+    )
+
+
+def _through(state: ServerState, source: str) -> dict[str, str] | None:
+    legs = {target: state.legs_for(source, target) for target in state.languages[source]}
+    return {target: two[0].languages[1] for target, two in legs.items() if two is not None} or None
 
 
 @admin.put(

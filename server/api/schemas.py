@@ -178,15 +178,21 @@ class Translation(BaseModel):
     sentences: list[SentenceAnswer]
     flags: list[str] = Field([], description="Those of its sentences, each once.")
     hypotheses: list[HypothesisAnswer] | None = Field(None, description="Only when num_hypotheses was given.")
+    pivot: str | None = Field(
+        None,
+        description="Only where two models translated: the language between them. Scores are of both steps together, "
+        "num_tokens of the second.",
+    )
 
     @classmethod
-    def of(cls, translation: TextTranslation, with_hypotheses: bool) -> Self:
+    def of(cls, translation: TextTranslation, with_hypotheses: bool, pivot: str | None = None) -> Self:
         hypotheses = [HypothesisAnswer(text=one.text, score=one.score) for one in translation.hypotheses]
         return cls(
             text=translation.text,
             sentences=[SentenceAnswer.of(sentence) for sentence in translation.sentences],
             flags=list(dict.fromkeys(flag for sentence in translation.sentences for flag in sentence.flags)),
             hypotheses=hypotheses if with_hypotheses else None,
+            pivot=pivot,
         )
 
 
@@ -208,7 +214,10 @@ class TranslateResponse(BaseModel):
     """One translation for every text, in their order."""
 
     translations: list[Translation]
-    model: str
+    model: str = Field(description="Which translated; of two the last.")
+    models: list[str] | None = Field(
+        default=None, description="Only where two models translated: both, in their order."
+    )
     timings: TimingsAnswer
     context: bool | None = Field(
         None, description="Only when context was given: false when the model knows none and read the text alone."
@@ -275,6 +284,9 @@ class Language(BaseModel):
 
     source: str
     targets: list[str]
+    through: dict[str, str] | None = Field(
+        None, description="What texts, and nothing else, are translated into by two models, with the language between."
+    )
 
 
 class Languages(BaseModel):

@@ -25,6 +25,8 @@ LOOK_SECONDS = 0.1
 """How often a server that stops looks whether it was told to hurry."""
 
 
+PREFERRED = "en"
+"""What a text is translated into on its way, where there is a choice."""
 MAX_UPLOADS = 100
 """Files of DeepL's API that are translated or wait to be fetched."""
 
@@ -148,7 +150,19 @@ class ServerState:
 
     @property
     def languages(self) -> dict[str, list[str]]:
-        """Every source language with its targets, both in the order of their codes."""
+        """Every source language with all that texts in it can be translated into, by one model or by two, both in the
+        order of their codes."""
+        direct = self.direct_languages
+        if self.settings.pivot == "off":
+            return direct
+        return {
+            source: sorted({*targets, *(end for middle in targets for end in direct.get(middle, ()))} - {source})
+            for source, targets in direct.items()
+        }
+
+    @property
+    def direct_languages(self) -> dict[str, list[str]]:
+        """Every source language with the targets that one model translates it into, likewise."""
         pairs = {translator.languages for translator in self.translators.values()}
         sources = sorted({source for source, _ in pairs})
         return {source: sorted(target for one, target in pairs if one == source) for source in sources}
@@ -158,6 +172,16 @@ class ServerState:
         reason = self.why_not_ready
         if reason is not None:
             raise ApiError("not_ready", reason)
+
+    def legs_for(self, source: str, target: str) -> tuple[Translator, Translator] | None:
+        """Two models through a language that both know: English if it is one, else the first by its code. None where
+        one model translates, or there is no such way."""
+        direct = self.direct_languages
+        if target in direct.get(source, ()) or target not in self.languages.get(source, ()):
+            return None
+        middles = [one for one in direct[source] if target in direct.get(one, ())]
+        middle = PREFERRED if PREFERRED in middles else middles[0]
+        return self.translator_for(None, source, middle), self.translator_for(None, middle, target)
 
     def translator_for(self, model: str | None, source: str, target: str) -> Translator:
         """The model asked for, or the first for the two languages. Raises ApiError that names what is served."""
@@ -169,6 +193,11 @@ class ServerState:
         for translator, pair in zip(candidates, languages, strict=True):
             if pair == (source, target):
                 return translator
+        legs = None if model is not None else self.legs_for(source, target)
+        if legs is not None:
+            middle = legs[0].languages[1]
+            message = f"'{source}' is translated into '{target}' through '{middle}', which is for texts only"
+            raise ApiError("invalid_value", f"{message}: translate into '{middle}', and that into '{target}'", "target")
         where = "is served" if model is None else f"is what model '{model}' translates"
         param, known = ("target", {pair[1] for pair in languages if pair[0] == source})
         if not known:

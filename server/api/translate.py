@@ -6,6 +6,7 @@ from server.api.answer import written
 from server.api.errors import ADMISSION, BODY, ApiError, documented
 from server.api.event_stream import STILL_HERE, Events, EventStream, asks_for_events, described, event
 from server.api.limits import asked_options, check_hypotheses, check_sizes
+from server.api.pivoting import pivot_between, refuse
 from server.api.route import DoorRoute
 from server.api.schemas import (
     NO_STREAM,
@@ -17,7 +18,9 @@ from server.api.schemas import (
     Translation,
 )
 from server.api.visit import Admitted, Visit
+from server.engine.request import SearchOptions
 from server.glossary import translate_with_terms
+from server.pivot import Pivot
 from server.streaming import Beginning, TranslationStream
 from server.translations import TranslationOutcome
 from server.translator import Translator
@@ -44,6 +47,11 @@ async def translate(body: TranslateRequest, visit: Admitted, request: Request) -
     check_sizes(body.texts, settings)
     check_sizes(body.contexts, settings, "context")
     check_sizes(body.prefixes, settings, "target_prefix")
+    through = None
+    if body.model is None:
+        through = pivot_between(visit, body.source, body.target, body.beam_size, body.length_penalty, body.max_length)
+    if through is not None:
+        return written(await _translate_through(*through, body, visit, body.stream or asks_for_events(request)))
     translator = visit.translator(body.model, body.source, body.target)
     asked = asked_options(translator, settings, body.beam_size, body.length_penalty, body.max_length)
     num_hypotheses = 1 if body.num_hypotheses is None else body.num_hypotheses
@@ -61,6 +69,25 @@ async def translate(body: TranslateRequest, visit: Admitted, request: Request) -
     else:
         outcome = await translate_with_terms(translator, body.texts, options, terms, context, prefixes=body.prefixes)
     return written(_answer(outcome, body, visit, translator))
+
+
+async def _translate_through(
+    pivot: Pivot, options: SearchOptions, body: TranslateRequest, visit: Visit, streams: bool
+) -> TranslateResponse:
+    refuse(pivot, "stream", streams)
+    refuse(pivot, "num_hypotheses", body.num_hypotheses is not None)
+    refuse(pivot, "target_prefix", any(body.prefixes))
+    refuse(pivot, "glossary", bool(body.glossary))
+    refuse(pivot, "keep", bool(body.keep))
+    context = await visit.state.documents.context_of(pivot.first, body.contexts) if body.contexts else None
+    outcome = await pivot.translate(body.texts, options, context)
+    return TranslateResponse(
+        translations=[Translation.of(one, False, pivot.first.languages[1]) for one in outcome.translations],
+        model=pivot.second.name,
+        models=[pivot.first.name, pivot.second.name],
+        timings=visit.timings(outcome),
+        context=None if body.context is None else pivot.first.knows_context,
+    )
 
 
 def _answer(

@@ -34,6 +34,15 @@ class Visit:
         self.works_with(translator.name)
         return translator
 
+    def legs(self, source: str, target: str) -> tuple[Translator, Translator] | None:
+        """Two models where none translates by itself (see ServerState.legs_for); the request counts as work of the
+        first, and is in progress at both."""
+        legs = self.state.legs_for(source, target)
+        for leg in reversed(legs or ()):
+            self._working.enter_context(leg.users)
+            self.works_with(leg.name)
+        return legs
+
     def works_with(self, model: str) -> None:
         """Count the request as work of a model."""
         self.request.state.model = model

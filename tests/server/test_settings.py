@@ -30,6 +30,7 @@ def test_every_knob_is_a_variable_and_a_flag() -> None:
         "log_format": "json",
         "access_log": "on",
         "open_admin": "on",
+        "pivot": "off",
         "shortlist": "off",
         "models": "/a",
         "host": "::",

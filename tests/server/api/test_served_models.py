@@ -128,7 +128,7 @@ def test_any_order(pairs: dict[str, Path]) -> None:
         translator.stop(timeout=0)
     Models.said = (said[0], said[1])
     assert said[0] != said[1]
-    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+    run_state_machine_as_test(
         Models,
         settings=settings(
             max_examples=6, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)

@@ -1,0 +1,33 @@
+"""Where no model translates a pair of languages, and two do."""
+
+from server.api.errors import ApiError
+from server.api.limits import asked_options
+from server.api.visit import Visit
+from server.engine.request import SearchOptions
+from server.pivot import Pivot
+
+
+def pivot_between(
+    visit: Visit,
+    source: str,
+    target: str,
+    beam_size: int | None = None,
+    length_penalty: float | None = None,
+    max_length: int | None = None,
+) -> tuple[Pivot, SearchOptions] | None:
+    """The two models and how the first searches; None where one model translates, or there is no such way. What was
+    asked for is asked of both. Raises ApiError (422) for what one of them cannot do."""
+    legs = visit.legs(source, target)
+    if legs is None:
+        return None
+    asked = [asked_options(leg, visit.state.settings, beam_size, length_penalty, max_length) for leg in legs]
+    options, then = (leg.options(**own, deadline=visit.deadline) for leg, own in zip(legs, asked, strict=True))
+    return Pivot(*legs, then), options
+
+
+def refuse(pivot: Pivot, param: str, is_asked: bool) -> None:
+    """Raise ApiError (422) for what only one model by itself can do."""
+    if is_asked:
+        source, middle, target = (*pivot.first.languages, pivot.second.languages[1])
+        message = f"{param}: not where two models translate, {source} to {middle} to {target}; leave it out"
+        raise ApiError("invalid_value", message, param)
