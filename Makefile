@@ -18,7 +18,7 @@ test: $(VENV)/.dev  ## install and run the tests
 	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
 chaos: $(VENV)/.dev  ## try to break a server for an hour or so (SCALE=1 is what the tests do)
-	CHAOS_SCALE=$(SCALE) $(BIN)/python -m pytest -q -x tests/server/test_chaos.py
+	CHAOS_SCALE=$(SCALE) $(BIN)/python -m pytest -q -x -rP tests/server/test_chaos.py
 
 check: $(VENV)/.dev  ## linters, types, import directions
 	$(BIN)/ruff check .

@@ -71,5 +71,5 @@ def log_config(level: str, form: str) -> dict[str, Any]:
         "disable_existing_loggers": False,
         "formatters": {"lines": {"()": formatter}},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines", "stream": "ext://sys.stderr"}},
-        "loggers": dict.fromkeys(("ringmt", "uvicorn", "asyncio"), ours),
+        "loggers": dict.fromkeys(("ringmt", "uvicorn", "asyncio", "opentelemetry"), ours),
     }

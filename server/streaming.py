@@ -11,6 +11,7 @@ from functools import partial
 
 from server.backends.context import SentenceContext
 from server.engine.request import DeadlineExceeded, SearchOptions, SentenceResult
+from server.stages import tell_stages
 from server.text.plan import TextPlan
 from server.translations import TranslationOutcome, Work
 from server.translator import Translator
@@ -81,7 +82,9 @@ class TranslationStream:
                 if is_done or target != shown[index]:
                     shown[index] = target
                     yield Beginning(*self._places[index], target, is_done)
-        yield await self._translator.finish(self._work, self._results())
+        results = self._results()
+        tell_stages(self._work.requests, results)
+        yield await self._translator.finish(self._work, results)
 
     def close(self) -> None:
         """Nobody reads on: what is not done leaves the engine at its next step."""

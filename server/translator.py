@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypedDict
 
+from server import tracing
 from server.artifact import EXPORT_AGAIN, Artifact
 from server.backends.context import SentenceContext
 from server.engine.request import Overloaded, SearchOptions, SentenceRequest, SentenceResult
@@ -15,6 +16,7 @@ from server.engine.wait import wait_for_all
 from server.engine.worker import EngineWorker
 from server.metrics import Metrics
 from server.settings import EngineSettings
+from server.stages import tell_stages
 from server.text.flags import find_flags
 from server.text.pieces import Pieces, VocabularyError
 from server.text.plan import PlannedSentence, TextPlan, plan_text
@@ -118,13 +120,16 @@ class Translator:
     async def finish(self, work: Work, results: Sequence[SentenceResult]) -> TranslationOutcome:
         """What `translate` returns."""
         put_together = partial(work.put_together, results, self.target_pieces, self.flag)
-        return await asyncio.to_thread(put_together) if work.num_chars > THREAD_ABOVE_CHARS else put_together()
+        with tracing.stage("detokenize"):
+            return await asyncio.to_thread(put_together) if work.num_chars > THREAD_ABOVE_CHARS else put_together()
 
     async def run(self, requests: Sequence[SentenceRequest], deadline: float | None) -> list[SentenceResult]:
         """Queue all of the sentences or none, and wait for all. Cancelled as `wait_for_all` is. Raises what that
         raises, Overloaded, TooManySentences, EngineStopped."""
         self.submit(requests)
-        return await wait_for_all(requests, deadline)
+        results = await wait_for_all(requests, deadline)
+        tell_stages(requests, results)
+        return results
 
     async def run_in_turn(self, requests: Sequence[SentenceRequest], deadline: float | None) -> list[SentenceResult]:
         """Like `run`, for any number of sentences: some wait outside the engine, so that others find room in it."""

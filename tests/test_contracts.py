@@ -29,6 +29,8 @@ PLANTED = [
     ("server.documents.stores.memory", "server.text.plan"),
     ("server.documents.stores.records", "server.documents.service"),
     ("server.documents.janitor", "redis"),
+    ("server.tracing", "opentelemetry"),
+    ("server.tracing", "server.logs"),
     ("server.serve_command", "onnxruntime"),
     ("server.translator", "onnxruntime"),
     ("server.backends.state", "torch"),

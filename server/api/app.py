@@ -3,12 +3,14 @@
 import asyncio
 import contextlib
 import logging
+import os
 from collections.abc import AsyncIterator, Iterator
 
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 
 from server.api import deepl, docs, documents, files, health, libretranslate, models, page, score, translate
+from server.api.collector import open_tracing
 from server.api.deepl_route import DEEPL
 from server.api.keys import KeyRing
 from server.api.libre_route import OpenToPages
@@ -51,10 +53,12 @@ def create_app(settings: Settings) -> FastAPI:
         redirect_slashes=False,
         docs_url=None,  # FastAPI's own page loads its scripts from elsewhere; ours does not.
         redoc_url=None,
+        # FastAPI's own traces would have whole URLs in them, and so texts; ours have none.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.state.server = state
     logs_access = settings.access_log == "on"
-    app.add_middleware(RequestMiddleware, metrics=state.metrics, logs_access=logs_access, dialects={"/v2/": DEEPL})
+    app.add_middleware(RequestMiddleware, state=state, logs_access=logs_access, dialects={"/v2/": DEEPL})
     app.add_middleware(OpenToPages, starts=libretranslate.PATHS)
     for router in ROUTERS:
         app.include_router(router)
@@ -72,6 +76,7 @@ def _routes(kind: type[APIRoute] = APIRoute) -> Iterator[APIRoute]:
 
 @contextlib.asynccontextmanager
 async def _lifespan(state: ServerState) -> AsyncIterator[None]:
+    state.tracing = open_tracing(os.environ)
     loading = asyncio.create_task(_start(state))
     try:
         yield

@@ -12,9 +12,11 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from server import tracing
 from server.api.errors import NATIVE, ApiError, Dialect, from_engine
+from server.api.state import ServerState
 from server.logs import request_id
-from server.metrics import NO_MODEL, REJECTIONS, Metrics
+from server.metrics import NO_MODEL, REJECTIONS
 
 logger = logging.getLogger("ringmt")
 
@@ -35,10 +37,10 @@ class RequestMiddleware:
     """
 
     def __init__(
-        self, app: ASGIApp, metrics: Metrics, logs_access: bool = False, dialects: Mapping[str, Dialect] | None = None
+        self, app: ASGIApp, state: ServerState, logs_access: bool = False, dialects: Mapping[str, Dialect] | None = None
     ) -> None:
         """`dialects`, by the start of their paths, are for paths that are no route."""
-        self.app, self.metrics, self.logs_access = app, metrics, logs_access
+        self.app, self.state, self.metrics, self.logs_access = app, state, state.metrics, logs_access
         self.dialects = dict(dialects or {})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -47,6 +49,9 @@ class RequestMiddleware:
             return
         record = _Record(scope)
         request_id.set(record.request_id)
+        if self.state.tracing is not None:
+            record.trace = self.state.tracing.request(Headers(scope=scope), record.started)
+        tracing.current.set(record.trace)
 
         async def counted_send(message: Message) -> None:
             # Counted before its last byte leaves, so that a client that has its answer finds it in /metrics.
@@ -100,6 +105,8 @@ class RequestMiddleware:
         seconds = time.monotonic() - record.started
         self.metrics.requests_total.labels(endpoint, str(status), record.model).inc()
         self.metrics.request_duration_seconds.labels(endpoint, record.model).observe(seconds)
+        if record.trace is not None and getattr(route, "is_traced", True):
+            record.trace.end(f"{scope['method']} {endpoint}", record.attributes(endpoint, status), failed=status >= 500)
         if self.logs_access:
             told = {"method": scope["method"], "endpoint": endpoint, "status": status, "seconds": round(seconds, 6)}
             logger.info("answered", extra={**told, "model": record.model or None})
@@ -112,14 +119,26 @@ class _Record:
         given = Headers(scope=scope).get("x-request-id", "")
         self.request_id = given if _SANE_ID.fullmatch(given) else uuid.uuid4().hex
         self.started = time.monotonic()
+        self.method: str = scope["method"]
         self.status: int | None = None
         self.is_counted = False
+        self.trace: tracing.Trace | None = None
         self.state: dict[str, Any] = scope.setdefault("state", {})
         self.state["request_id"] = self.request_id
 
     @property
     def model(self) -> str:
         return str(self.state.get("model", NO_MODEL))
+
+    def attributes(self, endpoint: str, status: int) -> tracing.Attributes:
+        """What a trace says of it. No path and no query: they may hold texts."""
+        return {
+            "http.request.method": self.method,
+            "http.route": endpoint,
+            "http.response.status_code": status,
+            "ringmt.request_id": self.request_id,
+            "ringmt.model": self.model,
+        }
 
     def wrap(self, send: Send) -> Send:
         """`send` that adds the headers to the answer's start."""

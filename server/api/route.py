@@ -113,3 +113,4 @@ class ProbeRoute(APIRoute):
     """A route that is answered whatever the server's state is."""
 
     dialect: ClassVar[Dialect] = NATIVE
+    is_traced: ClassVar[bool] = False

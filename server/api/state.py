@@ -19,6 +19,7 @@ from server.documents.stores.interface import StoreError
 from server.documents.stores.open_store import open_store
 from server.metrics import NO_MODEL, Metrics
 from server.settings import Settings, nearest
+from server.tracing import Tracing
 from server.translator import Translator
 
 LOOK_SECONDS = 0.1
@@ -44,6 +45,8 @@ class ServerState:
     failure: str | None = None
     _drain_until: float = 0.0
     """A time.monotonic() value, once it drains."""
+    tracing: Tracing | None = None
+    """Who collects traces, if somebody does."""
     shelf: Shelf = field(default_factory=Shelf)
     uploads: Uploads = field(init=False)
     translated_characters: int = 0
@@ -65,7 +68,7 @@ class ServerState:
         settings = self.settings
         store = open_store(settings.context_store)
         reader = StateReader(metered_cache(settings.context_cache_bytes, self.metrics))
-        runner = JobRunner(store, reader, self.translators, settings.document_lease, self.metrics)
+        runner = JobRunner(store, reader, self.translators, settings.document_lease, self.metrics, self.tracing)
         self._documents = DocumentService(store, reader, runner, self.translators, settings)
         self._janitor = Janitor(store, settings.document_ttl, self.metrics, self.translators)
         self._janitor.start()
@@ -122,6 +125,8 @@ class ServerState:
             self._janitor.stop(LOOK_SECONDS + self.drain_seconds_left)
         if self._documents is not None:
             self._documents.store.close()
+        if self.tracing is not None:
+            self.tracing.close()
 
     def _stop_engine(self, translator: Translator) -> None:
         while not translator.worker.drain(min(LOOK_SECONDS, self.drain_seconds_left)):

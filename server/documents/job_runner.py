@@ -21,6 +21,7 @@ from server.documents.stores.records import Document
 from server.engine.request import EngineStopped
 from server.metrics import NO_MODEL, Metrics
 from server.outcomes import DocumentState
+from server.tracing import Tracing, current
 from server.translator import Translator
 
 logger = logging.getLogger("ringmt")
@@ -41,9 +42,10 @@ class JobRunner:
         translators: Mapping[str, Translator],
         lease_seconds: float,
         metrics: Metrics,
+        tracing: Tracing | None = None,
     ) -> None:
         self._store, self._reader, self._translators = store, reader, translators
-        self._lease_seconds, self._metrics = lease_seconds, metrics
+        self._lease_seconds, self._metrics, self._tracing = lease_seconds, metrics, tracing
         self._worker = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self._claims = itertools.count(1)
         self._jobs: dict[asyncio.Task[None], str] = {}
@@ -160,6 +162,8 @@ class JobRunner:
         it went."""
         started = time.monotonic()
         self._metrics.document_sentences.labels(NO_MODEL).observe(document.num_sentences)
+        trace = None if self._tracing is None else self._tracing.work(started)
+        current.set(trace)
         translating = asyncio.ensure_future(self._translate(document, lease, others))
         renewing = asyncio.ensure_future(self._renew(lease))
         result, message = "released", None
@@ -190,6 +194,12 @@ class JobRunner:
                 await self._end(lease, result, message)
             self._metrics.document_jobs_total.labels(result, NO_MODEL).inc()
             self._metrics.document_job_duration_seconds.labels(NO_MODEL).observe(time.monotonic() - started)
+            if trace is not None:
+                trace.end(
+                    "document",
+                    {"ringmt.document_id": document.id, "ringmt.model": document.model, "ringmt.result": result},
+                    failed=result == "failed",
+                )
             self.listeners.tell(document.id, None)
             if document.id in self._ended:
                 self._ended[document.id].set()

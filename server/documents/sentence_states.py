@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from server import tracing
 from server.backends.context import Read, SentenceContext, States, StoredDocument
 from server.documents.drafts import with_drafts, words_of
 from server.documents.laid_out import end_of, side_by_side
@@ -112,10 +113,13 @@ class StateReader:
         if not translator.knows_context:
             return None
         reads, states = Reads(), list[States]()
-        for some in _some_at_a_time(translator, sentences):
-            for of_parts in await asyncio.gather(*(self._read(translator, document_id, one, reads) for one in some)):
-                states.extend(of_parts)
-        return await _side_by_side(sentences, states, translator.reach, reads)
+        with tracing.stage("context"):
+            for some in _some_at_a_time(translator, sentences):
+                for of_parts in await asyncio.gather(
+                    *(self._read(translator, document_id, one, reads) for one in some)
+                ):
+                    states.extend(of_parts)
+            return await _side_by_side(sentences, states, translator.reach, reads)
 
     async def before_append(
         self, translator: Translator, document: Document, store: ContextStore, deadline: float | None = None

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
 
+from server import tracing
 from server.backends.context import Read
 from server.documents.context_use import largest, look, weights_by_sentence
 from server.documents.cutting import joined
@@ -52,7 +53,8 @@ async def translate_sentences(
         results = await _looked(translator, requests, results)
     remaining = iter(results)
     of_sentence = [[next(remaining) for _ in sentence.parts] for sentence in sentences]
-    return await asyncio.to_thread(_finish, translator, document, sentences, of_sentence, states)
+    with tracing.stage("detokenize"):
+        return await asyncio.to_thread(_finish, translator, document, sentences, of_sentence, states)
 
 
 def _tell_when_done(

@@ -1,5 +1,5 @@
 """Trying to break a server. The suite runs every attempt in its short form; `make chaos` sets CHAOS_SCALE and runs each
-so many times longer."""
+so many times longer, and shows what each says in the end: server/PROMISES.md has these figures."""
 
 import contextlib
 import json
@@ -7,9 +7,11 @@ import os
 import random
 import re
 import resource
+import select
 import signal
 import socket
 import time
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -23,6 +25,7 @@ from server.documents.stores.sqlite import SqliteStore
 from tests.models import SENTENCES
 from tests.server.api.conftest import PATIENCE, ready, settings_for, until
 from tests.server.api.documents import STORY, Documents, translations
+from tests.server.api.test_connections import rest_of
 from tests.server.processes import Served, serving
 from tests.server.redis_server import free_port, redis_process
 
@@ -88,9 +91,16 @@ def odd_value(chance: random.Random) -> object:
     return chance.choice([*odd, odd_text(chance)])
 
 
+def odd_main_value(route: str, chance: random.Random) -> object:
+    """What a route is about: odd, but of the right type."""
+    if route != "/v1/score":
+        return odd_text(chance)
+    return [{"source": odd_text(chance), "target": [odd_text(chance)]} for _ in range(chance.randint(0, 3))]
+
+
 ROUTES = {
     "/v1/translate": ("text", "source", "target", "beam_size", "max_length", "num_hypotheses", "context", "timeout"),
-    "/v1/score": ("source_text", "translations", "source", "target", "context"),
+    "/v1/score": ("items", "source", "target", "tokens", "timeout"),
     "/v1/documents": ("sentences", "text", "source", "target", "mode", "wait", "beam_size"),
     "/translate": ("q", "source", "target", "format", "alternatives", "api_key"),
     "/detect": ("q",),
@@ -100,12 +110,14 @@ ROUTES = {
 
 def test_odd_input_of_every_kind_on_every_route(served: Served) -> None:
     chance = random.Random(1)
+    statuses: Counter[int] = Counter()
     with served.client() as client:
         for route, names in ROUTES.items():
             for _ in range(12 * SCALE):
                 fields = {name: odd_value(chance) for name in names if chance.random() < 0.9}
                 fields |= {"source": "en", "target": "de"} if chance.random() < 0.7 else {}
-                fields |= {names[0]: odd_text(chance), "target_lang": "DE"} if chance.random() < 0.7 else {}
+                fields |= {names[0]: odd_main_value(route, chance)} if chance.random() < 0.7 else {}
+                fields |= {"target_lang": "DE"} if route == "/v2/translate" and chance.random() < 0.7 else {}
                 body = json.dumps(fields).encode()
                 if chance.random() < 0.1:
                     body = body[: chance.randrange(len(body))] + chance.randbytes(3)
@@ -114,7 +126,9 @@ def test_odd_input_of_every_kind_on_every_route(served: Served) -> None:
                 )
                 answer = client.post(route, content=body, headers=[(b"Content-Type", kind.encode("latin-1"))])
                 assert answer.status_code < 500, (route, body[:500], answer.text)
+                statuses[answer.status_code] += 1
     assert_well(served)
+    print(f"{statuses.total()} odd requests, by status {dict(sorted(statuses.items()))}")
 
 
 def test_the_same_request_again_and_again_takes_no_memory(served: Served) -> None:
@@ -139,7 +153,10 @@ def test_the_same_request_again_and_again_takes_no_memory(served: Served) -> Non
             ask(client)
         for _ in range(10 * SCALE):
             grow(client)
-    assert resident_bytes(served) - before < FLAT_BYTES
+    after = resident_bytes(served)
+    grown = (after - before) / 2**20
+    print(f"{300 * SCALE} requests and {10 * SCALE} documents: {before / 2**20:.1f} MiB before, {grown:+.1f} after")
+    assert after - before < FLAT_BYTES
 
 
 def test_clients_that_hang_up_leave_no_slot_taken(served: Served) -> None:
@@ -152,12 +169,18 @@ def test_clients_that_hang_up_leave_no_slot_taken(served: Served) -> None:
             whole = (head % len(body)) + body
             connection.sendall(whole[: random.Random(seed).choice([10, len(head) + 9, len(whole), len(whole)])])
             time.sleep(random.Random(seed).random() / 20)
-            if seed % 2:  # a reset instead of a farewell
-                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
+            match seed % 3:
+                case 0:  # a reset instead of a farewell
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
+                case 1:  # half-closed: it only listens any more
+                    connection.shutdown(socket.SHUT_WR)
+                    rest_of(connection)
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(hang_up, [chance.randrange(10**6) for _ in range(20 * SCALE)]))
     assert_well(served)
+    dropped = served.metric("requests_cancelled_total")
+    print(f"{20 * SCALE} clients hung up, {dropped:.0f} sentences were dropped, every slot is free")
 
 
 def test_many_connections_that_say_nothing_keep_nobody_out(served: Served) -> None:
@@ -167,6 +190,39 @@ def test_many_connections_that_say_nothing_keep_nobody_out(served: Served) -> No
             connection.sendall(b"POST /v1/translate HTTP/1.1\r\nHost: x\r\n"[: number % 40])
         assert served.translate("Yes.").status_code == 200
     assert_well(served)
+
+
+def test_connections_that_trickle_end_and_keep_nobody_out(served: Served) -> None:
+    """A byte now and then, for ever: heads have their ten seconds, bodies the request's deadline."""
+    count = 10 * min(SCALE, 20)
+    body = b"Content-Type: application/json\r\nX-Request-Timeout: 1\r\nContent-Length: 9999\r\n\r\n"
+    begin = b"POST /v1/translate HTTP/1.1\r\nHost: x\r\n"
+    before = open_files(served)
+    with contextlib.ExitStack() as stack:
+        trickling: dict[socket.socket, bytes] = {}
+        for number in range(count):
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", served.port), timeout=PATIENCE))
+            connection.sendall(begin + body if number % 2 else begin)
+            trickling[connection] = b"504" if number % 2 else b"408"
+        ended: Counter[bytes] = Counter()
+        give_up = time.monotonic() + PATIENCE
+        while trickling:
+            assert time.monotonic() < give_up, "some trickle on"
+            assert served.translate("Yes.").status_code == 200
+            told, _, _ = select.select(list(trickling), [], [], 0.1)
+            for connection in told:
+                assert connection.recv(100).split()[1] == trickling.pop(connection)
+                ended[b"told"] += 1
+            for connection in trickling:
+                with contextlib.suppress(OSError):
+                    connection.sendall(b"x")
+    until(lambda: open_files(served) <= before, "every connection is closed")
+    assert_well(served)
+    print(f"{ended.total()} connections that trickled were ended, others were served meanwhile")
+
+
+def open_files(served: Served) -> int:
+    return len(list(Path(f"/proc/{served.process.pid}/fd").iterdir()))
 
 
 def test_a_full_disk_costs_no_document_and_no_translation(served: Served, kept_in: Path) -> None:
@@ -189,6 +245,7 @@ def test_a_full_disk_costs_no_document_and_no_translation(served: Served, kept_i
             again = Documents(client).post(sentences=STORY, max_length=4)
             assert translations(again) == translations(kept)
     assert_well(served)
+    print(f"{SCALE} times no room: the document was read, and nothing of it lost")
 
 
 def test_killed_again_and_again_a_document_is_whole(served: Served) -> None:
@@ -208,6 +265,7 @@ def test_killed_again_and_again_a_document_is_whole(served: Served) -> None:
         assert [(one["index"], one["source"]) for one in found["sentences"]] == list(enumerate(sources))
         again = Documents(client).post(202, sentences=sources, wait=False, **SHORT)["id"]
         assert translations(Documents(client).done(again)) == translations(found)
+        print(f"{kills} times killed: {len(sources)} sentences, each once, as without")
 
 
 @pytest.mark.parametrize("death", ["killed", "hanging"])
@@ -241,13 +299,14 @@ def test_a_redis_that_goes_away_and_comes_back(
             done = Documents(client).done(name)
             assert [one["source"] for one in done["sentences"]] == MANY
         until(lambda: server.sentences == 0, "every slot is free")
+        print(f"Redis {death} {1 if SCALE == 1 else 10} times: no document lost, no translation refused")
 
 
 def test_clocks_that_jump_cost_nothing(document_artifact: Path, tmp_path: Path) -> None:
     """Leases are in the time of day, which somebody sets; deadlines are not. Documents are whole, whatever the time."""
     settings = settings_for(document_artifact, context_store=f"sqlite:///{tmp_path}/documents.db", document_lease=0.3)
     chance = random.Random(3)
-    offset = 0.0
+    offset, jumps = 0.0, 0
     with ready(settings) as server, server.client() as client:
         store = server.state.documents.store
         assert isinstance(store, SqliteStore)
@@ -256,9 +315,10 @@ def test_clocks_that_jump_cost_nothing(document_artifact: Path, tmp_path: Path) 
         for _ in range(2 * SCALE):
             name = Documents(client).post(202, sentences=MANY, wait=False, **SHORT)["id"]
             while Documents(client).get(name)["state"] not in ("done", "failed"):
-                offset = chance.choice([0.0, 86_400.0, -86_400.0, 1.0, -1.0])
+                offset, jumps = chance.choice([0.0, 86_400.0, -86_400.0, 1.0, -1.0]), jumps + 1
                 answer = client.post(
                     "/v1/translate", json={"text": "Yes.", **SHORT}, headers={"X-Request-Timeout": "50"}
                 )
                 assert answer.status_code == 200
             assert translations(Documents(client).done(name)) == whole
+        print(f"{jumps} jumps of the clock during {2 * SCALE} documents: all whole")

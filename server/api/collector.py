@@ -1,0 +1,38 @@
+"""Who collects traces, as OpenTelemetry's own variables say."""
+
+import logging
+from collections.abc import Mapping
+
+from server.tracing import Tracing
+
+PROTOCOL = "http/protobuf"
+MISSING = "traces need packages that are not installed: pip install 'ringmt[otel]'"
+
+logger = logging.getLogger("ringmt")
+
+
+def open_tracing(environ: Mapping[str, str]) -> Tracing | None:
+    """None where no collector is named, and where it cannot be reached as it wants to be: then the log says what is
+    wrong, and the server goes on without."""
+    endpoint = _of_traces(environ, "ENDPOINT")
+    exporter = environ.get("OTEL_TRACES_EXPORTER") or "otlp"
+    if not endpoint or exporter == "none" or environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+        return None
+    protocol = _of_traces(environ, "PROTOCOL") or PROTOCOL
+    if exporter != "otlp" or protocol != PROTOCOL:
+        logger.warning("no traces are sent: there is otlp over %s only, not %s over %s", PROTOCOL, exporter, protocol)
+        return None
+    try:
+        from server.otlp import OtlpTracing  # a tenth of a second, and not always installed
+
+        return OtlpTracing()
+    except ImportError as error:
+        logger.warning("no traces are sent: %s (%s)", MISSING, error)
+    except ValueError as error:
+        logger.warning("no traces are sent: %s", error)
+    return None
+
+
+def _of_traces(environ: Mapping[str, str], name: str) -> str:
+    """A variable about traces, or else about all that is exported."""
+    return environ.get(f"OTEL_EXPORTER_OTLP_TRACES_{name}") or environ.get(f"OTEL_EXPORTER_OTLP_{name}") or ""

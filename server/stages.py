@@ -1,0 +1,43 @@
+"""The engine's stages of sentences, as traces have them."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from server import tracing
+from server.engine.request import SentenceRequest, SentenceResult
+
+Span = tuple[float, float]
+"""From one moment to another, time.monotonic() values."""
+
+
+def tell_stages(requests: Sequence[SentenceRequest], results: Sequence[SentenceResult]) -> None:
+    """Tell the current trace of the sentences of one call: a stage lasts from the first sentence that comes into it to
+    the last that leaves it, so that the stages of several sentences overlap. Sentences whose translation was known
+    have no stages, those that shared another's search only waited."""
+    trace = tracing.current.get()
+    if trace is None:
+        return
+    timed = [(request.arrival, result) for request, result in zip(requests, results, strict=True) if request.arrival]
+    decoded = [one for one in timed if one[1].timings.decode]
+    for name, of_stage, span in (("queue", timed, _queue), ("encode", decoded, _encode), ("decode", decoded, _decode)):
+        if of_stage:
+            started, ended = _around(of_stage, span)
+            trace.stage(name, started, ended, {"ringmt.sentences": len(of_stage)})
+
+
+def _around(sentences: Iterable[tuple[float, SentenceResult]], span: Callable[[float, SentenceResult], Span]) -> Span:
+    starts, ends = zip(*(span(arrival, result) for arrival, result in sentences), strict=True)
+    return min(starts), max(ends)
+
+
+def _queue(arrival: float, result: SentenceResult) -> Span:
+    return arrival, arrival + result.timings.queue
+
+
+def _encode(arrival: float, result: SentenceResult) -> Span:
+    started = arrival + result.timings.queue
+    return started, started + result.timings.encode
+
+
+def _decode(arrival: float, result: SentenceResult) -> Span:
+    started = arrival + result.timings.queue + result.timings.encode
+    return started, started + result.timings.decode
