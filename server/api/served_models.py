@@ -4,6 +4,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,6 +16,8 @@ from server.translator import Translator
 
 logger = logging.getLogger("ringmt")
 
+LOAD_AT_ONCE = 2
+"""Models that are loaded side by side: on two cores two are ready as soon as one, and each takes memory of its own."""
 LOOK_SECONDS = 0.1
 """How often a model that waits for its last users looks whether the server stops."""
 
@@ -48,9 +51,19 @@ class ServedModels(Mapping[str, Translator]):
         return len(self._by_name)
 
     def load_all(self) -> None:
-        """Load every model of the settings, before the first request. Raises ArtifactError, VocabularyError."""
-        for folder in find_models(self._settings.models).values():
-            self._put(self._load(folder))
+        """Load every model of the settings, before the first request: some at a time, since a load is mostly work outside
+        of Python. The first that cannot be loaded ends it, and the others stop with the server. Raises ArtifactError,
+        VocabularyError."""
+        with ThreadPoolExecutor(LOAD_AT_ONCE, "load") as pool:
+            loads = [pool.submit(self._load, folder) for folder in find_models(self._settings.models).values()]
+            wait(loads, return_when=FIRST_EXCEPTION)
+            pool.shutdown(cancel_futures=True)
+        done = [one for one in loads if not one.cancelled()]
+        for one in done:
+            if one.exception() is None:
+                self._put(one.result())
+        for one in done:
+            one.result()
 
     async def load(self, name: str, place: str | None) -> tuple[Translator, bool]:
         """Load the artifact of that name from below the folders of the settings, and then let it take the place of the

@@ -108,6 +108,24 @@ def test_the_autoscaler_and_the_disruption_budget_are_about_the_deployment() -> 
     assert budget["minAvailable"] < autoscaler["minReplicas"] == manifest("Deployment")["spec"]["replicas"]
 
 
+def test_the_image_for_gpus_serves_on_them() -> None:
+    stages = (DOCKER / "Dockerfile").read_text(encoding="utf-8").split("\nFROM ")
+    [cuda] = [stage for stage in stages if stage.startswith("server AS cuda")]
+    [cpu] = [stage for stage in stages if stage.startswith("server AS cpu")]
+    assert Settings.load(dict(re.findall(r"(RINGMT_\w+)=(\S+)", cuda))).engine.device == "cuda"
+    assert "RINGMT_DEVICE" not in cpu
+
+
+def test_models_of_ones_own_are_mounted_where_the_server_looks() -> None:
+    service = yaml.safe_load((DOCKER / "compose.models.yaml").read_text(encoding="utf-8"))["services"]["ringmt"]
+    ours, bundled = Settings.load(service["environment"]).models
+    [volume] = service["volumes"]
+    assert volume.endswith(f"}}:{ours}:ro")
+    site_packages, _, rest = str(bundled).partition("/server/")
+    assert (site_packages, rest) == ("/app/lib/python3.11/site-packages", "bundled")
+    assert f"{site_packages}/nvidia" in (DOCKER / "Dockerfile").read_text(encoding="utf-8")
+
+
 def test_the_kustomization_names_every_manifest() -> None:
     kustomization = yaml.safe_load((DOCKER / "kubernetes/base/kustomization.yaml").read_text(encoding="utf-8"))
     files = {path.name for path in (DOCKER / "kubernetes/base").glob("*.yaml")} - {"kustomization.yaml"}

@@ -64,6 +64,16 @@ def test_dashboard_and_alerts_name_metrics_that_exist() -> None:
     assert named - known == set()
 
 
+UNSEEN = {"ringmt_build_info", "ringmt_ring_cache_used_slots"}
+"""What no panel shows: what does not change, and what is the same as `ringmt_running_sentences`."""
+
+
+def test_every_metric_is_seen_by_somebody() -> None:
+    """In the dashboard or in an alert."""
+    named = {family(name) for expression in expressions() for name in OURS.findall(expression)}
+    assert {row[0].strip("`") for row in rows_of(Metrics())} - named == UNSEEN
+
+
 def test_labels_in_expressions_are_the_metrics_own() -> None:
     labels = {row[0].strip("`"): set(re.findall(r"`(\w+)`", row[2])) for row in rows_of(Metrics())}
     for expression in expressions():
