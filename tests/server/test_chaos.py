@@ -251,7 +251,7 @@ def test_a_full_disk_costs_no_document_and_no_translation(served: Served, kept_i
 
 def test_killed_again_and_again_a_document_is_whole(served: Served) -> None:
     """Every death comes after something was written, or the document would be given up as one that kills."""
-    kills = 1 if SCALE == 1 else 8
+    kills = min(SCALE, 8)
     sources = MANY * (1 + kills)
     with served.client() as client:
         name = Documents(client).post(202, sentences=sources, wait=False, **SHORT)["id"]
@@ -283,7 +283,7 @@ def test_a_redis_that_goes_away_and_comes_back(
         server = stack.enter_context(ready(settings_for(document_artifact, context_store=url, document_lease=1.0)))
         client = stack.enter_context(server.client())
         kept = Documents(client).post(sentences=STORY, max_length=4)
-        for _ in range(1 if SCALE == 1 else 10):
+        for _ in range(min(SCALE, 10)):
             name = Documents(client).post(202, sentences=MANY, wait=False, **SHORT)["id"]
             redis.send_signal(signal.SIGKILL if death == "killed" else signal.SIGSTOP)
             until(lambda: client.get(f"/v1/documents/{kept['id']}").status_code == 503, "documents are not there")
@@ -301,7 +301,7 @@ def test_a_redis_that_goes_away_and_comes_back(
             done = Documents(client).done(name)
             assert [one["source"] for one in done["sentences"]] == MANY
         until(lambda: server.sentences == 0, "every slot is free")
-        print(f"Redis {death} {1 if SCALE == 1 else 10} times: no document lost, no translation refused")
+        print(f"Redis {death} {min(SCALE, 10)} times: no document lost, no translation refused")
 
 
 def test_clocks_that_jump_cost_nothing(document_artifact: Path, tmp_path: Path) -> None:
