@@ -51,9 +51,9 @@ class ServedModels(Mapping[str, Translator]):
         return len(self._by_name)
 
     def load_all(self) -> None:
-        """Load every model of the settings, before the first request: some at a time, since a load is mostly work outside
-        of Python. The first that cannot be loaded ends it, and the others stop with the server. Raises ArtifactError,
-        VocabularyError."""
+        """Load every model of the settings, before the first request: some at a time, since a load is mostly work
+        outside of Python. The first that cannot be loaded ends it, and the others stop with the server. Raises
+        ArtifactError, VocabularyError."""
         with ThreadPoolExecutor(LOAD_AT_ONCE, "load") as pool:
             loads = [pool.submit(self._load, folder) for folder in find_models(self._settings.models).values()]
             wait(loads, return_when=FIRST_EXCEPTION)
