@@ -46,11 +46,13 @@ class ErrorRow:
 
 TABLE: Mapping[ErrorType, ErrorRow] = {
     "malformed": ErrorRow(400, "The body cannot be read: it is not what its Content-Type says."),
-    "unauthorized": ErrorRow(401, "A key is needed, and none was sent that is known."),
-    "forbidden": ErrorRow(403, "The key does not have the scope that the path needs, or nobody may without one."),
+    "unauthorized": ErrorRow(401, "The request needs an API key, and has none or one that this server does not know."),
+    "forbidden": ErrorRow(
+        403, "The API key lacks the scope that this path needs, or the path is open to API keys only."
+    ),
     "not_found": ErrorRow(404, "There is nothing at this path."),
     "method_not_allowed": ErrorRow(405, "The path does not take this method."),
-    "conflict": ErrorRow(409, "What is there does not allow it: the document's mode, state or length, the only model."),
+    "conflict": ErrorRow(409, "The document's mode, state or length does not allow it, or the model is the only one."),
     "too_large": ErrorRow(413, "The body, a text or their number is larger than this server takes."),
     "unsupported_media_type": ErrorRow(415, "The body has a Content-Type or an encoding that is not taken here."),
     "invalid_value": ErrorRow(422, "A field is missing, unknown or has a value that cannot be used."),
@@ -135,7 +137,7 @@ def from_engine(error: Exception) -> ApiError | None:
         case FileError():
             return ApiError("invalid_value", str(error), "file")
         case UnknownDocument():
-            return ApiError("not_found", "there is no such document: it never was, was deleted, or expired")
+            return ApiError("not_found", "there is no such document: it never existed, was deleted, or has expired")
         case UnknownSentence():
             return ApiError("not_found", str(error))
         case Refused():

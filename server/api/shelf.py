@@ -44,5 +44,7 @@ class Shelf:
     def get(self, key: str) -> ShelvedFile:
         """Raises ApiError (404)."""
         if key not in self._files:
-            raise ApiError("not_found", "there is no such file: it never was, or it made room for others")
+            raise ApiError(
+                "not_found", "there is no such file: it never existed, or was deleted to make room for newer ones"
+            )
         return self._files[key]

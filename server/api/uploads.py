@@ -50,7 +50,9 @@ class Uploads:
         """Raises ApiError (404) for an unknown id and for a wrong key alike."""
         upload = self._uploads.get(upload_id.upper())
         if upload is None or not hmac.compare_digest(upload.key.encode(), key.upper().encode("utf-8", "replace")):
-            raise ApiError("not_found", "Document not found: it never was, its key is another, or it was fetched")
+            raise ApiError(
+                "not_found", "Document not found: it never existed, has another document_key, or was downloaded already"
+            )
         return upload
 
     def remove(self, upload: Upload) -> None:

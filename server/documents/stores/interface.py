@@ -11,7 +11,7 @@ class StoreError(RuntimeError):
 
 
 class UnknownDocument(LookupError):
-    """No document with that id: it never was, was deleted, or its time to live is over."""
+    """No document with that id: it never existed, was deleted, or has expired."""
 
 
 class Conflict(RuntimeError):

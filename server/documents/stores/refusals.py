@@ -79,7 +79,7 @@ def latest_end(now: float, lease_seconds: float) -> float:
 
 
 def unknown(document_id: str) -> UnknownDocument:
-    return UnknownDocument(f"no document {shown(document_id)}: it never was, was deleted, or expired")
+    return UnknownDocument(f"no document {shown(document_id)}: it never existed, was deleted, or has expired")
 
 
 def gap(document: Document, kept: int, ordered: Sequence[Sentence]) -> ValueError:

@@ -92,7 +92,7 @@ def test_unknown_foreign_and_malformed_ids_are_the_same(documents: Documents, na
         documents.client.put(f"{url}/sentences/0", json={"source": "a"}),
     ]  # fmt: skip
     messages = {checked(response, 404)["error"]["message"] for response in calls}
-    assert messages == {"there is no such document: it never was, was deleted, or expired"}
+    assert messages == {"there is no such document: it never existed, was deleted, or has expired"}
 
 
 @pytest.mark.parametrize("index", ["8", "99999999999999999999999", "-1", "x", "1.0", "0x1"])
