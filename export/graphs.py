@@ -63,7 +63,7 @@ class StepStates(nn.Module):
         ancestry = inherit_ancestry(ancestry, parent + first_row, own_key, kept_key)
         here = position[:, None]
         # A row's own past is what ancestry says: the N-gram mask would say nothing more.
-        seen = Visible(ancestry[:, None], here, here - key_age[None, :], ordered=False)
+        seen = Visible(ancestry[:, None], here, here - key_age, ordered=False)
         own_rings = by_layer(rings, [layer.self_attention.memory_names for layer in layers])
 
         def remember(layer: int, new: LayerMemory) -> LayerMemory:
@@ -104,8 +104,8 @@ class StepGraph(nn.Module):
         )
         first_row = torch.arange(token.shape[0])[:, None] * token.shape[1]
         state, *written = self.states(
-            token, given["parent"], given["position"], given["ancestry"], own_key, ~own_key.any(dim=0),
-            given["key_age"], given["write_index"], first_row, given["source_keep"],
+            token, given["parent"], given["position"], given["ancestry"], own_key,
+            ~own_key.any(dim=1, keepdim=True), given["key_age"], given["write_index"], first_row, given["source_keep"],
             list(rings.values()), list(sources.values()),
         )  # fmt: skip
         logits = self.states.model.embedding.logits(state) + self.output_bias
@@ -140,8 +140,8 @@ def spell_inherit(graph: Any, ancestry: Any, rows: Any, own_key: Any, kept_key: 
 
 @spelled(spell_inherit)
 def inherit_ancestry(ancestry: Tensor, rows: Tensor, own_key: Tensor, kept_key: Tensor) -> Tensor:
-    """Every row takes the past of its parent (`rows` [slot, beam] counts over all slots); of the ring slot that this
-    step writes it keeps its own entry only."""
+    """Every row takes the past of its parent (`rows` [slot, beam] counts over all slots); of the ring slot that its
+    sentence writes in this step it keeps its own entry only."""
     return ancestry.flatten(0, 1)[rows] & kept_key | own_key
 
 

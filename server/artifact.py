@@ -15,8 +15,8 @@ step    token, parent       last token of every row, and the beam that the row c
         is_row              rows within the sentence's beam size; the others stay dead
         position            target position of `token`; rows of different slots stand anywhere
         source_keep         1 where the slot's sentence has a piece
-        own_key, kept_key   the entry that each beam writes in this step, and the entries that no beam writes
-        key_age             steps since each entry was written (only where a variant asks)
+        own_key, kept_key   the entry that each row writes in this step, and the entries that no row of its slot writes
+        key_age             steps since each entry of a slot was written (only where a variant asks)
         write_index         (slot, head, entry) written in this step
         first_row           slot * beam
         num_rows, num_candidates    beam and 2*beam
@@ -32,8 +32,8 @@ score   as step, over the whole vocabulary, but without the choice: -> next_ance
 A graph may leave out inputs that it does not read. Rings and their next_ outputs are the same memory: a graph must read
 nothing of a ring but the entries as written in this step.
 
-There are capacity*beam entries; ring slot r of beam b is entry r*beam + b. The ring never moves: a beam that continues
-another one inherits its parent's row of `ancestry`.
+There are capacity*beam entries; ring slot r of beam b is entry r*beam + b. A row at position p writes ring slot p mod
+capacity. The ring never moves: a beam that continues another one inherits its parent's row of `ancestry`.
 
 Models with context (Maruf et al. 2019, section 3) have more graphs, at every precision. The sentences of a document
 lie in PAGES pages, so that short ones are not padded to the longest: page p holds J_p of them, each of up to W_p words.
@@ -67,7 +67,7 @@ from typing import Any
 
 from server.signature import Signature, parse_signature
 
-FORMAT = 4
+FORMAT = 5
 MANIFEST = "manifest.json"
 PAGES = 4
 EXPORT_AGAIN = "repeat `ringmt export` with its checkpoint"

@@ -76,7 +76,7 @@ def test_a_vocabulary_that_ends_sentences_otherwise_is_refused(copied: Path) -> 
         (lambda folder: (folder / MANIFEST).unlink(), "has no manifest.json"),
         (
             lambda folder: (folder / MANIFEST).write_text("{}"),
-            "format None, this server reads 4: repeat `ringmt export`",
+            "format None, this server reads 5: repeat `ringmt export`",
         ),
         (lambda folder: (folder / MANIFEST).write_text(f'{{"format": {FORMAT}}}'), "is not a manifest"),
     ],

@@ -31,10 +31,10 @@ class Inherit(nn.Module):
 @pytest.fixture(scope="module")
 def inherit() -> onnxruntime.InferenceSession:
     axes: Axes = {
-        "ancestry": ("slot", "beam", "entry"), "rows": ("slot", "beam"), "own_key": ("beam", "entry"),
-        "kept_key": ("entry",),
+        "ancestry": ("slot", "beam", "entry"), "rows": ("slot", "beam"), "own_key": ("slot", "beam", "entry"),
+        "kept_key": ("slot", None, "entry"),
     }  # fmt: skip
-    zeros = (torch.zeros(2, 3, 6), torch.zeros(2, 3), torch.zeros(3, 6), torch.zeros(6))
+    zeros = (torch.zeros(2, 3, 6), torch.zeros(2, 3), torch.zeros(2, 3, 6), torch.zeros(2, 1, 6))
     arguments = tuple(tensor.long() if index == 1 else tensor > 0 for index, tensor in enumerate(zeros))
     model = export_module(Inherit(), arguments, axes, {"next": axes["ancestry"]})
     assert [node.op_type for node in model.graph.node] == ["Flatten", "Gather", "And", "Or"]
@@ -42,21 +42,22 @@ def inherit() -> onnxruntime.InferenceSession:
 
 
 @settings(deadline=None, max_examples=30)
-@given(seed=st.integers(0, 999), beam=st.integers(1, 4), ring_slot=st.integers(0, 2))
+@given(seed=st.integers(0, 999), beam=st.integers(1, 4), ring_slots=st.tuples(*[st.integers(0, 2)] * 2))
 def test_ancestry_is_the_parents_but_for_the_slot_that_is_written(
-    inherit: onnxruntime.InferenceSession, seed: int, beam: int, ring_slot: int
+    inherit: onnxruntime.InferenceSession, seed: int, beam: int, ring_slots: tuple[int, int]
 ) -> None:
     generator = np.random.default_rng(seed)
     ancestry = generator.integers(0, 2, (2, beam, 3 * beam)).astype(bool)
     parent = generator.integers(0, beam, (2, beam))
-    own = np.zeros((beam, 3 * beam), bool)
-    own[np.arange(beam), ring_slot * beam + np.arange(beam)] = True
-    rows, kept = parent + np.arange(2)[:, None] * beam, np.logical_not(own.any(axis=0))
+    own = np.zeros((2, beam, 3 * beam), bool)
+    for slot, ring_slot in enumerate(ring_slots):
+        own[slot, np.arange(beam), ring_slot * beam + np.arange(beam)] = True
+    rows, kept = parent + np.arange(2)[:, None] * beam, np.logical_not(own.any(axis=1, keepdims=True))
     arrays = (ancestry, rows, own, kept)
     eager = inherit_ancestry(*(torch.from_numpy(array) for array in arrays)).numpy()
     (ours,) = inherit.run(None, dict(zip(("ancestry", "rows", "own_key", "kept_key"), arrays, strict=True)))
     np.testing.assert_array_equal(ours, eager)
-    for slot in range(2):
+    for slot, ring_slot in enumerate(ring_slots):
         for row in range(beam):
             expected = ancestry[slot, parent[slot, row]].copy()
             expected[ring_slot * beam : (ring_slot + 1) * beam] = False

@@ -43,11 +43,11 @@ def some_sources(count: int, seed: int = 0) -> list[tuple[int, ...]]:
     return [random_source(generator) for _ in range(count)]
 
 
-def assert_same(result: SentenceResult, expected: SentenceResult, tolerance: float = 1e-4) -> None:
+def assert_same(result: SentenceResult, expected: SentenceResult) -> None:
     assert [h.ids for h in result.hypotheses] == [h.ids for h in expected.hypotheses]
     assert [h.finish_reason for h in result.hypotheses] == [h.finish_reason for h in expected.hypotheses]
     for ours, theirs in zip(result.hypotheses, expected.hypotheses, strict=True):
-        assert ours.score == pytest.approx(theirs.score, abs=tolerance)
+        assert ours.score == pytest.approx(theirs.score, abs=1e-4)
 
 
 @pytest.mark.parametrize("kind", ["onnx", "torchscript"])
