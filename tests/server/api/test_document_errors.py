@@ -252,8 +252,9 @@ def test_who_waits_and_hangs_up_leaves_no_document(document_artifact: Path) -> N
             head = "POST /v1/documents HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
             connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
             until(lambda: server.sentences > 0, "the document is being translated")
-        until(lambda: server.state.documents.store.count() == 0, "the document is gone")
-        until(lambda: server.sentences == 0, "every slot is free")
+            assert server.state.documents.store.count() == 1
+        until(lambda: server.state.documents.store.count() == 0 and server.sentences == 0, "nothing of it is left")
+        assert (server.state.documents.store.count(), server.sentences) == (0, 0)
 
 
 def test_draining_refuses_documents_and_finishes_those_that_are_waited_for(document_artifact: Path) -> None:

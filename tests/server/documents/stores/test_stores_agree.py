@@ -4,7 +4,7 @@ import dataclasses
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -32,6 +32,8 @@ WORKERS = st.sampled_from(["v", "w"])
 
 class Stores(RuleBasedStateMachine):
     redis_port: int
+    agreed: ClassVar[list[Any]] = []
+    """Results and errors that all stores had."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,6 +54,7 @@ class Stores(RuleBasedStateMachine):
         """Call every store; compare results, or the kind of error and its message."""
         outcomes = [_outcome(call, store) for store in self.stores]
         assert outcomes[0] == outcomes[1] == outcomes[2]
+        self.agreed.append(outcomes[0])
         return outcomes[0]
 
     @rule(
@@ -132,12 +135,16 @@ def _outcome(call: Callable[[ContextStore], Any], store: ContextStore) -> Any:
 
 
 def test_all_stores_agree(redis_port: int) -> None:
-    machine = type("StoresOnPort", (Stores,), {"redis_port": redis_port})
+    agreed: list[Any] = []
+    machine = type("StoresOnPort", (Stores,), {"redis_port": redis_port, "agreed": agreed})
     checks = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
     run_state_machine_as_test(
         machine,
         settings=settings(max_examples=25, stateful_step_count=30, deadline=None, suppress_health_check=checks),
     )
+    errors = {one[0] for one in agreed if isinstance(one, tuple) and one and isinstance(one[0], type)}
+    assert errors >= {Conflict, StoreFull, UnknownDocument}
+    assert any(isinstance(one, tuple) and one and isinstance(one[0], Document) for one in agreed)
 
 
 def test_the_comparison_notices(redis_port: int) -> None:
