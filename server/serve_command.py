@@ -45,7 +45,9 @@ class DrainingServer(uvicorn.Server):
             return True
         if self._state.is_draining and not (self.server_state.tasks and self._state.drain_seconds_left):
             self.given_up = len(self.server_state.tasks)
-            self.config.timeout_graceful_shutdown = 1  # what is still running has had its time
+            if self.given_up:
+                await self._state.give_up()
+            self.config.timeout_graceful_shutdown = 1  # for the answers that say so
             return True
         return await super().on_tick(counter)
 

@@ -1,5 +1,6 @@
 """What the running server knows: its settings, its metrics, its models and whether they can be used."""
 
+import asyncio
 import contextlib
 import time
 from collections.abc import Iterable
@@ -97,6 +98,12 @@ class ServerState:
     def hurry(self) -> None:
         """Give up what is in flight. It may be called from a signal handler."""
         self._drain_until = 0.0
+
+    async def give_up(self) -> None:
+        """Stop the engines: what is still in flight has had its time, and is answered that the server stops."""
+        await self.stop_jobs()
+        for translator in list(self.translators.values()):
+            await asyncio.to_thread(translator.worker.stop)
 
     @property
     def drain_seconds_left(self) -> float:
