@@ -66,7 +66,7 @@ def test_no_text_of_a_request_is_logged(
         def broken(*_: object) -> None:
             raise RuntimeError(SECRET)
 
-        monkeypatch.setattr(Translator, "_prepare", broken)
+        monkeypatch.setattr(Translator, "prepare", broken)
         assert client.post("/v1/translate", json=body, headers={"X-Request-ID": "other"}).status_code == 500
     log = capfd.readouterr().err
     assert SECRET not in log

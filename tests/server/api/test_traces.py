@@ -193,6 +193,7 @@ def test_without_a_collector_nothing_is_even_imported(environ: dict[str, str]) -
 
 
 def test_a_protocol_that_is_not_there_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("WARNING", logger="ringmt")  # whatever a server of this process has set
     named = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}
     assert open_tracing({**named, "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}) is None
     assert "otlp over http/protobuf only, not otlp over grpc" in caplog.text
@@ -201,6 +202,7 @@ def test_a_protocol_that_is_not_there_is_said(caplog: pytest.LogCaptureFixture) 
 
 
 def test_packages_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("WARNING", logger="ringmt")
     monkeypatch.delitem(sys.modules, "server.otlp", raising=False)
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
     assert open_tracing({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}) is None
