@@ -136,14 +136,14 @@ class DecoderState:
             "next_ancestry": after.ancestry,
         }
 
-    def _turn_rings(self) -> None:
-        """The next step of every slot writes the ring slot of its position."""
-        ring_slot, tables = self.position % self.capacity, self._tables
+    def _turn_rings(self, slots: slice = slice(None)) -> None:
+        """The next step of these slots writes the ring slots of their positions."""
+        ring_slot, tables = self.position[slots] % self.capacity, self._tables
         # Into the arrays that graphs are bound to; "clip" is what spares a copy. Ten times as fast as indexing.
-        tables.own_key.take(ring_slot, 0, self.own_key, "clip")
-        tables.kept_key.take(ring_slot, 0, self.kept_key, "clip")
-        tables.key_age.take(ring_slot, 0, self.key_age, "clip")
-        self._write_entry[:] = tables.entry.take(ring_slot, 0)
+        tables.own_key.take(ring_slot, 0, self.own_key[slots], "clip")
+        tables.kept_key.take(ring_slot, 0, self.kept_key[slots], "clip")
+        tables.key_age.take(ring_slot, 0, self.key_age[slots], "clip")
+        self._write_entry[slots] = tables.entry.take(ring_slot, 0)
 
     def tick(self) -> None:
         """After a step: its rows become current, running sentences move on by one, their next ring slot is due."""
@@ -174,7 +174,7 @@ class DecoderState:
         self.is_row[slot] = np.arange(self.beam) < beam_size
         self.position[slot] = 0
         self.is_running[slot] = 1
-        self._turn_rings()
+        self._turn_rings(slice(slot, slot + 1))
 
     def release(self, slot: int) -> None:
         """Leave the slot idle: no live row, and one source key, so that nothing of the sentence is read again."""
@@ -182,7 +182,7 @@ class DecoderState:
         self.is_row[slot] = False
         self.position[slot] = 0
         self.is_running[slot] = 0
-        self._turn_rings()
+        self._turn_rings(slice(slot, slot + 1))
         self.source_keep[slot] = np.arange(self.source_length) < 1
         self.memory.release(slot)
 

@@ -1,6 +1,7 @@
 """The bundled model: what int8 costs, and that its weights in the zoo are the ones that are served."""
 
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import numpy as np
@@ -83,26 +84,23 @@ def test_int8_in_context_is_close_to_fp32(exported: Artifact) -> None:
     assert np.abs(int8 - fp32).mean() < 0.05
 
 
+SETS = ["tatoeba-dev", "dialogues", "tatoeba"]
 RUNS: list[tuple[str, UseShortlist]] = [("fp32", "off"), ("int8", "off"), ("int8", "on")]
 
 
 def test_int8_translates_as_well_as_fp32_with_and_without_shortlist(exported: Artifact) -> None:
-    """On 60 sentences that training did not see. Their references are as probable within 0.005 nats a token; a handful
-    of words that flip move the BLEU of so few by more than one (whole dev sets: server/RESULTS.md)."""
+    """A handful of words that flip move the BLEU of 60 sentences by more than one, that of 571 do not. That training
+    saw some of them is nothing to the difference (whole dev sets: server/RESULTS.md)."""
     options = SearchOptions(length_penalty=exported.manifest.length_penalty)
     fp32, int8, listed = (
-        evaluate(
-            exported,
-            SAMPLE,
-            ["tatoeba-dev"],
-            load_backend(exported, "onnx", precision, shortlist),
-            options,
-        )[0]
+        evaluate(exported, SAMPLE, SETS, load_backend(exported, "onnx", precision, shortlist), options)
         for precision, shortlist in RUNS
     )
-    assert fp32.bleu > 25
-    assert fp32.nll is not None
+    assert fp32[0].bleu > 25
     for quick in (int8, listed):
-        assert quick.nll == pytest.approx(fp32.nll, abs=0.005)
-        assert quick.bleu > fp32.bleu - 2
-        assert quick.chrf > fp32.chrf - 1
+        for ours, theirs in zip(quick, fp32, strict=True):
+            assert theirs.nll is not None
+            assert ours.nll == pytest.approx(theirs.nll, abs=0.005)
+            assert ours.bleu > theirs.bleu - 2
+            assert ours.chrf > theirs.chrf - 1
+        assert mean(one.bleu for one in quick) > mean(one.bleu for one in fp32) - 1

@@ -50,15 +50,16 @@ expected-statuses = ["2xx", "3xx", "4xx", "504"]
 
 @pytest.mark.parametrize("paths", PREFIXES)
 def test_made_up_requests(server: RunningServer, paths: str, tmp_path: Path) -> None:
-    make_up(server, paths, tmp_path)
+    assert not complaints(server, paths, tmp_path)
 
 
 def test_made_up_requests_to_those_who_may_change_models(pairs: dict[str, Path], tmp_path: Path) -> None:
     with ready(settings_for(pairs["en-de"].parents[1], open_admin="on")) as server:
-        make_up(server, "/v1/models", tmp_path)
+        assert not complaints(server, "/v1/models", tmp_path)
 
 
-def make_up(server: RunningServer, paths: str, tmp_path: Path) -> None:
+def complaints(server: RunningServer, paths: str, tmp_path: Path) -> str:
+    """What is wrong with the answers to made-up requests; nothing, if it is empty."""
     # In a process of its own: onnxruntime sets the processor to flush the smallest floats, which hypothesis refuses.
     (tmp_path / "schemathesis.toml").write_text(DEADLINES, encoding="utf-8")
     command = [sys.executable, "-m", "schemathesis.cli", "run", f"{server.url}/openapi.json"]
@@ -66,5 +67,5 @@ def make_up(server: RunningServer, paths: str, tmp_path: Path) -> None:
     command += ["--max-examples", str(EXAMPLES), "--max-time", str(SECONDS), "--seed", "1", "--no-shrink"]
     command += ["--generation-database", "none", "--warnings", "off", "--continue-on-failure", "--no-color"]
     run = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS + 120, check=False, cwd=tmp_path)
-    assert run.returncode == 0, run.stdout[-6000:] + run.stderr[-1000:]
-    assert "0 operations" not in run.stdout
+    is_well = run.returncode == 0 and "0 operations" not in run.stdout
+    return "" if is_well else run.stdout[-6000:] + run.stderr[-1000:] or f"exit status {run.returncode}"

@@ -91,8 +91,7 @@ def test_a_sentence_in_context_is_the_same_alone_and_in_any_company(
     load_bilingual: LoadBackend, seed: int, slots: int, precision: str
 ) -> None:
     """Documents of different lengths and none in one engine, some cancelled, in any order of arrival. The same words;
-    of scores the last bits may differ, because batches of other sizes add floats up in another order: 607 of 720 were
-    identical."""
+    of scores the last bits may differ, since looks of other sizes may add floats up in another order."""
     generator, backend = random.Random(seed), load_bilingual("onnx", precision, "on")
     arrivals = []
     for length, online in ((7, False), (3, True), (5, None)):
