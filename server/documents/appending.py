@@ -14,14 +14,15 @@ from server.documents.workplace import Workplace
 from server.translator import Translator
 
 MAX_ATTEMPTS = 8
-"""How often an append is tried because others changed what it was made of."""
+"""How often an append is tried when other requests keep changing the document that it was made for."""
 
 
 async def append(
     workplace: Workplace, document_id: str, sources: Sequence[str], first_index: int | None, deadline: float
 ) -> tuple[Document, list[Sentence]]:
-    """The document and its new sentences, translated in the light of what comes before each. Nothing is kept unless all
-    are. Of the document only what is not known here is read. Raises TooLong, Refused, Overloaded."""
+    """Append `sources`, each translated in the light of what comes before it: all are kept or none. Returns the
+    document and its new sentences. `first_index` is the index that the first must get, None for any; `deadline` is a
+    time.monotonic() value. Raises TooLong, Refused, UnknownDocument, and what translate_sentences raises."""
     for _ in range(MAX_ATTEMPTS):
         document = await asyncio.to_thread(workplace.store.document, document_id)
         _check(document, first_index)
@@ -36,7 +37,7 @@ async def append(
 async def _try(
     workplace: Workplace, translator: Translator, document: Document, sources: Sequence[str], deadline: float
 ) -> tuple[Document, list[Sentence]] | None:
-    """None when the document changed meanwhile."""
+    """One attempt; None when the document changed meanwhile."""
     longest = document.options.get("max_length")
     translator.check_room(1)
     new = await asyncio.to_thread(listed_sentences, sources, translator, document.num_sentences)

@@ -20,23 +20,24 @@ from server.translator import Translator
 
 @dataclass(frozen=True)
 class Correction:
-    """What is to change of a sentence: its source, its translation (by a person, then), or both."""
+    """A new source for a sentence, a translation that a person wrote, or both. `retranslate`: whether the sentences
+    that see it are translated again."""
 
     source: str | None
     translation: str | None
     retranslate: Literal["none", "affected"] = "none"
 
     def changes_context(self, translator: Translator) -> bool:
-        """Whether others see another sentence than before."""
+        """Whether other sentences see something else than before."""
         return self.source is not None or translator.needs_drafts
 
 
 async def correct(
     workplace: Workplace, document_id: str, index: int, correction: Correction, deadline: float
 ) -> tuple[Document, Sentence]:
-    """Change a sentence; a new source is translated at once, unless its translation came with it. The document is
-    queued when others are to be translated again. The sentence is answered as it is kept. Raises UnknownSentence,
-    TooLong, Refused."""
+    """Change a sentence; returns the document and the sentence as they are kept. A new source is translated at once,
+    unless its translation came with it. The document is queued when others are to be translated again. Raises
+    UnknownDocument, UnknownSentence, TooLong, Refused, and what translate_sentences raises."""
     known = await asyncio.to_thread(Reading.of, workplace.store, document_id)
     check_index(index, len(known.sentences))
     with workplace.working_on(known.document) as translator:
@@ -71,8 +72,8 @@ class _Write:
     changed: Sentence
 
     def keep(self) -> tuple[Document, Sentence]:
-        """Write over whatever is there now. What was translated is never translated again here: where others changed
-        what it was made of, it is as if this correction had come before theirs."""
+        """Write the correction over whatever is there now. Nothing is translated again here: where others changed what
+        the translation was made of, the result is as if this correction had come before theirs."""
         now = self.known
         while True:
             mine, others = self._over(now), self._others(now)
@@ -84,8 +85,8 @@ class _Write:
                 now = Reading.of(self.store, self.known.document.id)
 
     def _over(self, now: Reading) -> Sentence:
-        """The corrected sentence over the one that is there now. It is translated again if a correction that touches it
-        came meanwhile, and asked for that."""
+        """The corrected sentence as the next version of the one that is there now. It is stale when another correction
+        changed what it sees meanwhile, and asked for it to be translated again."""
         index = self.changed.index
         old, current = self.known.sentences[index], now.sentences[index]
         if self.correction.source is None:  # its source may be another by now
@@ -105,8 +106,8 @@ class _Write:
         ]
 
     def _others(self, now: Reading) -> list[Sentence]:
-        """Those that are to be translated again: not what a person wrote, and nothing that waits for its first
-        translation."""
+        """Sentences that see this one, but for those that a person wrote: they are to be translated again. One that
+        waits for its first translation only gets a new version, so that a translation under way is not kept."""
         if self.correction.retranslate == "none" or not self.correction.changes_context(self.translator):
             return []
         return [
@@ -116,7 +117,7 @@ class _Write:
         ]
 
     def _document(self, now: Reading, mine: Sentence, others: list[Sentence]) -> Document:
-        """A document with pending sentences that nobody works on is queued."""
+        """The document after the write; it is queued when it has pending sentences and nobody works on it."""
         document = now.document
         is_pending = any(one.is_pending for one in now.with_changed([mine, *others]))
         rests = document.state in RESTING_STATES
@@ -130,7 +131,7 @@ class _Write:
 
 
 def _corrected(sentence: Sentence, correction: Correction, translator: Translator) -> Sentence:
-    """The sentence with its correction; pending when its translation does not fit any more."""
+    """The sentence with its correction; pending when it has a new source and no translation for it."""
     parts = sentence.parts if correction.source is None else cut(correction.source, translator)
     if correction.translation is not None and translator.needs_drafts:
         parts = shared_among(parts, correction.translation, translator)

@@ -1,4 +1,4 @@
-"""Texts become the sentences of a document, and translated parts a sentence's translation."""
+"""Cuts texts into the sentences of a document, and joins the translations of parts into a sentence's."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ BETWEEN = "\n"
 
 
 def listed_sentences(sources: Sequence[str], translator: Translator, first_index: int = 0) -> list[Sentence]:
-    """Sentences as they were given, each of them one, from `first_index` on."""
+    """One sentence for each of `sources`, with indices from `first_index` on."""
     return [
         Sentence(index, source, cut(source, translator), BETWEEN if index else "")
         for index, source in enumerate(sources, first_index)
@@ -40,7 +40,7 @@ def cut_text(text: str, translator: Translator) -> tuple[list[Sentence], str]:
 
 
 def spans_of(plan: TextPlan) -> Iterator[tuple[int, int]]:
-    """Where the sentences of a text begin and end."""
+    """(start, end) of every sentence of a text, in characters."""
     end = 0
     for segment in plan.segments:
         start, end = end, end + len(segment.text)
@@ -49,8 +49,7 @@ def spans_of(plan: TextPlan) -> Iterator[tuple[int, int]]:
 
 
 def joined(sentence: Sentence, targets: Sequence[str], translator: Translator) -> str:
-    """The sentence's translation from those of its parts: what is protected in them and what is between them is the
-    source's."""
+    """Join the translations of a sentence's parts. Protected pieces, and the text between parts, are the source's."""
     spans = _spans(sentence, translator)
     if spans is None:
         return " ".join(targets) if targets else sentence.source
@@ -64,8 +63,8 @@ def joined(sentence: Sentence, targets: Sequence[str], translator: Translator) -
 
 
 def _spans(sentence: Sentence, translator: Translator) -> list[tuple[int, int]] | None:
-    """The spans of its parts. A sentence that an older RingMT kept has none and is cut again; None where that gives
-    other parts: then it was translated as it was, with nothing protected."""
+    """(start, end) of every part. A sentence that an older RingMT kept has no spans and is cut again; None where that
+    gives other parts: then nothing in it was protected."""
     spans = [part.span for part in sentence.parts if part.span is not None]
     if len(spans) == len(sentence.parts):
         return spans
@@ -74,8 +73,8 @@ def _spans(sentence: Sentence, translator: Translator) -> list[tuple[int, int]] 
 
 
 def shared_among(parts: Sequence[Part], translation: str, translator: Translator) -> tuple[Part, ...]:
-    """The parts, each with its share of a person's translation as context: a sentence each, where there are as many,
-    else ids in proportion to the parts' lengths."""
+    """The parts, each with its share of a person's translation as context: one sentence each where there are as many
+    sentences as parts, else ids in proportion to the parts' lengths."""
     manifest = translator.artifact.manifest
     longest = manifest.max_target_length - 1  # BOS takes a place, too
     plan = plan_text(translation, manifest.target_language, translator.target_pieces, manifest.max_target_length)

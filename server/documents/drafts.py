@@ -1,8 +1,10 @@
-"""First translations, where context is on the decoder's side and made of them (Maruf et al. 2019, section 3.3).
+"""Drafts: first translations, for models whose context is on the decoder's side and made of translations (Maruf et al.
+2019, section 3.3).
 
-A document is translated twice: first every sentence by itself, greedily, as in training, then in the light of what the
-others became. Second translations never become context: drafts depend on sources alone, so that it does not matter in
-which order sentences come, are corrected or are translated again. A person's translation takes the draft's place.
+Such a document is translated twice: first every sentence by itself, greedily, as in training; then again with the
+drafts of the others as context. Second translations never become context. Drafts depend on sources alone, so it does
+not matter in which order sentences come, are corrected or are translated again. A person's translation replaces the
+draft.
 """
 
 import dataclasses
@@ -14,7 +16,7 @@ from server.translator import Translator
 
 
 def without_draft(translator: Translator, sentences: Sequence[Sentence]) -> list[Sentence]:
-    """Those that need one; none where context is made of sources, or of nothing."""
+    """The sentences that lack a draft; none when the model needs no drafts."""
     if not translator.needs_drafts:
         return []
     return [one for one in sentences if any(part.context_ids is None for part in one.parts)]
@@ -27,8 +29,8 @@ async def with_drafts(
     deadline: float | None = None,
     owner: Hashable = None,
 ) -> list[Sentence]:
-    """The sentences, each with its draft if the model needs drafts. `max_length` and `deadline` as in
-    Translator.options. They wait in the line of `owner`, or in one of their own. Raises what Translator.run raises."""
+    """The sentences, each with its draft if the model needs drafts. `max_length` and `deadline` are those of
+    Translator.options. All wait in one line, that of `owner` if there is one. Raises what Translator.run raises."""
     missing = without_draft(translator, sentences)
     if not missing:
         return list(sentences)
@@ -44,6 +46,6 @@ async def with_drafts(
 
 
 def words_of(part: Part) -> tuple[int, ...]:
-    """Ids, without EOS, of the words that other sentences see: of its translation, where context is made of these,
-    else its own."""
+    """Ids, without EOS, of the words that other sentences see: the translation's where context is made of translations,
+    else the source's."""
     return part.source_ids[:-1] if part.context_ids is None else part.context_ids

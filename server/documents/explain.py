@@ -1,4 +1,4 @@
-"""Where a sentence of a document looks, computed anew by its model."""
+"""Where a sentence of a document looks, computed on request."""
 
 import asyncio
 from collections.abc import Sequence
@@ -18,9 +18,9 @@ from server.translator import Translator
 
 @dataclass(frozen=True)
 class SentenceWeights:
-    """`heads`: its weight for every head. `words`: its pieces (its draft's, where context is made of drafts) with
-    theirs, in order; none where the attention knows sentences only. All weights are means over what looks, the pieces
-    of all parts of a sentence."""
+    """How much one sentence is looked at. `heads`: its weight for every head. `words`: its pieces in order, each with
+    its weight for every head (the draft's pieces, where context is made of drafts); empty where words have no weights
+    of their own. All weights are means over the pieces of the sentence that looks."""
 
     heads: tuple[float, ...]
     words: tuple[tuple[str, tuple[float, ...]], ...] = ()
@@ -28,8 +28,8 @@ class SentenceWeights:
 
 @dataclass(frozen=True)
 class Explanation:
-    """`seen`: by index, the sentences with a weight above zero; they sum to one for each head. `gate` is 1 for all of
-    the sentence's own, 0 for all context."""
+    """Where a sentence looks. `seen`: sentence index -> weights, of sentences with a weight above zero; they sum to one
+    for each head. `gate`: 1 keeps all of the sentence's own state, 0 takes all from context."""
 
     seen: dict[int, SentenceWeights]
     gate: float
@@ -42,8 +42,8 @@ async def explain(
     states: DocumentStates,
     sentences: Sequence[Sentence],
 ) -> Explanation | None:
-    """None when the sentence sees nothing or has no words. `sentences` are at least those that it sees, with their
-    drafts, if the model needs these: then it is the sentence's translation that looks, and it must have one. Raises
+    """Where `sentence` looks; None when it sees nothing or has no words. `sentences` hold at least those that it sees.
+    If the model needs drafts, all of them have theirs, and `sentence` has a translation: that is what looks. Raises
     Overloaded, EngineStopped."""
     context = states.seen_by(document.mode, sentence.index)
     if context is None or not sentence.parts:
@@ -60,7 +60,7 @@ async def explain(
 
 
 def _translation(part: Part) -> tuple[int, ...]:
-    """The model's, or what a person wrote."""
+    """Ids of the part's translation by the model, or by a person."""
     return (part.target_ids if part.target_ids is not None else part.context_ids) or ()
 
 
@@ -71,7 +71,7 @@ def _explanation(
     states: DocumentStates,
     sentences: Sequence[Sentence],
 ) -> Explanation:
-    """The mean over parts, each counted by its length."""
+    """The mean over the parts of the sentence that looks, weighted by their `lengths`."""
     shares = np.array(lengths, np.float32) / sum(lengths)
     weights: Floats = sum(share * use.weights for share, use in zip(shares, uses, strict=True))
     words = [

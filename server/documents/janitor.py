@@ -1,4 +1,4 @@
-"""Deletes documents that nobody changed for long."""
+"""Deletes documents that nobody changed for a long time."""
 
 import logging
 import threading
@@ -14,16 +14,16 @@ INTERVAL_SECONDS = 60.0
 
 
 def sweep(store: ContextStore, document_ttl: float, now: float, metrics: Metrics, models: Collection[str]) -> int:
-    """Delete what was last touched more than `document_ttl` seconds before `now` (seconds since 1970); returns how
-    many documents that were. Raises StoreError."""
+    """Delete documents last touched more than `document_ttl` seconds before `now` (seconds since 1970), as
+    ContextStore.expire does; returns how many. Raises StoreError."""
     expired = store.expire(now - document_ttl, models)
     metrics.context_store_expired_total.labels(NO_MODEL).inc(expired)
     return expired
 
 
 class Janitor:
-    """A thread that sweeps at once and then every so often until it is stopped. A store that cannot be reached is
-    logged and tried again."""
+    """A thread that sweeps at once and then every `interval` until it is stopped. When the store cannot be reached, it
+    logs a warning and tries again."""
 
     def __init__(
         self,
@@ -33,8 +33,8 @@ class Janitor:
         models: Collection[str] = (),
         interval: float = INTERVAL_SECONDS,
     ) -> None:
-        """`models` are the names of those that this server has. `document_ttl` and `interval` in seconds; it
-        sweeps at least once in `document_ttl`."""
+        """`models`: names of the models that this server has. `document_ttl` and `interval` are in seconds; it sweeps
+        at least once in `document_ttl`."""
         self._store = store
         self._document_ttl = document_ttl
         self._metrics = metrics

@@ -1,4 +1,4 @@
-"""Translating what is pending of a document, a batch at a time, each written before the next."""
+"""Translates the pending sentences of a document in batches, each written before the next begins."""
 
 import asyncio
 import dataclasses
@@ -17,11 +17,11 @@ from server.translator import Translator
 logger = logging.getLogger("ringmt")
 
 BATCH = 128
-"""Sentences between two writes: what a crash loses."""
+"""Sentences between two writes: a crash loses no more."""
 BACK_OFF_SECONDS = 0.1
 """How long to wait when the engine is full."""
 MAX_FAILURES = 3
-"""How often a batch of sentences may fail before its document has failed."""
+"""The document has failed when so many of its batches have."""
 
 
 class Unservable(RuntimeError):
@@ -29,7 +29,7 @@ class Unservable(RuntimeError):
 
 
 class NotServed(Unservable):
-    """Its model is not here, or not yet; the document waits for it."""
+    """The document's model is not served here, or not yet; the document waits for it."""
 
 
 async def translate_pending(
@@ -40,10 +40,11 @@ async def translate_pending(
     told: Callable[[int, int], None] = lambda done, total: None,
     heard: Heard | None = None,
 ) -> None:
-    """Until no sentence of the document is pending, also of those that come meanwhile. `told` hears how many of how
-    many sentences are done, `heard` (see translate_sentences) of every sentence before it is written. The document is
-    read once, and again when somebody else changed it. Raises LeaseLost, UnknownDocument, Unservable, EngineStopped,
-    StoreError, and what a batch raised that failed again and again."""
+    """Translate until no sentence of the document is pending, those that come meanwhile included. Before every batch,
+    `told` is called with the number of sentences that are done and of all; `heard` (see translate_sentences) is called
+    for every sentence before it is written. The document is read once, and again when somebody else changed it. Raises
+    LeaseLost, UnknownDocument, Unservable, EngineStopped, StoreError, and the exception of the last of MAX_FAILURES
+    batches that failed."""
     failures = 0
     work = _Work(lease, translators, reader, batch, heard)
     while True:
@@ -66,7 +67,7 @@ async def translate_pending(
 
 
 class _Work:
-    """A document that is being translated, as it is known here."""
+    """A document under translation: what was last read of it, and the states of its sentences."""
 
     def __init__(
         self,
@@ -88,7 +89,7 @@ class _Work:
         return self._known
 
     async def end(self) -> None:
-        """Nothing is pending. Somebody may have changed the document, and then it is read again."""
+        """Nothing is pending: the document is done, unless somebody changed it; then it is read again."""
         known = await self.known()
         if known.document.state == "done" or await asyncio.to_thread(end, self._lease, "done", known.document):
             self._known = Reading(dataclasses.replace(known.document, state="done"), known.sentences)
@@ -96,7 +97,7 @@ class _Work:
             self._known = None
 
     async def next_batch(self) -> None:
-        """Drafts first, where context is made of these, of all sentences; then translations."""
+        """Make drafts until all sentences have theirs, if the model needs drafts; then translations."""
         known = await self.known()
         translator = translator_of(known.document, self._translators)
         undrafted = without_draft(translator, known.sentences)
@@ -111,7 +112,7 @@ class _Work:
         await self._save(known, planned, done)
 
     async def _draft(self, translator: Translator, known: Reading, planned: Sequence[Sentence]) -> None:
-        """Drafts that are translated in the next batch are written with it."""
+        """Make drafts. Where the next batch translates all that is pending, it writes them too."""
         longest = known.document.options.get("max_length")
         drafted = await with_drafts(translator, planned, longest, owner=self._lease.document_id)
         if len(known.pending) <= self._batch and all(one.is_pending for one in planned):
@@ -127,7 +128,8 @@ class _Work:
         return self._states[1]
 
     async def _save(self, known: Reading, planned: Sequence[Sentence], done: Sequence[Sentence]) -> None:
-        """A write that has begun is waited for, so that nobody gives the document back under it."""
+        """Write a batch. A cancelled task waits for a write that has begun, so that it does not give the document back
+        before the write ends."""
         saving = asyncio.ensure_future(asyncio.to_thread(save, self._lease, known, planned, done))
         try:
             self._known = await asyncio.shield(saving)

@@ -1,5 +1,5 @@
-"""Works on documents that are queued, in this process's event loop: each is claimed from the store under a lease, so
-that of several processes one works on it, and another goes on when that one dies."""
+"""Translates queued documents in this process's event loop. Each is claimed from the store under a lease, so that only
+one of several processes works on it, and another goes on when that one dies."""
 
 import asyncio
 import contextlib
@@ -29,7 +29,7 @@ logger = logging.getLogger("ringmt")
 MAX_RUNNING = 4
 """Documents that a process works on at the same time."""
 LOOK_SECONDS = 1.0
-"""How often the store is asked for documents that another process queued or left."""
+"""How often the store is asked for documents that another process queued or gave up."""
 
 
 class JobRunner:
@@ -62,7 +62,7 @@ class JobRunner:
         self._dispatcher = asyncio.create_task(self._dispatch())
 
     async def stop(self) -> None:
-        """Give back what is being worked on: it is queued again, with what was translated so far."""
+        """Stop working. Documents under work are queued again, with what was translated so far."""
         if self._dispatcher is not None:
             self._dispatcher.cancel()
             await asyncio.gather(self._dispatcher, return_exceptions=True)
@@ -78,7 +78,7 @@ class JobRunner:
         return document_id in self._jobs.values()
 
     async def ended(self, document_id: str, timeout: float) -> bool:
-        """Return when this process's work on the document ended, after `timeout` seconds at the latest; whether it
+        """Wait for the end of this process's work on the document, `timeout` seconds at most; returns whether it
         ended."""
         event = self._ended[document_id]
         try:
@@ -99,7 +99,7 @@ class JobRunner:
                         await self._wake.wait()
 
     async def _claim(self) -> bool:
-        """Begin to work on a document, if there is one."""
+        """Claim a document and begin to work on it; False when there is none."""
         # A name for every claim: work whose lease ran out, and that this process claims anew, must notice it as well.
         worker = f"{self._worker}-{next(self._claims)}"
         claim = asyncio.ensure_future(
@@ -158,8 +158,7 @@ class JobRunner:
             )
 
     async def _work(self, document: Document, lease: Lease, others: frozenset["asyncio.Task[None]"]) -> None:
-        """Translate a document once the `others` have ended, with its lease renewed meanwhile, and say in the end how
-        it went."""
+        """Translate a document once the `others` have ended, renew its lease meanwhile, and report how it ended."""
         started = time.monotonic()
         self._metrics.document_sentences.labels(NO_MODEL).observe(document.num_sentences)
         trace = None if self._tracing is None else self._tracing.work(started)

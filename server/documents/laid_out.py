@@ -1,4 +1,4 @@
-"""Laid-out states of a document that grows: what is there is not laid out again, what nobody sees any more is left."""
+"""Extends and cuts the laid-out states of an online document, so that an append does not lay all of them out again."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ def side_by_side(first: StoredDocument, later: StoredDocument) -> StoredDocument
 
 
 def end_of(stored: StoredDocument, start: int) -> StoredDocument:
-    """The sentences from `start` on, in arrays of their own: those before take no room any more."""
+    """The sentences from `start` on, copied into arrays of their own, so that those before take no room any more."""
     if not start:
         return stored
     end = stored.between(start, stored.num_sentences)

@@ -1,5 +1,5 @@
-"""Writing to documents that others write to as well: what does not fit any more is not written. Plain functions over
-any store; each of them blocks."""
+"""Writes to documents that other processes write to as well: what was made of an outdated version is not written. Plain
+functions over any store; all of them block."""
 
 import dataclasses
 import time
@@ -24,10 +24,11 @@ class GivenUp(RuntimeError):
 
 @dataclass(frozen=True)
 class Lease:
-    """A worker's right to a document that it claimed. `worker` None: nobody claims it, it is in no queue.
+    """A worker's right to a document that it claimed, for `seconds` after each renewal. `worker` is None for a document
+    in no queue, which nobody else can claim.
 
-    Whoever had the lease when the document was read still has it as long as the version is the same: a claim by
-    another raises the version, and the update fails.
+    A claim raises the document's version. So a worker that had the lease when it read the document has it as long as
+    the version is the same: after a claim by another, its update fails.
     """
 
     store: ContextStore
@@ -58,12 +59,12 @@ class Reading:
         return [one for one in self.sentences if one.is_pending]
 
     def with_changed(self, changed: Sequence[Sentence]) -> list[Sentence]:
-        """All sentences, with those that changed or are new."""
+        """All sentences, with the `changed` ones in place of their older versions; new ones at the end."""
         return list(({one.index: one for one in self.sentences} | {one.index: one for one in changed}).values())
 
 
 def next_version(document: Document, **changes: object) -> Document:
-    """The document after a change of now."""
+    """The document with `changes`, at the next version and touched now."""
     changed: Document = dataclasses.replace(
         document,
         version=document.version + 1,
@@ -74,8 +75,8 @@ def next_version(document: Document, **changes: object) -> Document:
 
 
 def begin(lease: Lease, claimed: Document) -> None:
-    """Note that work begins: should the process die of it, whoever claims the document next knows. Raises GivenUp when
-    that happened too often, LeaseLost and UnknownDocument."""
+    """Count an attempt before work begins, so that whoever claims the document after a crash knows of it. Raises
+    GivenUp after MAX_ATTEMPTS, LeaseLost and UnknownDocument."""
     document = claimed
     while True:
         if document.attempts >= MAX_ATTEMPTS:
@@ -92,9 +93,8 @@ def begin(lease: Lease, claimed: Document) -> None:
 
 
 def save(lease: Lease, known: Reading, planned: Sequence[Sentence], translated: Sequence[Sentence]) -> Reading:
-    """Keep the translations or drafts of those sentences that are still as they were `planned`; the document is done
-    when no other sentence is pending. Returns what is kept now; the store is read only when it is not as `known`.
-
+    """Write the translations or drafts of those sentences that are still as they were `planned`; the document is done
+    when no other sentence is pending. Returns what is kept now. The store is read only when it is not as `known`.
     Raises LeaseLost and UnknownDocument.
     """
     while True:
@@ -113,14 +113,14 @@ def save(lease: Lease, known: Reading, planned: Sequence[Sentence], translated: 
 
 
 def end(lease: Lease, state: DocumentState, document: Document | None = None, error: str | None = None) -> bool:
-    """Give a document back as done, failed or queued. With `document`: only if it is still at that version; returns
-    whether it was. Raises LeaseLost and UnknownDocument."""
+    """Give a document back as done, failed or queued; returns whether that was written. With `document`: only if it is
+    still at that version. Raises LeaseLost and UnknownDocument."""
     current = document
     while True:
         if current is None:
             current = lease.store.document(lease.document_id)
             lease.renew()
-        # Given back in good order, it was no attempt.
+        # `begin` counted an attempt, but the process did not die.
         attempts = max(0, current.attempts - 1) if state == "queued" else 0
         try:
             ended = next_version(current, state=state, error=error, attempts=attempts)

@@ -1,4 +1,4 @@
-"""Who wants to hear how this process gets on with a document. Use it from one event loop."""
+"""Tells those who listen how this process's work on a document proceeds. Use it from one event loop."""
 
 import asyncio
 import contextlib
@@ -15,11 +15,11 @@ class Translated:
 
 
 Inbox = asyncio.Queue[Translated | None]
-"""None: something was written, or the work ended."""
+"""None says that something was written, or that the work ended."""
 
 
 class Listeners:
-    """Inboxes by document."""
+    """Inboxes by document id; a document may have several."""
 
     def __init__(self) -> None:
         self._inboxes: dict[str, list[Inbox]] = {}
@@ -45,8 +45,8 @@ class Listeners:
             inbox.put_nowait(news)
 
     def teller(self, document_id: str) -> Callable[[int, Callable[[], str]], None]:
-        """Tells of a sentence, by its index and what makes its translation, from any thread: that is called where
-        somebody listens, in this event loop."""
+        """A function that any thread may call with a sentence's index and a function that makes its translation. If
+        somebody listens, the translation is made and told in this event loop."""
         loop = asyncio.get_running_loop()
 
         def tell(index: int, translation: Callable[[], str]) -> None:

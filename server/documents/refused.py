@@ -1,4 +1,4 @@
-"""Why something about documents is refused; every message says what would be taken."""
+"""The refusals of requests about documents; every message says what would be taken."""
 
 
 class TooLong(ValueError):
@@ -18,7 +18,7 @@ class Refused(RuntimeError):
 
 
 def check_length(num_places: int, longest: int) -> None:
-    """Every part of a long sentence counts: what the model reads is what costs. Raises TooLong."""
+    """Raises TooLong. Every part of a long sentence counts, because the work grows with parts."""
     if num_places > longest:
         raise TooLong(f"the document would have {num_places} sentences, at most {longest} are taken")
 

@@ -1,4 +1,4 @@
-"""The states of a document's sentences: from the cache, or computed anew, which gives the same bit for bit."""
+"""The states of a document's sentences, from the cache or computed anew: both are the same bit for bit."""
 
 import asyncio
 import hashlib
@@ -21,13 +21,14 @@ from server.translator import Translator
 
 DIGEST_BYTES = 32
 READS_BYTES = 64 * 2**20
+"""The most that one document's `Reads` keep."""
 AT_ONCE = 64
 """Sentences computed at the same time: more would only fill the engine's waiting room."""
 
 
 class Reads:
-    """What was read of sentences when their states were made: they are not encoded again for their translation. As many
-    as fit into READS_BYTES."""
+    """What the encoder gave for sentences whose states were just made, so that their translation does not encode them
+    again. Keeps as many as fit into READS_BYTES."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[int, ...], Read] = {}
@@ -44,8 +45,9 @@ class Reads:
 
 @dataclass(frozen=True)
 class DocumentStates:
-    """The states of the parts of some sentences, side by side. `contents` are digests of what they were made of, one
-    after the other."""
+    """The states of J parts of sentences, laid out for the graphs. `owners` [J] are the indices of their sentences.
+    `contents` are J digests of what they were made of, one after the other. A sentence sees others up to `reach`
+    sentences away (None: all)."""
 
     stored: StoredDocument
     owners: Owners
@@ -54,7 +56,7 @@ class DocumentStates:
     reads: Reads = field(default_factory=Reads)
 
     def seen_by(self, mode: Mode, index: int) -> SentenceContext | None:
-        """What a sentence sees; None when it sees nothing."""
+        """What sentence `index` sees; None when it sees nothing."""
         seen = visible(mode, index, self.owners, self.reach) & (self.stored.num_words > 0)
         if not seen.any():
             return None
@@ -64,7 +66,7 @@ class DocumentStates:
         return SentenceContext(self.stored, seen, made_of.digest())
 
     def since(self, index: int) -> "DocumentStates | None":
-        """Without the sentences before `index`; None when no others are here."""
+        """The states of sentence `index` and those after it; None when there are none."""
         first = int(np.searchsorted(self.owners, index))
         if first == len(self.owners):
             return None
@@ -78,8 +80,8 @@ class DocumentStates:
 
 @dataclass(frozen=True)
 class Grown:
-    """An online document as it was laid out for its last append: states of its first `count` sentences, as far as
-    sentences that follow can see them, and the sentences after these, which nobody has seen yet."""
+    """An online document after its last append: `states` of its first `count` sentences, as far as sentences to come
+    can see them, and the `later` sentences, which nobody has seen yet and which have no states."""
 
     states: DocumentStates | None
     count: int
@@ -95,7 +97,7 @@ class Grown:
 
 
 StatesOfParts = tuple[States, ...]
-"""The states of one sentence."""
+"""The states of one sentence, part by part."""
 DocumentCache = StateCache[StatesOfParts | Grown]
 
 
@@ -108,8 +110,8 @@ class StateReader:
     async def of_document(
         self, translator: Translator, document_id: str, sentences: Sequence[Sentence]
     ) -> DocumentStates | None:
-        """Of sentences that have their drafts, if the model needs these. None when there is nothing to see: no sentence
-        has words, or the model knows no context. Raises Overloaded, EngineStopped."""
+        """The states of `sentences`, which have their drafts if the model needs drafts. None when there is nothing to
+        see: no sentence has words, or the model knows no context. Raises Overloaded, EngineStopped."""
         if not translator.knows_context:
             return None
         reads, states = Reads(), list[States]()
@@ -124,9 +126,9 @@ class StateReader:
     async def before_append(
         self, translator: Translator, document: Document, store: ContextStore, deadline: float | None = None
     ) -> DocumentStates | None:
-        """Of the sentences of an online document that those which are to be appended can see: what was laid out for the
-        append before, and what has come since. Only sentences that are not known here are read. Raises also
-        DeadlineExceeded, StoreError, UnknownDocument."""
+        """The states that sentences appended to an online document can see: those of the last append, extended by what
+        has come since. Only sentences that are not known here are read from the store. Raises also DeadlineExceeded,
+        StoreError, UnknownDocument."""
         if not translator.knows_context:
             return None
         first = 0 if translator.reach is None else max(0, document.num_sentences - translator.reach)
@@ -146,8 +148,8 @@ class StateReader:
     async def beside(
         self, translator: Translator, document: Document, states: DocumentStates | None, later: Sequence[Sentence]
     ) -> DocumentStates | None:
-        """The states with those of the sentences that follow but the last, which nobody sees yet: they have their
-        drafts, if the model needs these. All of them are read."""
+        """`states`, extended by those of the `later` sentences, which have their drafts if the model needs drafts. The
+        last one is left out, since nobody sees it yet; but its encoding is kept in `reads`, as that of the others."""
         if not translator.knows_context:
             return None
         found = await self._extended(translator, document, states, later[:-1])
@@ -160,7 +162,7 @@ class StateReader:
     def appended(
         self, translator: Translator, document: Document, states: DocumentStates | None, new: Sequence[Sentence]
     ) -> None:
-        """The document now has the `new` sentences at its end; `states` are those of all before the last of them."""
+        """Remember that `document` now ends with the `new` sentences; `states` are those of all but the last."""
         if translator.knows_context:
             last = tuple(new[-1:])
             self._keep(document, translator, Grown(states, document.num_sentences - len(last), last))
@@ -168,8 +170,8 @@ class StateReader:
     async def of_texts(
         self, translator: Translator, texts: Sequence[tuple[tuple[int, ...], ...]]
     ) -> list[DocumentStates | None]:
-        """Of the sentences of every text, side by side; they belong to no document that is kept: nothing of them stays
-        in the cache. Drafts are made on the way. What several texts share is computed once."""
+        """The states of every text, given as the source ids of its sentences. They belong to no document, so nothing of
+        them enters the cache. Drafts are made here. What several texts share is computed once."""
         if not translator.knows_context:
             return [None] * len(texts)
         different = dict.fromkeys(ids for text in texts for ids in text)
@@ -203,7 +205,8 @@ class StateReader:
         return DocumentStates(stored, owners, states.contents + more.contents, states.reach, more.reads)
 
     def _keep(self, document: Document, translator: Translator, grown: Grown) -> None:
-        """Without what was read, which is for one translation, and without what no later sentence can see."""
+        """Put `grown` into the cache, without `reads`, which serve one translation only, and without states that no
+        later sentence can see."""
         states = grown.states
         if states is not None and translator.reach is not None:
             states = states.since(document.num_sentences - translator.reach)
@@ -269,5 +272,5 @@ def _digest(part: Part) -> bytes:
 
 
 def context_of(sentence: Sentence) -> tuple[tuple[tuple[int, ...], tuple[int, ...] | None], ...]:
-    """What a sentence is as context: its states depend on nothing else."""
+    """Everything that a sentence's states depend on."""
     return tuple((part.source_ids, part.context_ids) for part in sentence.parts)

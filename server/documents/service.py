@@ -31,15 +31,15 @@ LOOK_SECONDS = 0.25
 
 @dataclass(frozen=True)
 class NewDocument:
-    """What a document is made of: `sources`, each a sentence, or one text that is cut. `options` are what
-    the request asked of the search."""
+    """A document to be made. `sources`: sentences, or one text that is cut into sentences. `options`: what the request
+    asked of the search."""
 
     translator: Translator
     mode: Mode
     sources: Sequence[str] | str
     options: AskedOptions
     owner: str = ""
-    """What its id ends with, after a dash: whose it is."""
+    """Whose it is: its id ends with a dash and this."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class DocumentService:
         self._workplace = Workplace(store, reader, translators, settings.max_document_sentences)
 
     async def create(self, new: NewDocument) -> tuple[Document, list[Sentence]]:
-        """Keep a document and queue it. Raises TooLong, StoreFull."""
+        """Keep a new document and queue it. Raises TooLong, StoreFull."""
         longest = self._settings.max_document_sentences
         if not isinstance(new.sources, str):
             check_length(len(new.sources), longest)
@@ -114,9 +114,9 @@ class DocumentService:
     async def events(
         self, document_id: str, deadline: float
     ) -> AsyncGenerator[Translated | Sentence | Snapshot | None, None]:
-        """What happens to a document until it is done or failed, or until `deadline`: sentences as they are translated,
-        where this process does it; sentences as they are written, those that are there already first; after them the
-        document itself. None when there was nothing for long."""
+        """What happens to a document until it is done or failed, or until `deadline`: the sentences that are written
+        already, then others as they are translated (where this process does that) and as they are written. A Snapshot
+        follows whenever some were written, None when nothing happened for QUIET_SECONDS."""
         written: dict[int, tuple[int, str | None]] = {}
         with self.runner.listeners.listening(document_id) as inbox:
             while True:
@@ -156,7 +156,7 @@ class DocumentService:
             yield news
 
     async def delete(self, document_id: str) -> None:
-        """What is being worked on of it stops when it is to be written."""
+        """Delete a document. Work on it stops when it next writes."""
         await asyncio.to_thread(self.store.delete, document_id)
         self.reader.cache.drop(document_id)
 
@@ -179,8 +179,8 @@ class DocumentService:
         return document, sentence
 
     async def explain(self, document_id: str, index: int) -> tuple[list[Sentence], Explanation | None]:
-        """All sentences, and where sentence `index` looks; None when it sees nothing. Nothing is translated for it.
-        Raises UnknownSentence and Refused."""
+        """All sentences, and where sentence `index` looks: None when it sees nothing. Translates nothing. Raises
+        UnknownSentence, and Refused as long as something that it needs is not translated."""
         document, sentences = await self.read(document_id)
         check_index(index, len(sentences))
         with self._workplace.working_on(document) as translator:
@@ -200,15 +200,15 @@ class DocumentService:
         return await explain(translator, document, sentences[index], states, seen)
 
     async def context_of(self, translator: Translator, sources: Sequence[str]) -> SentenceContext | None:
-        """What a sentence sees that sees these earlier texts; None for nothing, or by a model that knows no context.
-        Raises TooLong."""
+        """The context of a sentence that follows `sources`; None when these have no words, or the model knows no
+        context. Raises TooLong."""
         [context] = await self.contexts_of(translator, [sources])
         return context
 
     async def contexts_of(
         self, translator: Translator, several: Sequence[Sequence[str]]
     ) -> list[SentenceContext | None]:
-        """`context_of` for many: the sentences of all are computed side by side, equal ones once."""
+        """`context_of` for several at once; sentences that they share are computed once."""
         parts = await asyncio.to_thread(
             lambda: [tuple(ids for one in texts for ids in translator.plan(one).source_ids) for texts in several]
         )

@@ -1,5 +1,4 @@
-"""What was computed of documents as context, kept within a budget of bytes: what is missing is computed anew, nothing
-is lost."""
+"""A cache, within a budget of bytes, of what was computed of documents as context. What it evicts is computed again."""
 
 import threading
 from collections import OrderedDict, defaultdict
@@ -42,10 +41,10 @@ class _Kept(Generic[Value]):
 
 
 class StateCache(Generic[Value]):
-    """Values by place and the content that they were computed of, say a sentence's ids. Only the content put last is
-    kept. The value whose use is longest ago goes first. Safe to call from several threads; values are never copied, so
-    nobody may change them. `hits`, `misses`, `evictions` and `num_bytes` (never above the budget) may be read at any
-    time.
+    """Values by place and the content that they were computed of, for example a sentence's ids. A place keeps the value
+    that was put last. The least recently used value is evicted first. Safe to call from several threads; values are
+    never copied, so nobody may change them. `hits`, `misses`, `evictions` and `num_bytes` (never above the budget) may
+    be read at any time.
     """
 
     def __init__(self, budget_bytes: int, listener: CacheListener | None = None) -> None:
@@ -57,11 +56,11 @@ class StateCache(Generic[Value]):
         self._listener = listener or CacheListener()
         self._lock = threading.Lock()
         self._kept: OrderedDict[Place, _Kept[Value]] = OrderedDict()
-        """The one whose use is longest ago first."""
+        """Least recently used first."""
         self._documents: defaultdict[str, set[Place]] = defaultdict(set)
 
     def get(self, place: Place, content: Hashable) -> Value | None:
-        """The value, None when that of this content is not kept."""
+        """The value; None when the one of this content is not kept."""
         with self._lock:
             kept = self._kept.get(place)
             if kept is None or kept.content != content:

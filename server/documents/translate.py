@@ -1,4 +1,4 @@
-"""Sentences of a document, translated in the light of what they see of it."""
+"""Translates sentences of a document in the light of what they see of it."""
 
 import asyncio
 import dataclasses
@@ -16,8 +16,9 @@ from server.engine.request import SentenceRequest, SentenceResult
 from server.translator import Translator
 
 Heard = Callable[[int, Callable[[], str]], None]
+"""Takes a sentence's index and a function that makes its translation."""
 LOOKS_AT_ONCE = 16
-"""More would only fill the engine's waiting room."""
+"""Sentences asked at the same time where they look: more would only fill the engine's waiting room."""
 
 
 async def translate_sentences(
@@ -29,10 +30,9 @@ async def translate_sentences(
     owner: Hashable = None,
     heard: Heard | None = None,
 ) -> list[Sentence]:
-    """The sentences with their translations. `states` are those of the whole document, or online at least of what
-    comes before; None when there is nothing to see. They wait in the line of `owner`, or in one of their own.
-    `heard` is called in the engine's thread for every sentence that is translated, with its index and what makes its
-    translation.
+    """The sentences with their translations. `states` are those of the whole document (online at least of what comes
+    before), None when there is nothing to see. All wait in one line, that of `owner` if there is one. `heard` is called
+    in the engine's thread for every sentence that is translated.
 
     Raises Overloaded, TooManySentences, DeadlineExceeded, EngineStopped.
     """
@@ -54,7 +54,7 @@ async def translate_sentences(
     remaining = iter(results)
     of_sentence = [[next(remaining) for _ in sentence.parts] for sentence in sentences]
     with tracing.stage("detokenize"):
-        return await asyncio.to_thread(_finish, translator, document, sentences, of_sentence, states)
+        return await asyncio.to_thread(_finish, translator, sentences, of_sentence, states)
 
 
 def _tell_when_done(
@@ -81,14 +81,15 @@ def _tell_when_done(
 
 
 def read_of(states: DocumentStates | None, source_ids: tuple[int, ...]) -> Read | None:
-    """What was read of a part when its states were made, if that is at hand."""
+    """What the encoder gave for a part when its states were made, if that is still at hand."""
     return None if states is None else states.reads.get(source_ids)
 
 
 async def _looked(
     translator: Translator, requests: Sequence[SentenceRequest], results: Sequence[SentenceResult]
 ) -> list[SentenceResult]:
-    """The results, each with where the whole translation looked: on the decoder's side every step looks for itself."""
+    """The results, each with where its translation looked. On the decoder's side every step looks for itself, so the
+    finished translation is asked as a whole."""
 
     async def looked(request: SentenceRequest, result: SentenceResult) -> SentenceResult:
         if request.context is None:
@@ -106,20 +107,18 @@ async def _looked(
 
 def _finish(
     translator: Translator,
-    document: Document,
     sentences: Sequence[Sentence],
     results: Sequence[Sequence[SentenceResult]],
     states: DocumentStates | None,
 ) -> list[Sentence]:
     return [
-        _translated(translator, document, sentence, of_parts, states)
+        _translated(translator, sentence, of_parts, states)
         for sentence, of_parts in zip(sentences, results, strict=True)
     ]
 
 
 def _translated(
     translator: Translator,
-    document: Document,
     sentence: Sentence,
     results: Sequence[SentenceResult],
     states: DocumentStates | None,
@@ -138,13 +137,12 @@ def _translated(
         is_edited=False,
         is_stale=False,
         version=sentence.version + sentence.is_stale,
-        seen_version=document.version,
         context_used=_used(results, states),
     )
 
 
 def _used(results: Sequence[SentenceResult], states: DocumentStates | None) -> tuple[tuple[int, float], ...]:
-    """Where a sentence looked: the mean over heads and parts."""
+    """Where a sentence looked: (sentence index, weight), means over heads and parts."""
     looked = [result.context for result in results if result.context is not None]
     if states is None or not looked:
         return ()

@@ -1,8 +1,8 @@
-"""Who sees whom in a document (Maruf et al. 2019, section 3.3), and what a correction touches. Pure functions.
+"""Which sentences of a document see which (Maruf et al. 2019, section 3.3), and which of them a correction affects.
+Pure functions.
 
-Context is made of sources, or of first translations and what persons wrote (see server.documents.drafts): the model's
-second translations change nothing for other sentences, and all sentences of a document can be translated at the same
-time in either mode.
+Context is made of sources, or of drafts and what persons wrote (see server.documents.drafts), never of the model's
+second translations. So all sentences of a document can be translated at the same time, in either mode.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ from server.backends.state import Bools
 from server.documents.stores.records import Mode, Sentence
 
 Owners = NDArray[np.int64]
-"""[J], for every part that is stored the index of its sentence."""
+"""[J]: the index of the sentence that each stored part belongs to."""
 
 
 def sees(mode: Mode, index: int, other: int, reach: int | None = None) -> bool:
@@ -38,6 +38,6 @@ def visible(mode: Mode, index: int, owners: Owners, reach: int | None = None) ->
 
 
 def affected(mode: Mode, changed: int, sentences: Iterable[Sentence], reach: int | None = None) -> list[Sentence]:
-    """Sentences whose context changes with sentence `changed`: all that see it. Whether one looked there before does
-    not matter: the new words may draw a look that the old ones did not."""
+    """The sentences whose context changes with sentence `changed`: all that see it, whether or not they looked there
+    before, because the new words may get weight that the old ones did not."""
     return [sentence for sentence in sentences if sees(mode, sentence.index, changed, reach)]

@@ -1,4 +1,4 @@
-"""What every change of a document needs at hand."""
+"""What every change of a document works with."""
 
 import contextlib
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from server.translator import Translator
 
 @dataclass(frozen=True)
 class Workplace:
-    """`longest`: sentences that a document may have, parts of long ones counted."""
+    """`longest`: how many sentences a document may have; every part of a long sentence counts as one."""
 
     store: ContextStore
     reader: StateReader
@@ -23,7 +23,8 @@ class Workplace:
 
     @contextlib.contextmanager
     def working_on(self, document: Document) -> Iterator[Translator]:
-        """The document's model, which is not stopped meanwhile. Raises Refused when it is not served here."""
+        """The document's model, which is not stopped as long as it is used. Raises Refused when it is not served
+        here."""
         try:
             translator = translator_of(document, self.translators)
         except Unservable as error:

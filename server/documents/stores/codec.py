@@ -45,7 +45,7 @@ def _optional_tuple(values: Sequence[Any] | None) -> tuple[Any, ...] | None:
 
 
 def _plain(value: object) -> object:
-    """A part as an object, a NumPy number as Python's."""
+    """A part as a dictionary, a NumPy number as Python's."""
     if isinstance(value, Part):
         return vars(value)
     if hasattr(value, "item"):

@@ -1,4 +1,4 @@
-"""What is known of a document and of its sentences: plain values that every store keeps losslessly."""
+"""A document and its sentences as plain values, which every store keeps losslessly."""
 
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -16,8 +16,8 @@ class Part:
     target_ids: tuple[int, ...] | None = None
     """Its translation by the model; None until there is one, and where the translation is a person's."""
     context_ids: tuple[int, ...] | None = None
-    """Its translation as other sentences see it, where context is made of translations: a person's, or else the
-    sentence model's greedy one; None until it is made."""
+    """Its translation as other sentences see it, where context is made of translations: a person's, else its draft;
+    None until it is made."""
     span: tuple[int, int] | None = None
     """Where it begins and ends in the sentence's source, in characters; None in a document that was kept before RingMT
     knew it."""
@@ -27,8 +27,7 @@ class Part:
 class Sentence:
     """One sentence. It is one part as a rule, several where it is too long for the model or is several sentences, none
     where there is nothing to translate. `gap` is the text between it and the sentence before (for the first: before
-    it). `translation` is None until it is translated. `version` rises whenever its source or its translation changes;
-    `seen_version` is the document's version at which the translation was made.
+    it). `translation` is None until it is translated. `version` rises whenever its source or its translation changes.
     """
 
     index: int
@@ -43,7 +42,6 @@ class Sentence:
     is_stale: bool = False
     """The translation is of an earlier state of the document and is to be made again."""
     version: int = 1
-    seen_version: int = 0
     context_used: tuple[tuple[int, float], ...] = ()
     """(sentence index, weight), largest first; the largest few."""
 
@@ -61,7 +59,7 @@ class Sentence:
 @dataclass(frozen=True)
 class Document:
     """One document, without its sentences. `model` is the artifact's name and `fingerprint` the hash of its weights:
-    states projected by other weights are never mixed with these. `end` is the text after the last sentence. `version`
+    states of other weights are never mixed with these. `end` is the text after the last sentence. `version`
     rises with every change. `options` are the request's search options as JSON values. Times are seconds since 1970.
     """
 
@@ -80,8 +78,8 @@ class Document:
     created: float = 0.0
     touched: float = 0.0
     attempts: int = 0
-    """Times that work began on it since the last sentence of it was finished, without an end: the process died."""
+    """How often work on it began and did not end, because the process died, since its last sentence was finished."""
     num_places: int = 0
     """The places of all its sentences."""
     revision: int = 1
-    """Rises whenever a sentence that was there becomes other context than it was; appended ones do not matter."""
+    """Rises when a change makes an existing sentence other context than before; appending does not."""

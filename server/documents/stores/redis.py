@@ -148,7 +148,7 @@ class RedisStore:
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """What redis-py raises as StoreError with the server's address."""
+        """Raise redis-py's errors as StoreError, with the server's address."""
         if self._is_closed:
             raise StoreError(f"context store {self._url}: it was closed")
         try:

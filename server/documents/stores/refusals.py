@@ -8,7 +8,7 @@ from server.documents.stores.records import Document, Sentence
 from server.outcomes import DOCUMENT_STATES
 
 LONGEST_LEASE_SECONDS = 3600.0
-"""A lease is longer only where this server's own are."""
+"""The longest lease that is believed, unless this server's own leases are longer than half of it (see latest_end)."""
 ID_PATTERN = re.compile(r"[0-9A-Za-z_-]{1,128}")
 SHOWN_ID_LENGTH = 64
 
@@ -73,8 +73,8 @@ def check_lease(lease_seconds: float) -> None:
 
 
 def latest_end(now: float, lease_seconds: float) -> float:
-    """When a lease can end at the latest; one that ends later is older than a clock that was set back, and has run
-    out."""
+    """The latest time at which a lease can end. One that ends later was given before the clock was set back: it counts
+    as run out."""
     return now + max(LONGEST_LEASE_SECONDS, 2 * lease_seconds)
 
 

@@ -205,7 +205,7 @@ class SqliteStore:
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """What goes wrong below as StoreError with the file's name."""
+        """Raise the errors of SQLite and the file system as StoreError, with the file's name."""
         try:
             yield
         except (sqlite3.Error, OSError, StoreError) as error:

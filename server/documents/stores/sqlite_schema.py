@@ -1,4 +1,5 @@
-"""The tables of a SQLite store and how an older file becomes the newest. `user_version` says how far a file is."""
+"""The tables of a SQLite store, and how a file of an older version is brought to the newest. A file's version is its
+`user_version`."""
 
 import sqlite3
 import threading
