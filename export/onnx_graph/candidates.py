@@ -1,6 +1,6 @@
 """Beam candidates inside the step graph: the 2*beam best continuations of every slot.
 
-Twin of server.engine.beam.best_candidates. Each row contributes at most one EOS, so 2*beam candidates always hold
+Its slow twin is in tests/reference/beam_step.py. Each row contributes at most one EOS, so 2*beam candidates always hold
 `beam` that go on. Words are looked at in groups of 64: only groups whose best word is among the 2*beam best groups
 can hold a candidate, so the full sort never sees more than 2*beam*64 scores.
 """
@@ -66,7 +66,7 @@ def best_candidates(
 
 
 def next_rows(graph: GraphBuilder, is_row: str, eos_id: int) -> None:
-    """The rows of the following step: the best candidates that are not EOS. Twin of server.engine.beam.select."""
+    """The rows of the following step: the best candidates that are not EOS."""
     dead = graph.constant(DEAD_SCORE)
     beams = graph.input("num_rows", "int64", [1])
     is_eos = graph.op("Equal", "candidate_token", graph.constant(np.array(eos_id)))

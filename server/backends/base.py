@@ -1,4 +1,4 @@
-"""The seam: what the engine needs from a runtime."""
+"""What the engine needs from a runtime."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -13,11 +13,11 @@ from server.signature import Signature
 
 NO_DOCUMENT: Mapping[str, Layout] = MappingProxyType({})
 Step = Callable[[], object]
-"""One run of the step graph over the state it is bound to: reads and writes that state's arrays. What it returns is
-nobody's."""
+"""One run of the step graph over the state that it is bound to: reads and writes that state's arrays. Nobody uses what
+it returns."""
 ScoreStep = Callable[[], Floats]
-"""The same without a choice among candidates: how probable every word is next, log-probabilities [slot, beam, word].
-Of the following rows only the ancestry is written."""
+"""The same without a choice of candidates: returns the log-probability of every word as the next one, [slot, beam,
+word]. Of the following rows only the ancestry is written."""
 
 
 class CannotScore(ValueError):
@@ -34,7 +34,7 @@ class Backend(Protocol):
     """None where sentences cannot look at their document: the artifact has no context, or the runtime no graphs."""
 
     def encode(self, source_ids: Ints, source_keep: Flags) -> list[Encoded]:
-        """Ids and keep mask [batch, source] -> what is known of every sentence, without its padding."""
+        """Ids and keep mask [batch, source] -> every sentence's source tensors, without padding."""
         ...
 
     def new_state(
@@ -45,8 +45,8 @@ class Backend(Protocol):
         document: Mapping[str, Layout] = NO_DOCUMENT,
         scores: bool = False,
     ) -> DecoderState:
-        """An empty batch, its memory where the graphs run: for `bind`, or for `bind_scores` if it `scores`. `document`:
-        room for a slot's document, where steps look at one."""
+        """An empty batch, whose memory is where the graphs run; for `bind`, or for `bind_scores` if it `scores`.
+        `document`: room for a slot's document, where steps look at one."""
         ...
 
     def bind(self, state: DecoderState) -> Step:

@@ -1,5 +1,5 @@
-"""The seam for context: what the engine needs from a runtime to let a sentence look at the rest of its document
-(Maruf et al. 2019, section 3)."""
+"""What the engine needs from a runtime to let a sentence look at the rest of its document (Maruf et al. 2019, section
+3)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ Side = Literal["encoder", "decoder"]
 @dataclass(frozen=True)
 class SentenceContext:
     """What one sentence may look at: the sentences of `stored` that are `visible` [J], at least one of them with words.
-    A sentence that sees none has no SentenceContext: it is translated as by the sentence model."""
+    A sentence that sees none has no SentenceContext and is translated without context."""
 
     stored: StoredDocument
     visible: Bools
     key: bytes | None = None
-    """The same for contexts of the same content, and for no others; None where nobody has said."""
+    """Equal for contexts of equal content, and for no others; None where it was not computed."""
     skipped: int = 0
     """Sentences of the document before those of `stored`."""
 
@@ -33,14 +33,15 @@ class SentenceContext:
             raise ValueError("no stored sentence is visible: a sentence without context needs no SentenceContext")
 
     def trimmed(self) -> "SentenceContext":
-        """The same without the sentences before the first visible one and behind the last: the unseen takes no time."""
+        """The same without the sentences before the first visible one and after the last, so that graphs do not read
+        them."""
         start, last = np.flatnonzero(self.visible)[[0, -1]].tolist()
         stored, visible = self.stored.between(start, last + 1), self.visible[start : last + 1]
         return SentenceContext(stored, visible, self.key, self.skipped + start)
 
 
 def all_of(sentences: Sequence[States], num_words: Sequence[int]) -> SentenceContext | None:
-    """All of these sentences as context; None where there is no word among them."""
+    """All of these sentences as context; None when none of them has words."""
     if not any(num_words):
         return None
     return SentenceContext(StoredDocument.of(sentences, num_words), np.ones(len(sentences), np.bool_))
@@ -48,20 +49,20 @@ def all_of(sentences: Sequence[States], num_words: Sequence[int]) -> SentenceCon
 
 @dataclass(frozen=True)
 class ContextUse:
-    """Where a sentence looked: `weights` [heads, J] are means over its pieces (J ends with the last sentence that it
-    could see), `gate` is the mean of Eq. 7's gate (1: all of the sentence's own state, 0: all context)."""
+    """Where a sentence looked. `weights` [heads, J]: means over its pieces, for the document's sentences up to the last
+    that it could see. `gate`: the mean of the gate of Eq. 7 (1: all of the sentence's own state, 0: all context)."""
 
     weights: Floats
     gate: float
     words: tuple[Floats, ...] | None = None
-    """The weights of each of the J sentences [heads, words], means over the pieces as well; only where they were asked
-    for, and where words have weights of their own."""
+    """For each of the J sentences, the weights of its words [heads, words], means over the pieces as well. None unless
+    asked for; empty where words have no weights of their own."""
 
 
 @dataclass(frozen=True)
 class Read:
-    """A sentence that was encoded by itself, once for all: what is kept of it as context, what its translation reads
-    when it sees nobody (`alone`), and the `memory` [length, d] that looks at others."""
+    """A sentence that was encoded by itself. `states`: what is kept of it as context. `alone`: what its translation
+    reads when it sees no other sentence. `memory` [length, d]: the encoder states that look at other sentences."""
 
     source_ids: tuple[int, ...]
     states: States
@@ -70,13 +71,13 @@ class Read:
 
     @property
     def num_bytes(self) -> int:
-        """The same without the states."""
+        """Bytes of all but the states."""
         return self.memory.nbytes + sum(tensor.nbytes for tensor in self.alone.tensors.values())
 
 
 @dataclass(frozen=True)
 class Attended:
-    """A sentence in the light of its document: what the step graph reads, and where the sentence looked: None on the
+    """A sentence after it looked at its document: what the step graph reads, and where it looked. `use` is None on the
     decoder's side, where every step looks for itself (see ContextBackend.explain)."""
 
     encoded: Encoded
@@ -88,7 +89,8 @@ class ContextBackend(Protocol):
 
     @property
     def side(self) -> Side:
-        """On the decoder's side what is kept of a sentence depends on its translation too."""
+        """Who looks at the document. On the decoder's side, what is kept of a sentence depends on its translation
+        too."""
         ...
 
     @property
@@ -96,32 +98,29 @@ class ContextBackend(Protocol):
         """How many sentences away a sentence looks at most; None is the whole document."""
         ...
 
-    @property
-    def store_tensors(self) -> tuple[str, ...]: ...
-
     def represent(self, source_ids: Sequence[int], target_ids: Sequence[int] = ()) -> States:
-        """What is kept of one sentence: source ids with EOS and, read on the decoder's side only, its translation
-        without EOS. Always computed alone, so that states that were thrown away and made again are the same bit for
-        bit."""
+        """What is kept of one sentence as context. `source_ids` end with EOS; `target_ids`, its translation without
+        EOS, is read on the decoder's side only. Every sentence is computed alone, so that states that are computed
+        again are the same bit for bit."""
         ...
 
     def read(self, source_ids: Sequence[int]) -> Read:
-        """`represent`, with what a translation of the sentence is made of: source ids with EOS. Raises ValueError on
-        the decoder's side, where states are made of translations."""
+        """`represent`, together with what a translation of the sentence starts from. Raises ValueError on the decoder's
+        side, where states are made of translations."""
         ...
 
     def attend(self, sentence: Read, context: SentenceContext | None) -> Attended:
-        """A sentence that was read, in the light of what it sees."""
+        """Let a sentence that was read look at its context. Raises ValueError on the decoder's side."""
         ...
 
     def encode(self, source_ids: Ints, source_keep: Flags, contexts: Sequence[SentenceContext]) -> list[Attended]:
-        """Ids and keep mask [batch, source] and what each sentence sees. Sentences are read together; then each looks
-        at its own document, alone, so that none is padded for another's."""
+        """Encode sentences, ids and keep mask [batch, source], and let each look at its context. They are encoded
+        together; each looks alone, so that no document is padded to the length of another."""
         ...
 
     def explain(
         self, source_ids: Sequence[int], context: SentenceContext, target_ids: Sequence[int] = ()
     ) -> ContextUse:
-        """Where a sentence looks, down to words: source ids with EOS and, read on the decoder's side only, its
-        translation without EOS."""
+        """Where a sentence looks, down to words. `source_ids` end with EOS; `target_ids`, its translation without EOS,
+        is read on the decoder's side only."""
         ...

@@ -1,4 +1,4 @@
-"""Which runtime runs an artifact."""
+"""Opens an artifact's graphs in the runtime that was asked for."""
 
 from typing import Literal
 
@@ -17,8 +17,8 @@ def load_backend(
     shortlist: UseShortlist = "auto",
     device: Literal["cpu", "cuda"] = "cpu",
 ) -> Backend:
-    """Open the artifact's graphs; a runtime is imported only when it is asked for. `shortlist` auto scores a shortlist
-    of words where the artifact has one. Raises ArtifactError."""
+    """Open the artifact's graphs. A runtime is imported only when it is asked for. With `shortlist` auto, steps score a
+    shortlist of words where the artifact has one. Raises ArtifactError."""
     if backend not in BACKENDS:
         raise ArtifactError(f"unknown backend '{backend}': {' or '.join(BACKENDS)}")
     use_shortlist = uses_shortlist(artifact, backend, precision, shortlist)
@@ -34,7 +34,7 @@ def load_backend(
 
 
 def uses_shortlist(artifact: Artifact, format: str, precision: str, wanted: UseShortlist) -> bool:
-    """Whether these graphs are run over a shortlist. Raises ArtifactError when one is wanted that is not there."""
+    """Whether steps score a shortlist. Raises ArtifactError when one is wanted and the artifact has none."""
     has_one = bool(artifact.manifest.graph(format, precision).step_shortlist)
     if wanted == "on" and not has_one:
         raise ArtifactError(

@@ -1,4 +1,4 @@
-"""What a running batch remembers of its sentences: rings, source memory, documents. It belongs to the backend."""
+"""The memory of a running batch: rings, source memory, documents. It belongs to the backend."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Encoded:
-    """What the encode graph says of one sentence of `length` pieces, by name, without its padding: the source's tensors
+    """What the encode graph gives for one sentence of `length` pieces, by name, without padding: the source's tensors
     and its shortlist. `document`: the pages that its steps look at, [J_p, ...], where context is on the decoder's side.
     """
 
@@ -31,8 +31,8 @@ class Encoded:
 
 
 def document_layout(sentences: Iterable[Encoded]) -> dict[str, Layout]:
-    """Room for the documents of all of these sentences; numbers of sentences are rounded up to powers of two, so that
-    few arrivals ask for more."""
+    """Room for the largest of these sentences' documents. Numbers of sentences are rounded up to powers of two, so that
+    few arrivals need more room."""
     shapes: dict[str, tuple[int, ...]] = {}
     dtypes: dict[str, type[np.generic]] = {}
     for sentence in sentences:
@@ -48,7 +48,7 @@ class Memory(Protocol):
 
     @property
     def document(self) -> Mapping[str, Layout]:
-        """Room for one slot's document; empty where steps look at none."""
+        """Room for one slot's document, by tensor; empty where steps look at none."""
         ...
 
     @property
@@ -60,24 +60,24 @@ class Memory(Protocol):
         ...
 
     def admit(self, slot: int, sentence: Encoded) -> None:
-        """Take in what a slot's steps read of its sentence."""
+        """Write what the slot's steps read of its sentence."""
         ...
 
     def release(self, slot: int) -> None:
-        """Nothing of the slot's document is seen any more."""
+        """Hide the slot's document from its steps."""
         ...
 
     def copy_slots(self, other: "Memory", slots: Sequence[int]) -> None:
-        """Take over `slots` of another memory of the same kind as slots 0, 1, ..., as far as sizes allow."""
+        """Copy `slots` of another memory of the same kind to slots 0, 1, ...; what is larger than here is cut."""
         ...
 
 
 class HostMemory:
-    """Memory in NumPy arrays, which graphs on the CPU read and write where they lie."""
+    """Memory in NumPy arrays, which graphs on the CPU read and write in place."""
 
     def __init__(self, tensors: Iterable[Tensor], sizes: Mapping[str, int], document: Mapping[str, Layout]) -> None:
-        """Room for those of a step's inputs that are neither rows nor the engine's own. Raises KeyError for a tensor
-        whose size nobody knows."""
+        """Room for the tensors of `remembered`; `sizes` are those of their free axes. Raises KeyError for a tensor of
+        unknown size."""
         self.document = document
         self.tensors = {tensor.name: tensor for tensor in tensors}
         self.arrays: dict[str, Array] = {}
@@ -123,12 +123,13 @@ class HostMemory:
 
 
 def remembered(signature: Signature) -> list[Tensor]:
-    """The inputs of a step that are memory: all but the rows', of which `source_keep` is one for the engine."""
+    """The inputs of a step that are memory. The rest are arrays of the rows (server/backends/state.py), `source_keep`
+    among them."""
     return [one for one in signature.inputs if one.role in ("ring", "source", "document") and one.name != "source_keep"]
 
 
 def suits(memory: Memory, document: Mapping[str, Layout]) -> bool:
-    """Whether there is room for such documents, and not far more than they need: every step reads it."""
+    """Whether there is room for such documents, but at most four times what they need: every step reads all of it."""
     if not document:
         return True
     has_room = all(

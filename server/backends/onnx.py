@@ -16,8 +16,8 @@ from server.backends.state import DecoderState
 
 
 class OnnxBackend:
-    """Backend over ONNX Runtime. `memory_on_device` keeps memory as the device wants it; without it a graph on the CPU
-    works in the batch's own arrays."""
+    """Backend over ONNX Runtime. `memory_on_device`: whether memory is kept in the runtime's own values, as a CUDA
+    device needs it (the default there); otherwise graphs on the CPU work on NumPy arrays in place."""
 
     def __init__(
         self,
@@ -35,10 +35,10 @@ class OnnxBackend:
         self._encode = open_graph(artifact, self._files.encode, device)
         self._step = open_graph(artifact, self._files.step_shortlist if use_shortlist else self._files.step, device)
         self._score: list[OnnxGraph] = []
-        """Steps that score, plain and with a look at documents; open once somebody asked for scores."""
+        """Steps that score, without and with a look at documents; opened by `prepare_scores`."""
         self._opening = threading.Lock()
         self._look: OnnxGraph | None = None
-        """The step of sentences that look at their document, where that is on the decoder's side."""
+        """The step of sentences that look at their document, where context is on the decoder's side."""
         self.context: ContextBackend | None = None
         context = self._files.context
         read = [name for name in self._encode.signature.output_names if name in self._step.signature.names("source")]
@@ -96,7 +96,7 @@ class OnnxBackend:
         return step
 
     def _bound(self, graph: OnnxGraph, state: DecoderState) -> Run:
-        """A step that writes what it gives where its state's rows and memory are."""
+        """A step that writes its outputs into the state's rows and memory."""
         if isinstance(state.memory, DeviceMemory):
             return bind_device(graph, state, state.memory)
         assert isinstance(state.memory, HostMemory)

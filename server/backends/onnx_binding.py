@@ -16,12 +16,12 @@ from server.signature import LOG_PROBABILITY
 
 Value = TypeVar("Value")
 Run = Callable[[], onnxruntime.IOBinding]
-"""One step; the binding that it ran with, for outputs that nobody had room for."""
+"""One step. Returns the binding that it ran with, which holds outputs that were not written to an array."""
 
 
 class DeviceMemory:
-    """Memory as values on a device. Rings stay there; what sentences bring is written on the host and copied to the
-    device before the next step."""
+    """Memory as values on a device. Rings stay there. Source tensors and documents are written on the host and copied
+    to the device before the next step."""
 
     def __init__(self, host: HostMemory, device: str) -> None:
         self._host = host
@@ -45,7 +45,7 @@ class DeviceMemory:
 
     @property
     def arrays(self) -> Mapping[str, Array]:
-        """The same tensors on the host: of rings the shape only."""
+        """The same tensors on the host. Those of rings have the right shape, but not the contents."""
         return self._host.arrays
 
     def admit(self, slot: int, sentence: Encoded) -> None:
@@ -64,7 +64,7 @@ class DeviceMemory:
         self._copy(self._host.arrays)
 
     def refresh(self) -> None:
-        """Bring what was written since the last step to the device."""
+        """Copy what was written since the last step to the device."""
         if self._is_stale:
             self._copy(self._host.names("source", "document"))
             self._is_stale = False
@@ -75,7 +75,8 @@ class DeviceMemory:
 
 
 def bind_host(graph: OnnxGraph, state: DecoderState, memory: HostMemory) -> Run:
-    """Bound once for either turn: a step copies nothing."""
+    """A step that is bound once for each of its two turns (see DecoderState.inputs), so that it copies nothing. Raises
+    ArtifactError for tensors that this server does not know."""
     bindings = []
     for turn in (0, 1):
         binding = graph.session.io_binding()
@@ -96,8 +97,9 @@ def bind_host(graph: OnnxGraph, state: DecoderState, memory: HostMemory) -> Run:
 
 
 def bind_device(graph: OnnxGraph, state: DecoderState, memory: DeviceMemory) -> Run:
-    """Memory is bound once; rows go to the device and come back in every step. (An array on the host is copied when it
-    is bound, not when the graph runs.)"""
+    """A step whose memory is bound once; rows are copied to the device and back in every step. (An array on the host is
+    copied when it is bound, not when the graph runs.) Raises ArtifactError for tensors that this server does not
+    know."""
     bindings, rows = [], []
     for turn in (0, 1):
         binding = graph.session.io_binding()
@@ -126,12 +128,12 @@ def bind_device(graph: OnnxGraph, state: DecoderState, memory: DeviceMemory) -> 
 
 
 def _continued(memory: Mapping[str, Value]) -> dict[str, Value]:
-    """Rings are given out into the memory that they were read from."""
+    """The rings as outputs: they are written to the memory that they are read from."""
     return {f"next_{name}": value for name, value in memory.items()}
 
 
 def _bind_outputs(binding: onnxruntime.IOBinding, arrays: Mapping[str, Array], outputs: Sequence[str]) -> None:
-    """Bind outputs to arrays on the host, and log-probabilities to room that the runtime makes."""
+    """Bind outputs to arrays on the host; log-probabilities to memory that the runtime allocates."""
     for name in outputs:
         if name == LOG_PROBABILITY:
             binding.bind_output(name, "cpu")

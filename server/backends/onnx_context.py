@@ -11,8 +11,8 @@ from server.backends.onnx_session import Device, OnnxGraph, open_graph
 from server.backends.state import Array, Encoded, Flags, Floats, Ints
 
 PRUNED_FROM = 50
-"""Stored sentences from which on only the words of those with a weight are read: slower in a document of 10, faster in
-one of 100 (see loadtest/bench/results); nothing between was measured."""
+"""In documents of so many sentences or more, only the words of sentences with a weight are read. Measured to be slower
+for 10 sentences and faster for 100 (see loadtest/bench/results); nothing between was measured."""
 
 
 class OnnxContext:
@@ -26,7 +26,7 @@ class OnnxContext:
         read_by_steps: Sequence[str],
         device: Device,
     ) -> None:
-        """`read_by_steps`: what the encode graph gives that step graphs read."""
+        """`read_by_steps`: the outputs of the encode graph that step graphs read."""
         self._source_tensors = list(artifact.manifest.source_tensors)
         self._encode = encode
         self._reach = reach_of(artifact)
@@ -46,16 +46,12 @@ class OnnxContext:
 
     @property
     def can_prune(self) -> bool:
-        """Whether words of sentences without a weight can be left unread."""
+        """Whether the artifact has the graph that reads only the words of sentences with a weight."""
         return self._pruned is not None
 
     @property
     def reach(self) -> int | None:
         return self._reach
-
-    @property
-    def store_tensors(self) -> tuple[str, ...]:
-        return tuple(self._store.signature.output_names)
 
     def encode(self, source_ids: Ints, source_keep: Flags, contexts: Sequence[SentenceContext]) -> list[Attended]:
         sentences = self._encoded(source_ids, source_keep)
@@ -81,7 +77,7 @@ class OnnxContext:
         return self._attend(sentence.alone, sentence.memory, context)
 
     def _encoded(self, source_ids: Ints, source_keep: Flags) -> list[tuple[Encoded, Floats]]:
-        """What every sentence's translation reads when it sees nobody, and its memory [length, d]."""
+        """For every sentence, what its translation reads without context, and its memory [length, d]."""
         feeds: dict[str, Array] = {"source_ids": source_ids, "source_keep": source_keep}
         names = [*self._read_by_steps, "memory"]
         tensors = dict(zip(names, self._encode.run(names, feeds), strict=True))
@@ -125,8 +121,8 @@ def reach_of(artifact: Artifact) -> int | None:
 
 
 def use_of(context: SentenceContext, looked: Floats, gate: Floats, words: Sequence[Floats] = ()) -> ContextUse:
-    """looked [1, heads, J], means over the source in the order of the pages, gate [1, ...], words [1, heads, J_p, W_p]
-    of every page, if they were asked for."""
+    """Put weights in the order of the document. `looked` [1, heads, J]: means over the pieces, page by page; `gate`
+    [1, ...]; `words`: for every page [1, heads, J_p, W_p], if they were asked for."""
     mean, stored, first = looked[0], context.stored, context.skipped
     count = first + stored.num_sentences
     by_number = np.zeros((len(mean), count), np.float32)

@@ -30,12 +30,8 @@ class OnnxDecoderContext:
     def reach(self) -> int | None:
         return self._reach
 
-    @property
-    def store_tensors(self) -> tuple[str, ...]:
-        return tuple(self._store.signature.output_names)
-
     def represent(self, source_ids: Sequence[int], target_ids: Sequence[int] = ()) -> States:
-        """Without a translation a sentence has no words: nobody sees it."""
+        """As ContextBackend.represent; a sentence without a translation has no words, and no other sees it."""
         feeds = translation(source_ids, [self._bos_id, *target_ids[:-1]])
         feeds["word_keep"] = np.full(feeds["target_ids"].shape, int(len(target_ids) > 0), np.int32)
         names = self._store.signature.output_names
@@ -65,7 +61,7 @@ class OnnxDecoderContext:
 
 
 def translation(source_ids: Sequence[int], target_ids: Sequence[int]) -> dict[str, Array]:
-    """One sentence as the graphs take it."""
+    """One sentence, and target ids that begin with BOS, as inputs of the graphs."""
     source = np.array([source_ids], np.int64)
     return {
         "source_ids": source,
@@ -75,6 +71,6 @@ def translation(source_ids: Sequence[int], target_ids: Sequence[int]) -> dict[st
 
 
 def document_of(context: SentenceContext) -> dict[str, Array]:
-    """The pages that one slot's steps look at."""
+    """The pages that one slot's steps look at, by name, each [J_p, ...]."""
     context = context.trimmed()
     return {name: tensor[0] for name, tensor in context.stored.tensors(context.visible).items()}

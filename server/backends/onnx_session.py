@@ -1,4 +1,5 @@
-"""How every ONNX graph is opened: with which settings, on which device, and only with the tensors that are declared."""
+"""Opens ONNX graphs: with the right settings, on a device, and only if they have the tensors that the manifest
+lists."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,14 +24,14 @@ class OnnxGraph:
     signature: Signature
 
     def run(self, outputs: list[str], feeds: Mapping[str, Array]) -> list[Array]:
-        """Run over arrays on the host. Of `feeds` the graph takes what it reads."""
+        """Run over arrays on the host; `feeds` may hold more than the graph reads. Returns `outputs` in their order."""
         found: list[Array] = self.session.run(outputs, {name: feeds[name] for name in self.signature.input_names})
         return found
 
 
 def open_graph(artifact: Artifact, file: str, device: Device = "cpu") -> OnnxGraph:
-    """Raises ArtifactError for a graph that cannot be loaded, for one that has not the tensors that the manifest lists,
-    and for a device that is not there."""
+    """Raises ArtifactError for a graph that cannot be loaded, for one whose tensors are not those that the manifest
+    lists, and for a device that is not there."""
     signature = artifact.manifest.signature(file)
     session = open_session(artifact, file, device)
     for listed, present in (
@@ -47,8 +48,8 @@ def open_graph(artifact: Artifact, file: str, device: Device = "cpu") -> OnnxGra
 
 
 def open_session(artifact: Artifact, file: str, device: Device) -> onnxruntime.InferenceSession:
-    """A session for one thread at a time per run; parallelism comes from several workers (twice as fast on two cores as
-    one session with two threads, because a step's matrices are small)."""
+    """A session that uses one thread per run. Parallelism comes from several workers: on two cores that is twice as
+    fast as two threads per run, because a step's matrices are small."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1

@@ -1,4 +1,4 @@
-"""What is kept of a document, laid out for the graphs: sentences of like length side by side in one page."""
+"""The states of a document's sentences, laid out for the graphs: sentences of similar length share a page."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from server.artifact import PAGES
 from server.backends.state import Array, Bools, Flags, Floats, Ints
 
 States = Mapping[str, NDArray[np.float16]]
-"""What is kept of one sentence, by name: [d] for the sentence, [words, d] for its words (EOS is no word). At half
-precision, which is close to but not the same as states that were never rounded."""
+"""What is kept of one sentence as context, by name: [d] for the sentence, [words, d] for its words (EOS is no word). At
+half precision, so they differ a little from states that were never rounded."""
 
 WIDTHS = (16, 32, 64)
-"""Words that fit into a sentence's place in all pages but the last, which is as wide as its sentences ask for. Half of
-a place is empty at the most, where one page for all would be as wide as the longest sentence."""
+"""Words that a sentence has room for, in every page but the last, which is as wide as its longest sentence needs. With
+one page for all, every sentence would take the room of the longest."""
 LAST_WIDTHS = 64
 """The last page's width is a multiple of this."""
 assert len(WIDTHS) + 1 == PAGES
@@ -23,7 +23,7 @@ assert len(WIDTHS) + 1 == PAGES
 
 @dataclass(frozen=True)
 class Page:
-    """Sentences of like length: their numbers in the document, ascending, and their states."""
+    """Sentences of similar length: their numbers in the document, ascending, and their states, padded to W words."""
 
     numbers: Ints
     states: Mapping[str, Floats]
@@ -32,7 +32,7 @@ class Page:
     """[1, sentences, W]"""
 
     def between(self, start: int, end: int) -> "Page":
-        """The sentences with numbers from `start` up to `end`, in a page as wide as if there had never been others."""
+        """The sentences numbered `start` up to but without `end`, in a page as wide as these alone need."""
         some = slice(*np.searchsorted(self.numbers, (start, end)).tolist())
         keep = self.keep[:, some]
         width = self.keep.shape[2]
@@ -42,8 +42,8 @@ class Page:
         return Page(self.numbers[some] - start, states, keep[..., :width])
 
     def tensors(self, visible: Bools) -> dict[str, Array]:
-        """As the graphs take it, [1, sentences, ...] each; `visible` [J] of the whole document. A page without
-        sentences has one that nobody sees."""
+        """Inputs of the graphs, [1, sentences, ...] each; `visible` [J] is of the whole document. For a page without
+        sentences, one that nobody sees."""
         if not len(self.numbers):
             blank = {
                 name: np.zeros((1, 1, *([1] * (x.ndim - 3)), x.shape[-1]), x.dtype) for name, x in self.states.items()
@@ -55,8 +55,8 @@ class Page:
 
 @dataclass(frozen=True)
 class StoredDocument:
-    """The states of J sentences, float32 as the graphs take them. Never written again: every sentence of a document
-    reads the same arrays."""
+    """The states of J sentences, in float32 as the graphs take them. The arrays are never written again, because all
+    sentences of a document share them."""
 
     pages: tuple[Page, ...]
     num_words: Ints
@@ -80,13 +80,13 @@ class StoredDocument:
         return cls(pages, counts)
 
     def between(self, start: int, end: int) -> "StoredDocument":
-        """The sentences from `start` up to `end`: the same arrays whatever comes before and after them."""
+        """The sentences `start` up to but without `end`: the same arrays, whatever comes before and after them."""
         if (start, end) == (0, self.num_sentences):
             return self
         return StoredDocument(tuple(page.between(start, end) for page in self.pages), self.num_words[start:end])
 
     def tensors(self, visible: Bools) -> dict[str, Array]:
-        """As the graphs take it: every page's tensors, named as in server/artifact.py."""
+        """Inputs of the graphs: every page's tensors, named as in server/artifact.py."""
         return {
             f"{name}.{index}": tensor
             for index, page in enumerate(self.pages)

@@ -31,8 +31,8 @@ class Candidates:
 
 @dataclass(frozen=True)
 class Rows:
-    """What a step knows of every row: its last token, the beam that it continues, its cumulative log-probability
-    (each [slot, beam]) and which ring entries are its own past ([slot, beam, entry])."""
+    """The rows of a step: last token, the beam that each continues, cumulative log-probability in nats (each [slot,
+    beam]), and which ring entries are a row's own past ([slot, beam, entry])."""
 
     token: Ints
     parent: Ints
@@ -48,7 +48,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class RingTables:
-    """The tensors that say which ring slot a sentence writes, one row for every ring slot (see server/artifact.py)."""
+    """For every ring slot, the values of the tensors that say that a sentence writes it (see server/artifact.py)."""
 
     own_key: Bools
     kept_key: Bools
@@ -137,7 +137,7 @@ class DecoderState:
         }
 
     def _turn_rings(self, slots: slice = slice(None)) -> None:
-        """The next step of these slots writes the ring slots of their positions."""
+        """Let the next step of these slots write the ring slots of their positions."""
         ring_slot, tables = self.position[slots] % self.capacity, self._tables
         # Into the arrays that graphs are bound to; "clip" is what spares a copy. Ten times as fast as indexing.
         tables.own_key.take(ring_slot, 0, self.own_key[slots], "clip")
@@ -146,7 +146,7 @@ class DecoderState:
         self._write_entry[slots] = tables.entry.take(ring_slot, 0)
 
     def tick(self) -> None:
-        """After a step: its rows become current, running sentences move on by one, their next ring slot is due."""
+        """After a step: its rows become current, and running sentences move to their next position and ring slot."""
         self.position += self.is_running
         self.clock += 1
         self._turn_rings()

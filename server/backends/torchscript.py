@@ -1,4 +1,5 @@
-"""TorchScript: the same graphs through torch.jit, for comparison and where torch is the runtime at hand."""
+"""TorchScript: the same graphs through torch.jit, for comparison, and where torch is installed and ONNX Runtime is not
+wanted."""
 
 import warnings
 from collections.abc import Mapping
@@ -27,8 +28,8 @@ def load_graph(path: Path) -> torch.jit.ScriptModule:
 
 
 class TorchScriptBackend:
-    """Backend over torch.jit on the CPU. A graph takes and gives one list of tensors, in its signature's order; results
-    are copied back into the state's arrays."""
+    """Backend over torch.jit on the CPU. A graph takes and returns a list of tensors in the order of its signature;
+    results are copied into the state's arrays."""
 
     def __init__(self, artifact: Artifact, precision: str) -> None:
         self.manifest = artifact.manifest

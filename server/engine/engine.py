@@ -1,4 +1,4 @@
-"""The deterministic, single-threaded core: step() admits, encodes, steps, advances and releases."""
+"""The deterministic, single-threaded core: step() encodes, admits, steps and answers."""
 
 import logging
 import time
@@ -23,7 +23,8 @@ ENCODE_TOKENS = 1024
 MOST_PADDING = 48
 """Padded tokens in one encoder call: about what a call costs before its first token."""
 STEPS_TOLD_TOGETHER = 32
-"""Metrics hear of so many steps at once, or of all when nothing runs: one call a step costs three times as much."""
+"""Metrics are told of so many steps at once, or of all when nothing runs: a call for each step takes three times as
+long."""
 
 logger = logging.getLogger("ringmt")
 
@@ -34,7 +35,7 @@ def lane_width(beam_size: int) -> int:
 
 
 def similar_lengths(requests: list[SentenceRequest]) -> list[list[SentenceRequest]]:
-    """The sentences in groups of like length: at most MOST_PADDING tokens of padding in each."""
+    """The sentences in groups of similar length, shortest first: at most MOST_PADDING tokens of padding in each."""
     groups: list[list[SentenceRequest]] = []
     padding = 0
     for request in sorted(requests, key=lambda one: len(one.source_ids)):
@@ -62,12 +63,13 @@ def pad(requests: list[SentenceRequest]) -> tuple[Ints, Flags]:
 class Engine:
     """Runs the sentences of a waiting room. Not thread-safe: one worker owns it.
 
-    An exception costs the sentences that it is about and no others: one sentence while it is read, seated or answered,
-    a lane's sentences when the lane's step fails. They get the exception; their slots are free again.
+    An exception fails only the sentences that it is about: one sentence while it is encoded, admitted or answered, a
+    lane's sentences when the lane's step fails. They get the exception; their slots are free again.
     """
 
     def __init__(self, backend: Backend, waiting: WaitingRoom, slots: int, meter: EngineMeter, share: int = 1) -> None:
-        """`share`: how many engines empty the same waiting room; each takes its part, so that none sits idle."""
+        """`slots`: sentences that run at the same time. `share`: how many engines take from the same waiting room; each
+        takes its part only, so that none is idle."""
         self.backend, self.waiting, self.slots, self.meter, self.share = backend, waiting, slots, meter, share
         self.lanes: dict[LaneKind, Lane] = {}
         self.ready: deque[EncodedSentence] = deque()
@@ -96,7 +98,8 @@ class Engine:
         return sum(lane.num_running for lane in self.lanes.values())
 
     def do_errand(self) -> None:
-        """Do the errand whose turn it is: never two in a row, or a long document's would hold up all that run."""
+        """Do the errand whose turn it is. Never two between steps: those of a long document would delay all running
+        sentences."""
         errand = self.waiting.take_errand()
         if errand is not None:
             try:
@@ -105,7 +108,7 @@ class Engine:
                 self.waiting.leave()
 
     def encode(self) -> None:
-        """Read waiting sentences, a batch at a time, until the free slots can be filled."""
+        """Encode waiting sentences, a batch at a time, until all free slots can be filled."""
         free = self.slots - self.num_running
         while len(self.ready) < free and len(self.waiting):
             fair = self.waiting.fair_share(self.share) - self.num_running - len(self.ready)
@@ -120,7 +123,7 @@ class Engine:
             self._read(requests)
 
     def _read(self, requests: list[SentenceRequest]) -> None:
-        """Encode sentences that were taken, those of like length together."""
+        """Encode sentences that were taken, those of similar length together."""
         for group in similar_lengths(requests):
             kinds: dict[tuple[bool, bool], list[SentenceRequest]] = {}
             for request in group:
@@ -129,7 +132,7 @@ class Engine:
                 self._read_batch(batch)
 
     def _read_batch(self, batch: list[SentenceRequest]) -> None:
-        """Encode one batch. If that fails each sentence is tried alone, so that the others of its batch go on."""
+        """Encode one batch. If that fails, each sentence is tried alone, so that it fails no others."""
         try:
             self.ready.extend(self._encode_batch(batch))
         except Exception as error:
@@ -140,8 +143,7 @@ class Engine:
                 self._read_batch([request])
 
     def _encode_batch(self, requests: list[SentenceRequest]) -> list[EncodedSentence]:
-        """Sentences all without or all with context, none or all of them read before. Those without context take the
-        same path as if there were none."""
+        """Encode sentences that are alike: all or none with context, all or none read before."""
         started = time.monotonic()
         ids, keep = pad(requests)
         if requests[0].read is not None or requests[0].context is not None:
@@ -170,14 +172,14 @@ class Engine:
         return attended
 
     def admit(self) -> None:
-        """Seat sentences that are ready, oldest first; lanes that lost sentences without gaining any may shrink."""
+        """Seat sentences that are encoded, oldest first; lanes that lost sentences without gaining any may shrink."""
         arriving = self._arriving()
         for kind, sentences in arriving.items():
             self._seat(kind, sentences)
         for kind in self._shrunk - set(arriving):
             try:
                 self.lanes[kind].fit([])
-            except Exception:  # the lane keeps its size, which serves as well
+            except Exception:  # the lane keeps its size and runs on
                 logger.exception("a lane of beam width %d could not be made smaller", kind.beam)
         self._shrunk.clear()
 
@@ -200,7 +202,7 @@ class Engine:
         return arriving
 
     def _seat(self, kind: LaneKind, sentences: list[EncodedSentence]) -> None:
-        """Seat sentences of one kind. If there is no room to be made for all, each is tried alone."""
+        """Seat sentences of one kind. If room cannot be made for all of them, each is tried alone."""
         try:
             lane = self._lane(kind, sentences[0])
             lane.fit(sentences)
@@ -225,7 +227,7 @@ class Engine:
         return self.lanes[kind]
 
     def step_lane(self, lane: Lane) -> None:
-        """Step one batch, then let go of what is complete, cancelled or late."""
+        """Step one lane, then release the sentences that are complete, cancelled or late."""
         started = time.monotonic()
         rows = lane.num_running * lane.beam
         try:
@@ -259,7 +261,7 @@ class Engine:
             self._steps.clear()
 
     def _tell(self, lane: Lane, slot: int, running: Running, told: Callable[[tuple[int, ...]], None]) -> None:
-        """Somebody listens: tell them what the search is sure of by now, if that is more than before."""
+        """Tell a listener which beginning the search is sure of by now, if it is longer than before."""
         ids = lane.sure_beginning(slot)
         if len(ids) > running.num_told:
             running.num_told = len(ids)
@@ -290,12 +292,12 @@ class Engine:
         sentence.request.future.set_result(result)
 
     def _refuse(self, request: SentenceRequest, error: Exception) -> None:
-        """Answer a sentence that was taken, and sits nowhere, with an error."""
+        """Answer a sentence that was taken and has no slot with an error."""
         self.waiting.leave()
         request.future.set_exception(error)
 
     def _fail_lane(self, lane: Lane, error: Exception) -> None:
-        """Answer all of a lane's sentences with `error` and forget the lane: nobody knows what its rows hold."""
+        """Answer all of a lane's sentences with `error` and discard the lane: its arrays may be half written."""
         del self.lanes[lane.kind]
         self._shrunk.discard(lane.kind)
         for running in lane.running:
@@ -310,7 +312,7 @@ class Engine:
             self._fail_lane(lane, error)
 
     def check_integrity(self) -> None:
-        """Raise AssertionError if the books do not balance (called by tests after every step)."""
+        """Raise AssertionError if slots, lanes and counts disagree (called by tests after every step)."""
         assert self.num_running <= self.slots
         seated = [id(r.sentence.request) for lane in self.lanes.values() for r in lane.running if r is not None]
         assert len(seated) == len(set(seated)), "a sentence sits in two slots"

@@ -11,7 +11,8 @@ from server.engine.synchronous import Source, translate_now
 
 GOLDEN = "golden.json"
 SCORE_TOLERANCE = 0.1
-"""Largest difference of a normalized score; other processors round differently, a broken graph is far off."""
+"""Largest difference of a normalized score, in nats: other processors round differently, but a broken graph is far
+off."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +51,10 @@ def read_goldens(path: Path) -> list[Golden]:
 
 
 def replay(artifact: Artifact, backend: Backend, format: str, precision: str) -> int:
-    """Translate the goldens of the graphs that `backend` runs again; returns how many came out token for token.
+    """Translate the goldens of the graphs that `backend` runs again; returns how many have the same tokens.
 
-    Raises ArtifactError where even the score is another one: then the graphs do not compute here what they computed
-    where they were exported.
+    Raises ArtifactError where a score differs by more than SCORE_TOLERANCE: then the graphs do not compute here what
+    they computed where they were exported.
     """
     made_by = (format, precision, backend.shortlist)
     goldens = [g for g in read_goldens(artifact.path(GOLDEN)) if (g.format, g.precision, g.shortlist) == made_by]

@@ -1,4 +1,4 @@
-"""One running batch: slots of equal beam width, the sentences in them and the history of their beams."""
+"""A running batch: slots of equal beam width, the sentences in them, and the history of their beams."""
 
 import sys
 from collections import deque
@@ -22,8 +22,8 @@ NO_SEAT = (sys.maxsize, 0)
 
 @dataclass(frozen=True)
 class EncodedSentence:
-    """A sentence that was read: what the encode graph said of it, when that began and ended, and where in its document
-    the sentence looked."""
+    """A sentence after the encoder: what the encode graph gave for it, when that began and ended (time.monotonic()
+    values), and where in its document the sentence looked."""
 
     request: SentenceRequest
     content: Encoded
@@ -38,7 +38,8 @@ class EncodedSentence:
 
 @dataclass(frozen=True)
 class Ending:
-    """A completed hypothesis, or one that is cut: its tokens but EOS are those of row `parent` after `steps` steps."""
+    """A hypothesis that ended with EOS, or was cut at the maximum length. Its tokens without EOS are those of row
+    `parent` after `steps` steps."""
 
     score: float
     normalized: float
@@ -49,8 +50,8 @@ class Ending:
 
 @dataclass
 class Running:
-    """A sentence in a slot since the lane's clock stood at `first_clock`. `seats` are the slots that it had, each with
-    the clock from which on."""
+    """A sentence that runs since the lane's clock stood at `first_clock`. `seats`: (clock, slot), each slot that it had
+    and since when."""
 
     sentence: EncodedSentence
     first_clock: int
@@ -59,16 +60,16 @@ class Running:
     log_probabilities: list[list[float]] = field(default_factory=list)
     """Log-probabilities of the tokens so far of every translation that was given."""
     num_told: int = 0
-    """Tokens of the beginning that was told."""
+    """Tokens of the longest beginning that its listener was told of."""
 
     def is_over(self, now: float) -> bool:
-        """Cancelled or late (asked of every slot in every step)."""
+        """Cancelled or late."""
         request = self.sentence.request
         return request.is_cancelled or now > request.deadline
 
 
 class LaneKind(NamedTuple):
-    """What sentences share a lane: their beam's width, whether their steps look at documents, and whether their
+    """What the sentences of a lane have in common: the lane's beam width, whether steps look at documents, and whether
     translations are given and only scored."""
 
     beam: int
@@ -86,7 +87,7 @@ class Lane:
     def __init__(
         self, backend: Backend, beam: int, max_slots: int, document: Mapping[str, Layout] = MappingProxyType({})
     ) -> None:
-        """`document`: room for one of the sentences to come, where their steps look at documents."""
+        """`document`: room for a slot's document, where steps look at documents."""
         self.backend, self.beam, self.max_slots = backend, beam, max_slots
         self.kind = LaneKind(beam, bool(document))
         self.max_target_length, self.ids = backend.manifest.max_target_length, backend.manifest.special_ids
@@ -105,8 +106,8 @@ class Lane:
         self._resize(1, 16, document, [])
 
     def _resize(self, slots: int, source_length: int, document: Mapping[str, Layout], keep: list[int]) -> None:
-        """Move the sentences of slots `keep` to the first slots of a state of another size. A failure changes nothing:
-        they go on where they are."""
+        """Move the sentences of the slots in `keep` to the first slots of a state of another size. If that fails,
+        nothing has changed."""
         state = self._new_state(slots, source_length, document)
         count = len(keep)
         if count:
@@ -133,7 +134,8 @@ class Lane:
         self._step: Step = self.backend.bind(state)
 
     def fit(self, arriving: list[EncodedSentence]) -> None:
-        """Make room for `arriving`, or give up room that is not needed: a step costs by slots and source length."""
+        """Make room for `arriving`, or give up room that is not needed: a step's time grows with slots and source
+        length."""
         occupied = [slot for slot, running in enumerate(self.running) if running is not None]
         contents = [running.sentence.content for running in self.running if running is not None]
         contents += [sentence.content for sentence in arriving]
@@ -146,7 +148,8 @@ class Lane:
             self._resize(slots, width, document, occupied)
 
     def admit(self, sentence: EncodedSentence) -> None:
-        """Seat a sentence in a free slot; it takes part in the next step. `fit` has made room before."""
+        """Seat a sentence in a free slot, for which `fit` has made room; it takes part in the next step. Raises
+        ValueError when its prefix leaves no room for a translation; then the slot is free as before."""
         slot = self.running.index(None)
         options, prefix = sentence.request.options, sentence.request.prefix
         limit = options.length_limit(len(sentence.request.source_ids), len(prefix))
@@ -173,7 +176,8 @@ class Lane:
         self._step()
 
     def advance(self) -> list[int]:
-        """Rows take their next tokens, hypotheses that ended are noted. Returns the slots whose searches are over."""
+        """After a step: keep the hypotheses that ended, move to the next tokens. Returns the slots whose search is
+        over."""
         state = self.state
         endings = ended(state.candidates, self.beam_size, self.ids.eos)
         for slot, rank in endings:
@@ -193,7 +197,8 @@ class Lane:
         return complete
 
     def _force(self, slot: int) -> None:
-        """The slot's only row takes the next token of the prefix, whatever the candidates are, at no cost."""
+        """Let the slot's only row take the next token of the prefix, whatever the candidates are, with its score
+        unchanged at 0."""
         running = self.running[slot]
         assert running is not None
         prefix, at, rows = running.sentence.request.prefix, int(self.state.position[slot]), self.state.following
@@ -213,9 +218,9 @@ class Lane:
         self.num_ended[slot] += 1
 
     def hypotheses(self, slot: int) -> tuple[Hypothesis, ...]:
-        """A finished search's best hypotheses: those that ended, then, if too few, rows cut at maximum length. Where
-        EOS is forced there, such rows rank among the others. Raises RuntimeError where there is neither: then scores
-        are no numbers."""
+        """The best hypotheses of a search that is over: those that ended, then, if there are too few, rows cut at the
+        maximum length. Where the model forces EOS there, cut rows rank among the others. Raises RuntimeError when
+        there are none at all, because scores are not finite."""
         running = self.running[slot]
         assert running is not None
         options = running.sentence.request.options
@@ -232,7 +237,7 @@ class Lane:
         return tuple(self._hypothesis(running, ending) for ending in best)
 
     def _cut(self, slot: int, running: Running) -> list[Ending]:
-        """The rows that are left of a search at its end."""
+        """The live rows of a search that is over, as hypotheses cut at the maximum length."""
         request, steps = running.sentence.request, self.state.clock - running.first_clock
         options = request.options
         scores = [float(score) for score in self.state.current.score[slot, : options.beam_size]]
@@ -248,8 +253,8 @@ class Lane:
         return Hypothesis(tuple(ids), ending.score, ending.normalized, ending.reason)
 
     def sure_beginning(self, slot: int) -> tuple[int, ...]:
-        """Ids that the best hypothesis of a running sentence is sure to begin with: what its live rows have in common,
-        and the best of the hypotheses that ended, which they have yet to beat."""
+        """Ids that the best hypothesis of a running sentence is sure to begin with: the common beginning of its live
+        rows and of the best hypothesis that ended."""
         running = self.running[slot]
         assert running is not None
         steps = self._steps(running, self.state.clock - running.first_clock)
@@ -262,7 +267,7 @@ class Lane:
         return tuple(ids)
 
     def _steps(self, running: Running, count: int) -> list[tuple[Ints, Ints]]:
-        """What a sentence's rows chose in its first `count` steps, wherever it sat."""
+        """(token, parent) [beam] of a sentence's rows in its first `count` steps, whichever slots it had."""
         oldest = self.state.clock - len(self.history)
         steps = []
         seats = iter(running.seats[1:])
@@ -307,7 +312,7 @@ class Lane:
 
 
 def fitting(needed: int, present: int, rounded: int) -> int:
-    """`present` while more than half of it is needed and it suffices, else `rounded`."""
+    """`present` if it suffices and more than half of it is needed, else `rounded`."""
     return present if present // 2 < needed <= present else rounded
 
 

@@ -1,4 +1,4 @@
-"""Waiting lines that take turns: who brings much does not keep those waiting who bring little. No lock, no clock."""
+"""Waiting lines that take turns, so that an owner with many items does not delay those with few. No lock, no clock."""
 
 from collections import OrderedDict, deque
 from collections.abc import Hashable, Iterator
@@ -13,7 +13,8 @@ QUANTUM = 32
 
 @dataclass
 class _Line(Generic[Item]):
-    """Items with their costs, and what the line may still send in this turn; below zero, it took that in advance."""
+    """Items with their costs. `balance`: the cost that the line may still send in this turn; a negative one is taken
+    off its next turns."""
 
     balance: int
     items: deque[tuple[Item, int]] = field(default_factory=deque)
@@ -24,8 +25,8 @@ class Lines(Generic[Item]):
     overdraws its turn by its last item pays in its next turns (deficit round robin, Shreedhar and Varghese 1996, in the
     form that needs no look at the next item).
 
-    A newcomer stands behind all others, so it waits for at most one turn of each, and they for at most one of its
-    turns: however many come, nobody waits for ever.
+    A new line stands behind all others: it waits for at most one turn of each, and they for at most one of its own. So
+    nobody waits for ever, however many lines come.
     """
 
     def __init__(self, quantum: int = QUANTUM) -> None:

@@ -1,4 +1,4 @@
-"""What the engine tells the metrics: every series is looked up once, here, so that a step pays for arithmetic only."""
+"""What the engine tells the metrics. Every series is looked up once, here, so that a step does not look any up."""
 
 from collections.abc import Sequence
 
@@ -38,7 +38,7 @@ class EngineMeter:
         self._late = {stage: metrics.deadline_exceeded_total.labels(stage, model) for stage in STAGES}
 
     def encoded(self, sentences: int, tokens: int, padding: int, seconds: float) -> None:
-        """An encoder batch was read."""
+        """A batch of so many sentences, source tokens and tokens of padding was encoded."""
         self._encode_tokens.observe(tokens)
         self._source_tokens.inc(tokens)
         self._padding.inc(padding)
@@ -46,7 +46,7 @@ class EngineMeter:
             self._encode.observe(seconds)
 
     def attended(self, seen: Sequence[tuple[SentenceContext, ContextUse | None]], seconds: float) -> None:
-        """Sentences were read and looked at their documents, all in so many seconds."""
+        """Sentences were encoded and looked at their documents, all in so many seconds."""
         self._selection.observe(seconds)
         for context, use in seen:
             self._candidates.observe(int(context.visible.sum()))
@@ -55,7 +55,7 @@ class EngineMeter:
                 self._gate.observe(use.gate)
 
     def stepped(self, steps: Sequence[tuple[int, float]]) -> None:
-        """Lanes made steps of so many rows that took so many seconds."""
+        """Lanes made steps, each of (rows, seconds)."""
         for rows, seconds in steps:
             self._step.observe(seconds)
             self._rows.observe(rows)
@@ -89,5 +89,5 @@ class EngineMeter:
         self._lookups[result].inc()
 
     def evicted(self) -> None:
-        """The cache let go of a translation."""
+        """The cache evicted a translation."""
         self._evictions.inc()

@@ -33,8 +33,8 @@ class SearchOptions:
     """How one sentence is searched.
 
     `length_penalty` alpha: hypotheses are ranked by log-probability / length**alpha, EOS counted.
-    `max_length` bounds the target's tokens, EOS included; where it `follows_source`, 20 + 3 * the source's
-    pieces bound what is added to a prefix, too. `deadline` is a time.monotonic() value.
+    `max_length` bounds the target's tokens, EOS included; with `follows_source`, what is added to a prefix is also
+    bounded by 20 + 3 * the source's pieces. `deadline` is a time.monotonic() value.
     """
 
     beam_size: int = 4
@@ -45,16 +45,15 @@ class SearchOptions:
     deadline: float | None = None
 
     def length_limit(self, source_length: int, given: int = 0) -> int:
-        """The most tokens of the target, EOS included, for a source of so many pieces and a target of which so many
-        are `given`."""
+        """The most tokens of the target, EOS included, for a source of `source_length` pieces and a prefix of `given`
+        tokens."""
         return min(self.max_length, given + 20 + 3 * source_length) if self.follows_source else self.max_length
 
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """`ids` without EOS; `score` is the summed log-probability (EOS included, a prefix that was given not);
-    `normalized_score` ranks it.
-    `log_probabilities` of every token, EOS included, where the translation was given."""
+    """`ids` without EOS. `score`: the sum of the tokens' log-probabilities in nats, EOS included, a given prefix not.
+    `normalized_score` ranks it. `log_probabilities` of every token, EOS included, where the translation was given."""
 
     ids: tuple[int, ...]
     score: float
@@ -79,8 +78,8 @@ class Timings:
 
 @dataclass(frozen=True)
 class SentenceResult:
-    """Best hypothesis first, or one for every given translation, in their order; at least one. `context` is where the
-    sentence looked, if it had something to look at."""
+    """`hypotheses`: at least one, best first; where translations were given, one for each, in their order. `context` is
+    where the sentence looked, if it saw something."""
 
     hypotheses: tuple[Hypothesis, ...]
     timings: Timings
@@ -89,12 +88,15 @@ class SentenceResult:
 
 @dataclass(eq=False)
 class SentenceRequest:
-    """One sentence in flight. `source_ids` end with EOS. `future` is resolved by the engine exactly once. `context`:
-    what the sentence sees of its document, None for nothing. Sentences of one `owner` (a document, say) wait in one
-    line; the lines take turns. `targets`: translations whose probability is asked for, each ending with EOS and within
-    `max_length`, as many as the `beam_size`; nothing is searched then. `read`: the sentence was encoded already, and is
-    not again. `prefix`: the ids that every hypothesis begins with, fewer than its length limit. They are given, so that
-    they count neither in a hypothesis's score nor in the length that it is ranked by."""
+    """One sentence in flight.
+
+    `source_ids` end with EOS. `context`: what the sentence sees of its document, None for nothing. Sentences of one
+    `owner` (a document, for example) wait in one line; lines take turns. `targets`: given translations to be scored
+    instead of a search, each ending with EOS and within `max_length`, as many as `beam_size`. `read`: the sentence was
+    encoded already and is not encoded again. `prefix`: ids that every hypothesis begins with, fewer than its length
+    limit; they count neither in its score nor in the length that it is ranked by. The engine resolves `future` exactly
+    once.
+    """
 
     source_ids: tuple[int, ...]
     options: SearchOptions
@@ -107,12 +109,12 @@ class SentenceRequest:
     arrival: float = 0.0
     is_cancelled: bool = False
     is_taken: bool = False
-    """Whether it has left the waiting room, through whichever of its lines."""
+    """Whether it has left the waiting room, by any of its lines."""
     deadline: float = field(init=False)
-    """That of its options; infinite where they have none."""
+    """The deadline of its options, infinite where they have none."""
     when_cancelled: Callable[[], None] | None = None
     told: Callable[[tuple[int, ...]], None] | None = None
-    """Hears, in the engine's thread, of every longer beginning that the best hypothesis is sure to have."""
+    """Called in the engine's thread whenever a longer beginning of the best hypothesis is sure."""
 
     def __post_init__(self) -> None:
         self.deadline = math.inf if self.options.deadline is None else self.options.deadline
@@ -130,8 +132,8 @@ class SentenceRequest:
 
 @dataclass(eq=False)
 class Errand(Generic[Result]):
-    """Something short beside the sentences, about as long as an encoder call: workers do one between two steps.
-    `cost` in source tokens; errands of one `owner` wait in one line, as sentences do. Cancel it by its future."""
+    """Work that is no sentence and takes about as long as an encoder call; workers do one between two steps. `cost` is
+    in source tokens; errands of one `owner` wait in one line, as sentences do. To cancel one, cancel its future."""
 
     run: Callable[[], Result]
     cost: int
@@ -148,5 +150,5 @@ class Errand(Generic[Result]):
         if self.future.set_running_or_notify_cancel():
             try:
                 self.future.set_result(self.run())
-            except Exception as error:  # it is the caller's, not the engine's
+            except Exception as error:  # the caller gets it, the engine goes on
                 self.future.set_exception(error)

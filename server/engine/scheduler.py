@@ -10,11 +10,11 @@ from server.engine.request import Cancelled, DeadlineExceeded, Errand, Overloade
 
 
 class WaitingRoom:
-    """Bounded, shared by the threads that submit and the workers that take. Errands wait beside the sentences, in
-    lines and within a bound of their own."""
+    """Bounded; shared by the threads that submit and the workers that take. Errands wait in lines of their own, with a
+    bound of their own."""
 
     def __init__(self, max_waiting: int, max_tokens: int | None = None) -> None:
-        """At most so many sentences wait, and so many source tokens, whichever comes first."""
+        """At most `max_waiting` sentences, and `max_tokens` source tokens, may wait."""
         self.max_waiting, self.max_tokens = max_waiting, max_tokens
         self._waiting: Lines[SentenceRequest] = Lines()
         self._errands: Lines[Errand[Any]] = Lines()
@@ -22,7 +22,7 @@ class WaitingRoom:
         self._changed = threading.Condition(lock)
         self._lock = lock
         self._idle: list[threading.Condition] = []
-        """What idle workers wait for, the one that went to sleep last at the end: its caches are the warmest."""
+        """What idle workers wait for. The last one became idle last and is woken first: its CPU caches are warmest."""
         self.in_flight = 0
         """Sentences and errands that were taken and not answered yet."""
         self._closed = False
@@ -36,7 +36,7 @@ class WaitingRoom:
             if len(self._waiting) + len(requests) > self.max_waiting:
                 raise Overloaded(f"{len(self._waiting)} sentences wait already, at most {self.max_waiting} may")
             tokens = sum(len(request.source_ids) for request in requests)
-            # Where nothing waits, any request is let in: one that is larger than the budget would never be.
+            # A request above the budget is let in when nothing waits; otherwise it never would be.
             if self.max_tokens is not None and self._waiting and self._waiting.cost + tokens > self.max_tokens:
                 raise Overloaded(f"{self._waiting.cost} source tokens wait already, at most {self.max_tokens} may")
             now = time.monotonic()
@@ -47,8 +47,8 @@ class WaitingRoom:
             self._wake(len(requests))
 
     def put_again(self, request: SentenceRequest, owner: Hashable) -> None:
-        """Let a sentence that waits do so in another owner's line, too: it is taken at the turn that comes first. Of no
-        effect where there is no room, or where it has been taken."""
+        """Let a waiting sentence wait in another owner's line as well; it is taken by the line whose turn comes first.
+        No effect when there is no room, or when it has been taken."""
         with self._changed:
             if not request.is_taken and len(self._waiting) < self.max_waiting:
                 self._waiting.put(request, len(request.source_ids), owner)
@@ -81,7 +81,7 @@ class WaitingRoom:
         return not (len(self._waiting) or len(self._errands) or self.in_flight)
 
     def fair_share(self, workers: int) -> int:
-        """How many of the sentences that wait or were taken one of `workers` should have."""
+        """How many of the sentences that wait or are in flight each of `workers` should have."""
         return -(-(len(self._waiting) + self.in_flight) // workers)
 
     def leave(self) -> None:
@@ -90,9 +90,10 @@ class WaitingRoom:
             self.in_flight -= 1
 
     def take(self, count: int, max_tokens: int) -> tuple[list[SentenceRequest], list[SentenceRequest]]:
-        """Up to `count` sentences, in turn, with a padded batch within `max_tokens`; at least one, if any waits.
+        """Take up to `count` sentences, in turn, whose padded batch has at most `max_tokens`; at least one if any
+        waits.
 
-        Cancelled and late sentences on the way are answered; they come second in the result.
+        Returns them, and the cancelled and late sentences that were met on the way, which have been answered.
         """
         taken: list[SentenceRequest] = []
         dropped: list[SentenceRequest] = []
@@ -113,12 +114,12 @@ class WaitingRoom:
                 request.is_taken = True
                 taken.append(self._waiting.pop())
                 self.in_flight += 1
-        for request in dropped:  # without the lock: who hears of it may want to queue another
+        for request in dropped:  # without the lock: a callback may queue another sentence
             drop(request)
         return taken, dropped
 
     def take_errand(self) -> "Errand[Any] | None":
-        """The errand whose turn it is; None when there is none."""
+        """Take the errand whose turn it is; None when there is none."""
         with self._changed:
             if not self._errands:
                 return None
@@ -126,8 +127,8 @@ class WaitingRoom:
             return self._errands.pop()
 
     def wait(self, timeout: float) -> None:
-        """Block until something waits, the room is closed, or `timeout` seconds have passed. For workers: a sentence
-        wakes as many of them as it needs."""
+        """For workers: block until something waits, the room is closed, or `timeout` seconds have passed. New sentences
+        wake as many workers as there are sentences."""
         with self._lock:
             if self._waiting or self._errands or self._closed:
                 return
@@ -143,7 +144,7 @@ class WaitingRoom:
             return self._changed.wait_for(condition, max(0.0, until - time.monotonic()))
 
     def signal(self) -> None:
-        """Tell those that wait for a condition that something was finished."""
+        """Let `wait_until` check its condition again."""
         with self._changed:
             self._changed.notify_all()
 
@@ -156,7 +157,7 @@ class WaitingRoom:
                 self._idle.pop().notify()
 
     def empty(self) -> "list[SentenceRequest | Errand[Any]]":
-        """Take everything out, for a shutdown."""
+        """Take out everything that waits, for a shutdown."""
         with self._changed:
             waiting = dict.fromkeys(one for one in self._waiting if not one.is_taken)
             left = [*waiting, *self._errands]
@@ -179,7 +180,7 @@ def drop(request: SentenceRequest) -> None:
 
 
 def drop_if_over(request: SentenceRequest, now: float) -> bool:
-    """The same, if it is one of them. True if it was."""
+    """`drop` the sentence if it is cancelled or late; returns whether it was."""
     over = is_over(request, now)
     if over:
         drop(request)

@@ -1,4 +1,4 @@
-"""A running batch of translations that were given: forced decoding through the same rings and slots as a search."""
+"""A running batch that scores given translations: forced decoding through the same rings and slots as a search."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -14,8 +14,8 @@ from server.engine.request import Hypothesis
 
 
 class ScoringLane(Lane):
-    """A slot is a sentence, its rows are translations of it. Every row takes its own next token, however unlikely, and
-    all words are scored."""
+    """A slot is a sentence, its rows are given translations of it. Every row takes its own next token, however
+    unlikely; the step graph scores the whole vocabulary."""
 
     def __init__(
         self, backend: Backend, beam: int, max_slots: int, document: Mapping[str, Layout] = MappingProxyType({})
@@ -37,7 +37,7 @@ class ScoringLane(Lane):
         self._log_probabilities: Floats = self._score()
 
     def advance(self) -> list[int]:
-        """Every row notes how probable its next token is, and takes it. Returns the slots that are through."""
+        """Every row notes the log-probability of its next token and takes it. Returns the slots that are complete."""
         following, complete = self.state.following, []
         following.parent[:] = np.arange(self.beam)
         following.score[:] = self.state.current.score
@@ -57,7 +57,7 @@ class ScoringLane(Lane):
         return complete
 
     def hypotheses(self, slot: int) -> tuple[Hypothesis, ...]:
-        """One for every translation, in their order."""
+        """One for every given translation, in their order."""
         running = self.running[slot]
         assert running is not None
         request, found = running.sentence.request, []

@@ -1,8 +1,8 @@
-"""Between those who ask and the engine: a sentence that was decoded before is answered from a cache, and one that is
-being decoded is not decoded a second time.
+"""Stands before the engine: a sentence that was decoded before is answered from a cache, and one that is being decoded
+is not decoded a second time.
 
-An answer never depends on its neighbours, so that the same sentence with the same options and the same context always
-gets the same tokens. What it gets from here is what it would have got from the engine.
+An answer does not depend on the other sentences of a batch. So the same sentence with the same options and the same
+context gets here what it would have got from the engine.
 """
 
 import dataclasses
@@ -21,8 +21,8 @@ NO_WAIT = Timings(queue=0.0, encode=0.0, decode=0.0)
 
 
 def key_of(request: SentenceRequest) -> bytes | None:
-    """Everything that its answer depends on but the model; None where nobody can say that, and where translations are
-    given. A deadline changes whether there is an answer, not which."""
+    """Everything but the model that the answer depends on; None where that is unknown (a context without a key), and
+    where translations are given. A deadline changes whether there is an answer, not which."""
     if request.targets or (request.context is not None and request.context.key is None):
         return None
     options = tuple(vars(dataclasses.replace(request.options, deadline=None)).values())
@@ -31,13 +31,13 @@ def key_of(request: SentenceRequest) -> bytes | None:
 
 
 def packed(result: SentenceResult) -> bytes:
-    """What is kept of a result: all but its timings."""
+    """A result as bytes, without its timings."""
     hypotheses = [(one.ids, one.score, one.normalized_score, one.finish_reason) for one in result.hypotheses]
     return pickle.dumps((hypotheses, result.context), pickle.HIGHEST_PROTOCOL)
 
 
 def unpacked(value: bytes) -> SentenceResult:
-    """The result, which took no time."""
+    """The inverse of `packed`, with timings of 0."""
     hypotheses, context = pickle.loads(value)
     return SentenceResult(tuple(Hypothesis(*one) for one in hypotheses), NO_WAIT, context)
 
@@ -57,7 +57,7 @@ class SharedSearch(SentenceRequest):
             self.told = self.tell
 
     def tell(self, ids: tuple[int, ...]) -> None:
-        """Every member that listens hears of a beginning."""
+        """Tell every member that listens of a beginning."""
         for member in tuple(self.members):
             if member.told is not None:
                 member.told(ids)
@@ -73,13 +73,13 @@ class SharedSearches:
         also_wait: Callable[[SentenceRequest, Hashable], None],
         told: Callable[[Lookup], None] = lambda _: None,
     ) -> None:
-        """`submit` queues all or none; `also_wait` lets one that is queued wait in another owner's line, too. `told`
-        hears of every lookup."""
+        """`submit` queues all sentences or none; `also_wait` lets a queued one wait in another owner's line as well;
+        `told` is called for every lookup."""
         self.cache, self._submit, self._also_wait, self._told = cache, submit, also_wait, told
         self._lock = threading.Lock()
         """Taken before the waiting room's, never while holding it."""
         self._searches: dict[bytes, SharedSearch] = {}
-        """Those that others may still join."""
+        """Searches that other requests may still join."""
 
     def submit(self, requests: Sequence[SentenceRequest]) -> None:
         """Answer or queue all of the sentences, or none. Raises what `submit` raises."""
@@ -113,13 +113,13 @@ class SharedSearches:
                 self._told(lookup)
 
     def _search(self, key: bytes, members: list[SentenceRequest]) -> SharedSearch:
-        """One that is not queued yet."""
+        """A search that is not queued yet."""
         search = SharedSearch(key, members)
         search.future.add_done_callback(lambda future: self._done(search, future))
         return search
 
     def _begin(self, search: SharedSearch) -> None:
-        """After it was queued, under the lock."""
+        """Its members follow a search that was queued; call it under the lock."""
         for member in search.members:
             self._follow(member, search)
 
@@ -139,7 +139,7 @@ class SharedSearches:
             self._also_wait(search, request.owner)
 
     def _leave(self, member: SentenceRequest, search: SharedSearch) -> None:
-        """A member is cancelled: the others go on without it; with the last the search itself is."""
+        """A member is cancelled: the others go on without it. With the last member the search itself is cancelled."""
         with self._lock:
             if member not in search.members:
                 return
@@ -167,7 +167,7 @@ class SharedSearches:
             self._answer(members, future.result())
             return
         left = []
-        if isinstance(error, DeadlineExceeded):  # for the others, who may have come when it was being dropped
+        if isinstance(error, DeadlineExceeded):  # members with time left may have joined while it was being dropped
             now = time.monotonic()
             left = [one for one in members if not one.is_cancelled and one.deadline > now]
         for member in members:
@@ -177,7 +177,7 @@ class SharedSearches:
             self._search_again(search, left)
 
     def _answer(self, members: Sequence[SentenceRequest], result: SentenceResult) -> None:
-        """The first has the search's timings; the others only waited."""
+        """Answer all members. The first gets the search's timings; the others only waited."""
         now = time.monotonic()
         for place, member in enumerate(members):
             waited = Timings(queue=now - member.arrival, encode=0.0, decode=0.0)

@@ -1,4 +1,4 @@
-"""Sentences translated or scored right here, without threads: for goldens, evaluation and comparisons."""
+"""Translates or scores sentences in the calling thread: for goldens, evaluation and comparisons."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ Ids = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Source:
-    """Ids of a sentence, and of the sentences `before` it in its document, which it sees. All end with EOS.
-    `translations` of those before, without EOS, where context is on the decoder's side."""
+    """Ids of a sentence, and of the sentences `before` it in its document, which it sees; all end with EOS.
+    `translations` of those before, without EOS, are needed where context is on the decoder's side."""
 
     ids: tuple[int, ...]
     before: tuple[tuple[int, ...], ...] = ()
@@ -33,7 +33,8 @@ def translate_now(backend: Backend, sources: list[Source], options: SearchOption
 
 
 def log_probabilities(backend: Backend, pairs: Sequence[tuple[Ids, Ids]]) -> list[tuple[float, ...]]:
-    """Nats of every token of the targets, of (source, target) pairs that end with EOS. Raises CannotScore."""
+    """Log-probabilities, in nats, of every token of every target, given (source, target) ids that end with EOS. Raises
+    CannotScore."""
     backend.prepare_scores()
     results = _answers(
         backend,
@@ -56,8 +57,8 @@ def _answers(backend: Backend, requests: list[SentenceRequest]) -> list[Sentence
 
 
 def context_before(backend: Backend, source: Source) -> SentenceContext | None:
-    """What a sentence sees that sees all sentences before it within reach; None where those have no words, or there are
-    none. Raises ValueError when the backend knows no context."""
+    """The context of a sentence that sees those before it within the model's reach; None where there are none, or none
+    with words. Raises ValueError when the backend knows no context."""
     if not source.before:
         return None
     if backend.context is None:

@@ -1,4 +1,4 @@
-"""What was decoded before, kept within a budget of bytes: what is missing is decoded again, nothing is lost."""
+"""A cache, within a budget of bytes, of what was decoded before. What it evicts is decoded again."""
 
 import sys
 import threading
@@ -6,22 +6,22 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 ENTRY_BYTES = 256
-"""What an entry costs beside its key and its value: its places in the table, and what the allocator rounds up."""
+"""Bytes of an entry beside its key and its value: its place in the table, and what the allocator rounds up."""
 
 
 class TranslationCache:
-    """Values by key, both packed into bytes so that their size is known. The one whose use is longest ago goes first.
+    """Values by key, both packed into bytes so that their size is known. The least recently used one is evicted first.
     Safe to call from several threads. `num_bytes`, never above the budget, may be read at any time."""
 
     def __init__(self, budget_bytes: int, evicted: Callable[[], None] = lambda: None) -> None:
-        """`evicted` hears of every value that others push out. Raises ValueError for a negative budget."""
+        """`evicted` is called for every value that is evicted for another. Raises ValueError for a negative budget."""
         if budget_bytes < 0:
             raise ValueError(f"a cache's budget is 0 bytes or more, not {budget_bytes}")
         self.budget_bytes, self._evicted = budget_bytes, evicted
         self.num_bytes = 0
         self._lock = threading.Lock()
         self._kept: OrderedDict[bytes, bytes] = OrderedDict()
-        """The one whose use is longest ago first."""
+        """Least recently used first."""
 
     def __len__(self) -> int:
         return len(self._kept)

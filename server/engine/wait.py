@@ -1,4 +1,4 @@
-"""An event loop that waits for sentences."""
+"""Lets an event loop wait for sentences that the engine resolves in its threads."""
 
 import asyncio
 import contextlib
@@ -30,8 +30,8 @@ async def wait_for_all(requests: Sequence[SentenceRequest], deadline: float | No
 async def _all_done(requests: Sequence[SentenceRequest]) -> None:
     """Return when every future has its result; raise the first exception among them.
 
-    The engine's thread wakes the event loop once a request, not once a sentence, and its futures are never cancelled
-    from here: resolving them is the engine's.
+    The engine's thread wakes the event loop once for all sentences, not once for each. The futures are never cancelled
+    here, because only the engine resolves them.
     """
     if not requests:
         return

@@ -23,11 +23,11 @@ from server.settings import EngineSettings
 Result = TypeVar("Result")
 
 IDLE_WAIT = 0.5
-"""Seconds after which an idle worker looks around again, to show that it is alive."""
+"""Seconds after which an idle worker wakes up, to show that it is alive."""
 STUCK_AFTER = 30.0
 """Seconds without a sign of life after which a worker counts as dead."""
 STOP_SECONDS = 5.0
-"""How long a stop waits for a worker that is in the middle of a step."""
+"""Seconds that a stop waits for a worker in the middle of a step."""
 
 
 class EngineWorker:
@@ -56,7 +56,7 @@ class EngineWorker:
         self.show()
 
     def show(self) -> None:
-        """Let the metrics look at this worker, whatever of its model's name they looked at before."""
+        """Let the metrics of this model's name show this worker, also where they showed another one before."""
         metrics, model = self._metrics, self._model
         metrics.slots.labels(model).set(self._num_slots)
         metrics.queue_depth.labels(model).set_function(lambda: self.waiting_sentences)
@@ -69,7 +69,7 @@ class EngineWorker:
         metrics.translation_cache_limit_bytes.labels(model).set(self._cache_bytes)
 
     def _share(self, cache_bytes: int, meter: EngineMeter) -> SharedSearches | None:
-        """None where every sentence is to be decoded."""
+        """The shared searches; None for a cache of 0 bytes: then every sentence is decoded."""
         self._cache_bytes = cache_bytes
         self._cache = TranslationCache(cache_bytes, meter.evicted) if cache_bytes else None
         if self._cache is None:
@@ -100,7 +100,7 @@ class EngineWorker:
         self.waiting.put(list(requests))
 
     def answer_all(self, requests: Sequence[SentenceRequest]) -> None:
-        """Like `submit_all`, except for sentences whose answer is known, or is being searched for somebody else."""
+        """Like `submit_all`, but sentences whose answer is cached, or is being searched already, are not queued."""
         if self._searches is None:
             self.submit_all(requests)
         else:
@@ -117,7 +117,7 @@ class EngineWorker:
         return self._send(Errand(lambda: context.represent(source_ids, target_ids), cost, owner))
 
     def read(self, source_ids: Sequence[int], owner: Hashable = None) -> "Future[Read]":
-        """`represent` on the encoder's side, with what a translation of the sentence is made of (see
+        """`represent` on the encoder's side, together with what a translation of the sentence starts from (see
         ContextBackend.read)."""
         context = self._known_context()
         return self._send(Errand(lambda: context.read(source_ids), len(source_ids), owner))
@@ -129,8 +129,8 @@ class EngineWorker:
         target_ids: Sequence[int] = (),
         owner: Hashable = None,
     ) -> "Future[ContextUse]":
-        """Where a sentence looks in its document, down to words (see ContextBackend.explain); computed, and raises, as
-        `represent`."""
+        """Where a sentence looks in its document, down to words (see ContextBackend.explain). Computed between steps,
+        and raises, like `represent`."""
         backend = self._known_context()
         cost = len(source_ids) + len(target_ids)
         return self._send(Errand(lambda: backend.explain(source_ids, context, target_ids), cost, owner))
@@ -147,14 +147,14 @@ class EngineWorker:
         return errand.future
 
     def warm_up(self) -> None:
-        """Decode one short sentence for real; raises what went wrong."""
+        """Decode one short sentence through the engine; raises what went wrong."""
         request = SentenceRequest((self._eos_id,), SearchOptions(beam_size=4, max_length=4))
         self.submit(request)
         request.future.result(timeout=STUCK_AFTER)
 
     @property
     def is_healthy(self) -> bool:
-        """Every worker thread lives and has shown it lately."""
+        """Every worker thread is alive and gave a sign of life in the last STUCK_AFTER seconds."""
         now = time.monotonic()
         alive = all(thread.is_alive() for thread in self._threads)
         return alive and all(now - beat < STUCK_AFTER for beat in self._heartbeats)
@@ -197,7 +197,5 @@ class EngineWorker:
                 continue
             try:
                 engine.step()
-            except (
-                Exception
-            ) as error:  # a fault must not leave callers waiting: they are told, the engine starts afresh
+            except Exception as error:  # callers must not wait for ever: they get the error, the engine starts afresh
                 engine.fail(error)

@@ -1,4 +1,4 @@
-"""Beam functions, and the step graph's own beam step against them."""
+"""Beam functions of the engine, and the beam step of graphs against the plain one."""
 
 from typing import Any
 
@@ -15,7 +15,8 @@ from export.onnx_graph.builder import GraphBuilder
 from export.onnx_graph.candidates import best_candidates as candidate_block
 from export.onnx_graph.candidates import padded_vocabulary
 from server.backends.state import DEAD_SCORE, Candidates
-from server.engine.beam import backtrack, best_candidates, ended, is_complete, normalize, select
+from server.engine.beam import backtrack, ended, is_complete, normalize
+from tests.reference.beam_step import best_candidates, select
 
 EOS = 3
 

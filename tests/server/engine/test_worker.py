@@ -176,14 +176,15 @@ def document_worker(load_document: LoadBackend) -> Iterator[EngineWorker]:
 
 
 def test_states_are_computed_beside_sentences(load_document: LoadBackend, document_worker: EngineWorker) -> None:
-    context = load_document("onnx", "fp32").context
+    backend = load_document("onnx", "fp32")
+    context = backend.context
     assert context is not None
     sentences = submit(document_worker, some_sources(3))
     sources = some_sources(6, seed=4)
     states = [document_worker.represent(source, owner="document") for source in sources]
     for source, future in zip(sources, states, strict=True):
         expected, found = context.represent(source), future.result(timeout=30)
-        assert found.keys() == expected.keys() == set(context.store_tensors)
+        assert found.keys() == expected.keys() == set(backend.manifest.store_tensors)
         assert all(np.array_equal(found[name], expected[name]) for name in expected)
     assert document_worker.drain(timeout=30)
     assert all(request.future.done() for request in sentences)

@@ -41,13 +41,10 @@ OLD = [
 ]
 NEW_DOCUMENT = Document(**DOCUMENT, num_places=5)
 NEW = [
-    Sentence(0, ODD_TEXT, (Part((7, 8, 3), (9,)),), "", ODD_TEXT, -0.1, "eos", False, True, 2, 3, ((1, 1 / 3),)),
+    Sentence(0, ODD_TEXT, (Part((7, 8, 3), (9,)),), "", ODD_TEXT, -0.1, "eos", False, True, 2, ((1, 1 / 3),)),
     Sentence(1, "Two. Parts.", (Part((5, 3), None, ()), Part((6, 3), None, (4, 4))), "\n"),
     Sentence(2, "***", ()),
-    Sentence(
-        3, ODD_TEXT, (Part((7, 8, 3), None, (11, 12)),), "", ODD_TEXT, -0.1, "eos", True, True, 2, 3,
-        ((1, 1 / 3),),
-    ),
+    Sentence(3, ODD_TEXT, (Part((7, 8, 3), None, (11, 12)),), "", ODD_TEXT, -0.1, "eos", True, True, 2, ((1, 1 / 3),)),
 ]  # fmt: skip
 
 
