@@ -29,7 +29,7 @@ def test_what_is_kept_comes_back(store: ContextStore) -> None:
     )
     sentences = [
         sentence(0, ODD_TEXT, gap=ODD_TEXT),
-        Sentence(1, "", (), "", ODD_TEXT, -0.1, "eos", True, True, 3, 7, ((0, 1 / 3), (9, 1e-30))),
+        Sentence(1, "", (), "", ODD_TEXT, -0.1, "eos", True, True, 3, ((0, 1 / 3), (9, 1e-30))),
         sentence(2, parts=(Part((5, 3), (6, 7), (), (0, 4)), Part((8, 3)))),
     ]
     store.create(kept, sentences[::-1])
