@@ -1,4 +1,4 @@
-"""What a model is: frozen dataclasses, saved beside its weights."""
+"""The configuration of a model: frozen dataclasses, saved beside its weights."""
 
 import dataclasses
 import difflib
@@ -12,7 +12,7 @@ PAD_ID, UNK_ID, BOS_ID, EOS_ID = 0, 1, 2, 3
 
 
 class SpecialIds(NamedTuple):
-    """Ids that are no words. Some models begin with the padding's: then `bos` is `pad`."""
+    """Ids that are not words. Some models start to decode from the padding id: then `bos` equals `pad`."""
 
     pad: int = PAD_ID
     unk: int = UNK_ID
@@ -21,14 +21,14 @@ class SpecialIds(NamedTuple):
 
     @property
     def unspeakable(self) -> tuple[int, ...]:
-        """What no translation contains."""
+        """Ids that no translation contains: those of padding, UNK and BOS, but never EOS."""
         return tuple(sorted({self.pad, self.unk, self.bos} - {self.eos}))
 
 
 SPECIAL_IDS = SpecialIds()
 
 Site = Literal["encoder", "decoder", "cross"]
-"""Where an attention stands; cross-attention is between decoder and encoder."""
+"""The place of an attention in the model; cross-attention is between decoder and encoder."""
 SITES: tuple[Site, ...] = ("encoder", "decoder", "cross")
 
 
@@ -57,12 +57,12 @@ def _is_count(value: object) -> bool:
 
 @dataclass(frozen=True)
 class Kind:
-    """What a configuration has to know of a kind of attention; the rest is in model/attention/kinds/NAME.py."""
+    """What the configuration knows of a kind of attention; the rest is in model/attention/kinds/NAME.py."""
 
     label: Callable[["AttentionConfig"], list[str]] | None = None
-    """How people call it, in parts that commas are put between; None is the kind's name."""
+    """The parts of its name for people, which are joined by commas; None is the kind's name."""
     conflict: Callable[["AttentionConfig"], str] = lambda attention: ""
-    """Why its options do not go together, "" where they do."""
+    """Why its options cannot be combined, "" where they can."""
 
 
 def localness_label(attention: "AttentionConfig") -> list[str]:
@@ -101,10 +101,10 @@ def option(kind: str, default: Any, choices: tuple[str, ...] = ()) -> Any:
 class AttentionConfig:
     """How one of a model's three attentions differs from plain attention.
 
-    kind: "plain" or a file of model/attention/kinds, in the layers that `layers` says: "lower" (the lower half, at most
-    three), "full" (all) or numbers counted from 1; the others are plain.
+    kind: "plain" or the name of a file in model/attention/kinds, for the layers named by `layers`: "lower" (the lower
+    half, at most three), "full" (all) or numbers counted from 1; the other layers are plain.
     relative: relative positions (Shaw et al. 2018), always in all layers.
-    The options of a kind are explained in its file. segment: keys a segment; None = every key for itself.
+    The options of a kind are explained in its file. segment: keys in a segment; None: no segments.
     """
 
     kind: str = "plain"
@@ -148,7 +148,7 @@ class AttentionConfig:
             )
 
     def layer_numbers(self, layers: int) -> tuple[int, ...]:
-        """The layers, of `layers` in all, that are of this kind."""
+        """The numbers of the layers that are of this kind, of `layers` in all."""
         if isinstance(self.layers, tuple):
             return self.layers
         return tuple(range(1, 1 + (layers if self.layers == "full" else min(3, math.ceil(layers / 2)))))
@@ -166,7 +166,7 @@ class AttentionConfig:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], where: str) -> "AttentionConfig":
-        """Raises ConfigError that begins with `where`, the name of the section."""
+        """Raises ConfigError; its message begins with `where`, the name of the section."""
         if not isinstance(values, Mapping):
             raise ConfigError(f"{where} must be a section of keys and values, not {values!r}")
         reject_unknown_keys(values, (field.name for field in dataclasses.fields(cls)), where)
@@ -184,13 +184,13 @@ class ModelConfig:
     `ngram` is the order N of Chelba et al. 2019: the decoder sees the last N-1 target tokens, its own input
     included; None is full causal attention. `max_length` bounds source and target positions.
 
-    The rest says how models of other people differ. norm: "before" every sub-layer with one more at the end (Xiong et
-    al. 2020), or "after" every residual sum (Vaswani et al. 2017). activation: "relu", "swish" or "gelu", in
-    feed-forward layers. positions: sinusoids with the sines in the first half ("halved"), at even places
-    ("interleaved"), or "none". scaled_embedding: times sqrt(d_model). source_embedding: "shared" with the target's, or
-    "separate", as it must be with a source vocabulary of its own (source_vocab_size). tied_output: the target's
-    embedding is the output projection, to which output_bias adds one number a word. pad_id, unk_id, bos_id, eos_id:
-    see SpecialIds.
+    The other fields are for models that others trained. norm: "before" every sub-layer, with one more at the end (Xiong
+    et al. 2020), or "after" every residual sum (Vaswani et al. 2017). activation: "relu", "swish" or "gelu", in
+    feed-forward layers. positions: sinusoids with the sines in the first half ("halved") or at even indices
+    ("interleaved"), or "none". scaled_embedding: embeddings are multiplied by sqrt(d_model). source_embedding: "shared"
+    with the target's, or "separate", as it must be for a source vocabulary of its own (source_vocab_size). tied_output:
+    the target's embedding is the output projection; output_bias adds one number for each word to its result. pad_id,
+    unk_id, bos_id, eos_id: see SpecialIds.
     """
 
     vocab_size: int
@@ -281,7 +281,7 @@ class ModelConfig:
                 raise ConfigError(f"{site}_attention: {beyond}; count from 1")
 
     def attention(self, site: Site) -> tuple[AttentionConfig, int]:
-        """The attention of a site and the number of layers there; cross-attention stands in the decoder's layers."""
+        """The attention of a site and the number of layers there; cross-attention is in the decoder's layers."""
         match site:
             case "encoder":
                 return self.encoder_attention, self.encoder_layers
@@ -336,8 +336,8 @@ class ContextConfig:
     """The layer that looks at the other sentences of a document (Maruf et al. 2019).
 
     `attention`: one weight per sentence or per word (flat), or sentences by sparsemax and then words by softmax or
-    sparsemax. `side`: where the layer stands, on the encoder's output (context in the source language) or on the
-    decoder's (context in both). Whether all others or only earlier sentences may be seen is a mask and not here.
+    sparsemax. `side`: whether the layer follows the encoder (context in the source language) or the decoder (context in
+    both). Whether a sentence sees all others or only earlier ones is a mask, and not part of the configuration.
     """
 
     attention: str = "sparse-soft"
@@ -347,8 +347,8 @@ class ContextConfig:
     """Width of the feed-forward layer; None is four times d_model, as in the paper."""
     dropout: float = 0.2
     gate_offset: float = 0.0
-    """Added to what the gate's sigmoid gets; 0 as in the paper. Above 0 less context comes through than training let
-    in: a layer that learned from the same text as its sentence model trusts context too much on other text."""
+    """Added to the input of the gate's sigmoid; 0 as in the paper. Above 0, less context passes than in training: a
+    layer that learned from the same text as its sentence model relies on context too much in other text."""
     reach: int | None = None
     """How many sentences away a sentence looks at most; None is the whole document."""
 

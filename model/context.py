@@ -1,5 +1,5 @@
-"""The context layer: attention to other sentences of the document, a feed-forward layer, and a gate that mixes what
-they found into the sentence's own state (Maruf et al. 2019, section 3.1-3.2)."""
+"""The context layer: attention to other sentences of the document, a feed-forward layer, and a gate that mixes their
+result into the sentence's own state (Maruf et al. 2019, section 3.1-3.2)."""
 
 import math
 from typing import NamedTuple
@@ -12,11 +12,11 @@ from model.config import ContextConfig
 from model.layers import Dropout, FeedForward
 
 START_BIAS = 0.1
-"""The bias of the last norm, see `open_gate`: small against what norms put out."""
+"""The bias of the last norm after `open_gate`: small beside the norm's outputs."""
 
 
 class Store(NamedTuple):
-    """What is kept of a document: projected tensors and which words are real."""
+    """What is kept of a document: projected tensors, and which words are no padding."""
 
     tensors: tuple[Tensor, ...]
     """In the order of the attention's `store_names`: [batch, J, d] or [batch, J, W, d]."""
@@ -26,7 +26,7 @@ class Store(NamedTuple):
 
 class ContextResult(NamedTuple):
     state: Tensor
-    """[batch, query, d]: what takes the place of the sentence's own state."""
+    """[batch, query, d]: replaces the sentence's own state."""
     sentence_weights: Tensor
     """[batch, heads, query, J]"""
     word_weights: Tensor | None
@@ -36,7 +36,7 @@ class ContextResult(NamedTuple):
 
 
 class ContextLayer(nn.Module):
-    """No residual connections around attention or feed-forward layer, as in the paper: the gate plays their part.
+    """As in the paper, attention and feed-forward layer have no residual connections: the gate has their function.
 
     Differs from the paper: a query that sees no sentence keeps its own state exactly.
     """
@@ -55,11 +55,12 @@ class ContextLayer(nn.Module):
 
     @torch.no_grad()
     def open_gate(self, gate: float) -> None:
-        """Begin with this gate (below 1) everywhere, whatever the query and the context. 0.95 is nearly the sentence
-        model; weights at random begin at about 0.5, which destroys half of a state that others were trained to read.
+        """Set weights so that the gate begins at `gate` (below 1), whatever the query and the context. 0.95 is nearly
+        the sentence model. Random weights begin at about 0.5, which destroys half of a state that later layers were
+        trained to read.
 
-        The gate has no bias: that of the norm before it, the same in every place, does its work. Norms sum to zero
-        over places, so what is read from context begins at nothing.
+        The gate has no bias. The bias of the norm before it, equal in all dimensions, takes its place: apart from it a
+        norm's outputs sum to zero, so at first the context does not move the gate.
         """
         width = self.ffn_norm.normalized_shape[0]
         self.gate_state.weight.zero_()
@@ -77,8 +78,8 @@ class ContextLayer(nn.Module):
         return self.mix(self.attention(query, store.tensors, visible, store.word_keep), state, visible)
 
     def mix(self, attended: LookResult, state: Tensor, visible: Tensor) -> ContextResult:
-        """What attention found goes into state [batch, query, d] where any sentence is visible bool
-        [batch, 1 or query, J]."""
+        """Mix what attention found into state [batch, query, d]; visible bool [batch, 1 or query, J]. A query that sees
+        no sentence keeps its state."""
         context = self.attention_norm(self.dropout(attended.output))
         context = self.ffn_norm(self.dropout(self.ffn(context)))
         gate = torch.sigmoid(self.gate_state(state) + self.gate_context(context) + self.gate_offset)

@@ -1,5 +1,5 @@
 """Transformer decoder with N-gram masked self-attention (Chelba et al. 2019). Teacher forcing, decoding step by step
-and the graphs that the server runs are one walk; they differ in where a layer's past comes from."""
+and the graphs that the server runs all run this code; they differ in where a layer's past comes from."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -14,11 +14,12 @@ LayerMemory = tuple[Tensor, ...]
 """The projected tensors of one attention, in the order of its `memory_names`, each [batch, heads, key, head_dim]."""
 
 Remember = Callable[[int, LayerMemory], LayerMemory]
-"""(layer, counted from 0, its self-attention's projection of this pass) -> what it attends to: the ring with it."""
+"""(layer, counted from 0; its self-attention's projection of this pass) -> the memory that it attends to: the ring with
+the projection written into it."""
 
 
 class Visible(NamedTuple):
-    """What the queries of an attention may see and where everything stands."""
+    """What the queries of an attention may see, and the positions of queries and keys."""
 
     keep: Tensor
     """bool, broadcastable to [batch, heads, query, key]"""
@@ -31,7 +32,7 @@ class Visible(NamedTuple):
 
 
 class Decoded(NamedTuple):
-    """What one walk through layers leaves."""
+    """The result of a pass through all layers."""
 
     state: Tensor
     """[batch, target, d]"""
@@ -91,7 +92,7 @@ class Decoder(nn.Module):
         source: Visible,
         remember: Remember | None = None,
     ) -> Decoded:
-        """x [batch, target, d]. Without `remember` a layer's past is what it projects in this pass."""
+        """x [batch, target, d]. Without `remember` a layer attends to what it projects in this pass."""
         memories, query = [], x
         for layer, projected in zip(self.decoder_layers(), cross, strict=True):
             x, query, memory = layer(x, target, projected, source, remember)

@@ -1,7 +1,7 @@
-"""Batched greedy decoding of documents: what `translate_document` with a beam of one says, sooner.
+"""Batched greedy decoding of documents: the fast twin of `search_document` with a beam of one.
 
-A document's sentences are decoded side by side, also online: what they see of each other never depends on a final
-translation (see `document_search`).
+A document's sentences are decoded in the same batches, online too: what they see of each other never depends on a
+final translation (see `document_search`).
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ def greedy_document(
 
 @torch.no_grad()
 def document_store(model: DocumentModel, sources: Sequence[list[int]], max_length: int) -> Store:
-    """Every sentence of a document, on the decoder's side with the sentence model's translation."""
+    """The store of a document's sentences; on the decoder's side, with the sentence model's greedy translations."""
     drafts: list[list[int]] = [[] for _ in sources]
     if not model.on_encoder:
         drafts = greedy(model.base, sources, max_length)
@@ -48,7 +48,8 @@ def document_store(model: DocumentModel, sources: Sequence[list[int]], max_lengt
 def greedy_in_context(
     model: DocumentModel, sources: Sequence[list[int]], store: Store, sentence_keep: Tensor, max_length: int
 ) -> list[list[int]]:
-    """One batch of rows that share the store and see its sentences as `sentence_keep` bool [row, J] says."""
+    """Translations, without EOS, of one batch of rows that share the store; sentence_keep bool [row, J] says which of
+    its sentences each row sees."""
     source, keep = source_batch(model.base, sources)
     cross = model.base.decoder.project_source(model.encode(source, keep, store, sentence_keep))
 

@@ -34,8 +34,8 @@ def greedy(
 def by_length(
     sources: Sequence[list[int]], batch_rows: int, decode: Callable[[list[int]], list[list[int]]]
 ) -> list[list[int]]:
-    """What `decode` makes of the numbers of a batch's sources, for all of them in their order; sources of similar
-    length share a batch."""
+    """The translations of all sources, in their order. `decode` takes the numbers of a batch's sources and returns
+    their translations; sources of similar length share a batch."""
     order = sorted(range(len(sources)), key=lambda index: len(sources[index]))
     batches = [order[start : start + batch_rows] for start in range(0, len(order), batch_rows)]
     found = {row: ids for rows in batches for row, ids in zip(rows, decode(rows), strict=True)}
@@ -43,7 +43,7 @@ def by_length(
 
 
 def source_batch(model: TranslationModel, sources: Sequence[list[int]]) -> tuple[Tensor, Tensor]:
-    """Ids [batch, source] with EOS and what is no padding, bool, where the model is."""
+    """Ids [batch, source] with EOS, and keep mask, bool, on the model's device."""
     ids, device = model.config.ids, model.embedding.weight.device
     rows = [torch.tensor([*source, ids.eos], device=device) for source in sources]
     keep = [torch.ones(len(row), dtype=torch.bool, device=device) for row in rows]

@@ -11,8 +11,8 @@ from model.spelling import constant, shaped, sizes_of, spelled
 
 
 def sinusoidal_positions(length: int, d_model: int, interleaved: bool = False) -> Tensor:
-    """[length, d_model] (Vaswani et al. 2017, section 3.5): sines in the first half and cosines in the second, or by
-    turns."""
+    """[length, d_model] (Vaswani et al. 2017, section 3.5): sines in the first half and cosines in the second, or
+    `interleaved`."""
     rate = torch.exp(torch.arange(0, d_model, 2) * (-math.log(10000.0) / d_model))
     angle = torch.arange(length)[:, None] * rate
     if interleaved:
@@ -21,8 +21,8 @@ def sinusoidal_positions(length: int, d_model: int, interleaved: bool = False) -
 
 
 class Dropout(nn.Module):
-    """Dropout whose random bits come eight to a draw: on CPUs several times cheaper than torch's, at a
-    probability rounded to 1/256."""
+    """Dropout that takes eight decisions from one random number: several times faster than torch's on CPUs. The
+    probability is rounded to 1/256."""
 
     def __init__(self, probability: float) -> None:
         super().__init__()
@@ -80,7 +80,7 @@ class TokenEmbedding(nn.Module):
 
 
 class TargetEmbedding(TokenEmbedding):
-    """The embedding of the words that are written, and the projection of states to them."""
+    """The embedding of target words, and the projection of states to them."""
 
     adam_matrices = ("weight", "output_weight")
 
@@ -96,7 +96,7 @@ class TargetEmbedding(TokenEmbedding):
         return self.weight if self.output_weight is None else self.output_weight
 
     def unbiased_projection(self) -> Tensor:
-        """`projection`, for those who know no bias. Raises ConfigError where there is one."""
+        """`projection`, for a loss that has no bias. Raises ConfigError where the model has one."""
         if self.output_bias is not None:
             raise ConfigError("output_bias is for models that were trained elsewhere: set it to false to train here")
         return self.projection
@@ -107,7 +107,7 @@ class TargetEmbedding(TokenEmbedding):
 
 
 class ResidualLayer(nn.Module):
-    """What layers of encoder and decoder share: how a sub-layer stands beside its residual connection."""
+    """What layers of encoder and decoder share: norms and residual connections around sub-layers."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -115,17 +115,17 @@ class ResidualLayer(nn.Module):
         self.dropout = Dropout(config.dropout)
 
     def enter(self, norm: nn.Module, x: Tensor) -> Tensor:
-        """What the sub-layer of `norm` reads."""
+        """The input of the sub-layer that `norm` belongs to."""
         return norm(x) if self.norm_before else x
 
     def leave(self, norm: nn.Module, x: Tensor, found: Tensor) -> Tensor:
-        """x with what that sub-layer found."""
+        """x plus the output `found` of that sub-layer."""
         x = x + self.dropout(found)
         return x if self.norm_before else norm(x)
 
 
 def last_norm(config: ModelConfig) -> nn.Module:
-    """After the last layer: with norms after every sum there is no other."""
+    """The norm after the last layer; none where every residual sum has its norm already."""
     return nn.LayerNorm(config.d_model) if config.norm == "before" else nn.Identity()
 
 

@@ -1,10 +1,10 @@
-"""Keep masks: bool tensors, True = may attend. They are the only source of which keys exist."""
+"""Keep masks: bool tensors, True = may attend. Nothing else says which keys a query sees."""
 
 import torch
 from torch import Tensor
 
 HIDDEN = -1e9
-"""Energy or logit of what may not be chosen."""
+"""Energy or logit of what may not be chosen, where it stands in a graph or a search."""
 
 
 def padding_keep(keep: Tensor) -> Tensor:

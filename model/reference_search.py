@@ -1,6 +1,6 @@
 """Slow, plain beam search: what every fast path is compared with.
 
-One sentence at a time, the whole prefix computed anew at every step, no ring, no batch, no trick.
+One sentence at a time; the whole prefix is computed anew at every step, without rings or batches.
 """
 
 from collections.abc import Callable, Sequence

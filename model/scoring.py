@@ -24,7 +24,7 @@ def log_probabilities(model: TranslationModel, hidden: Tensor, target_out: Tenso
 
 @torch.no_grad()
 def score_alone(model: TranslationModel, source: list[int], targets: Sequence[list[int]]) -> list[float]:
-    """log p(target | source) of each target; ids without EOS, whose probability counts."""
+    """log p(target | source) of each target, in nats. Ids come without EOS, but its probability counts."""
     batch = batch_of(source, targets)
     memory = model.encode(batch.source, batch.source_keep)
     hidden = model.decode(batch.target_in, memory, batch.source_keep)
@@ -35,8 +35,8 @@ def score_alone(model: TranslationModel, source: list[int], targets: Sequence[li
 def score_in_context(
     model: DocumentModel, source: list[int], targets: Sequence[list[int]], context: Sequence[Pair]
 ) -> list[float]:
-    """log p(target | source, context) of each target. `context` are the sentences before it in the document; their
-    targets matter on the decoder's side only. No context is the sentence model."""
+    """log p(target | source, context) of each target, in nats. `context` are the sentences before it in the document;
+    their targets matter on the decoder's side only. Without context this is `score_alone`."""
     context = within_reach(model, context)
     if not context:
         return score_alone(model.base, source, targets)
@@ -48,7 +48,7 @@ def score_in_context(
 
 
 def within_reach(model: DocumentModel, context: Sequence[Pair]) -> list[Pair]:
-    """Those of the sentences before another that it may look at."""
+    """The sentences of `context` that a sentence after them may look at."""
     return list(context)[-(model.config.reach or len(context)) :]
 
 

@@ -1,7 +1,7 @@
-"""Functions that an exported graph holds as operators of its own, instead of what PyTorch's tracer makes of them.
+"""Functions that say themselves how they are written in ONNX, in place of what PyTorch's tracer makes of them.
 
-A traced function becomes whatever operators its lines call: shapes are computed anew in the graph, and what a runtime
-has one kernel for is scattered over many nodes. A spelled function says itself how it is written in ONNX.
+A traced function becomes the operators that its lines call: the graph computes shapes again, and an operation that the
+runtime has one kernel for becomes many nodes. A function with the decorator `spelled` is written by its spelling.
 """
 
 import functools
@@ -14,7 +14,7 @@ import torch
 P = ParamSpec("P")
 R = TypeVar("R")
 Spelling = Callable[..., Any]
-"""(graph under construction, values and plain arguments) -> its value, as torch's `symbolic` methods."""
+"""(graph under construction, values and plain arguments) -> value in the graph, like torch's `symbolic` methods."""
 
 
 def spelled(spelling: Spelling) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -45,7 +45,7 @@ def spelled(spelling: Spelling) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 @contextmanager
 def untraced() -> Iterator[None]:
-    """Within: nothing is recorded, for it is part of one operator."""
+    """While the context is open, the tracer records nothing: all of it is one operator."""
     state = torch._C._get_tracing_state()
     torch._C._set_tracing_state(None)  # type: ignore[attr-defined]
     try:
@@ -67,8 +67,8 @@ def nothing(graph: Any) -> Any:
 
 
 def shaped(value: Any, like: Any, sizes: Sequence[int | None]) -> Any:
-    """`value` with the element type of `like` and these sizes, None where they are free. Without it the exporter asks
-    in vain for the shape of an operator that is not its own."""
+    """`value` with the element type of `like` and these sizes, None where they are free. The exporter cannot infer the
+    shapes of operators that it does not know."""
     return value.setType(like.type().with_sizes(list(sizes)))
 
 

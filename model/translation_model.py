@@ -12,7 +12,7 @@ from model.masks import ngram_keep, padding_keep, positions_of
 
 
 class TranslationModel(nn.Module):
-    """Encoder-decoder Transformer; its configuration says by which conventions."""
+    """Encoder-decoder Transformer, by the conventions of its configuration."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class TranslationModel(nn.Module):
         return self.decoded(target, memory, source_keep).state
 
     def decoded(self, target: Tensor, memory: Tensor, source_keep: Tensor) -> Decoded:
-        """`decode` with what else a context layer asks for."""
+        """`decode`, with everything that a context layer reads."""
         position = positions_of(target)
         seen = Visible(ngram_keep(position, position, self.config.ngram), position, position)
         cross = self.decoder.project_source(memory)
@@ -85,10 +85,10 @@ class TranslationModel(nn.Module):
     def stepped(
         self, token: Tensor, position: Tensor, rings: list[LayerMemory], cross: list[LayerMemory], source_keep: Tensor
     ) -> Decoded:
-        """`step` with what else a context layer asks for. Layers write their slots, then attend to their rings."""
+        """`step`, with everything that a context layer reads. Layers write their slots, then attend to their rings."""
         key_position = ring_positions(position, self.config.ring_capacity)
         here = position[:, None]
-        # Every filled slot lies within the window by construction, so order None is the N-gram mask here.
+        # Every filled slot is within the window by construction, so no order is needed for the N-gram mask.
         seen = Visible(ngram_keep(here, key_position, None), here, key_position, ordered=False)
 
         def remember(layer: int, new: LayerMemory) -> LayerMemory:

@@ -1,1 +1,1 @@
-"""One attention mechanism = one file = one paper."""
+"""Attention mechanisms: one file for each mechanism of one paper."""

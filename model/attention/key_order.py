@@ -1,9 +1,9 @@
-"""The order of keys, asked of their absolute positions: ranks, prefix sums and suffix sums over the visible keys.
+"""The order of keys by their absolute positions: ranks, prefix sums and suffix sums over the visible keys.
 
 Keys may lie anywhere in memory (a ring; the rings of several beams side by side), and two keys may share a position
 as long as no query sees both. Where the caller knows that memory order is position order (encoder, cross-attention,
-teacher forcing) the same sums are running sums. Which of the two is computed is decided by a Python flag, so a graph
-holds one of them and no branch.
+teacher forcing) the sums are running sums. A Python flag chooses between the two, so a graph holds one of them and no
+branch.
 """
 
 from dataclasses import dataclass

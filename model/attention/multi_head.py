@@ -1,7 +1,7 @@
-"""Multi-head attention with plain softmax weights, split at the seam that every cache needs.
+"""Multi-head attention with plain softmax weights, in two functions, so that keys and values can be cached.
 
 `project_memory` makes what may be cached (once per source for cross-attention, one ring slot per token for the
-decoder); `forward` does everything that depends on the query. All mechanisms share this shape.
+decoder); `forward` does everything that depends on the query. All mechanisms have these two functions.
 """
 
 from typing import Any
@@ -15,7 +15,8 @@ from model.spelling import constant, nothing, shaped, sizes_of, spelled
 
 
 def spell_attend(graph: Any, query: Any, key: Any, value: Any, keep: Any) -> Any:
-    """The runtime's fused kernel. A mask that is the same for all queries is its padding, any other a bias."""
+    """Write `attend_heads` as ONNX Runtime's fused kernel: a mask that is the same for all queries becomes its padding
+    mask, any other a bias."""
     num_heads, queries = sizes_of(key)[1], sizes_of(keep)[2]
     inputs = [query, key, value, nothing(graph)]
     if queries == 1:

@@ -1,6 +1,6 @@
-"""What an attention decides while a model runs: the widths of its windows, its soft windows.
+"""Watches what attentions decide while a model runs: the widths of windows, and soft windows.
 
-The quantities are the modules' own; this only catches the tensors that they are computed from.
+The modules compute these quantities; this only records the tensors that they are computed from.
 """
 
 from collections.abc import Iterator
@@ -49,7 +49,8 @@ class Seen:
 
 @contextmanager
 def watch(model: nn.Module) -> Iterator[dict[str, list[Seen]]]:
-    """Within: every call of every attention of `model` is added to the list at the attention's name."""
+    """While the context is open, every call of every attention of `model` is added to the list at the attention's
+    name."""
     calls: dict[str, list[Seen]] = {}
     hooks = []
 

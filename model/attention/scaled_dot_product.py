@@ -1,4 +1,4 @@
-"""softmax(QK)V, the only one in the project (Vaswani et al. 2017, Eq. 1), with masked rows that stay finite."""
+"""Scaled dot-product attention (Vaswani et al. 2017, Eq. 1) and its parts. A row without a visible key gives zeros."""
 
 import math
 from typing import Any
@@ -9,6 +9,7 @@ from torch import Tensor
 from model.spelling import constant, shaped, sizes_of, spelled
 
 MASKED_ENERGY = -1e30
+"""Energy of a key that a query may not see, before the softmax: finite, so that a row without visible keys is too."""
 
 
 def spell_split(graph: Any, x: Any, num_heads: int) -> Any:

@@ -1,9 +1,9 @@
 """Attention over the sentences of a document (Maruf et al. 2019, "Selective Attention for Context-aware Neural
 Machine Translation", section 3.1): four ways to weigh J sentences of up to W words.
 
-Every mechanism is split as all attention here: `project_store` makes what is kept per sentence for the rest of the
-document, `forward` does what depends on the query. Projections carry no bias, so the projection of a mean is the
-mean of projections. A query that sees no sentence gets weights of zero everywhere.
+`project_store` makes what is kept of every sentence for the rest of the document; `forward` does everything that
+depends on the query. Projections have no bias, so the projection of a mean is the mean of projections. A query that
+sees no sentence gets weights of zero everywhere.
 """
 
 from typing import NamedTuple
@@ -28,7 +28,7 @@ class LookResult(NamedTuple):
 
 
 class ContextAttention(nn.Module):
-    """What the four mechanisms share."""
+    """What the four mechanisms have in common."""
 
     store_names: tuple[str, ...] = ()
     """The tensors of `project_store`: those of a sentence are [batch, J, d], those of words [batch, J, W, d]."""
@@ -94,8 +94,8 @@ class FlatWordAttention(ContextAttention):
 class HierarchicalAttention(ContextAttention):
     """Sentences by sparsemax, the words of each by softmax or sparsemax (Maruf et al. 2019, Eq. 3-5).
 
-    A word weighs its sentence's weight times its own within the sentence; nothing is renormalised. The two halves,
-    `sentence_weights` and `mix_words`, can run apart, and sentences without a weight can be left out of the second.
+    A word's weight is its sentence's weight times its own within the sentence; nothing is renormalised. The two steps,
+    `sentence_weights` and `mix_words`, can run apart, and sentences without weight can be left out of the second.
     Differs from the paper: a sentence without words is masked, not represented by a zero vector.
     """
 
@@ -128,8 +128,8 @@ class HierarchicalAttention(ContextAttention):
         """word_key and word_value [batch, J, W, d], word_keep [batch, J, W], sentence_weights [batch, heads, query, J]
         -> the mixture before the output's projection, [batch, query, d], and the words' weights.
 
-        J may be any selection of sentences that has those with a weight; mixtures of parts of a document add up to that
-        of the whole.
+        J may be any selection of sentences that includes those with a weight: the mixtures of a document's parts add up
+        to that of the whole.
         """
         key, value = self.heads(word_key.flatten(1, 2)), self.heads(word_value.flatten(1, 2))
         energy = by_sentence(attention_energy(self.heads(self.word_query(query)), key), word_keep)
@@ -138,6 +138,7 @@ class HierarchicalAttention(ContextAttention):
 
 
 def projection(d_model: int) -> nn.Linear:
+    """A linear map [d] -> [d] without bias."""
     linear = nn.Linear(d_model, d_model, bias=False)
     nn.init.xavier_uniform_(linear.weight)
     return linear

@@ -1,6 +1,6 @@
 """Sparsemax (Martins and Astudillo 2016): the point of the probability simplex nearest to the energies.
 
-Unlike softmax it gives exact zeros, which is what lets whole sentences be skipped.
+Unlike softmax it gives exact zeros, so that whole sentences can be skipped.
 """
 
 import torch
@@ -9,7 +9,8 @@ from torch import Tensor
 from model.attention.scaled_dot_product import MASKED_ENERGY
 
 BELOW_SUPPORT = -2.0
-"""A masked entry, once the largest kept one is 0: everything at or below -1 has weight zero, so this is exact."""
+"""The energy of a masked entry after the largest kept one was shifted to 0. Entries at or below -1 have weight zero, so
+the result is exact."""
 
 
 def sparsemax(energy: Tensor, keep: Tensor) -> Tensor:

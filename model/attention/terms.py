@@ -1,6 +1,6 @@
 """Attention with terms that are added to the energies or to the values, each term a module of its own.
 
-The composition knows none of its terms: a term sees the query, the keys and their order, never another term.
+A term sees the query, the keys and their order, but no other term.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from model.attention.scaled_dot_product import attention_energy, masked_softmax,
 
 
 class AttentionTerm(nn.Module):
-    """Something added to plain attention; a subclass overrides what it changes."""
+    """What a subclass adds to plain attention: it overrides `energy`, and `value` if it adds to values too."""
 
     def energy(self, query: Tensor, key: Tensor, query_position: Tensor, order: KeyOrder) -> Tensor:
         """query [batch, heads, query, head_dim], not scaled, key [batch, heads, key, head_dim] -> fp32, broadcastable

@@ -1,1 +1,1 @@
-"""Contrastive test sets: is the right translation more probable than the wrong ones?"""
+"""Contrastive test sets: whether the right translation is more probable than wrong ones."""

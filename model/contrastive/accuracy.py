@@ -44,8 +44,8 @@ def accuracy(right: Sequence[bool]) -> Accuracy:
 def context_pairs(
     model: DocumentModel, vocabulary: Vocabulary, item: ContrastiveItem, from_reference: bool
 ) -> list[Pair]:
-    """The item's context as ids. On the decoder's side its target is the model's own translation, as in use, or the
-    reference where the caller asks for it and the set has one."""
+    """The item's context as ids. On the decoder's side, its targets are the model's own translations, as in use; with
+    `from_reference` those of the set, where it has some."""
     sources = vocabulary.encode(list(item.source_context))
     if from_reference and item.reference_context:
         targets = vocabulary.encode(list(item.reference_context))
@@ -89,8 +89,8 @@ def judge_in_context(
 
 
 def with_context_of_another(items: Sequence[ContrastiveItem], seed: int = 1) -> list[ContrastiveItem]:
-    """Every item with the context of another one, no two with the same one's: what a layer gains that only likes to
-    have a context shows here, too. Raises ValueError for fewer than two items."""
+    """Every item with the context of another item, each context used once. A control: what a layer gains by having any
+    context at all, it gains here too. Raises ValueError for fewer than two items."""
     if len(items) < 2:
         raise ValueError("a context of another item needs two items")
     order = list(range(len(items)))
@@ -118,7 +118,7 @@ def _without_context(vocabulary: Vocabulary, item: ContrastiveItem) -> Item:
 
 
 def by_group(items: Sequence[ContrastiveItem], right: Sequence[bool]) -> dict[str, Accuracy]:
-    """Over all items, and over those of each gender and template."""
+    """Accuracy over all items, and over those of each gender and template."""
     groups: dict[str, list[bool]] = {"all": list(right)}
     for key, value in sorted({group for item in items for group in item.groups}):
         members = [is_right for item, is_right in zip(items, right, strict=True) if (key, value) in item.groups]

@@ -1,4 +1,4 @@
-"""Checkpoints: a folder with weights.safetensors, config.json and vocabulary.model; training state beside them."""
+"""Checkpoints: a folder with weights.safetensors, config.json and vocabulary.model, and the state of training."""
 
 import json
 import os
@@ -22,7 +22,7 @@ WEIGHTS, CONFIG, VOCABULARY, STATE = "weights.safetensors", "config.json", "voca
 
 
 def save_weights(weights: dict[str, Tensor], path: Path, dtype: torch.dtype = torch.float32) -> None:
-    """Write through a temporary file, so that a kill never leaves half a checkpoint."""
+    """Write to a temporary file and rename it, so that a process that is killed never leaves half a checkpoint."""
     temporary = path.with_suffix(".tmp")
     save_file({name: tensor.detach().to(dtype).contiguous().cpu() for name, tensor in weights.items()}, temporary)
     os.replace(temporary, path)
@@ -41,7 +41,7 @@ def load_config(folder: Path) -> ModelConfig:
 
 
 def new_model(config: ModelConfig) -> AnyModel:
-    """Random weights, for whatever the configuration describes."""
+    """The model that the configuration describes, with random weights."""
     return TranslationModel(config) if config.encoder_layers else LanguageModel(config)
 
 

@@ -24,7 +24,7 @@ from model.training.recipe import (
 ZOO = Path(__file__).parent.parent / "zoo"
 SECTIONS = ("name", "document", "data", "training")
 RETIRED = ("base_dropout", "hide", "hide_repeated")
-"""Keys of experiments that no recorded run made use of."""
+"""Keys that recorded runs still name, but that no recorded run used; they are ignored."""
 
 
 @dataclass(frozen=True)
@@ -51,20 +51,20 @@ class DocumentSection:
     start: str | None = None
     """A folder with a context layer of the same shape to go on from; null: `first_gate` says how it begins."""
     quiet: float = 0.0
-    """Nats that moving a source position's state by its own length costs: a layer that pays for what it changes leaves
-    alone what context does not decide."""
+    """Loss, in nats, for moving the state of a source position by its own length, so that the layer learns to change
+    only what context decides."""
     first_gate: float | None = 0.95
     """How much of its own state a sentence keeps as training begins, so that it begins almost as the sentence model;
     null: random weights, about 0.5, as in the paper."""
     stressed: tuple[str, ...] = ()
     """Target words of one piece each that context is there to decide, as pronouns are."""
     stress: float = 0.0
-    """How often more a stressed word counts than others."""
+    """What is added to the weight of stressed words in the loss; that of other words is 1."""
     items: Mapping[str, int] = field(default_factory=dict)
     """Contrastive set below the data folder, without .jsonl.gz -> number of its first items. The checkpoint is chosen
-    by dev perplexity and by the share of them that it gets right: perplexity alone hardly sees a pronoun."""
+    by dev perplexity and by the share of these items that are right, because a pronoun hardly changes perplexity."""
     items_weight: float = 0.5
-    """Nats that all items wrong would add to the mean dev nll."""
+    """What is added to the mean dev nll if all items are wrong, in nats."""
 
     def __post_init__(self) -> None:
         choices = {

@@ -1,6 +1,6 @@
-"""Drafts: the sentence model's greedy translation of every training sentence, made once and kept as token ids.
+"""Drafts: the sentence model's greedy translations of all training sentences, made once and kept as token ids.
 
-They are what the context in the target language is made of, in training as in use: never the reference translation.
+Context in the target language is made of them, in training as in use, and never of reference translations.
 """
 
 import dataclasses

@@ -1,4 +1,5 @@
-"""Label-smoothed cross-entropy fused with the output projection, in chunks: no [tokens, vocabulary] tensor lives."""
+"""Label-smoothed cross-entropy together with the output projection, in chunks, so that no tensor [tokens, vocabulary]
+is made."""
 
 from typing import Any
 
@@ -6,7 +7,7 @@ import torch
 from torch import Tensor
 
 CHUNK, CHUNK_ON_GPU = 256, 8192
-"""Tokens at a time: what fits a processor's cache, and what keeps a GPU busy."""
+"""Tokens at a time: as many as fit into a processor's cache, and as many as keep a GPU busy."""
 
 
 class ProjectedCrossEntropy(torch.autograd.Function):

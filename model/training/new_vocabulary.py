@@ -1,4 +1,5 @@
-"""Going on with a model under another vocabulary: every piece begins as what the old pieces say about its text."""
+"""Continues a model with another vocabulary: every new piece starts from the embeddings of the old pieces of its
+text."""
 
 import torch
 from torch import Tensor

@@ -1,4 +1,4 @@
-"""A recipe says how one model is trained: a YAML file, every key of which is known or refused by name."""
+"""A recipe says how one model is trained. It is a YAML file; keys that are not known are refused by name."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -104,13 +104,6 @@ def read_yaml(path: Path) -> Any:
     try:
         return yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:
-        raise ConfigError(f"{path}: {error}") from error
-
-
-def load_recipe(path: Path) -> Recipe:
-    try:
-        return parse_recipe(read_yaml(path))
-    except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
 
 

@@ -1,4 +1,4 @@
-"""The training loop, whatever is trained: steps, evaluations, checkpoints; an interrupted run goes on."""
+"""The training loop of all models: steps, evaluations, checkpoints. An interrupted run goes on where it stopped."""
 
 import csv
 import json

@@ -97,7 +97,7 @@ class DocumentTraining(TrainingRun[Passage]):
         self.dev_documents = {name: documents(name, limit) for name, limit in recipe.dev.items()}
 
     def training_mode(self) -> None:
-        """Dropout where something learns: a frozen sentence model computes what it will compute in use."""
+        """Dropout only where something learns: a frozen sentence model computes what it computes in use."""
         self.represents.eval()
         self.documents.train()
         if self.section.freezes_base:
@@ -133,8 +133,8 @@ class DocumentTraining(TrainingRun[Passage]):
     def loss(
         self, passage: Passage, keep: Tensor, rows: Tensor, represents: TranslationModel | None, smoothing: float
     ) -> tuple[Tensor, float, int]:
-        """(smoothed loss, nll, target tokens) summed over the sentences `rows` of the passage, of which every one sees
-        those that `keep` says, bool [query, key]; without context where no model represents stored sentences."""
+        """(smoothed loss, nll, target tokens), summed over the sentences `rows` of the passage. keep bool [query, key]
+        says what each sees. `represents` makes the states of stored sentences; without it there is no context."""
         model, base = self.documents, self.documents.base
         batch = collate([sentence.pair for sentence in passage.queries]).to(self.device)
         keep, rows = keep.to(self.device), rows.to(self.device)
@@ -168,8 +168,8 @@ class DocumentTraining(TrainingRun[Passage]):
         return loss, float(nll), int(wanted.sum())
 
     def words(self, passage: Passage, represents: TranslationModel, batch: Batch, memory: Tensor) -> Words:
-        """What is stored of the sentences that are shown. The states of the same sentences as they were read, with
-        their gradients, where those are the ones to store; else those of `represents`, which are constants."""
+        """What is stored of the sentences that are shown. Where `memory` already holds their states, these are stored,
+        with gradients; otherwise `represents` computes them, as constants."""
         if passage.keys is passage.queries and represents is self.documents.base and self.documents.on_encoder:
             return Words(memory, memory, is_word(batch.source))
         return self.constant_words(passage.keys, represents)
@@ -185,7 +185,7 @@ class DocumentTraining(TrainingRun[Passage]):
 
     @torch.no_grad()
     def dev_scores(self, with_context: bool = True) -> dict[str, float]:
-        """The model as it would be used: stores from the sentence model as it is now."""
+        """Dev nll of the model as it would be used: the sentence model as it is now makes the stores."""
         self.documents.eval()
         represents = self.documents.base if with_context else None
         scores = {}
@@ -211,7 +211,7 @@ class DocumentTraining(TrainingRun[Passage]):
         return sum(right) / len(right)
 
     def objective(self, scores: dict[str, float]) -> float:
-        """Mean nll, and what the share of wrong items adds to it."""
+        """Mean dev nll, plus the share of wrong items times `items_weight`."""
         accuracy = self.accuracy()
         self.last_accuracy = accuracy
         return super().objective(scores) + (self.section.items_weight * (1 - accuracy) if accuracy is not None else 0.0)

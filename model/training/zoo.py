@@ -27,7 +27,7 @@ from model.training.document_recipe import DocumentRecipe, find_base, recorded_r
 from model.training.recipe import Recipe, parse_recipe
 
 HASHES = "sha256"
-"""Key of the hashes of the weights, file by file: they show what was measured of weights that are not kept."""
+"""Key of the hashes of weight files. They identify what was measured where the weights are not kept."""
 
 
 class ZooError(ValueError):
@@ -71,9 +71,9 @@ def keep_run(run: Path, folder: Path) -> None:
 
 
 def keep_context(run: Path, summary: dict[str, Any], folder: Path) -> None:
-    """Write the context layer of a run into `folder`, which may be that of its sentence model: fp16, and how to train
-    the same again. Raises ZooError where `folder` holds another sentence model. A sentence model that learned too is
-    kept as well, in a folder of their own."""
+    """Write the context layer of a run into `folder`, which may be that of its sentence model: weights in fp16, and how
+    to train the same again. A sentence model that was trained with it is kept too (see `keep_whole`). Raises ZooError
+    where `folder` holds another sentence model."""
     recipe = recorded_recipe(summary["recipe"])
     if not is_bundled(recipe):
         raise ZooError(f"no bundled recipe trains {run} ('{recipe.name}'): add it to model/recipes, as a row or alone")
@@ -94,8 +94,8 @@ def keep_context(run: Path, summary: dict[str, Any], folder: Path) -> None:
 
 
 def keep_whole(run: Path, recipe: DocumentRecipe, summary: dict[str, Any], folder: Path) -> None:
-    """Write what a run learned that changed its sentence model, with a layer or, the control, without one. The
-    vocabulary stays with the sentence model that it began with."""
+    """Write a run that changed its sentence model: this and the context layer, if it has one. The vocabulary stays with
+    the sentence model that the run began with."""
     shutil.rmtree(folder, ignore_errors=True)
     save_model(load_file(run / WEIGHTS), recipe.model, folder, torch.float16)
     if has_context(run):

@@ -20,9 +20,10 @@ from model.data.vocabulary import Vocabulary
 from model.training.bundled import RECIPES, bundled_recipes, find_recipe
 from model.training.checkpoint import average_weights, load_model, save_weights
 from model.training.commands import train_command
+from model.training.document_recipe import load_any_recipe
 from model.training.loss import projected_cross_entropy
 from model.training.optimizer import MasterOptimizer
-from model.training.recipe import Recipe, load_recipe, load_row, parse_recipe, read_yaml, rows_file
+from model.training.recipe import Recipe, load_row, parse_recipe, read_yaml, rows_file
 from model.training.schedule import learning_rate
 from model.training.train import Training, train
 from model.translation_model import TranslationModel
@@ -32,7 +33,7 @@ SAMPLE = Path(__file__).parent.parent / "sample"
 
 
 def tiny(steps: int = 20, **changes: object) -> Recipe:
-    recipe = load_recipe(RECIPES / "tiny.yaml")
+    recipe = load_any_recipe(RECIPES / "tiny.yaml")
     training = dataclasses.replace(recipe.training, steps=steps, **changes)  # type: ignore[arg-type]
     return dataclasses.replace(recipe, training=training)
 
@@ -55,7 +56,7 @@ def test_training_learns_and_leaves_a_checkpoint(trained: Path) -> None:
     uniform = math.log(480)
     assert float(rows[1]["nll tatoeba-dev"]) < min(uniform, float(rows[0]["nll tatoeba-dev"]))
     model = load_model(trained)
-    assert model.config == load_recipe(RECIPES / "tiny.yaml").model
+    assert model.config == load_any_recipe(RECIPES / "tiny.yaml").model
     assert (trained / "metrics.png").read_bytes().startswith(b"\x89PNG")
     assert '"data_sha256"' in (trained / "training.json").read_text(encoding="utf-8")
 

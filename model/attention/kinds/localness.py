@@ -1,8 +1,8 @@
 """Gaussian localness (Yang et al. 2018, "Modeling Localness for Self-Attention Networks").
 
 Every query and head predicts a centre P and a window D among its visible keys, and the energies gain
-G = -(r - P)^2 / (2 sigma^2) with sigma = D/2, where r = 1, 2, ... numbers the visible keys (Eq. 4-6). How D comes
-about (section 3.2):
+G = -(r - P)^2 / (2 sigma^2) with sigma = D/2, where r = 1, 2, ... numbers the visible keys (Eq. 4-6). D is one of
+these (section 3.2):
 
     fixed   10 for all, no parameter
     layer   from the mean of the visible keys' projections, one window per head (Eq. 8)
@@ -11,7 +11,8 @@ about (section 3.2):
 
 Differs from the paper: its I is the length of the sentence, here the number of keys the query sees, and r counts from
 the first of them. For an encoder that is the same; in a decoder with an N-gram window the centre stays inside the
-window, and training and stepwise decoding agree. The window gains 0.1 as in the authors' code, so that it can't close.
+window, and training and stepwise decoding agree. 0.1 is added to the window, as in the authors' code, so that it is
+never 0.
 The coordinates are the paper's unless `coordinates` says "thumt", the authors' code: r - 1 and P = (I-1) sigmoid(p).
 """
 

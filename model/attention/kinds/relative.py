@@ -1,7 +1,7 @@
 """Relative positions (Shaw et al. 2018, "Self-Attention with Relative Position Representations").
 
-Every distance key-query, cut at +-16, has a vector that is added to the key (Eq. 4) and one that is added to the value
-(Eq. 3). The sums over keys are taken per distance first, so that nothing of size [query, key, head_dim] exists.
+Every distance key-query, clipped to +-16, has a vector that is added to the key (Eq. 4) and one that is added to the
+value (Eq. 3). Sums over keys are taken by distance first, so that no tensor [query, key, head_dim] is made.
 
 Differs from the paper: the energies of the vectors are gathered from q @ table.T rather than by the paper's
 reshaped product; the result is the same. Masked keys have distances too, which never reach the output.

@@ -9,9 +9,9 @@ Multiplicative attention (MW, Eq. 12-13) multiplies the softmax weights with m; 
 lets m scale the energies of a second, local pair of projections that are added to the global ones. With segments
 (Eq. 10-11) the keys are taken in runs of b, and all keys of a run share a mask value.
 
-Differs from the paper: nothing in the formulas, but a remark of it does not hold. m is called an expectation of a 0/1
-mask; when both pointers fall on one key, both products count that key, so m lies in [0, 2], and is exactly 2 for a
-single visible key. MW weights do not sum to one; `renormalize` makes them, which the paper does not.
+The formulas are the paper's, but one of its remarks does not hold: it calls m an expectation of a 0/1 mask. When both
+pointers fall on one key, both products count that key, so m lies in [0, 2] and is exactly 2 for a single visible key.
+MW weights do not sum to one. Differs from the paper: with `renormalize` they are scaled to one.
 """
 
 import torch
@@ -23,11 +23,11 @@ from model.attention.scaled_dot_product import attention_energy, halves, masked_
 from model.config import AttentionConfig, ModelConfig
 
 SMALLEST_SUM = 1e-6
-"""Below this a row of multiplicative weights is not blown up to one."""
+"""A row of multiplicative weights whose sum is smaller is not scaled up to one."""
 
 
 class WindowAttention(MultiHeadAttention):
-    """What both forms share: two pointers. `segment` None means that every key is a segment of its own."""
+    """The two pointers, which both forms have. `segment`: keys in a segment; None: every key is one of its own."""
 
     def __init__(self, d_model: int, num_heads: int, segment: int | None) -> None:
         super().__init__(d_model, num_heads)

@@ -1,4 +1,4 @@
-"""Real pairs to stand before a pronoun: what each of them offers as its antecedent."""
+"""Real sentence pairs that can stand before a pronoun, sorted by the antecedent that they offer."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Set
@@ -32,7 +32,7 @@ class Antecedents:
     """The antecedents with one noun, by that noun."""
 
     def of(self, nouns: Set[Noun]) -> "Antecedents":
-        """Those with these nouns only; sentences without nouns, and people, all the same."""
+        """Only the pairs with these nouns; those without nouns and those about people stay."""
         return Antecedents(
             {gender: [one for one in found if one[1] in nouns] for gender, found in self.one.items()},
             [found for found in self.two if nouns >= {found[1], found[2]}],

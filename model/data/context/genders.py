@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from model.data.context.german import (
@@ -19,6 +19,9 @@ from model.data.context.german import (
 from model.data.context.words import split
 from model.data.corpus import CorpusError, read_lines
 
+Lexicon = Mapping[str, tuple[Gender, tuple[str, ...]]]
+"""German noun -> (gender, English translations)."""
+
 CASE_SHARE = {"nominative": 0.35, "accusative": 0.35, "dative": 0.22, "genitive": 0.08}
 STEM_SHARE = {"der": 0.6, "ein": 0.25}
 """The share of each stem among determiners in text, roughly; the other stems divide the rest."""
@@ -29,9 +32,9 @@ MARGIN = 4.0
 MIN_COUNT = 3
 
 
-def read_lexicon(path: Path) -> dict[str, tuple[Gender, tuple[str, ...]]]:
-    """Noun, gender (m, f or n) and its translations between semicolons, a line each, tabs between them; also .gz.
-    -> noun -> (gender, translations). Raises CorpusError with the line that cannot be used."""
+def read_lexicon(path: Path) -> Lexicon:
+    """Read a file, or .gz, of lines with a noun, its gender (m, f or n) and its translations, between tabs; semicolons
+    separate translations. Raises CorpusError with the line that cannot be used."""
     lexicon: dict[str, tuple[Gender, tuple[str, ...]]] = {}
     genders: dict[str, Gender] = {gender: gender for gender in GENDERS}
     for number, line in enumerate(read_lines(path), start=1):

@@ -1,4 +1,5 @@
-"""Documents of two to five sentences of which one, the decided one, needs what stood before. One kind, one corpus."""
+"""Makes documents of two to five sentences, one of which (the decided one) needs the sentences before it. Every kind of
+document becomes a corpus of its own."""
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,7 +40,7 @@ class Maker:
         self.weights = [min(noun.count + 1, 60) ** 0.5 for noun in self.concrete]
 
     def document(self, antecedent: Text, decided: Decided, answer: Gender) -> Document:
-        """With a sentence about nothing before, between or after, now and then."""
+        """A document that now and then has sentences without nouns before, between or after."""
         none, draw = self.material.antecedents.none, self.numbers
         if not none:
             return Document((antecedent,), decided, answer)
@@ -63,7 +64,7 @@ class Maker:
         return noun_frame(self.concrete[self.numbers.choices(nouns, weights)[0]], self.numbers)
 
     def pronominal(self) -> Iterator[Document]:
-        """Before it a real pair with the same noun, a frame with it, or any noun of its gender."""
+        """Pairs made pronominal, after a real pair with the same noun, a frame with it, or any noun of its gender."""
         by_noun, draw = self.material.antecedents.by_noun, self.numbers
         two: dict[Noun, list[Text]] = {}
         for text, one, other in self.material.antecedents.two:
@@ -92,8 +93,8 @@ class Maker:
                     yield self.document(text, decided, gender)
 
     def keep(self, reference: Reference, sentences: Sequence[Decided]) -> Iterator[Document]:
-        """Pleonastic and event "it" after nouns of which "er" or "sie" would be the pronoun: a third of them real
-        pairs, as far as they go, the rest made; before them whatever stands before a referential "it"."""
+        """Pleonastic and event "it" after nouns whose pronoun would be "er" or "sie": about a third of them are real
+        pairs where there are some, the rest are made. Before them stands what stands before a referential "it"."""
         while True:
             made = not sentences or self.numbers.random() < 0.65
             decided = impersonal(reference, self.numbers) if made else self.numbers.choice(sentences)
@@ -143,7 +144,7 @@ class Maker:
             yield self.document(life(gender, surname, self.numbers), decided, gender)
 
     def unrelated(self) -> Iterator[list[Text]]:
-        """Any sentences in a row: context that says nothing."""
+        """Unrelated sentences in a row: context that decides nothing."""
         shuffled = self.numbers.sample(self.material.everything, len(self.material.everything))
         for start in range(0, len(shuffled) - 3, 3):
             yield shuffled[start : start + 3]
@@ -153,7 +154,7 @@ SIZES: Mapping[str, int] = {
     "pronominal": 25_000, "swap": 10_000, "pleonastic": 14_000, "event": 14_000, "frame": 15_000, "selection": 8_000,
     "number": 4_000, "animacy": 5_000, "repetition": 4_000, "person": 12_000, "biography": 10_000,
 }  # fmt: skip
-"""Documents of a kind, at most, as far as the text goes."""
+"""The most documents of each kind; there are fewer where the text has fewer."""
 UNRELATED = 25_000
 
 

@@ -1,13 +1,12 @@
-"""What documents are made of, found in parallel text and dealt out to training and dev: no noun or profession that a
-decided place depends on is in both."""
+"""The material of documents, found in parallel text and divided between training and dev: no noun or profession that
+decides a translation is in both."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from model.data.context.antecedents import Antecedents, Text, find_antecedents
-from model.data.context.genders import genders_in_text
-from model.data.context.german import Gender
+from model.data.context.genders import Lexicon, genders_in_text
 from model.data.context.it import Decided, ThingPredicates, sort_pronouns
 from model.data.context.nouns import Noun, for_dev, things_in_text
 from model.data.context.persons import Profession, person_pairs, professions
@@ -16,7 +15,6 @@ from model.data.context.words import flat
 from model.data.corpus import SentencePair
 
 MAX_WORDS = 25
-Lexicon = Mapping[str, tuple[Gender, tuple[str, ...]]]
 
 
 @dataclass(frozen=True)

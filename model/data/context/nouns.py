@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from model.data.context.english import DETERMINERS, FUNCTION, NO_THINGS, PERSONS
+from model.data.context.genders import Lexicon
 from model.data.context.german import Gender
 from model.data.context.words import flat, split
 from model.data.corpus import SentencePair
@@ -27,7 +28,7 @@ class Noun:
 
     @property
     def is_concrete(self) -> bool:
-        """No quality or action by its ending: something that can be bought and lost."""
+        """Its ending is not that of a quality or an action: it is something that can be bought and lost."""
         return not self.target.endswith(ABSTRACT)
 
     @property
@@ -36,7 +37,7 @@ class Noun:
 
 
 def for_dev(text: str) -> bool:
-    """One in DEV_SHARE, decided by the text alone, so that it is the same for every seed and every corpus."""
+    """True for one text in DEV_SHARE, decided by the text alone, so that it is the same for every seed and corpus."""
     return hashlib.sha256(text.encode()).digest()[0] % DEV_SHARE == 0
 
 
@@ -49,7 +50,7 @@ def is_person(source: str, target: str, genders: Mapping[str, Gender]) -> bool:
 def things_in_text(
     pairs: Sequence[SentencePair],
     genders: Mapping[str, Gender],
-    lexicon: Mapping[str, tuple[Gender, tuple[str, ...]]],
+    lexicon: Lexicon,
 ) -> list[Noun]:
     """Noun pairs by how often they stand in the same sentence pairs (Dice), or by the lexicon's translations where
     those stand together at all; persons, times and words with several translations of different gender left out.

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from model.data.context import english
 from model.data.context.antecedents import Text
+from model.data.context.genders import Lexicon
 from model.data.context.german import Gender, feminine
 from model.data.context.it import Decided
 from model.data.context.words import capitalized, flat, join, listed, split
@@ -33,9 +34,7 @@ class Profession:
     feminine: str
 
 
-def professions(
-    lexicon: Mapping[str, tuple[Gender, tuple[str, ...]]], genders: Mapping[str, Gender], said: Mapping[str, int]
-) -> list[Profession]:
+def professions(lexicon: Lexicon, genders: Mapping[str, Gender], said: Mapping[str, int]) -> list[Profession]:
     """Masculine nouns with a feminine in -in (Lehrer, Arzt, Biologe), and their English where `said` (word -> how
     often text says it) has it and it does not tell the gender."""
     found = []

@@ -1,6 +1,6 @@
 """Real pairs made pronominal: "The lamp is broken." / "Die Lampe ist kaputt." becomes "It is broken." / "Sie ist
-kaputt."; objects, too ("I lost it." / "Ich habe sie verloren."). The best text of all: everything else stays real, and
-what fits the noun fits the pronoun."""
+kaputt."; objects, too ("I lost it." / "Ich habe sie verloren."). Everything else in them stays real, and what fits the
+noun fits the pronoun."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -78,7 +78,7 @@ def _places(target: list[Word], noun: Noun) -> list[int]:
 
 
 def _case(source: list[Word], place: int, target: list[Word], there: int, noun: Noun) -> Case | None:
-    """The gender of the pronoun that can stand for the noun phrases, or None where none can."""
+    """The case of the pronoun that can replace the noun phrase, or None where none can."""
     if source[place].after[:1] in ("'", "’") or target[there - 1].after or source[place - 1].after:  # noqa: RUF001
         return None
     follows = source[place + 1].lower if place + 1 < len(source) and not source[place].after else ""

@@ -1,1 +1,1 @@
-"""Single words: text that teaches them, and a test of how many are right."""
+"""Single words: text to learn them from, and a test of how many are translated right."""

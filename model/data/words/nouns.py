@@ -2,17 +2,15 @@
 one side only."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 from model.data.context.english import DETERMINERS, FUNCTION
-from model.data.context.genders import genders_in_text
-from model.data.context.german import Gender
+from model.data.context.genders import Lexicon, genders_in_text
 from model.data.context.nouns import Noun, things_in_text
 from model.data.context.words import flat, split
 from model.data.corpus import SentencePair
 
-Lexicon = Mapping[str, tuple[Gender, tuple[str, ...]]]
 MIN_USES = 2
 """Times that a noun stands behind a determiner in the text."""
 

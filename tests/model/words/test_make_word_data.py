@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from model.config import ConfigError
+from model.data.context.genders import Lexicon
 from model.data.context.nouns import Noun
 from model.data.corpus import SentencePair
 from model.data.words.command import make_word_data_command
-from model.data.words.nouns import Lexicon, used_nouns
+from model.data.words.nouns import used_nouns
 from model.data.words.sentences import find_frames, nouns_in_sentences
 from model.data.words.terms import used_terms
 
