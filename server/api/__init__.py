@@ -1,1 +1,1 @@
-"""The HTTP door: JSON in, JSON out, and one table of errors."""
+"""The HTTP API: routes, admission, schemas, and one table of errors."""

@@ -1,4 +1,4 @@
-"""Who may come in: the key of a request, what it allows, and how long the request wants to wait."""
+"""Access: the key of a request, what it allows, and how long the request wants to wait."""
 
 import re
 
@@ -16,9 +16,9 @@ _AUTHORIZATION = re.compile(r"(?:Bearer|DeepL-Auth-Key)\s+(\S+)", re.IGNORECASE)
 def let_in(
     request: Request, keys: KeyRing, scope: Scope | None, presented: str | None, admin_is_open: bool
 ) -> Key | None:
-    """The key that was `presented`, which has counted the request in (`leave` it afterwards); None on a server without
-    keys, where what needs the scope `admin` is for nobody unless `admin_is_open`. Raises ApiError: 401, 403 or 429.
-    Raises UnknownDocument for somebody else's document, as for one that is not there."""
+    """Admit a request; returns the key that was `presented`, whose `leave` must be called when the request is over.
+    None on a server without keys, where the scope `admin` is refused unless `admin_is_open`. Raises ApiError (401, 403
+    or 429), and UnknownDocument for another key's document, as for one that does not exist."""
     if not keys.keys:
         if scope == "admin" and not admin_is_open:
             message = "this is for keys of the scope 'admin': start the server with --api-keys, or with --open-admin on"
@@ -42,13 +42,13 @@ def let_in(
 
 
 def presented_key(request: Request) -> str | None:
-    """What the headers hold as a key."""
+    """The key in the request's headers, None without one."""
     found = _AUTHORIZATION.fullmatch(request.headers.get("authorization", "").strip())
     return found[1] if found else request.headers.get(KEY_HEADER)
 
 
 def seconds_for(request: Request, longest: float) -> float:
-    """How long the request may take: `longest`, or less if it says so. Raises ApiError (422)."""
+    """Seconds that the request may take: `longest`, or less if its header says so. Raises ApiError (422)."""
     given = request.headers.get(TIMEOUT_HEADER)
     if given is None:
         return longest

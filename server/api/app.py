@@ -42,8 +42,8 @@ ROUTERS: tuple[APIRouter, ...] = (
 
 
 def create_app(settings: Settings) -> FastAPI:
-    """The server as an ASGI application. Models are loaded in the background once it starts; /readyz tells when they
-    are, and why not if they cannot be. `app.state.server` is the ServerState."""
+    """The server as an ASGI application. When it starts, models are loaded in the background; /readyz tells when they
+    are ready, or why they cannot be. `app.state.server` is the ServerState."""
     state = ServerState(settings, Metrics(), KeyRing.load(settings.api_keys))
     app = Application(
         title="RingMT",
@@ -92,10 +92,10 @@ async def _start(state: ServerState) -> None:
 
 
 def _load(state: ServerState) -> None:
-    """Load in a thread; whatever goes wrong is the reason why the server is not ready."""
+    """Load, in a thread. An error becomes the reason why the server is not ready."""
     try:
         state.load()
-    except (ValueError, StoreError) as error:  # What cannot be used or opened: the message says it all.
+    except (ValueError, StoreError) as error:  # something that cannot be used or opened; the message says what to do
         state.failure = str(error)
         logger.error("%s", error)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Reading a body that anybody may have written: JSON, and for those who ask for it forms and the query."""
+"""Reads request bodies, which may hold anything: JSON, and for routes that take them forms and the query."""
 
 import json
 import re
@@ -11,13 +11,13 @@ from starlette.types import Message
 from server.api.errors import ApiError
 
 DISCARDED_BYTES = 16 * 2**20
-"""Read and thrown away of a body that is too large: a client that still writes does not hear the answer."""
+"""How much of a body that is too large is read and discarded: a client reads no answer while it still writes."""
 _JSON_TYPE = re.compile(r"application/json\s*(;\s*charset=\"?utf-8\"?\s*)?", re.IGNORECASE)
 FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
 class ReadRequest(Request):
-    """A request whose body has been read; FastAPI finds in it what the door has understood."""
+    """A request whose body has been read and parsed; FastAPI takes the parsed value."""
 
     @classmethod
     def of_value(cls, request: Request, value: object) -> "ReadRequest":
@@ -30,7 +30,7 @@ class ReadRequest(Request):
 
     @classmethod
     def of_form(cls, request: Request, body: bytes) -> "ReadRequest":
-        """A request whose body, a form, comes from memory."""
+        """A request whose body is a form that was read before."""
 
         async def receive() -> Message:
             return {"type": "http.request", "body": body, "more_body": False}
@@ -48,8 +48,8 @@ async def read_json(request: Request, limit: int) -> object:
 
 
 async def read_fields(request: Request, limit: int) -> object:
-    """The fields of a request from wherever they are: a JSON body, a form, or the query if there is no body. A field
-    that comes several times is a list. Raises ApiError: 400, 413 or 415."""
+    """The fields of a request: of a JSON body, of a form, or of the query if there is no body. A field that is given
+    several times is a list. Raises ApiError: 400, 413 or 415."""
     _check_encoding(request)
     body = await read_body(request, limit)
     content_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
@@ -64,10 +64,10 @@ async def read_fields(request: Request, limit: int) -> object:
 
 
 async def form_of(request: Request) -> FormData:
-    """Raises ApiError (400) for a form that is none."""
+    """The request's form. Raises ApiError (400) for one that cannot be parsed."""
     try:
         return await request.form()
-    except Exception as error:  # The parser of forms raises whatever its bytes make it raise.
+    except Exception as error:  # malformed bytes make the form parser raise errors of many kinds
         reason = getattr(error, "detail", None) or str(error)
         raise ApiError("malformed", f"the body is not the form that its Content-Type says: {reason}") from None
 
@@ -108,7 +108,7 @@ async def read_body(request: Request, limit: int) -> bytes:
 
 
 def parse(body: bytes) -> object:
-    """JSON as RFC 8259 has it: UTF-8, no NaN. Raises ApiError that says where it stops being JSON."""
+    """JSON by RFC 8259: UTF-8, no NaN. Raises ApiError (400) that says where it is wrong."""
     try:
         parsed: object = json.loads(body.decode("utf-8-sig"), parse_constant=_refuse_constant)
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""Texts in several languages: each is translated by the model for its own, those of one language together."""
+"""Translates texts in several languages: each by the model for its own, those of one language together."""
 
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -12,7 +12,7 @@ Translate = Callable[[str, list[str]], Awaitable[TranslationOutcome]]
 async def translate_by_language(
     visit: Visit, texts: Sequence[str], languages: Sequence[str], translate: Translate
 ) -> list[TextTranslation]:
-    """The translations of `texts`, in their order; `languages` has each one's."""
+    """The translations of `texts`, in their order; `languages` are their languages."""
     found: dict[int, TextTranslation] = {}
     for language in dict.fromkeys(languages):
         places = [place for place, one in enumerate(languages) if one == language]

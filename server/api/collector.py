@@ -1,4 +1,4 @@
-"""Who collects traces, as OpenTelemetry's own variables say."""
+"""The collector of traces, as OpenTelemetry's environment variables name it."""
 
 import logging
 from collections.abc import Mapping
@@ -12,8 +12,8 @@ logger = logging.getLogger("ringmt")
 
 
 def open_tracing(environ: Mapping[str, str]) -> Tracing | None:
-    """None where no collector is named, and where it cannot be reached as it wants to be: then the log says what is
-    wrong, and the server goes on without."""
+    """Tracing to the collector; None where no collector is named. Also None where the variables ask for what cannot be
+    done here: then the log says so, and the server runs without traces."""
     endpoint = _of_traces(environ, "ENDPOINT")
     exporter = environ.get("OTEL_TRACES_EXPORTER") or "otlp"
     if not endpoint or exporter == "none" or environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
@@ -34,5 +34,5 @@ def open_tracing(environ: Mapping[str, str]) -> Tracing | None:
 
 
 def _of_traces(environ: Mapping[str, str], name: str) -> str:
-    """A variable about traces, or else about all that is exported."""
+    """A variable for traces, else the one for all signals, else ""."""
     return environ.get(f"OTEL_EXPORTER_OTLP_TRACES_{name}") or environ.get(f"OTEL_EXPORTER_OTLP_{name}") or ""

@@ -1,4 +1,4 @@
-"""A connection that must come to the point: a head that is never complete would keep its place for ever."""
+"""Limits on the head of a request: a client that never completes one would hold its connection for ever."""
 
 import asyncio
 from typing import Any
@@ -6,14 +6,14 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEAD_SECONDS = 10.0
-"""How long a request's line and headers may take, and how long a connection may say nothing at its beginning."""
+"""Seconds for a request line and headers, and for a new connection to send anything."""
 MAX_HEAD_BYTES = 64 * 1024
 """The largest request line and headers together."""
 
 
 class PromptProtocol(HttpToolsProtocol):
-    """uvicorn's protocol waits for a head as long as it takes and keeps all of it: here it has a time and a size. A
-    body has both from its route."""
+    """uvicorn's protocol with limits of time and size on the head of a request, which uvicorn's own lacks. Routes limit
+    the body."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -51,7 +51,7 @@ class PromptProtocol(HttpToolsProtocol):
 
     @property
     def _is_idle(self) -> bool:
-        """Nothing is being worked on for this connection."""
+        """Whether no request of this connection is being answered."""
         return self.cycle is None or self.cycle.response_complete
 
     def _be_patient(self) -> None:

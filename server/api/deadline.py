@@ -1,4 +1,4 @@
-"""Work that ends at a request's deadline."""
+"""Ends work at a request's deadline."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""What language a text is in, among those that are served."""
+"""Detects which of the served languages a text is in."""
 
 import asyncio
 from collections.abc import Sequence
@@ -16,6 +16,6 @@ class Detected:
 
 
 async def detect(text: str, candidates: Sequence[str]) -> Detected:
-    """The candidate that the text is most likely in. In a thread: the first call reads the identifier's tables."""
+    """The candidate that the text is most likely in. Runs in a thread, because the first call loads tables."""
     language, confidence = await asyncio.to_thread(identify, text, candidates)
     return Detected(language, round(100 * confidence, 1))

@@ -1,4 +1,4 @@
-"""Work that ends when its client hangs up."""
+"""Ends work when its client hangs up."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -24,7 +24,7 @@ async def unless_disconnected(request: Request, work: Coroutine[Any, Any, Result
         is_gone = True
         own.cancel()
 
-    # The work runs in the request's own task: one task fewer to start and to wait for, in every request.
+    # The work runs in the request's own task, which saves a task for every request.
     watcher = asyncio.ensure_future(watch())
     try:
         return await work

@@ -1,4 +1,4 @@
-"""`GET /docs`: the OpenAPI document as a page, from files of this machine alone."""
+"""`GET /docs`: the OpenAPI document as a page, made of installed files only."""
 
 from importlib.resources import files
 
@@ -37,6 +37,6 @@ async def style() -> Response:
 
 
 def _asset(name: str) -> Response:
-    """A file of Swagger UI, which the package fastapi-offline carries."""
+    """A file of Swagger UI, from the package fastapi-offline."""
     content = files("fastapi_offline").joinpath("static", name).read_bytes()
     return Response(content, media_type=MEDIA_TYPES[name], headers={"Cache-Control": "max-age=86400"})

@@ -31,8 +31,8 @@ class DocumentRequest(BaseModel):
     model: str | None = Field(None, description="A model of /v1/models; by default the first for the two languages.")
     mode: Literal["offline", "online"] = Field(
         "offline",
-        description="offline: a sentence is translated in the light of all others. online: of those before it; more "
-        "may be added.",
+        description="offline: a sentence is translated in the light of all others. online: in the light of those "
+        "before it; sentences may be added.",
     )
     wait: bool = Field(False, description="Answer when the document is done, or after the server's request_timeout.")
     timeout: float | None = Field(
@@ -59,9 +59,9 @@ class AppendRequest(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
-    sentences: OneOrMany = Field(description="What comes next, a sentence or several.", examples=["I like it."])
+    sentences: OneOrMany = Field(description="The next sentence, or several.", examples=["I like it."])
     first_index: int | None = Field(
-        None, ge=0, description="Where the first of them belongs: it is refused with 409 unless that is the next index."
+        None, ge=0, description="The index that the first of them must get: if it would get another, 409."
     )
     timeout: Timeout = None
 
@@ -96,7 +96,7 @@ class ContextUsed(BaseModel):
 
 
 class DocumentSentence(BaseModel):
-    """One sentence. A field that is not listed as required is there when it is known or was asked for."""
+    """One sentence. A field that is not required is there when it is known, or was asked for."""
 
     index: int
     source: str
@@ -107,8 +107,8 @@ class DocumentSentence(BaseModel):
     finish_reason: FinishReason | None = Field(default=None, description='"length": cut off at max_length.')
     context_used: list[ContextUsed] | None = Field(
         default=None,
-        description="The sentences that it looked at most, with the mean weight over heads and words. Of all sentences "
-        "that it sees, the weights sum to one.",
+        description="The sentences that it looked at most, with the mean weight over heads and words. The weights of "
+        "all sentences that it sees sum to one.",
     )
 
     @classmethod
@@ -213,7 +213,7 @@ class CorrectionAnswer(BaseModel):
 
 
 class SeenWord(BaseModel):
-    """A piece of a sentence as the model reads it, or of its first translation, where context is made of these."""
+    """A piece of a sentence as the model reads it, or of its first translation where context is made of these."""
 
     text: str = Field(description='"\u2581" stands at the start of a word.')
     weight: float
@@ -235,7 +235,7 @@ class ContextAnswer(BaseModel):
     context: bool = Field(description="false: the sentence sees nothing, or its model knows no context.")
     gate: float | None = Field(
         default=None,
-        description="How much of the sentence's own the decoder reads: 1 for nothing else, 0 for context only.",
+        description="How much of the sentence's own state the decoder reads: 1 is all, 0 is context only.",
     )
     sentences: list[SeenSentence]
 

@@ -37,9 +37,9 @@ DOCUMENTS = "/v1/documents"
 DOCUMENT = DOCUMENTS + "/{document_id}"
 EVENTS = DOCUMENT + "/events"
 STREAM = (
-    "`translated`: a sentence was translated, by this server. `sentence`: it was written, and is as the document has "
-    "it; those that were there before come first. `document`: its state and progress; once that is done or failed the "
-    "stream ends. It also ends at the request's deadline: ask again."
+    "`translated`: this server translated a sentence. `sentence`: a sentence of the document as it was written; those "
+    "that are already there come first. `document`: its state and progress. The stream ends when the document is done "
+    "or failed, or at the request's deadline: then ask again."
 )
 RESULT = DOCUMENT + "/result"
 SENTENCES = DOCUMENT + "/sentences"
@@ -47,7 +47,7 @@ SENTENCE = SENTENCES + "/{index:int}"
 CONTEXT = SENTENCE + "/context"
 
 READING_SECONDS = 0.5
-"""What a request that waits for its document leaves for reading it before its deadline."""
+"""Seconds before its deadline at which a request stops to wait for its document and reads it."""
 
 Index = Annotated[int, Path(ge=0, description="Of the sentence; the first is 0.")]
 Explain = Annotated[Literal["true", "false"], Query(description="Say in the answer which sentences each looked at.")]
@@ -226,7 +226,7 @@ def _new_document(body: DocumentRequest, visit: Visit) -> NewDocument:
 
 
 async def _after_waiting(visit: Visit, document_id: str) -> tuple[Document, list[Sentence]]:
-    """The document when it has ended. One whose client hangs up is deleted: nobody else knows its id."""
+    """Wait for the document. If the client hangs up it is deleted, because nobody else knows its id."""
     documents = visit.state.documents
     timeout = visit.state.settings.request_timeout
     try:

@@ -1,4 +1,4 @@
-"""What can go wrong, in one table: every type of error has one status. How an answer is written is its dialect's."""
+"""All errors that are answered, in one table: every type has one status. A dialect decides how an error is written."""
 
 import logging
 from collections.abc import Mapping
@@ -71,15 +71,15 @@ ADMISSION: tuple[ErrorType, ...] = (
     "not_ready",
     "deadline_exceeded",
 )
-"""What the door itself answers, on every route that it guards."""
+"""What every DoorRoute may answer."""
 BODY: tuple[ErrorType, ...] = ("malformed", "too_large", "unsupported_media_type")
-"""What it answers besides where a body is read."""
+"""What a route that reads a body may answer besides."""
 RETRY_AFTER_SECONDS: Mapping[ErrorType, int] = {"overloaded": 1, "not_ready": 5}
 _LONGEST_MESSAGE = 500
 
 
 class ApiError(Exception):
-    """An answer that is no success. `param` is the field it is about, `headers` go into the answer."""
+    """An answer that reports an error. `param` is the field that it is about, `headers` go into the answer."""
 
     def __init__(
         self, kind: ErrorType, message: str, param: str | None = None, headers: Mapping[str, str] | None = None
@@ -110,7 +110,7 @@ class Dialect(Protocol):
 
 
 def from_engine(error: Exception) -> ApiError | None:
-    """What an error of the translator, engine or documents means at the door; None for a fault of the server."""
+    """The answer for an error of the translator, the engine or the documents; None for a fault of the server."""
     match error:
         case Overloaded():
             return ApiError("overloaded", "too many sentences are waiting; try again later")
@@ -155,7 +155,7 @@ def from_engine(error: Exception) -> ApiError | None:
 
 
 def printable(text: str) -> str:
-    """`text` that any JSON reader takes: a lone surrogate becomes its escape, a long text its beginning."""
+    """`text` as every JSON reader takes it: lone surrogates are escaped, and a long text is cut."""
     valid = text.encode("utf-8", errors="backslashreplace").decode("utf-8")
     return valid if len(valid) <= _LONGEST_MESSAGE else valid[:_LONGEST_MESSAGE] + "..."
 

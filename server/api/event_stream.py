@@ -1,4 +1,4 @@
-"""Answers that go on for a while: server-sent events, as browsers read them."""
+"""Server-sent events: answers that are sent bit by bit, as browsers read them."""
 
 import json
 import logging
@@ -18,7 +18,7 @@ logger = logging.getLogger("ringmt")
 
 MEDIA_TYPE = "text/event-stream"
 STILL_HERE = b": still here\n\n"
-"""A comment, for those who take a silent connection for a dead one."""
+"""A comment, for clients and proxies that close silent connections."""
 READING_SECONDS = 5.0
 """How long after its deadline a stream waits for a client that does not read what was sent."""
 Events = AsyncGenerator[bytes, None]
@@ -36,20 +36,20 @@ def asks_for_events(request: Request) -> bool:
 
 
 def described(meaning: str, *names: str) -> dict[str, object]:
-    """The media type's entry in a route's OpenAPI; its schema is one event's, whose data is JSON."""
+    """The entry of the media type in a route's OpenAPI; its schema is that of one event, whose data is JSON."""
     fields = {"event": {"type": "string", "enum": [*names, "error"]}, "data": {"type": "string"}}
     schema = {"type": "object", "description": meaning, "properties": fields, "required": list(fields)}
     return {MEDIA_TYPE: {"schema": schema}}
 
 
 class EventStream(Response):
-    """Sends events until they end, the deadline has passed (a time.monotonic() value) or the client hangs up, which
-    ends the work behind them, too. An error is the last event, in the form that the routes of /v1 give errors."""
+    """Sends events until they end, until the deadline (a time.monotonic() value), or until the client hangs up, which
+    ends the work behind them. An error is the last event, in the form of errors of /v1."""
 
     media_type = MEDIA_TYPE
 
     def __init__(self, events: Events, deadline: float, close: Callable[[], None] = lambda: None) -> None:
-        """`close` ends the work behind the events, also when none was asked for."""
+        """`close` ends the work behind the events; it is called even if no event was read."""
         super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
         del self.headers["content-length"]
         self._events, self._deadline, self._close = events, deadline, close

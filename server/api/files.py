@@ -1,4 +1,4 @@
-"""`POST /v1/files`: a file in, the same file translated out."""
+"""`POST /v1/files`: translates a file and answers it in the same format."""
 
 from typing import Annotated, Literal
 from urllib.parse import quote
@@ -48,7 +48,7 @@ async def translate(
 
 
 def _answer(done: TranslatedFile) -> Response:
-    """The file as a download. X-Flags counts what looks wrong: "loop=1, cut=2"."""
+    """The file as a download. The header X-Flags counts what looks wrong: "loop=1, cut=2"."""
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(done.name, safe='')}"}
     if done.flags:
         headers["X-Flags"] = ", ".join(f"{flag}={count}" for flag, count in sorted(done.flags.items()))

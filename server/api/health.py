@@ -12,7 +12,7 @@ from server.api.schemas import Status
 from server.api.state import ServerState
 
 STORE_SECONDS = 1.0
-"""How long the metrics wait for the store to count its documents; else they say what it last counted."""
+"""Seconds that the metrics wait for the store to count its documents; after that they give the last count."""
 
 router = APIRouter(tags=["operations"], route_class=ProbeRoute)
 

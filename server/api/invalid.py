@@ -1,4 +1,4 @@
-"""What a validation error says to the client: one sentence about one field."""
+"""Turns a validation error into an answer: one sentence about one field."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ _NO_OBJECT = ("missing", "model_attributes_type", "model_type", "dict_type")
 
 
 def first_error(error: RequestValidationError) -> Mapping[str, Any]:
-    """The error to tell: an unknown field before others."""
+    """The error to answer: an unknown field before others."""
     errors: Sequence[Mapping[str, Any]] = error.errors()
     return next((one for one in errors if one["type"] == "extra_forbidden"), errors[0])
 
@@ -34,5 +34,5 @@ def invalid_field(error: Mapping[str, Any], model: type[BaseModel] | None) -> Ap
 
 
 def path_of(location: Sequence[str | int]) -> str:
-    """Where in the body, as one would write it: items[3].target"""
+    """A place in the body, written as items[3].target"""
     return "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in location).removeprefix(".")

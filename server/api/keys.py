@@ -1,8 +1,8 @@
-"""API keys: who may come in, for what, how often and how many at a time.
+"""API keys: which requests they allow, how many at a time and how many a second.
 
-A key is a random secret that its owner keeps. The server keeps its SHA-256 only (of 32 random bytes there is nothing to
-guess, so a slow hash would protect nothing more), compares in constant time, and writes neither to logs, metrics or
-errors. Keys are listed one a line: `NAME SCOPES sha256:HASH [concurrency=N] [rate=N]`.
+A key is a random secret that its owner keeps. The server has only its SHA-256 (32 random bytes cannot be guessed, so a
+slow hash would protect no better), compares in constant time, and writes neither key nor hash to logs, metrics or
+errors. Keys are listed one per line: `NAME SCOPES sha256:HASH [concurrency=N] [rate=N]`.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ _LINE = re.compile(
 
 
 class LimitReached(Exception):
-    """The key has as many requests in work as it may, or too many in too short a time. `seconds`: when to come back."""
+    """The key has too many requests at a time, or too many a second. `seconds`: when to try again, at least 1."""
 
     def __init__(self, message: str, seconds: float) -> None:
         super().__init__(message)
@@ -61,7 +61,7 @@ class Key:
 
     @property
     def owner(self) -> str:
-        """What the ids of its documents end with: tells nothing of the key nor of its name."""
+        """What the ids of its documents end with; neither the key nor its name can be told from it."""
         return hashlib.sha256(f"owner {self.hash}".encode()).hexdigest()[:12]
 
     def owns(self, document_id: str) -> bool:
@@ -106,7 +106,7 @@ class KeyRing:
             ) from error
 
     def find(self, presented: str) -> Key | None:
-        """The key that was presented; the time that this takes does not tell which, nor how near a wrong one came."""
+        """The key that was presented, None if there is none. The time that this takes tells nothing about the keys."""
         digest = hash_of(presented)
         found = None
         for key in self.keys:
@@ -158,6 +158,6 @@ def hash_of(key: str) -> str:
 
 
 def new_key(name: str, scopes: Iterable[Scope]) -> tuple[str, str]:
-    """A new secret and the line that lets it in."""
+    """A new secret, and its line for the list of keys."""
     key = f"ringmt-{secrets.token_urlsafe(32)}"
     return key, f"{name} {','.join(scopes)} sha256:{hash_of(key)}"

@@ -17,5 +17,5 @@ NAMES = {
 
 
 def name_of(code: str) -> str:
-    """The name of a language code, of a region's the language's: "pt-BR" is "Portuguese". Its code if it has none."""
+    """The name of a language code without its region: "pt-BR" is "Portuguese". The code itself if it has no name."""
     return NAMES.get(code) or NAMES.get(code.replace("_", "-").partition("-")[0].lower(), code)

@@ -1,4 +1,4 @@
-"""How LibreTranslate's API takes requests and words its errors."""
+"""How LibreTranslate's API reads requests and writes errors."""
 
 import contextlib
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from server.api.state import ServerState
 KEY_FIELD = "api_key"
 
 BAD_REQUEST: tuple[ErrorType, ...] = ("malformed", "too_large", "unsupported_media_type", "invalid_value", "conflict")
-"""One status for them all."""
+"""Errors that this API answers with 400."""
 
 
 class LibreErrors:
@@ -57,7 +57,7 @@ async def key_field(request: Request, body: bytes) -> str | None:
 
 
 class LibreRoute(DoorRoute):
-    """Fields come as JSON, form, multipart or query; unknown ones are passed over."""
+    """Fields come as JSON, form, multipart or query; unknown ones are ignored."""
 
     dialect: ClassVar[Dialect] = LIBRE
     reads_forms = True
@@ -68,7 +68,7 @@ class LibreRoute(DoorRoute):
         if found is not None or self.body_field is None:
             return found
         request._body = await read_body(request, state.settings.max_body_bytes)  # read again from memory
-        with contextlib.suppress(ApiError):  # what is wrong with the body is told to those who have a key
+        with contextlib.suppress(ApiError):  # errors in the body are answered only to requests with a key
             found = await key_field(request, request._body)
         return found
 
@@ -105,7 +105,6 @@ class OpenToPages:
 
 
 def with_forms(model: str) -> dict[str, Any]:
-    """What OpenAPI says besides of a body that may also be a form: `model` is its schema's name."""
+    """The addition to a route's OpenAPI for a body that may also be a form; `model` is the name of its schema."""
     schema = {"schema": {"$ref": f"#/components/schemas/{model}"}}
-    kinds = ("application/x-www-form-urlencoded", "multipart/form-data")
-    return {"requestBody": {"content": dict.fromkeys(kinds, schema)}}
+    return {"requestBody": {"content": dict.fromkeys(FORM_TYPES, schema)}}

@@ -1,4 +1,4 @@
-"""The fields of LibreTranslate's API. Clients send more than they need: what is not known here is not looked at."""
+"""The fields of LibreTranslate's API. Its clients send more than they need: unknown fields are ignored."""
 
 from typing import Annotated
 
@@ -45,7 +45,7 @@ class LibreDetection(BaseModel):
 
 
 class LibreTranslation(BaseModel):
-    """A text for a text, a list for a list."""
+    """Strings for a request with one text, lists for a request with a list."""
 
     translatedText: str | list[str]
     detectedLanguage: LibreDetection | list[LibreDetection] | None = Field(default=None, description='Only for "auto".')
@@ -81,6 +81,6 @@ class LibreSettings(BaseModel):
 
 
 class LibreError(BaseModel):
-    """Every answer that is no success."""
+    """Every error."""
 
     error: str

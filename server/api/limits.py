@@ -1,4 +1,4 @@
-"""What one request may ask for: sizes of texts, widths of searches."""
+"""Limits of one request: sizes of texts, widths of searches."""
 
 from collections.abc import Sequence
 
@@ -37,8 +37,8 @@ def asked_options(
     length_penalty: float | None = None,
     max_length: int | None = None,
 ) -> AskedOptions:
-    """The request's options over the server's defaults. Raises ApiError (422) for what this server or this model cannot
-    do."""
+    """The request's options, with the server's defaults for those that it lacks. Raises ApiError (422) for what this
+    server or this model cannot do."""
     beam_size = settings.default_beam_size if beam_size is None else beam_size
     widest = settings.engine.max_beam_size
     if beam_size > widest:
@@ -52,7 +52,7 @@ def asked_options(
 
 
 def check_hypotheses(count: int, asked: AskedOptions) -> None:
-    """Raise ApiError (422) for more translations than hypotheses are kept."""
+    """Raise ApiError (422) for more translations than the beam has hypotheses."""
     beam_size = asked["beam_size"]
     if count > beam_size:
         message = f"num_hypotheses: must be at most beam_size ({beam_size}), not {count}"

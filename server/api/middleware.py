@@ -1,4 +1,4 @@
-"""Around every request: its id, its time, its count, and an answer when something failed."""
+"""What every request gets: an id, timings, counts, and an answer when something failed."""
 
 import asyncio
 import logging
@@ -21,7 +21,7 @@ from server.metrics import NO_MODEL, REJECTIONS
 logger = logging.getLogger("ringmt")
 
 UNMATCHED = "other"
-"""Endpoint label of every path that is no route: paths are unbounded, labels must not be."""
+"""The endpoint label of all paths that are no route, because labels must be bounded."""
 CLIENT_GONE = 499
 _SANE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}")
 
@@ -39,7 +39,7 @@ class RequestMiddleware:
     def __init__(
         self, app: ASGIApp, state: ServerState, logs_access: bool = False, dialects: Mapping[str, Dialect] | None = None
     ) -> None:
-        """`dialects`, by the start of their paths, are for paths that are no route."""
+        """`dialects`: start of a path -> dialect, for paths that are no route."""
         self.app, self.state, self.metrics, self.logs_access = app, state, state.metrics, logs_access
         self.dialects = dict(dialects or {})
 
@@ -131,7 +131,7 @@ class _Record:
         return str(self.state.get("model", NO_MODEL))
 
     def attributes(self, endpoint: str, status: int) -> tracing.Attributes:
-        """What a trace says of it. No path and no query: they may hold texts."""
+        """The attributes of its trace. Path and query are left out, because they may hold texts."""
         return {
             "http.request.method": self.method,
             "http.route": endpoint,
@@ -154,6 +154,6 @@ class _Record:
         return send_with_headers
 
     def _server_timing(self) -> str:
-        """Milliseconds, as the header's standard has them."""
+        """The header's value; its durations are milliseconds."""
         stages: dict[str, float] = {**self.state.get("timings", {}), "total": time.monotonic() - self.started}
         return ", ".join(f"{stage};dur={1000 * seconds:.3f}" for stage, seconds in stages.items())

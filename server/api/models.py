@@ -1,4 +1,4 @@
-"""`GET /v1/models` and `GET /v1/languages`: what is served. Models are loaded and unloaded by those who may."""
+"""`GET /v1/models` and `GET /v1/languages`: what is served. With the scope `admin`, models are loaded and unloaded."""
 
 from typing import Annotated
 

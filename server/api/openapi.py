@@ -1,4 +1,4 @@
-"""The OpenAPI document: FastAPI's, without the form of errors that no route of ours has."""
+"""The OpenAPI document: FastAPI's, without its own form of errors, which no route here uses."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ _UNUSED = ("HTTPValidationError", "ValidationError")
 
 
 class Application(FastAPI):
-    """FastAPI lists a 422 of its own wherever a route lists none; here every route lists what it answers."""
+    """FastAPI adds its own 422 to routes that list none; here every route lists what it answers."""
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:

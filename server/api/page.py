@@ -1,4 +1,4 @@
-"""`GET /`: a page for people, from files of this package alone; for programs, where things are."""
+"""`GET /`: a page for people, made of files of this package only; for programs, the paths of the API."""
 
 from importlib.resources import files
 
@@ -34,7 +34,7 @@ router = APIRouter(tags=["operations"], route_class=ProbeRoute)
     responses={200: {"content": {"text/html": {"schema": {"type": "string"}}}}},
 )
 async def root(request: Request) -> Response:
-    """The page for whoever accepts HTML."""
+    """The page for clients that accept HTML, the paths of the API for others."""
     if "text/html" in request.headers.get("accept", ""):
         answer = file(INDEX)
     else:

@@ -1,4 +1,4 @@
-"""Where no model translates a pair of languages, and two do."""
+"""Requests for two languages that no single model translates, but two in turn."""
 
 from server.api.errors import ApiError
 from server.api.limits import asked_options
@@ -15,8 +15,8 @@ def pivot_between(
     length_penalty: float | None = None,
     max_length: int | None = None,
 ) -> tuple[Pivot, SearchOptions] | None:
-    """The two models and how the first searches; None where one model translates, or there is no such way. What was
-    asked for is asked of both. Raises ApiError (422) for what one of them cannot do."""
+    """The two models and the options of the first; None where one model translates, or no two do. Both get the options
+    of the request. Raises ApiError (422) for what one of them cannot do."""
     legs = visit.legs(source, target)
     if legs is None:
         return None
@@ -26,7 +26,7 @@ def pivot_between(
 
 
 def refuse(pivot: Pivot, param: str, is_asked: bool) -> None:
-    """Raise ApiError (422) for what only one model by itself can do."""
+    """Raise ApiError (422) if `param` was asked for, which needs a single model."""
     if is_asked:
         source, middle, target = (*pivot.first.languages, pivot.second.languages[1])
         message = f"{param}: not where two models translate, {source} to {middle} to {target}; leave it out"

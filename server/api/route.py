@@ -1,4 +1,4 @@
-"""The door: every request that is more than a probe comes in here, in the same steps."""
+"""The steps that every request goes through, except for probes: readiness, deadline, key, body, handler, metrics."""
 
 import time
 from collections.abc import Callable, Coroutine
@@ -26,9 +26,9 @@ Handle = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class DoorRoute(APIRoute):
-    """A route of /v1. Other APIs derive theirs, with a dialect for errors and what they read.
+    """A route of /v1. Other APIs derive routes with a dialect for errors, and with what they read.
 
-    `reads_forms`: the fields may also come as a form, or in the query when there is no body."""
+    `reads_forms`: fields may also come as a form, or in the query when there is no body."""
 
     dialect: ClassVar[Dialect] = NATIVE
     reads_forms: ClassVar[bool] = False
@@ -60,7 +60,7 @@ class DoorRoute(APIRoute):
         return admitted
 
     async def presented(self, request: Request, state: ServerState) -> str | None:
-        """What the request holds as a key."""
+        """The key that the request has, None without one."""
         return presented_key(request)
 
     async def _read(self, request: Request, limit: int) -> Request:
@@ -76,7 +76,7 @@ class DoorRoute(APIRoute):
 
     @property
     def scope(self) -> Scope | None:
-        """What a key must be allowed to do here; None: any key will do."""
+        """The scope that a key needs here; None for any key."""
         scopes: dict[str, Scope] = {
             "translation": "translate",
             "LibreTranslate": "translate",
@@ -100,7 +100,7 @@ class DoorRoute(APIRoute):
                 raise ApiError("invalid_value", f"unknown parameter '{given}': {hint}", given)
 
     def invalid(self, error: RequestValidationError) -> ApiError:
-        """What is answered when fields do not fit: the first that does not, the unknown ones before others."""
+        """The answer for invalid fields: the first unknown one, else the first."""
         return invalid_field(first_error(error), self.body_model)
 
     @property

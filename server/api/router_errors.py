@@ -1,4 +1,4 @@
-"""What the router itself answers: 404 for a path that is not there, 405 for a method that a path does not take."""
+"""The router's own answers: 404 for an unknown path, 405 for a method that a path does not take."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ from server.api.errors import TABLE, ApiError
 
 
 def answer_router_errors(app: FastAPI, routes: Iterable[APIRoute]) -> None:
-    """Let what Starlette and FastAPI raise become errors of the table. `routes` are all of the application's."""
+    """Turn what Starlette and FastAPI raise into errors of the table. `routes` are all routes of the application."""
     known = list(routes)
     kinds = {row.status: kind for kind, row in TABLE.items()}
 

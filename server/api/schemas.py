@@ -14,7 +14,7 @@ from server.translations import SentenceTranslation, TextTranslation, Translatio
 
 
 def check_text(value: Any) -> Any:
-    """A text or a list of texts of valid Unicode. JSON can spell half a character ("\\ud800"), which no text has."""
+    """A text, or a list of texts, of valid Unicode; JSON can also express half a character ("\\ud800")."""
     for index, text in enumerate(value if isinstance(value, list) else [value]):
         where = f"text {index}" if isinstance(value, list) else "it"
         if not isinstance(text, str):
@@ -28,18 +28,18 @@ def check_text(value: Any) -> Any:
 
 
 def check_optional_text(value: Any) -> Any:
-    """The same, where null is as good as nothing."""
+    """`check_text`, where null means no text."""
     return None if value is None else check_text(value)
 
 
 Timeout = Annotated[
     float | None,
-    Field(gt=0, allow_inf_nan=False, description="Seconds after which the answer is of no use; then 504."),
+    Field(gt=0, allow_inf_nan=False, description="Seconds after which the request is given up with 504."),
 ]
 
 
 def check_term(value: Any) -> Any:
-    """A word or more, all of it valid Unicode."""
+    """A text of at least one word or sign, in valid Unicode."""
     if isinstance(value, str) and not value.strip():
         raise PydanticCustomError("term_empty", "must have at least one letter, digit or sign")
     return check_text(value)
@@ -47,7 +47,7 @@ def check_term(value: Any) -> Any:
 
 MOST_TERMS = 5000
 """Terms of one request."""
-NO_STREAM = "stream: with a glossary or keep a translation is known at its end only: leave stream out"
+NO_STREAM = "stream: not with glossary or keep, where a translation may change until its end: leave stream out"
 Term = Annotated[str, Field(max_length=500), BeforeValidator(check_term)]
 
 
@@ -67,8 +67,8 @@ class TranslateRequest(BaseModel):
     num_hypotheses: int | None = Field(
         None,
         ge=1,
-        description="Answer this many translations of every text, best first, at most beam_size. For a text of several "
-        "sentences the k-th is made of every sentence's k-th.",
+        description="How many translations of every text to answer, best first, at most beam_size. For a text of "
+        "several sentences, the k-th is made of the k-th of every sentence.",
     )
     length_penalty: float | None = Field(
         None, ge=0, le=10, allow_inf_nan=False, description="Hypotheses are ranked by score / tokens**length_penalty."
@@ -78,15 +78,15 @@ class TranslateRequest(BaseModel):
     )
     target_prefix: Annotated[str | list[str] | None, BeforeValidator(check_optional_text)] = Field(
         None,
-        description="What the translation begins with, to the letter; for a list of texts a list as long, an empty "
-        "string where anything will do. For a text of several sentences it begins the first one's. It counts in "
-        "num_tokens and max_length, and not in score.",
+        description="What the translation must begin with, character for character; for a list of texts, a list of "
+        "the same length, with an empty string for no prefix. In a text of several sentences it is for the first. It "
+        "counts in num_tokens and max_length, but not in score.",
     )
     glossary: dict[Term, Term] | None = Field(
         None,
         max_length=MOST_TERMS,
-        description="Terms and how they are to be said. Wherever one stands in a sentence as a word of its own, so "
-        "spelled, its translation has it, exactly as given and as often.",
+        description="Terms and their translations. For every term that is in a sentence as a whole word, in exactly "
+        "this spelling, the translation has the given text exactly, and as often.",
         examples=[{"bug report": "Fehlerbericht"}],
     )
     keep: list[Term] | None = Field(
@@ -94,8 +94,8 @@ class TranslateRequest(BaseModel):
     )
     context: Annotated[str | list[str] | None, BeforeValidator(check_optional_text)] = Field(
         None,
-        description="What comes before the text in its document, in the source language: it is read, not translated, "
-        "and every sentence of the text sees all of it. Of use to models that know context.",
+        description="What comes before the text in its document, in the source language. It is not translated; every "
+        "sentence of the text sees all of it. For models that know context; others ignore it.",
     )
     timeout: Timeout = None
     stream: bool = Field(
@@ -114,7 +114,7 @@ class TranslateRequest(BaseModel):
 
     @property
     def prefixes(self) -> list[str]:
-        """One for every text, or none at all."""
+        """A prefix for every text, or none at all."""
         return [self.target_prefix] if isinstance(self.target_prefix, str) else self.target_prefix or []
 
     @property
@@ -142,9 +142,10 @@ class TranslateRequest(BaseModel):
 
 
 FLAGGED = (
-    "What looks wrong. loop: a phrase again and again; numbers_changed: the source has other numbers; untranslated: a "
-    "copy of the source; empty: nothing came; cut: part of a sentence that is too long for the model; truncated: ended "
-    "at the greatest length; moved: something protected (a URL, a placeholder) stands by its position in the source."
+    "What looks wrong. loop: a phrase is repeated again and again; numbers_changed: the source has other numbers; "
+    "untranslated: a copy of the source; empty: there is no translation; cut: a part of a sentence that is too long "
+    "for the model; truncated: it ended at the maximum length; moved: the model lost something protected (a URL, a "
+    "placeholder), which was put where it stood in the source."
 )
 
 
@@ -197,7 +198,7 @@ class Translation(BaseModel):
 
 
 class TimingsAnswer(BaseModel):
-    """Seconds. queue, encode and decode are each the largest among the request's sentences, which run side by side."""
+    """Seconds. queue, encode and decode are each the largest among the request's sentences, which run concurrently."""
 
     queue: float
     encode: float
@@ -214,13 +215,13 @@ class TranslateResponse(BaseModel):
     """One translation for every text, in their order."""
 
     translations: list[Translation]
-    model: str = Field(description="Which translated; of two the last.")
+    model: str = Field(description="The model that translated; of two, the second.")
     models: list[str] | None = Field(
         default=None, description="Only where two models translated: both, in their order."
     )
     timings: TimingsAnswer
     context: bool | None = Field(
-        None, description="Only when context was given: false when the model knows none and read the text alone."
+        None, description="Only when context was given: false when the model knows no context and ignored it."
     )
 
 
@@ -252,7 +253,7 @@ class StreamBegins(BaseModel):
 
 
 class StreamBeginning(BaseModel):
-    """The event `beginning`: how a sentence begins, in place of what was said of it before."""
+    """The event `beginning`: how a sentence begins. It replaces the beginning sent before."""
 
     text: int
     sentence: int
@@ -271,7 +272,7 @@ class Model(BaseModel):
     precisions: list[str]
     max_source_length: int
     max_target_length: int
-    fingerprint: str = Field(description="Of weights and vocabulary: servers with the same one translate alike.")
+    fingerprint: str = Field(description="Hash of weights and vocabulary: servers with the same one translate alike.")
     context: bool = Field(description="Whether sentences of a document are translated in the light of each other.")
 
 
@@ -285,7 +286,7 @@ class Language(BaseModel):
     source: str
     targets: list[str]
     through: dict[str, str] | None = Field(
-        None, description="What texts, and nothing else, are translated into by two models, with the language between."
+        None, description="Targets that need two models, with the language between them; for texts only."
     )
 
 
@@ -294,6 +295,6 @@ class Languages(BaseModel):
 
 
 class Status(BaseModel):
-    """A probe's good answer; a bad one is an error."""
+    """A probe's answer when all is well; otherwise it answers an error."""
 
     status: Literal["ok"] = "ok"

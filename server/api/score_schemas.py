@@ -10,7 +10,7 @@ from server.scoring import TargetScore
 
 
 def one_or_many(value: Any) -> Any:
-    """One item is as good as a list of one."""
+    """One item counts as a list of one."""
     return [value] if isinstance(value, dict) else value
 
 
@@ -33,8 +33,8 @@ class ScoreItem(BaseModel):
     )
     context: Annotated[str | list[str] | None, BeforeValidator(check_optional_text)] = Field(
         None,
-        description="What comes before the sentence in its document, in the source language. Of use to models that "
-        "know context.",
+        description="What comes before the sentence in its document, in the source language. For models that know "
+        "context; others ignore it.",
         examples=["Where is the cup?"],
     )
 
@@ -92,12 +92,12 @@ class ScoredItem(BaseModel):
 
 
 class ScoreResponse(BaseModel):
-    """The items in their order. Log-probabilities are among all words that can be decoded, also where translations are
-    searched over a shortlist."""
+    """The items in their order. Log-probabilities are over all words that can be decoded, also where the search uses a
+    shortlist."""
 
     items: list[ScoredItem]
     model: str
     timings: TimingsAnswer
     context: bool | None = Field(
-        None, description="Only when an item had context: false when the model knows none and read the source alone."
+        None, description="Only when an item had context: false when the model knows no context and ignored it."
     )

@@ -1,4 +1,4 @@
-"""The models in service, by name. They are loaded, replaced and taken away while requests go on."""
+"""The served models, by name. They are loaded, replaced and unloaded while requests go on."""
 
 import asyncio
 import logging
@@ -17,25 +17,25 @@ from server.translator import Translator
 logger = logging.getLogger("ringmt")
 
 LOAD_AT_ONCE = 2
-"""Models that are loaded side by side: on two cores two are ready as soon as one, and each takes memory of its own."""
+"""Models that are loaded at the same time: on two cores, two take as long as one. More would only take memory."""
 LOOK_SECONDS = 0.1
-"""How often a model that waits for its last users looks whether the server stops."""
+"""How often a model that waits for its last users checks whether the server stops."""
 
 Result = TypeVar("Result")
 
 
 class ServedModels(Mapping[str, Translator]):
-    """What new requests find. Who took a translator from here, and counts as one of its `users`, works with it to the
-    end, whatever becomes of its name meanwhile: a model stops, and its memory is given back, after the last of them.
+    """Name -> translator, for new requests. A request that counts among a translator's `users` works with it to its
+    end, even if the name gets another model meanwhile: a model stops, and frees its memory, after its last user.
 
-    Changes are made one after the other, in one event loop; looking is safe from any thread.
+    Changes are made one after the other, in one event loop; reading is safe from any thread.
     """
 
     def __init__(self, settings: Settings, metrics: Metrics, is_ready: Callable[[], bool]) -> None:
         """`is_ready` tells the metrics whether the server takes requests."""
         self._settings, self._metrics, self._is_ready = settings, metrics, is_ready
         self._by_name: Mapping[str, Translator] = {}
-        """Replaced as a whole: others go through it meanwhile."""
+        """Never changed, only replaced as a whole, because other threads iterate over it."""
         self._turn = asyncio.Lock()
         self._changes: set[asyncio.Task[object]] = set()
         self._leaving: set[threading.Thread] = set()
@@ -51,9 +51,8 @@ class ServedModels(Mapping[str, Translator]):
         return len(self._by_name)
 
     def load_all(self) -> None:
-        """Load every model of the settings, before the first request: some at a time, since a load is mostly work
-        outside of Python. The first that cannot be loaded ends it, and the others stop with the server. Raises
-        ArtifactError, VocabularyError."""
+        """Load every model of the settings, LOAD_AT_ONCE at a time, before the first request. The first that cannot be
+        loaded ends this; those that were loaded stop with the server. Raises ArtifactError, VocabularyError."""
         with ThreadPoolExecutor(LOAD_AT_ONCE, "load") as pool:
             loads = [pool.submit(self._load, folder) for folder in find_models(self._settings.models).values()]
             wait(loads, return_when=FIRST_EXCEPTION)
@@ -66,23 +65,23 @@ class ServedModels(Mapping[str, Translator]):
             one.result()
 
     async def load(self, name: str, place: str | None) -> tuple[Translator, bool]:
-        """Load the artifact of that name from below the folders of the settings, and then let it take the place of the
-        model of its name; whether there was none. `place` is its folder, as seen from there, where several have the
-        name. It is loaded even if nobody waits for it any more. Raises ApiError, and nothing changes: 404 for what is
-        not there, 422 for what cannot be served."""
+        """Load the artifact `name` from below the folders of the settings, and let it replace the model of that name.
+        Returns it, and whether there was none. `place`: its folder, relative to those, where several artifacts have the
+        name. Loading goes on if the caller is cancelled. Raises ApiError, and changes nothing: 404 for what is not
+        there, 422 for what cannot be served."""
         return await self._in_turn(self._replace(name, place))
 
     async def unload(self, name: str) -> None:
-        """Take a model away. Raises ApiError: 404, and 409 for the last one."""
+        """Unload a model. Raises ApiError: 404, and 409 for the only one."""
         await self._in_turn(self._take_away(name))
 
     async def finish(self) -> None:
-        """Return when no change is under way; in their event loop."""
+        """Wait until no change is under way; call it in the event loop of the changes."""
         await asyncio.gather(*self._changes, return_exceptions=True)
 
     def stop_leaving(self, seconds_left: Callable[[], float]) -> None:
-        """Return when all models that were replaced or taken away have stopped; without waiting for their users when
-        there is no time left."""
+        """Wait until all models that were replaced or unloaded have stopped. When `seconds_left` is 0, they stop
+        without waiting for their users."""
         while any(thread.is_alive() for thread in self._leaving):
             if not seconds_left():
                 self._must_stop.set()
@@ -90,7 +89,7 @@ class ServedModels(Mapping[str, Translator]):
                 thread.join(LOOK_SECONDS)
 
     async def _in_turn(self, change: Awaitable[Result]) -> Result:
-        """A change that was begun is finished, also when its request is given up."""
+        """Make a change after those before it. It is finished even if the caller is cancelled."""
 
         async def run() -> Result:
             async with self._turn:
@@ -104,7 +103,7 @@ class ServedModels(Mapping[str, Translator]):
     def _ended(self, task: asyncio.Task[object]) -> None:
         self._changes.discard(task)
         if not task.cancelled():
-            task.exception()  # seen, also where nobody waits for it any more
+            task.exception()  # retrieved, so that asyncio does not log it when the caller is gone
 
     async def _replace(self, name: str, place: str | None) -> tuple[Translator, bool]:
         try:
@@ -131,7 +130,8 @@ class ServedModels(Mapping[str, Translator]):
         logger.info("model '%s' is not served any more", name)
 
     def _find(self, name: str, place: str | None) -> Path:
-        """No path is made of what was asked for: it is compared with what there is. Raises ApiError, ArtifactError."""
+        """The folder of an artifact. Names from a request are compared with what is there; no path is made of them.
+        Raises ApiError, ArtifactError."""
         there = [
             (folder, folder.relative_to(root).as_posix())
             for root in self._settings.models
@@ -161,7 +161,7 @@ class ServedModels(Mapping[str, Translator]):
         try:
             return Translator.load(folder, self._settings.engine, self._metrics)
         except BaseException:
-            for translator in self._by_name.values():  # the metrics may look at what did not come to be
+            for translator in self._by_name.values():  # the metrics may show the worker that could not be loaded
                 translator.worker.show()
             raise
 

@@ -1,4 +1,4 @@
-"""Files that are sent to be translated."""
+"""Translated files that wait to be fetched, and the language of files that were sent."""
 
 import asyncio
 from collections import OrderedDict
@@ -8,13 +8,13 @@ from server.api.errors import ApiError
 from server.text.formats.table import open_file
 
 BUDGET_BYTES = 64 * 2**20
-"""The size of all translated files that wait to be fetched; the oldest make room."""
+"""The most bytes of all files that wait to be fetched; the oldest make room for new ones."""
 BEGINNING = 4000
-"""Characters of a file that tell its language."""
+"""Characters of a file by which its language is detected."""
 
 
 async def beginning_of(name: str, data: bytes, language: str, max_characters: int) -> str:
-    """What tells the file's language. Raises FileError, also for more than `max_characters`."""
+    """The beginning of the file's texts. Raises FileError, also for more than `max_characters`."""
     opened = await asyncio.to_thread(open_file, data, name, language, max_characters)
     return "\n".join(opened.texts)[:BEGINNING]
 

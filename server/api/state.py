@@ -1,4 +1,4 @@
-"""What the running server knows: its settings, its metrics, its models and whether they can be used."""
+"""The state of a running server: settings, metrics, models, documents, and whether it takes requests."""
 
 import asyncio
 import contextlib
@@ -24,13 +24,11 @@ from server.tracing import Tracing
 from server.translator import Translator
 
 LOOK_SECONDS = 0.1
-"""How often a server that stops looks whether it was told to hurry."""
-
-
+"""How often a server that stops checks whether it was told to hurry."""
 PREFERRED = "en"
-"""What a text is translated into on its way, where there is a choice."""
+"""The language between two models, where there is a choice."""
 MAX_UPLOADS = 100
-"""Files of DeepL's API that are translated or wait to be fetched."""
+"""The most files of DeepL's API that are being translated or wait to be fetched."""
 
 
 @dataclass
@@ -76,13 +74,13 @@ class ServerState:
 
     @property
     def documents(self) -> DocumentService:
-        """The documents of a server that has loaded. Raises ApiError before."""
+        """The documents of a loaded server. Raises ApiError (503) before."""
         if self._documents is None:
             raise ApiError("not_ready", "the documents are not open yet")
         return self._documents
 
     def count_documents(self) -> None:
-        """Bring the metric up to date; it blocks while the store counts."""
+        """Update the metric of kept documents. Blocks while the store counts."""
         if self._documents is not None:
             with contextlib.suppress(StoreError):
                 count = self._documents.store.count()
@@ -96,18 +94,18 @@ class ServerState:
             self.is_draining = True
 
     def hurry(self) -> None:
-        """Give up what is in flight. It may be called from a signal handler."""
+        """Give up what is in flight when draining. It may be called from a signal handler."""
         self._drain_until = 0.0
 
     async def give_up(self) -> None:
-        """Stop the engines: what is still in flight has had its time, and is answered that the server stops."""
+        """Stop jobs and engines: what is still in flight gets an error that says that the server stops."""
         await self.stop_jobs()
         for translator in list(self.translators.values()):
             await asyncio.to_thread(translator.worker.stop)
 
     @property
     def drain_seconds_left(self) -> float:
-        """Seconds that what is in flight still has, of a server that drains."""
+        """Seconds that are left for what is in flight, on a server that drains."""
         return max(0.0, self._drain_until - time.monotonic())
 
     def start_jobs(self) -> None:
@@ -116,7 +114,7 @@ class ServerState:
             self._documents.runner.start()
 
     async def stop_jobs(self) -> None:
-        """Give back the documents that are being worked on, end changes of models; in the same event loop."""
+        """Give back documents under work and wait for changes of models; call it in the event loop of `start_jobs`."""
         await self.uploads.stop()
         if self._documents is not None:
             await self._documents.runner.stop()
@@ -162,8 +160,7 @@ class ServerState:
 
     @property
     def languages(self) -> dict[str, list[str]]:
-        """Every source language with all that texts in it can be translated into, by one model or by two, both in the
-        order of their codes."""
+        """Source language -> target languages that texts can be translated into, by one model or two; both sorted."""
         direct = self.direct_languages
         if self.settings.pivot == "off":
             return direct
@@ -174,7 +171,7 @@ class ServerState:
 
     @property
     def direct_languages(self) -> dict[str, list[str]]:
-        """Every source language with the targets that one model translates it into, likewise."""
+        """Source language -> target languages of a single model; both sorted."""
         pairs = {translator.languages for translator in self.translators.values()}
         sources = sorted({source for source, _ in pairs})
         return {source: sorted(target for one, target in pairs if one == source) for source in sources}
@@ -186,8 +183,8 @@ class ServerState:
             raise ApiError("not_ready", reason)
 
     def legs_for(self, source: str, target: str) -> tuple[Translator, Translator] | None:
-        """Two models through a language that both know: English if it is one, else the first by its code. None where
-        one model translates, or there is no such way."""
+        """Two models with a language between them: English if possible, else the first by its code. None where one
+        model translates, or no two do."""
         direct = self.direct_languages
         if target in direct.get(source, ()) or target not in self.languages.get(source, ()):
             return None
@@ -196,7 +193,8 @@ class ServerState:
         return self.translator_for(None, source, middle), self.translator_for(None, middle, target)
 
     def translator_for(self, model: str | None, source: str, target: str) -> Translator:
-        """The model asked for, or the first for the two languages. Raises ApiError that names what is served."""
+        """The model that was asked for, or the first for the two languages. Raises ApiError (422) that names what is
+        served."""
         if model is not None and model not in self.translators:
             message = f"no model '{model}' is served: {nearest(model, self.translators)}"
             raise ApiError("invalid_value", message, "model")

@@ -27,9 +27,9 @@ from server.translator import Translator
 
 PATH = "/v1/translate"
 STREAM = (
-    "With `stream`: the event `begin` says how the texts were cut, `beginning` how the translation of a sentence "
-    "begins (it takes the place of what was said of the sentence before), `answer` is the same JSON as without, and "
-    "the last; an `error` takes its place when something fails on the way."
+    "With `stream`: the event `begin` says how the texts were cut. `beginning` says how the translation of a sentence "
+    "begins; it replaces the beginning sent before. `answer` is the last event and has the same JSON as without "
+    "`stream`; if something fails on the way, the last event is an `error`."
 )
 
 router = APIRouter(tags=["translation"], route_class=DoorRoute)

@@ -1,4 +1,4 @@
-"""Files that were uploaded to be translated and wait to be fetched, for APIs whose documents have an id and a key."""
+"""Uploaded files that are being translated or wait to be fetched, for APIs that give them an id and a key."""
 
 import asyncio
 import hmac
@@ -20,14 +20,15 @@ class Upload:
 
 
 class Uploads:
-    """At most `limit`; those that are done make room, the oldest first. Use it from one event loop."""
+    """At most `limit` uploads; those that are done make room for new ones, the oldest first. Use it from one event
+    loop."""
 
     def __init__(self, limit: int) -> None:
         self._uploads: OrderedDict[str, Upload] = OrderedDict()
         self._limit = limit
 
     def check_room(self) -> None:
-        """Raises ApiError (429) when all are being worked on."""
+        """Make room for one more. Raises ApiError (429) when all are being translated."""
         if len(self._uploads) >= self._limit:
             done = [one for one in self._uploads.values() if one.work.done()]
             if not done:
@@ -40,7 +41,7 @@ class Uploads:
         return upload
 
     async def stop(self) -> None:
-        """Give up what is being worked on."""
+        """Cancel what is being translated."""
         works = [one.work for one in self._uploads.values()]
         for work in works:
             work.cancel()

@@ -1,4 +1,4 @@
-"""What looks wrong with a translation: said beside it, never hidden, never repaired in silence."""
+"""Flags for what looks wrong with a translation. They are reported with it; nothing is hidden or repaired silently."""
 
 import re
 from collections import Counter
@@ -7,15 +7,16 @@ from itertools import chain
 from server.text.repetition import is_repetitive
 
 FLAGS = ("loop", "numbers_changed", "untranslated", "empty", "cut", "truncated", "moved")
-"""loop: a phrase again and again · numbers_changed: the source has other numbers · untranslated: a copy of the source
-· empty: nothing came · cut: part of a sentence too long for the model · truncated: ended at the greatest length ·
-moved: something protected (a URL, a placeholder) stands by position, for the model lost it."""
+"""loop: a phrase is repeated again and again · numbers_changed: the source has other numbers · untranslated: a copy of
+the source · empty: there is no translation · cut: a part of a sentence that is too long for the model · truncated: it
+ended at the maximum length · moved: the model lost something protected (a URL, a placeholder), which was put where it
+stood in the source."""
 
 SMALL_NUMBER = 12
 """Numbers up to this are often written as words in one of two languages."""
 MIN_COPIED_WORDS = 3
 MAX_DIGITS = 1000
-"""Digits of a run that are compared, from its end: a number of a megabyte takes Python minutes to read."""
+"""How many digits of a number are compared, from its end: Python takes minutes to read one of a million digits."""
 
 _DIGITS = re.compile(r"\d+")
 _WORD = re.compile(r"[^\W\d_]+")
@@ -34,7 +35,7 @@ def find_flags(source: str, target: str) -> tuple[str, ...]:
 
 
 def numbers_changed(source: str, target: str) -> bool:
-    """True when the texts have other numbers, however they write them: "1,234.5" is "1.234,5", "11/21" is "21.11".
+    """True when the texts have different numbers, however they write them: "1,234.5" is "1.234,5", "11/21" is "21.11".
 
     A small number that only one of them has may be a word in the other.
     """

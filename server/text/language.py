@@ -1,4 +1,4 @@
-"""Which of the served languages a text is in: py3langid's byte n-grams (naive Bayes), limited to them."""
+"""Identifies a text's language among those that are served, by py3langid's byte n-grams (naive Bayes)."""
 
 import copy
 from collections.abc import Sequence
@@ -7,15 +7,15 @@ from functools import lru_cache
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 MAX_CHARACTERS = 4000
-"""More of a text adds time, not certainty."""
+"""How much of a text is looked at: more takes longer and makes the answer no surer."""
 
 
 def identify(text: str, candidates: Sequence[str]) -> tuple[str, float]:
     """The candidate that `text` is most likely written in, and how likely it is among them, 0 to 1.
 
-    Candidates are language codes; of "pt-BR" only "pt" can be told. A text that tells nothing (empty, no letters, only
-    candidates that the identifier does not know) gives the first candidate and 0. Of one candidate nothing is asked: it
-    gets 1 for any text with letters. Raises ValueError without candidates. Thread-safe.
+    Candidates are language codes; of "pt-BR" only "pt" is looked at. Without letters in the text, or where the
+    identifier knows none of the candidates, the answer is the first candidate and 0. A single candidate gets 1 for any
+    text with letters. Raises ValueError without candidates. Thread-safe.
     """
     if not candidates:
         raise ValueError("no candidate languages")
@@ -36,7 +36,7 @@ def _base(code: str) -> str:
 
 
 def _sample(text: str) -> str:
-    """The beginning, without what surrogates the identifier cannot encode."""
+    """The beginning of a text, without surrogates, which the identifier cannot encode."""
     return text[:MAX_CHARACTERS].encode("utf-8", errors="replace").decode("utf-8")
 
 

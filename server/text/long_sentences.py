@@ -1,4 +1,4 @@
-"""Cutting a sentence that is longer than a model reads: at clauses, else at spaces, else anywhere."""
+"""Cuts a sentence that is too long for a model: at clauses, else at spaces, else anywhere."""
 
 import re
 import unicodedata
@@ -11,17 +11,17 @@ Lengths = Callable[[Sequence[str]], list[int]]
 # A part ends after clause punctuation, its closing quotes and its spaces; or after spaces.
 # Full-width forms are written as escapes; between them there are no spaces.
 _PUNCTUATION = ",;:!?\u2026\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f"
-# Each matches from a boundary's first character on and gives nothing back, or one long run would take quadratic time.
+# Both match from a boundary's first character on and never backtrack: otherwise one long run takes quadratic time.
 _CLAUSE = re.compile(rf"(?<![{_PUNCTUATION}])[{_PUNCTUATION}]++[\"'\u201d\u2019)\]]*+(?=\s|[^\x00-\x7f]|$)\s*+")
 _WORD = re.compile(r"\s+")
 _JOINERS = "\u200d\ufe0e\ufe0f"
 
 
 def split_long(sentence: str, limit: int, lengths: Lengths) -> list[str]:
-    """Parts that joined are `sentence`, each of at most `limit` pieces as `lengths` counts them.
+    """Parts of at most `limit` pieces each, as `lengths` counts them; joined they are `sentence`.
 
-    A single character of more pieces than that stays as it is; the caller cannot translate it. Time is
-    O(len(sentence)), times the logarithm of how unevenly pieces are spread over characters.
+    A single character of more pieces stays as it is; the caller cannot translate it. Time is O(len(sentence)), times
+    the logarithm of how unevenly pieces are spread over characters.
     """
     [length] = lengths([sentence])
     return [sentence] if length <= limit else _split(sentence, limit, lengths, (_CLAUSE, _WORD))
@@ -37,7 +37,7 @@ def _split(text: str, limit: int, lengths: Lengths, boundaries: tuple[re.Pattern
         return _split(text, limit, lengths, boundaries[1:]) if boundaries else groups
     parts: list[str] = []
     for group, length in zip(groups, lengths(groups), strict=True):
-        # Packed by the atoms' lengths, which joined may differ a little: hence counted again.
+        # Groups were packed by the lengths of their atoms; joined, these may have a few pieces more.
         parts.extend([group] if length <= limit else _split(group, limit, lengths, boundaries[1:]))
     return parts
 
@@ -53,7 +53,7 @@ def _cut_after(text: str, boundary: re.Pattern[str]) -> list[str]:
 
 
 def _pack(atoms: list[str], lengths: list[int], limit: int) -> list[str]:
-    """Neighbours joined to parts of about the same length, as few as `limit` allows; EOS counts once a part."""
+    """Neighbours joined to parts of about the same length, as few as `limit` allows; every part counts one EOS."""
     sizes = [length - 1 for length in lengths]
     room = max(1, limit - 1)
     aim = sum(sizes) / -(-sum(sizes) // room)
@@ -69,7 +69,7 @@ def _pack(atoms: list[str], lengths: list[int], limit: int) -> list[str]:
 
 
 def _cut_evenly(text: str, limit: int, lengths: Lengths) -> list[str]:
-    """Equal runs of characters, as many as the text's pieces ask for; no accent is torn from its letter."""
+    """Parts with about equal numbers of characters, as many as the limit needs; an accent stays with its letter."""
     if len(text) < 2:
         return [text]
     [length] = lengths([text])

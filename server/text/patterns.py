@@ -1,4 +1,4 @@
-"""How things look that are carried over and not translated. One pattern of many; earlier ones win."""
+"""Patterns of what is carried over and not translated, joined into one; earlier alternatives win."""
 
 import re
 
@@ -55,7 +55,7 @@ _PATTERNS = (
     MARK.pattern,
 )
 _PROTECTED = re.compile("|".join(f"(?:{one})" for one in _PATTERNS), re.DOTALL)
-# What every pattern needs: most sentences have none of it, and trying all patterns on them takes ten times as long.
+# Characters of which every pattern needs some. Most sentences have none; trying all patterns takes ten times as long.
 _HINT = re.compile(
     rf"[<{{%$`@#/\\_]|\w\.\w|--|\(\)|[a-z][A-Z]|[:;]-?[)(DP|]|[0-9a-f]{{8}}|mailto|tel:|\ufe0f|{_EMOJI}|{MARK.pattern}"
 )
@@ -69,5 +69,5 @@ def protected_spans(text: str) -> list[tuple[int, int]]:
 
 
 def unbroken_spans(text: str) -> list[tuple[int, int]]:
-    """Those protected spans inside which a sentence seems to end or to begin."""
+    """The protected spans that may have spaces and full stops inside, where no sentence ends."""
     return [match.span() for match in _WITH_SPACES.finditer(text)] if any(map(text.__contains__, "<{`")) else []

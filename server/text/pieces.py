@@ -7,7 +7,7 @@ from pathlib import Path
 import sentencepiece
 
 MAX_SPELLED = 20_000
-"""Characters that are remembered."""
+"""Characters that `Pieces.spells` remembers."""
 
 # Control characters, line separators and lone surrogates: a translation is one line of valid Unicode.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
@@ -19,7 +19,7 @@ class VocabularyError(ValueError):
 
 
 class Pieces:
-    """One SentencePiece model. Thread-safe: the model is only read, what is remembered of it is written whole."""
+    """One SentencePiece model. Thread-safe."""
 
     def __init__(self, path: Path, size: int | None = None, prefix: tuple[int, ...] = ()) -> None:
         """Pieces beyond the first `size` are unknown; `prefix` are ids before every sentence. Raises VocabularyError
@@ -54,7 +54,7 @@ class Pieces:
     def _known(self, text: str) -> list[int]:
         text = _SURROGATE.sub("\ufffd", text)
         ids = self._model.encode(text)
-        if self.unk_id in ids:  # Pieces that text is never cut into may still be known by what they look like.
+        if self.unk_id in ids:  # The library never encodes some pieces; they are looked up by their text.
             ids = self._model.piece_to_id(self._model.encode(text, out_type=str))
             ids = [self.unk_id if self._model.is_control(one) else one for one in ids]
         return [one if one < self._size else self.unk_id for one in ids]
@@ -69,7 +69,7 @@ class Pieces:
         return [len(ids) for ids in self.encode(sentences)]
 
     def texts(self, ids: Sequence[int]) -> list[str]:
-        """How the pieces look, "\u2581" at the start of a word."""
+        """The pieces as they are in the vocabulary, with "\u2581" at the start of a word."""
         return [str(self._model.id_to_piece(one)) for one in ids]
 
     def decode_beginning(self, ids: Sequence[int]) -> str:

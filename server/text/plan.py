@@ -1,4 +1,4 @@
-"""A text on the cutting table: its sentences with their ids, and how to put a translation together."""
+"""Cuts a text into sentences with their ids, and puts its translation together."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from server.text.protection import Masked, Restored, mask, restore
 from server.text.sentences import Segment, split_text, trim
 from server.text.terms import Terms
 
-# Characters that many vocabularies lack -> what they are read as where that is so.
+# Characters that many vocabularies lack -> what the model reads in their place where its vocabulary lacks them.
 _READ_AS = {
     "\u2018": "'", "\u2019": "'", "\u201a": "'", "\u2039": "'", "\u203a": "'", "\u201c": '"', "\u201d": '"',
     "\u201e": '"', "\u00ab": '"', "\u00bb": '"', "\u2010": "-", "\u2011": "-", "\u2012": "-", "\u2013": "-",
@@ -21,8 +21,8 @@ _READ_AS = {
 
 @dataclass(frozen=True)
 class PlannedSentence:
-    """What the model reads of a sentence, EOS at the end of `ids`. `is_cut`: part of one that is too long for it.
-    `prefix`: what its translation begins with."""
+    """What the model reads for a sentence; `ids` end with EOS. `is_cut`: it is a part of a sentence that is too long
+    for the model. `prefix`: what its translation begins with."""
 
     masked: Masked
     ids: tuple[int, ...]
@@ -34,15 +34,15 @@ class PlannedSentence:
         return () if self.prefix is None else self.prefix.ids
 
     def restored(self, ids: Sequence[int], pieces: Pieces) -> Restored:
-        """The translation that the model said as `ids` of the target's `pieces`."""
+        """The translation that the model gave as `ids` of the target's `pieces`."""
         return restore_translation(self.masked, self.prefix, ids, pieces)
 
     def beginning(self, ids: Sequence[int], pieces: Pieces) -> str:
-        """How the translation begins that the model has said so much of."""
+        """The beginning of the translation, as far as the model has decoded it."""
         return restore_beginning(self.masked, self.prefix, ids, pieces)
 
     def after(self, prefix: str, pieces: Pieces) -> "PlannedSentence":
-        """The sentence with a translation that begins with `prefix`."""
+        """The same sentence, whose translation is to begin with `prefix`."""
         begun = read_prefix(prefix, self.masked, pieces, lambda text: _readable(text, pieces))
         return dataclasses.replace(self, prefix=begun)
 
@@ -60,8 +60,7 @@ class TextPlan:
         return tuple(sentence.ids for sentence in self.planned)
 
     def after(self, prefix: str, pieces: Pieces) -> "TextPlan":
-        """The text with a first sentence whose translation begins with `prefix`. Raises IndexError where there is no
-        sentence."""
+        """The same text, whose translation is to begin with `prefix`. Raises IndexError where there is no sentence."""
         return dataclasses.replace(self, planned=(self.planned[0].after(prefix, pieces), *self.planned[1:]))
 
     @property
@@ -69,13 +68,14 @@ class TextPlan:
         return [segment.text for segment in self.segments if segment.is_sentence]
 
     def restored(self, targets: Sequence[str]) -> list[Restored]:
-        """What the model said of every sentence, with what it read masked. Raises ValueError if the number differs."""
+        """What the model gave for every sentence, with spans in place of masks. Raises ValueError if the number
+        differs."""
         if len(targets) != len(self.planned):
             raise ValueError(f"{len(targets)} targets for {len(self.planned)} sentences")
         return [restore(sentence.masked, target) for sentence, target in zip(self.planned, targets, strict=True)]
 
     def join(self, targets: Sequence[str]) -> str:
-        """The text with what the model said in place of its sentences. Raises ValueError if their number differs."""
+        """The text with what the model gave in place of its sentences. Raises ValueError if their number differs."""
         return self.fill([restored.text for restored in self.restored(targets)])
 
     def fill(self, translations: Sequence[str]) -> str:
@@ -87,9 +87,8 @@ class TextPlan:
 def plan_text(text: str, language: str, pieces: Pieces, max_source_length: int, splits: bool = True) -> TextPlan:
     """Cut `text` into sentences of at most `max_source_length` pieces, EOS included, and the gaps between them.
 
-    What no model can read stays as a gap: a sentence without pieces, one of nothing but what is protected, one
-    character of too many pieces. Linear in len(text). Without `splits` the text is one sentence, cut only where it is
-    too long.
+    What no model can read becomes a gap: a sentence without pieces, one that is protected as a whole, a character of
+    too many pieces. Without `splits` the text is one sentence, cut only where it is too long. Linear in len(text).
     """
     segments: list[Segment] = []
     planned: list[PlannedSentence] = []

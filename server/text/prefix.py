@@ -1,4 +1,4 @@
-"""The given beginning of a translation: what the model reads of it, and how it stands before what the model adds."""
+"""The given beginning of a translation: what the model reads for it, and how it is joined to what the model adds."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -12,8 +12,8 @@ WORD_START = "\u2581"
 
 @dataclass(frozen=True)
 class Prefix:
-    """`text` as it was given, which the translation begins with byte for byte; `ids` that the model reads of it;
-    `said` are the numbers of the masks in it."""
+    """`text` is what the translation begins with, byte for byte; `ids` are what the model reads for it; `said` are the
+    numbers of the masks in it."""
 
     text: str
     ids: tuple[int, ...]
@@ -21,8 +21,8 @@ class Prefix:
 
 
 def read_prefix(text: str, masked: Masked, pieces: Pieces, readable: Callable[[str], str]) -> Prefix:
-    """The beginning of a translation of `masked`. Where it says what is protected in the source, the model reads the
-    mask; `readable` replaces characters that the vocabulary lacks."""
+    """`text` as the beginning of a translation of `masked`. Where it has what is protected in the source, the model
+    reads the mask; `readable` replaces characters that the vocabulary lacks."""
     numbers: dict[str, list[int]] = {}
     for number, span in enumerate(masked.spans, 1):
         numbers.setdefault(span.text, []).append(number)
@@ -45,7 +45,8 @@ def read_prefix(text: str, masked: Masked, pieces: Pieces, readable: Callable[[s
 
 
 def restore_translation(masked: Masked, prefix: Prefix | None, ids: Sequence[int], pieces: Pieces) -> Restored:
-    """What the model said, `ids` from the first on, with everything that was protected; after a prefix."""
+    """The translation of `ids`, those of the prefix included, with the prefix as it was given and spans in place of
+    masks."""
     if prefix is None:
         return restore(masked, pieces.decode([ids])[0])
     rest = restore_rest(masked, pieces.decode([ids[len(prefix.ids) :]])[0], prefix.said)
@@ -53,7 +54,7 @@ def restore_translation(masked: Masked, prefix: Prefix | None, ids: Sequence[int
 
 
 def _gap(prefix: Prefix, ids: Sequence[int], pieces: Pieces) -> str:
-    """The space between the prefix and what the model adds: none where that goes on with a word."""
+    """The space between the prefix and what the model adds: none where the model continues the prefix's last word."""
     if not prefix.text or prefix.text[-1].isspace():
         return ""
     following = pieces.texts(ids[len(prefix.ids) :][:1])
@@ -61,7 +62,7 @@ def _gap(prefix: Prefix, ids: Sequence[int], pieces: Pieces) -> str:
 
 
 def restore_beginning(masked: Masked, prefix: Prefix | None, ids: Sequence[int], pieces: Pieces) -> str:
-    """The same of what the model has said so far; at least the prefix."""
+    """`restore_translation` for a translation that is not finished; at least the prefix."""
     if prefix is None:
         return beginning(masked, pieces.decode_beginning(ids))
     rest = beginning(masked, pieces.decode_beginning(ids[len(prefix.ids) :]), prefix.said)

@@ -1,11 +1,11 @@
 """What must come through a translation byte for byte: URLs, addresses, placeholders, tags, code, emoji, words that the
 vocabulary cannot spell.
 
-The model reads a short mask in their place ("X1", "X2": a letter and a number, which models copy as they copy names)
-and what it says gets them back. Every span stands in the result exactly once, whatever the model did with its mask: a
-lost one is put where it stood in the source, by position, and the sentence says so.
+The model reads a short mask in their place ("X1", "X2": a letter and a number, which models copy as they copy names);
+afterwards spans replace the masks. Every span is in the result exactly once, whatever the model did with its mask: a
+lost one is put at the position that it had in the source, and the sentence is flagged.
 
-Sentences in capitals are read in small letters, and what comes back is capitals again.
+Sentences in capitals are given to the model in small letters; their translation is set in capitals.
 """
 
 import re
@@ -33,8 +33,8 @@ MIN_CAPITALS = 5
 
 @dataclass(frozen=True)
 class Span:
-    """What a mask stands for. Where it touches a word that is translated, a space parts them as long as the model
-    reads (`parted_before`, `parted_after`)."""
+    """What a mask stands for. Where it touches a word that is translated, the model reads a space between them
+    (`parted_before`, `parted_after`), which is taken out of the translation."""
 
     text: str
     parted_before: bool = False
@@ -43,7 +43,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Masked:
-    """A sentence as the model reads it. `spans` are what its masks stand for: `stem` and the number, from 1 on."""
+    """A sentence as the model reads it. A mask is `stem` and a number, from 1 on; `spans` are what they stand for."""
 
     text: str
     spans: tuple[Span, ...] = ()
@@ -59,15 +59,16 @@ class Masked:
 
 @dataclass(frozen=True)
 class Restored:
-    """`is_moved`: the model lost or repeated a mask, so that a span stands where it stood in the source."""
+    """A translation with spans in place of masks. `is_moved`: the model lost or repeated a mask, so a span may be at
+    the wrong place."""
 
     text: str
     is_moved: bool = False
 
 
 def mask(sentence: str, spells: Spells, terms: Terms | None = None) -> Masked:
-    """Masks in place of the sentence's protected spans, which come back as they were, and of its terms, which come back
-    as their translations. Linear in its length."""
+    """Replace by masks the sentence's protected spans, which come back as they are, and its terms, which come back as
+    their translations. Linear in its length."""
     matches = {} if terms is None else {(one.start, one.end): one.target for one in find_terms(sentence, terms)}
     strange = [
         (start, end)
@@ -99,12 +100,12 @@ def find_terms(sentence: str, terms: Terms) -> list[Match]:
 
 
 def restore(masked: Masked, target: str) -> Restored:
-    """What the model said, with every span in place of its mask, exactly once."""
+    """The model's translation with every span in place of its mask, exactly once."""
     return restore_rest(masked, target, frozenset())
 
 
 def restore_rest(masked: Masked, target: str, said: Set[int]) -> Restored:
-    """The same of what comes after a beginning that has `said` some of the masks."""
+    """`restore` for what follows a beginning that has the masks with the numbers `said`."""
     if masked.is_capitals:
         target = target.upper()
     if not masked.spans:
@@ -117,8 +118,8 @@ def restore_rest(masked: Masked, target: str, said: Set[int]) -> Restored:
 
 
 def beginning(masked: Masked, target: str, said: Set[int] = frozenset()) -> str:
-    """The same of what the model has said so far: a mask at the end, whose number may go on, is left out, and so is
-    what it has not come to."""
+    """`restore_rest` for a translation that is not finished: spans whose masks have not come yet are left out, and so
+    is a mask at the end, whose number may have more digits."""
     if masked.is_capitals:
         target = target.upper()
     if not masked.spans:
@@ -128,8 +129,8 @@ def beginning(masked: Masked, target: str, said: Set[int] = frozenset()) -> str:
 
 
 def _each_once(masked: Masked, target: str, said: Set[int]) -> tuple[str, set[int], bool]:
-    """`target` with only the first of every mask that was not `said` before it, which masks there are now, and whether
-    nothing had to go."""
+    """`target` with only the first copy of every mask, and none of those `said` before it; the numbers of the masks
+    that there are now, and whether no mask was removed."""
     kept: set[int] = set(said)
     is_clean = True
 
@@ -172,13 +173,14 @@ def _mask_pattern(stem: str) -> re.Pattern[str]:
 
 
 def _free_stem(sentence: str) -> str:
-    """Letters that no number follows in the sentence; "" if there are none, in a sentence made for it."""
+    """A stem that no number follows anywhere in the sentence; "" if every stem is taken, as in a hostile sentence."""
     stems = ("".join(letters) for length in (1, 2, 3) for letters in product(_STEMS, repeat=length))
     return next((stem for stem in stems if not re.search(rf"{stem}\s?\d", sentence, re.IGNORECASE)), "")
 
 
 def _unspellable(sentence: str, spells: Spells) -> list[tuple[int, int]]:
-    """Words and symbols beyond ASCII that have no pieces of their own; none, where that is most of the sentence."""
+    """(start, end) of words and symbols beyond ASCII that the vocabulary cannot spell; none where most words are
+    such."""
     strange = {one for one in _NOT_ASCII.findall(sentence) if not one.isspace() and not spells(one)}
     if not strange:
         return []
@@ -194,8 +196,8 @@ def _unspellable(sentence: str, spells: Spells) -> list[tuple[int, int]]:
 
 
 def _joined(sentence: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The spans in order, those that touch each other made one. A placeholder takes the letters with it that it
-    touches ("{count}th"); tags and emoji don't ("<b>word</b>")."""
+    """The spans in order; those that touch each other become one. A placeholder includes the letters that touch it
+    ("{count}th"); tags and emoji do not ("<b>word</b>")."""
     joined: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if sentence[start] != "<" and sentence[start].isascii():
@@ -211,20 +213,20 @@ def _joined(sentence: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, 
 
 
 def _between(sentence: str, spans: Sequence[tuple[int, int]]) -> list[str]:
-    """The texts before, between and after the spans: one more than spans."""
+    """The texts before, between and after the spans: one more than there are spans."""
     edges = [0, *(edge for span in spans for edge in span), len(sentence)]
     return [sentence[start:end] for start, end in list(pairwise(edges))[::2]]
 
 
 def _is_capitals(texts: Sequence[str]) -> bool:
-    """Whether texts are a title in capitals that small letters lose nothing of."""
+    """Whether the texts are in capitals that can be made from small letters again."""
     text = "".join(texts)
     return text.isupper() and sum(map(str.isalpha, text)) >= MIN_CAPITALS and text.lower().upper() == text
 
 
 def _inserted(masked: Masked, target: str, lost: Sequence[int]) -> str:
-    """`target` with the lost masks between its words: one end of a tag as many words from the other end as in the
-    source, everything else at about the place where it stood there."""
+    """Put the lost masks between words of `target`: one end of a tag as many words from the other end as in the source,
+    everything else at about the relative position that it has there."""
     starts = {int(match[1]): match.start() for match in _mask_pattern(masked.stem).finditer(masked.text)}
     partners = _partners(masked)
     for number in lost:
@@ -242,7 +244,7 @@ def _inserted(masked: Masked, target: str, lost: Sequence[int]) -> str:
 
 
 def _partners(masked: Masked) -> dict[int, int]:
-    """The number of the other end of every tag that has both in the sentence."""
+    """For every end of a tag whose other end is in the sentence too, the number of that one."""
     numbers = {span.text: number for number, span in enumerate(masked.spans, 1)}
     ends = {number: closing_of(mark) for mark, number in numbers.items() if is_mark(mark) and is_opening(mark)}
     pairs = {number: numbers[end] for number, end in ends.items() if end in numbers}
@@ -256,7 +258,7 @@ def _words_between(masked: Masked, starts: Mapping[int, int], one: int, other: i
 
 
 def _gap_beside(masked: Masked, target: str, number: int, count: int, is_after: bool) -> int:
-    """Where the `count`-th word after a mask ends, or the `count`-th before it begins; masks are no words."""
+    """The end of the `count`-th word after a mask, or the start of the `count`-th before it, without counting masks."""
     match = re.search(rf"{masked.stem}{number}(?![0-9])", target)
     if match is None:
         return len(target)

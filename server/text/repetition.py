@@ -1,11 +1,11 @@
-"""Finding loops: "salad salad salad", what a translation model says when it has lost its way."""
+"""Finds loops, as in "salad salad salad": phrases that a translation model repeats without end."""
 
 import re
 from collections.abc import Hashable, Sequence
 from operator import eq
 
 MAX_PERIOD = 8
-"""Longest phrase, in words or characters, whose repetition is looked for."""
+"""The longest phrase, in words or characters, whose repetition is found."""
 MIN_WORD_COPIES = 3
 MIN_CHARACTER_COPIES = 8
 
@@ -14,9 +14,10 @@ _CHARACTER_LOOP = re.compile(rf"(.{{1,{MAX_PERIOD}}}?)\1{{{MIN_CHARACTER_COPIES 
 
 
 def most_copies(sequence: Sequence[Hashable], max_period: int = MAX_PERIOD) -> int:
-    """How often in a row some phrase of at most `max_period` elements stands in `sequence`; 1 without repetition.
+    """The most times in a row that a phrase of at most `max_period` elements occurs in `sequence`; 1 without
+    repetition.
 
-    A phrase of p elements stands k times in a row where (k-1)*p elements in a row equal the one p before them.
+    A phrase of p elements occurs k times in a row where (k-1)*p elements in a row equal the one p before them.
     O(len * max_period).
     """
     most = min(1, len(sequence))
@@ -29,10 +30,10 @@ def most_copies(sequence: Sequence[Hashable], max_period: int = MAX_PERIOD) -> i
 
 
 def is_repetitive(source: str, target: str) -> bool:
-    """True when `target` repeats a phrase at least 3 times in a row (8 times for characters, where words have no
-    spaces between them) and more often than `source` does: what was said in a loop may be translated as one."""
+    """True when `target` repeats a phrase at least 3 times in a row (8 times where it is one of characters, as in
+    languages without spaces) and more often than `source` does, whose own repetitions may be translated."""
     words, characters = _words(target), _characters(target)
-    # Counting copies costs more than all else that is done to a sentence, and hardly any may have a loop.
+    # Counting copies takes longer than everything else that is done to a sentence; few sentences need it.
     if _may_loop(words):
         copies = most_copies(words)
         if copies >= MIN_WORD_COPIES and copies > most_copies(_words(source)):

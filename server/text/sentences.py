@@ -1,4 +1,4 @@
-"""Cutting a text into sentences and the gaps between them, so that nothing is lost.
+"""Cuts a text into sentences and the gaps between them, so that nothing is lost.
 
 The segments of a text, joined, are the text, byte for byte. Sentences are translated; gaps are carried over as they
 are: line breaks and every other control character, whitespace around a sentence, a bullet at the start of a line, and
@@ -43,7 +43,7 @@ _BLOCK = 4096
 MAX_EMOJI = 64
 """Characters of emoji at the end of a sentence that are looked at."""
 _MAX_LAST_WORD = 24
-"""Only the tail of a sentence is looked at: one letter a megabyte long has no last word worth finding."""
+"""Characters at the end of a sentence in which its last word is looked for: longer ones are no abbreviations."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def split_text(text: str, language: str) -> list[Segment]:
 
 
 def trim(part: str) -> Iterator[Segment]:
-    """`part` as gap, sentence, gap, emoji at its ends being gaps; one gap when there is nothing to translate in it."""
+    """`part` as gap, sentence and gap; emoji at its ends are gaps. One gap when there is nothing to translate in it."""
     if not any(character.isalnum() for character in part):
         yield Segment(part, is_sentence=False)
         return
@@ -77,7 +77,7 @@ def trim(part: str) -> Iterator[Segment]:
 
 
 def _inner(part: str) -> tuple[int, int]:
-    """Where `part` begins and ends without spaces, emoji and marks around it."""
+    """(start, end) of `part` without spaces, emoji and marks at its ends."""
     start, end = len(part) - len(part.lstrip(_OUTER_SPACE)), len(part.rstrip(_OUTER_SPACE))
     if part.isascii():
         return start, end
@@ -92,7 +92,7 @@ def _inner(part: str) -> tuple[int, int]:
 
 
 def _outer_start(part: str, start: int, end: int) -> int:
-    """Characters of an emoji or a mark at the start; not of a mark whose element ends inside."""
+    """Length of an emoji or a mark at the start; 0 for a mark whose element ends inside."""
     if emoji := OUTER_EMOJI.match(part, start, end):
         return emoji.end() - start
     first = part[start]
@@ -103,7 +103,7 @@ def _outer_start(part: str, start: int, end: int) -> int:
 
 
 def _outer_end(part: str, start: int, end: int) -> int:
-    """Characters of an emoji or a mark at the end; not of a mark whose element begins inside."""
+    """Length of an emoji or a mark at the end; 0 for a mark whose element begins inside."""
     last = part[end - 1]
     if is_mark(last):
         return int(not is_closing(last) or opening_of(last) not in part[start:end])
@@ -156,8 +156,8 @@ def _cut_marked(line: str, language: str) -> Iterator[str]:
 
 
 def _cut(line: str, language: str) -> Iterator[str]:
-    """What `sentencex` takes for sentences. It is given a block at a time, the last part of the one before in front:
-    on text that is not ASCII its time is quadratic."""
+    """The sentences that `sentencex` finds. It gets the text in blocks, each after the last part of the block before,
+    because its time is quadratic on text that is not ASCII."""
     carried = ""
     for start in range(0, len(line), _BLOCK):
         parts = _segment(carried + line[start : start + _BLOCK], language)
@@ -167,8 +167,8 @@ def _cut(line: str, language: str) -> Iterator[str]:
 
 
 def _segment(block: str, language: str) -> list[str]:
-    """The library's sentences; it must not see spaces beyond ASCII, over some of which it panics, so that they are
-    cut by length. A block that it cannot cut is one long sentence, which is better than a lost one."""
+    """The library's sentences of one block. It panics at some spaces beyond ASCII, so it gets ASCII spaces in their
+    place and the block is cut at the lengths that it gives. A block that it cannot cut becomes one long sentence."""
     try:
         lengths = [len(part) for part in sentencex.segment(language, block.translate(_AS_ASCII_SPACE))]
     except BaseException as error:  # a panic of the library's native code is no Exception

@@ -1,4 +1,4 @@
-"""How terms of the source are to be said: a glossary, and what is not to be translated."""
+"""Terms of the source with given translations: a glossary, and words that are not to be translated."""
 
 import re
 from collections import Counter
@@ -33,7 +33,7 @@ class Terms:
             self._by_first.setdefault(first, []).append((pattern, targets[term]))
 
     def find(self, text: str, taken: Iterable[tuple[int, int]] = ()) -> list[Match]:
-        """Its terms from left to right, none inside another one or touching a place that is `taken`."""
+        """The terms in `text` from left to right, without overlaps with each other or with the places `taken`."""
         found: list[Match] = []
         covered = sorted(taken)
         end = 0
@@ -50,8 +50,8 @@ class Terms:
 
 
 def missing(matches: Iterable[Match], translation: str) -> Counter[str]:
-    """What should stand in a translation, as often as it was found, and does not: between word boundaries, no place
-    counted for two terms."""
+    """The translations of terms that a translation lacks, with how often it lacks them. They count between word
+    boundaries, and no place counts for two terms."""
     wanted = Counter(match.target for match in matches)
     there = Counter(match.target for match in Terms({target: target for target in wanted}).find(translation))
     return wanted - there

@@ -1,1 +1,1 @@
-"""Files: what is to be translated in them, and the same file with translations in its place."""
+"""File formats: which texts of a file are to be translated, and how the file is written with translations of them."""

@@ -1,5 +1,5 @@
-"""Markdown: paragraphs, headings, list items and table cells are texts; code, links' addresses and every mark of the
-syntax stay. Lines of a paragraph become one, as a renderer reads them."""
+"""Markdown: paragraphs, headings, list items and table cells are texts; code, addresses of links and syntax stay. The
+lines of a paragraph become one, as a renderer reads them."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -38,7 +38,7 @@ def open_markdown(data: bytes, language: str) -> OpenedFile:
 
 
 def _places(text: str) -> Iterator[tuple[int, int]]:
-    """Where inline text stands. What cannot be found again where the parser says it is, stays untranslated."""
+    """(start, end) of inline texts. One that cannot be found again where the parser says it is stays untranslated."""
     from markdown_it import MarkdownIt
 
     front = _FRONT_MATTER.match(text)
@@ -58,8 +58,8 @@ def _places(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _found(text: str, content: str, start: int, stop: int) -> list[tuple[int, int]]:
-    """The content's place: lines one below the other, with what quotes and lists put in front of them between, are one;
-    a hard line break ends one. Empty when a line is not there."""
+    """(start, end) of the content's lines between `start` and `stop`. Consecutive lines are one place, unless there is
+    a hard line break or the syntax of a quote or list between them. Empty when a line is not found."""
     places: list[tuple[int, int]] = []
     is_joined = False
     for line in content.split("\n"):
@@ -95,7 +95,7 @@ def _read(content: str) -> MarkedText:
 
 
 def _emphasis(marked: MarkedText, match: re.Match[str], content: str) -> None:
-    """It opens before a word and closes after one; elsewhere it is a character like others."""
+    """Emphasis opens before a word and closes after one; elsewhere its characters are text."""
     before, after = content[match.start() - 1 : match.start()], content[match.end() : match.end() + 1]
     if before.strip() and marked.has_open(match[0]):
         marked.close(match[0], match[0])

@@ -1,6 +1,6 @@
 """Word and PowerPoint (.docx, .pptx): paragraphs are texts; formatting, links and pictures move with their words.
 
-Both are archives of XML. Only the parts that people read are written anew; every other part stays, byte for byte.
+Both are archives of XML. Only the parts with text are written again; every other part stays byte for byte.
 """
 
 import copy
@@ -23,7 +23,7 @@ _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _BREAKS = {"br": "\n", "cr": "\n", "tab": "\t"}
 _NO_FORMAT = ("lang", "altLang", "dirty", "err", "noProof", "bookmark")
-"""What makes no formatting: programs cut words in pieces by it."""
+"""Properties that are no visible formatting, although programs divide words into runs by them."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def _unpack(data: bytes, name: str) -> dict[str, bytes]:
 
 
 def _pack(data: bytes, changed: dict[str, bytes]) -> bytes:
-    """The archive with some parts changed, in its order."""
+    """The archive with the `changed` parts, in its order."""
     packed = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as before, zipfile.ZipFile(packed, "w") as after:
         for info in before.infolist():
@@ -110,7 +110,7 @@ def _pack(data: bytes, changed: dict[str, bytes]) -> bytes:
 
 
 class _Paragraph:
-    """A paragraph's runs as a text: what most of it looks like is plain, other formatting is an element with marks."""
+    """A paragraph's runs as a text. The formatting of most of it counts as plain; other formatting gets marks."""
 
     def __init__(self, element: Any, namespace: str) -> None:
         self._element, self._namespace = element, namespace
@@ -134,7 +134,7 @@ class _Paragraph:
         return any(map(str.isalnum, "".join(text for _, _, text in self._runs if isinstance(text, str))))
 
     def write(self, translation: str) -> None:
-        """Runs for the translation in place of the paragraph's own."""
+        """Replace the paragraph's runs with runs for the translation."""
         ends = [one for one in self._element if local(one) == "endParaRPr"]
         for child in list(self._element):
             if local(child) != "pPr":
@@ -151,7 +151,7 @@ class _Paragraph:
         self._element.extend(ends)
 
     def _enter(self, element: Any, is_span: bool, around: list[Any], formats: list[Any]) -> None:
-        """A container or a lone element stands where it is; a run's properties are those of the text that follows."""
+        """Add a container or a lone element to the paragraph; run properties apply to the text that follows."""
         is_format = local(element) in ("rPr", "none")
         if not is_format:
             if is_span:
@@ -184,7 +184,7 @@ class _Paragraph:
             parent.append(run)
 
     def _containers(self) -> Iterator[tuple[Any, list[tuple[Any, Any, Any]]]]:
-        """Neighbouring pieces that are in the same hyperlink or the like, or in none."""
+        """Runs in groups of neighbours that are in the same container (a hyperlink, for example), or in none."""
         index = 0
         while index < len(self._runs):
             container, end = self._runs[index][0], index
@@ -224,7 +224,7 @@ class _Paragraph:
 
 
 def _pieces(paragraph: Any, container: Any = None) -> Iterator[tuple[Any, Any, Any]]:
-    """The paragraph's container (a hyperlink), run properties, and text or lone element, in order."""
+    """(container, run properties, text or lone element) in order; `container` is a hyperlink or the like, or None."""
     for child in list(paragraph):
         name = local(child)
         if name in ("pPr", "endParaRPr", "proofErr", "lastRenderedPageBreak", ""):
@@ -258,7 +258,7 @@ def _of_run(run: Any, container: Any) -> Iterator[tuple[Any, Any, Any]]:
 
 
 def _look(properties: Any) -> bytes:
-    """Run properties as far as they can be seen."""
+    """Run properties without those that cannot be seen, in a form that can be compared."""
     from lxml import etree
 
     if local(properties) != "rPr":

@@ -1,4 +1,4 @@
-"""What every format gives: texts out, translations in."""
+"""What every format gives for a file: its texts, and how to write translations of them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,21 +12,21 @@ class FileError(ValueError):
 
 
 class UnsupportedFile(FileError):
-    """No format of the table, or one whose library is not installed."""
+    """A file of no known format, or of one whose library is not installed."""
 
 
 class DamagedFile(FileError):
-    """Not what its name says, broken off, or encrypted."""
+    """A file that is not what its name says, is incomplete, or is encrypted."""
 
 
 class FileTooLarge(FileError):
-    """More inside than is taken."""
+    """A file with more content than is taken."""
 
 
 @dataclass(frozen=True)
 class OpenedFile:
-    """`texts` in reading order, with marks for what is inside a sentence and no text (`server.text.marks`). `write`
-    takes as many translations and gives the file's bytes."""
+    """`texts` in reading order, with marks for what is inside them but is no text (`server.text.marks`). `write` takes
+    a translation for each and returns the file's bytes."""
 
     texts: Sequence[str]
     write: Callable[[Sequence[str]], bytes]
@@ -38,7 +38,7 @@ Opener = Callable[[bytes, str], OpenedFile]
 
 @dataclass(frozen=True)
 class Encoding:
-    """How a text file spells its characters."""
+    """A text file's encoding, and the byte order mark that it begins with."""
 
     name: str
     mark: bytes = b""

@@ -1,4 +1,4 @@
-"""Text files: translated as the same text sent directly is."""
+"""Text files, which are translated like a text that is sent directly."""
 
 from collections.abc import Sequence
 

@@ -46,7 +46,7 @@ def open_json(data: bytes, language: str) -> OpenedFile:
 
 
 def _delimiter(text: str) -> str:
-    """What stands in every one of the first lines, and there most often; quoted cells don't count."""
+    """The delimiter that every one of the first lines has most of, outside of quoted cells."""
     lines = [line for line in _QUOTED.sub("", text[:20_000]).splitlines()[:20] if line.strip()]
     return max(",;\t|", key=lambda one: min((line.count(one) for line in lines), default=0))
 
@@ -58,7 +58,7 @@ def _opened(
     read: Callable[[re.Match[str]], str],
     write: Callable[[re.Match[str], str], str],
 ) -> OpenedFile:
-    """Texts at `places`; those that come back as they were are not written anew."""
+    """The texts at `places` that have letters. One that comes back unchanged keeps the bytes that it had."""
     places = [place for place in places if any(map(str.isalpha, place[0]))]
     texts = [read(place) for place in places]
 

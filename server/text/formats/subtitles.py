@@ -49,7 +49,7 @@ def _open(data: bytes, is_vtt: bool) -> OpenedFile:
 
 
 def _read(body: str, is_vtt: bool) -> MarkedText:
-    """Lines of one speaker are one text; with a dash at the start of a line, every line is."""
+    """A cue is one text; where a line after the first begins with a dash (another speaker), its line breaks stay."""
     lines = body.replace("\r", "").rstrip("\n").split("\n")
     text = ("\n" if any(line.lstrip().startswith(("-", "\u2013")) for line in lines[1:]) else " ").join(lines)
     marked, end = MarkedText(), 0
@@ -71,7 +71,7 @@ def _read(body: str, is_vtt: bool) -> MarkedText:
 
 
 def _wrap(text: str, count: int) -> str:
-    """`text` on `count` lines of about the same length, marks not counted, as far as it has spaces."""
+    """`text` on `count` lines of about the same length, without counting marks; on fewer if it has too few spaces."""
     seen = 0
     spaces: dict[int, int] = {}  # place of a space -> characters before it
     for place, one in enumerate(text):

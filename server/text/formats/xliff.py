@@ -28,7 +28,7 @@ def open_xliff(data: bytes, language: str) -> OpenedFile:
 
 
 def _is_open(source: Any) -> bool:
-    """Whether a segment is there to be translated, and is not yet."""
+    """Whether a segment is to be translated and has no translation yet."""
     if local(source.getparent()) not in ("trans-unit", "segment"):
         return False
     asked = next((one.get("translate") for one in source.iterancestors() if one.get("translate")), "yes")
@@ -76,7 +76,7 @@ def _target(source: Any) -> Any:
 
 
 def _fill(target: Any, elements: Elements, translation: str) -> None:
-    """Text and elements into the target, each inside the one that is open."""
+    """Write text and elements into the target, each inside the element that is open."""
     around = [target]
     for part in nested(split_at_marks(translation)):
         if not is_mark(part):

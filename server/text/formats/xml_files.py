@@ -1,4 +1,4 @@
-"""XML as files have it: parsed without entities, network or bottomless trees."""
+"""XML files, parsed without entities, network access or unlimited trees."""
 
 from typing import Any
 
