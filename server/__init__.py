@@ -1,1 +1,1 @@
-"""The translation server: requests and artifacts. Knows nothing of how a model was trained."""
+"""The translation server: it serves artifacts, and knows nothing of how a model was trained."""

@@ -1,9 +1,7 @@
-"""The treaty between export and server: a folder with manifest.json, graphs, SentencePiece models and golden.json.
+"""The format of artifacts, which export writes and the server reads: a folder with manifest.json, graphs, SentencePiece
+models and golden.json.
 
-This text lives with its reader; export writes what is declared here.
-
-For every graph the manifest lists every tensor with its name, dtype, axes and role (server/signature.py); this is what
-they mean.
+For every graph the manifest lists every tensor with its name, dtype, axes and role (server/signature.py). They mean:
 
 encode  source_ids, source_keep (1 where there is a piece) -> the source's tensors, where there is a shortlist its words
         and columns (shortlist.word, shortlist.weight, at int8 shortlist.scale, where there is one shortlist.bias), and
@@ -37,7 +35,7 @@ capacity. The ring never moves: a beam that continues another one inherits its p
 
 Models with context (Maruf et al. 2019, section 3) have more graphs, at every precision. The sentences of a document
 lie in PAGES pages, so that short ones are not padded to the longest: page p holds J_p of them, each of up to W_p words.
-A page without sentences has one that nobody sees. Names of pages end with a dot and the number of the page, from 0.
+A page without sentences has one that nobody sees. Names of its tensors end with a dot and the page's number, from 0.
 
 store   memory, word_keep (1 for words, 0 for EOS and padding) -> what is kept of sentences: sentence_..., word_...
 attend  memory, keep, and of every page sentence_keep.p (who is visible), word_keep.p and the store's tensors
@@ -48,7 +46,7 @@ pruned  attend and project in one, for documents of many sentences: the words of
         read. Inputs as attend's -> the source's tensors; looked [batch, heads, J] and gate [batch], means over the
         source. Only where sentences are weighed by sparsemax.
 
-On the decoder's side, where the words of a document are those of its translations, they are
+On the decoder's side, where the words of a document are those of its translations, the graphs are
 
 store   source_ids, source_keep, target_ids from BOS on without the last word, word_keep (0 where no word is predicted)
         -> what is kept, as above
@@ -72,7 +70,7 @@ MANIFEST = "manifest.json"
 PAGES = 4
 EXPORT_AGAIN = "repeat `ringmt export` with its checkpoint"
 REPAIR = "copy the artifact again or repeat `ringmt export`"
-"""What to do about a folder that is not whole."""
+"""What to do about an artifact whose files are missing or damaged."""
 
 
 class ArtifactError(ValueError):
@@ -81,7 +79,7 @@ class ArtifactError(ValueError):
 
 @dataclass(frozen=True)
 class SpecialIds:
-    """Ids that are no words. `bos` begins every translation; in some models it is the padding's."""
+    """Ids that are not words. `bos` begins every translation; in some models it equals `pad`."""
 
     pad: int
     unk: int
@@ -90,12 +88,12 @@ class SpecialIds:
 
 
 USUAL_IDS = SpecialIds(pad=0, unk=1, bos=2, eos=3)
-"""The ids of artifacts whose manifest does not say."""
+"""The ids of artifacts whose manifest names none."""
 
 
 @dataclass(frozen=True)
 class ContextGraphs:
-    """How sentences look at their document; empty where a side has no such graph."""
+    """The files of the graphs by which sentences look at their document; "" where there is none."""
 
     store: str
     attend: str
@@ -104,7 +102,7 @@ class ContextGraphs:
     pruned: str = ""
     """On the encoder's side, where weights of sentences may be zero."""
     step: str = ""
-    """On the decoder's side only, as the next."""
+    """On the decoder's side only, like `score`."""
     score: str = ""
 
     @property
@@ -115,8 +113,8 @@ class ContextGraphs:
 @dataclass(frozen=True)
 class GraphFiles:
     """Graphs that belong together, their `format` ("onnx", "torchscript"; several runtimes may run one) and precision.
-    `step_shortlist` is a second step graph that chooses among a shortlist of words, `score` a step that says how
-    probable every word is; empty where there is none. `context` is None where sentences cannot look at documents."""
+    `step_shortlist` is a second step graph that chooses among a shortlist of words, `score` a step that gives the
+    probability of every word; "" where there is none. `context` is None where sentences cannot look at documents."""
 
     format: str
     precision: str
@@ -129,7 +127,7 @@ class GraphFiles:
 
 @dataclass(frozen=True)
 class Shortlist:
-    """How many words a step over a shortlist scores: `frequent` ones that are the same for all, then `extra`."""
+    """How many words a step over a shortlist scores: `frequent` ones, the same for all sentences, then `extra` ones."""
 
     frequent: int
     extra: int
@@ -196,12 +194,12 @@ class Manifest:
 
     @property
     def ring_tensors(self) -> tuple[str, ...]:
-        """What rows remember of their own past, the same in all step graphs."""
+        """The ring tensors, which are the same in all step graphs."""
         return self.signatures[self.graphs[0].step].names("ring")
 
     @property
     def source_tensors(self) -> tuple[str, ...]:
-        """What steps read of a sentence, the same in all step graphs."""
+        """What steps read of a sentence, apart from its shortlist; the same in all step graphs."""
         read = self.signatures[self.graphs[0].step].names("source")
         return tuple(name for name in read if name.startswith("source."))
 
@@ -213,11 +211,11 @@ class Manifest:
 
     @property
     def gives_memory(self) -> bool:
-        """Whether the encode graph gives out the memory that a context layer changes."""
+        """Whether the encode graph has the output `memory`, which a context layer changes."""
         return self.context is not None and self.context.side == "encoder"
 
     def graph(self, format: str, precision: str) -> GraphFiles:
-        """The graphs of one format and precision. Raises ArtifactError that lists what there is."""
+        """The graphs of one format and precision. Raises ArtifactError that lists those that there are."""
         for graph in self.graphs:
             if (graph.format, graph.precision) == (format, precision):
                 return graph
@@ -266,7 +264,7 @@ def parse_graphs(values: dict[str, Any]) -> GraphFiles:
 
 @dataclass(frozen=True)
 class Artifact:
-    """A folder whose files are the ones its manifest was written for."""
+    """A folder, and its manifest."""
 
     folder: Path
     manifest: Manifest
@@ -289,7 +287,7 @@ class Artifact:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """What an artifact says that it is; its files are not looked at. Raises ArtifactError."""
+    """The manifest of a folder; the other files are not checked. Raises ArtifactError."""
     path = folder / MANIFEST
     if not path.is_file():
         raise ArtifactError(f"{folder} is not an artifact: it has no {MANIFEST}")
@@ -314,7 +312,7 @@ def find_artifacts(folders: Iterable[Path]) -> list[Path]:
 
 
 def _artifacts_below(folder: Path) -> Iterator[Path]:
-    """Nothing is looked for inside an artifact. What several links lead to is found once."""
+    """Artifacts in a folder and below, but not inside another. What several links lead to is found once."""
     seen = set()
     for path, names, files in os.walk(folder, followlinks=True):
         real, is_artifact = os.path.realpath(path), MANIFEST in files

@@ -1,4 +1,4 @@
-"""`ringmt`: serve and translate here; train, evaluate, export and bench where their packages are installed."""
+"""`ringmt`: the command line. Commands of other packages are found through their entry points."""
 
 import argparse
 import os
@@ -28,7 +28,7 @@ COMMANDS = {
     "compare": "set trained models side by side, with the uncertainty of every difference",
 }
 OURS = ("serve", "key", "translate", "translate-corpus")
-"""What runs with nothing more installed than the server needs."""
+"""Commands that need nothing but the server's own packages."""
 EXTRAS = dict.fromkeys((name for name in COMMANDS if name not in OURS), "train")
 """Command -> the extra that installs what it needs."""
 
@@ -53,7 +53,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; the exit status. 2: wrong usage, 1: failed, 130: interrupted."""
+    """Run a command; returns the exit status. 2: wrong usage, 1: failed, 130: interrupted."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if not given or given[0] in ("-h", "--help"):
         print(_overview())
@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command.add_arguments(parser)
         return command.run(parser.parse(given[1:]))
     except BrokenPipeError:
-        # Whoever read our output has enough; the interpreter must not try to flush the rest.
+        # The reader of the output has closed it; the interpreter must not try to flush the rest.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:

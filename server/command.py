@@ -1,4 +1,4 @@
-"""What a command of `ringmt` is. Packages add theirs under the entry-point group `ringmt.commands`."""
+"""The interface of a command of `ringmt`. Packages add commands under the entry-point group `ringmt.commands`."""
 
 import argparse
 import os
@@ -18,15 +18,14 @@ class Command(Protocol):
         """What the command does, for `ringmt COMMAND --help`."""
 
     def add_arguments(self, parser: argparse.ArgumentParser, /) -> None:
-        """Declare flags."""
+        """Declare the command's flags."""
 
     def run(self, args: argparse.Namespace, /) -> int:
-        """Do it; the exit status. A ValueError or OSError is shown to the user as one line."""
+        """Run the command; returns the exit status. A ValueError or OSError is shown to the user as one line."""
 
 
 def add_knobs(parser: argparse.ArgumentParser, knobs: Iterable[Knob]) -> None:
-    """A flag for every knob; values stay text until Settings reads them with the environment's. Lists may be given in
-    several flags."""
+    """Add a flag for every knob. Values stay text until Settings reads them. A list may be given in several flags."""
     for knob in knobs:
         meaning = f"{knob.meaning} (default {knob.default}; {knob.env})"
         action = "append" if knob.is_list else "store"
@@ -34,7 +33,7 @@ def add_knobs(parser: argparse.ArgumentParser, knobs: Iterable[Knob]) -> None:
 
 
 def settings_of(args: argparse.Namespace, knobs: Iterable[Knob]) -> Settings:
-    """Flags over the environment over defaults. Raises SettingsError."""
+    """The settings: flags win over the environment, which wins over defaults. Raises SettingsError."""
     given = {knob.name: getattr(args, knob.name) for knob in knobs}
     return Settings.load(
         os.environ, {name: ",".join(value) if isinstance(value, list) else value for name, value in given.items()}

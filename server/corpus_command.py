@@ -1,4 +1,4 @@
-"""`ringmt translate-corpus`: a large file line by line, spread over several servers; a run that was stopped goes on."""
+"""`ringmt translate-corpus`: translates a large file line by line, spread over several servers."""
 
 import argparse
 import itertools
@@ -21,9 +21,9 @@ class CorpusCommand:
     """`ringmt translate-corpus`."""
 
     help = (
-        "Translate a large file line by line with the help of several servers: every line once, in order. A run that "
-        "was stopped or killed goes on where it was when the same command is run again; a server that goes away is "
-        "made up for by the others, and used again when it is back. "
+        "Translate a large file line by line with several servers: every line once, in order. After a stop or a kill, "
+        "the same command continues where it was; when a server goes away the others take its lines, and it is used "
+        "again when it is back. "
         "Example: ringmt translate-corpus book.en --output book.de --servers http://a:8000 http://b:8000"
     )
 
@@ -83,7 +83,7 @@ def _translate(path: Path, output: Output, spread: Spread) -> None:
 
 
 class Lines:
-    """Lines of a file without their line breaks, read once; `num_odd` of them were no UTF-8."""
+    """Lines of a file without their line breaks, read once; `num_odd` of them were not UTF-8."""
 
     def __init__(self, content: Iterator[bytes]) -> None:
         self._content = content

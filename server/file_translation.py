@@ -1,4 +1,4 @@
-"""A file in, the same file translated out: its texts are one document, so that its sentences see each other."""
+"""Translates files: the texts of a file are one document, so that its sentences see each other."""
 
 import asyncio
 import secrets
@@ -24,7 +24,7 @@ _SEPARATORS = "\x1e\x1d\x1c\x1f"
 
 @dataclass(frozen=True)
 class TranslatedFile:
-    """`flags`: how many sentences each was said of. `num_characters` of what was translated."""
+    """A translated file. `flags`: flag -> number of sentences with it. `num_characters`: those of its texts."""
 
     data: bytes
     name: str
@@ -44,8 +44,8 @@ async def translate_file(
     max_characters: int = 10_000_000,
     told: Callable[[int, int], None] = lambda done, total: None,
 ) -> TranslatedFile:
-    """Translate a file of any format of the table. `options` as documents have them.
-    `told` hears how many of how many sentences are done. Nothing is kept; cancelled, it leaves the engine.
+    """Translate a file of any format of FORMATS, with the `options` of documents. `told` is called with the number of
+    sentences that are done and of all. Nothing is kept; when cancelled, its sentences leave the engine.
 
     Raises FileError, and what `translate_pending` raises.
     """
@@ -73,8 +73,8 @@ async def _translated(
     mode: Mode,
     told: Callable[[int, int], None],
 ) -> tuple[Sequence[Sentence], list[str]]:
-    """The sentences of the texts and the translated texts. Between two texts stands a control character: no sentence
-    goes beyond it, and no translation has one."""
+    """The sentences of the texts, and the translated texts. Texts are joined by a control character, which ends a
+    sentence and is in no translation."""
     if not texts:
         return [], []
     separator = _free_separator(texts)
@@ -94,7 +94,7 @@ async def _translated(
 
 
 def _free_separator(texts: Sequence[str]) -> str:
-    """One that the texts don't have; if they have all, the first, which then becomes a space in them."""
+    """A separator that no text has; if they have all of them, the first, which is replaced by spaces in the texts."""
     free = (one for one in _SEPARATORS if not any(one in text for text in texts))
     return next(free, _SEPARATORS[0])
 

@@ -1,9 +1,9 @@
-"""Texts whose terms are translated as a glossary says.
+"""Translates texts with a glossary.
 
-A sentence is first translated freely: where one of its hypotheses says every term as it should, the best such stands,
-inflected around the terms as the model likes. Where none does, it is translated once more with masks in place of its
-terms (`server.text.protection`), each of which comes back as the term's translation exactly once, whatever the model
-says. So every term is there, and a sentence costs two searches at most.
+A sentence is first translated freely. If some of its hypotheses have every term as the glossary says, the best of these
+is taken. Otherwise the sentence is translated again with masks in place of its terms (`server.text.protection`), each
+of which comes back as the term's translation exactly once. So every term is there, and a sentence takes at most two
+searches.
 """
 
 import dataclasses
@@ -22,12 +22,12 @@ from server.translator import PrefixRefused, Translator
 
 
 class TermRefused(ValueError):
-    """A sentence that is not read with masks in place of its terms."""
+    """A sentence cannot be translated with masks in place of its terms; the message says what to do."""
 
 
 @dataclass
 class _Sentence:
-    """A sentence on its way: how it was read, and what was found for it."""
+    """A sentence with its terms (`matches`), and the result of its last search."""
 
     source: str
     planned: PlannedSentence
@@ -44,8 +44,8 @@ async def translate_with_terms(
     splits: bool = True,
     prefixes: Sequence[str] = (),
 ) -> TranslationOutcome:
-    """`Translator.translate`, with every term that stands in a sentence, outside of what is protected, translated as
-    `terms` say, as often as it is there. A sentence may have fewer hypotheses than were asked for: those that do so.
+    """`Translator.translate`, with every term that is in a sentence, outside of protected spans, translated as `terms`
+    say, as often as it is there. A sentence may have fewer hypotheses than were asked for.
 
     Raises TermRefused, and what Translator.translate raises.
     """
@@ -72,7 +72,7 @@ async def translate_with_terms(
 
 
 def _keep_good(sentence: _Sentence, pieces: Pieces) -> bool:
-    """Keep the hypotheses that say every term, and tell whether there is one."""
+    """Keep the hypotheses that have every term; returns whether there are any."""
     if not sentence.matches:
         return True
     hypotheses = sentence.result.hypotheses
@@ -103,7 +103,7 @@ async def _translate_masked(
         if planned.masked.is_readable:
             request = SentenceRequest(planned.ids, options, context, owner, prefix=one.planned.prefix_ids)
             asked.append((one, request))
-        else:  # nothing but terms: the model has nothing to say
+        else:  # nothing but terms: there is nothing for the model to translate
             one.result = _as_read(one, translator.target_pieces)
     results = await translator.run([request for _, request in asked], options.deadline)
     for (one, _), result in zip(asked, results, strict=True):
@@ -111,7 +111,7 @@ async def _translate_masked(
 
 
 def _check(sentence: _Sentence, longest: int) -> None:
-    """Raise TermRefused where the terms could not be masked, or the sentence got too long by it."""
+    """Raise TermRefused where the terms could not be masked, or the masked sentence is too long."""
     masked = Counter(span.text for span in sentence.planned.masked.spans)
     is_whole = not Counter(match.target for match in sentence.matches) - masked
     if not is_whole or len(sentence.planned.ids) > longest:
@@ -122,7 +122,7 @@ def _check(sentence: _Sentence, longest: int) -> None:
 
 
 def _as_read(sentence: _Sentence, pieces: Pieces) -> SentenceResult:
-    """The masks as they stand in the source."""
+    """A result that has the masks as the source has them."""
     [ids] = pieces.encode([sentence.planned.masked.text])
     said = Hypothesis((*sentence.planned.prefix_ids, *ids[:-1]), 0.0, 0.0, "eos")
     return dataclasses.replace(sentence.result, hypotheses=(said,))

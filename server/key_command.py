@@ -1,4 +1,4 @@
-"""`ringmt key`: a new API key, and the line that lets it in."""
+"""`ringmt key`: makes a new API key, and its line for --api-keys."""
 
 import argparse
 import sys

@@ -1,7 +1,7 @@
-"""What the server writes to standard error: lines for people or JSON objects for machines, with the request's id.
+"""The server's log on standard error: lines for people or JSON objects for machines, with the request's id.
 
-Never a text that somebody sent, nor a key: messages are ours, and an exception is told by its type and by where it was
-raised, since its own message may quote what it could not use."""
+It never holds user text or keys: messages are the server's own, and of an exception only its type and its traceback are
+logged, because its message may quote what was sent."""
 
 import json
 import logging
@@ -12,11 +12,11 @@ from types import TracebackType
 from typing import Any
 
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
-"""The request that is being answered, wherever its work is done."""
+"""The id of the request that is being answered."""
 
 ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 FIELDS = ("method", "endpoint", "status", "seconds", "model")
-"""What a line about a request may carry beside its message."""
+"""What a line about a request may have beside its message."""
 
 
 class _Formatter(logging.Formatter):
@@ -40,7 +40,7 @@ class TextLines(_Formatter):
 
 
 class JsonLines(_Formatter):
-    """One object a line: time (UTC), level, logger, message, request_id and FIELDS where there are any."""
+    """One object per line: time (UTC), level, logger, message, and request_id and FIELDS where they are known."""
 
     def format(self, record: logging.LogRecord) -> str:
         moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))

@@ -1,4 +1,4 @@
-"""HTML and XML in a request: the texts between the tags are translated, the tags come back."""
+"""Translates texts with HTML or XML tags: the texts between the tags are translated, the tags stay."""
 
 import asyncio
 import dataclasses
@@ -12,7 +12,7 @@ from server.translations import TextHypothesis, TextTranslation, TranslationOutc
 
 
 class TranslatesTexts(Protocol):
-    """A model, or two."""
+    """A translator, or a pivot of two."""
 
     async def translate(
         self,

@@ -1,9 +1,9 @@
 """Every metric of the server: names, units, labels and buckets in one place.
 
-Durations are seconds, sizes bytes, counters end in `_total`. Every metric carries `model`; it is "" for a request that
-named no model that is served and for what all models share. Series exist with zero from the start: the rate of a
-fresh server is 0, not absent.
-Who writes: `server.api` requests_total, _duration, _in_progress, _rejected and ready; `server.translator`
+Durations are in seconds, sizes in bytes; counters end in `_total`. Every metric has the label `model`: "" for a request
+without a served model, and for what all models share. Series exist with zero from the start, so that the rate of a
+fresh server is 0 and not absent.
+Written by: `server.api` requests_total, _duration, _in_progress, _rejected and ready; `server.translator`
 sentences_flagged_total and model_load_seconds; `server.documents` document_*, context_store_* and context_cache_*; the
 engine the rest. docker/METRICS.md is the table for operators, and under test.
 """
@@ -16,20 +16,14 @@ from typing import Any, TypeVar
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.process_collector import ProcessCollector
 
-from server.outcomes import FINISH_REASONS
+from server.outcomes import FINISH_REASONS, FLAGS, SEARCH_LOOKUPS, STATE_EVICTIONS, STATE_LOOKUPS
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for every counter and histogram, which nobody asks for
 NO_MODEL = ""
-FLAGS = ("loop", "numbers_changed", "untranslated", "empty", "cut", "truncated", "moved")
 STAGES = ("waiting", "running")
 """Where a sentence was when it was cancelled or its deadline passed."""
-LOOKUPS = ("hit", "miss")
-TRANSLATION_LOOKUPS = ("hit", "shared", "miss")
-"""What became of a sentence that was asked for: its translation was kept; it was being decoded already; neither."""
 JOB_RESULTS = ("done", "failed", "released", "lost")
-"""How a process' work on a document ended: "released" for others to go on, "lost" to another process or deleted."""
-EVICTIONS = ("budget", "too_large")
-"""Why a sentence's states are not in the cache: others pushed them out, or they alone are larger than the budget."""
+"""How a process' work on a document ended: "released" for others to continue, "lost" to another process or deleted."""
 REJECTIONS = ("overloaded", "too_large", "not_ready", "unauthorized", "forbidden")
 
 
@@ -134,7 +128,7 @@ class Metrics:
             "translation_cache_lookups_total",
             "Sentences asked for: kept from before, being decoded for another, or decoded",
             "result",
-            TRANSLATION_LOOKUPS,
+            SEARCH_LOOKUPS,
         )
         self.translation_cache_evictions_total = self._counter(
             "translation_cache_evictions_total", "Translations that the cache had no room for any more"
@@ -166,10 +160,14 @@ class Metrics:
             Gauge, "context_cache_limit_bytes", "Most memory that the cache may take"
         )
         self.context_cache_lookups_total = self._shared(
-            Counter, "context_cache_lookups_total", "Sentences looked up in the cache", "result", LOOKUPS
+            Counter, "context_cache_lookups_total", "Sentences looked up in the cache", "result", STATE_LOOKUPS
         )
         self.context_cache_evictions_total = self._shared(
-            Counter, "context_cache_evictions_total", "Sentences that the cache had no room for", "reason", EVICTIONS
+            Counter,
+            "context_cache_evictions_total",
+            "Sentences that the cache had no room for",
+            "reason",
+            STATE_EVICTIONS,
         )
         self.document_jobs_running = self._shared(
             Gauge, "document_jobs_running", "Documents that this process works on at the moment"
@@ -218,7 +216,7 @@ class Metrics:
         values: tuple[str, ...] = (),
         **details: Any,
     ) -> Metric:
-        """A metric of what all models share: its series exist from the start and carry no model."""
+        """A metric of what all models share: its series exist from the start, with an empty `model`."""
         labels = ("model",) if label is None else (label, "model")
         metric = kind(f"ringmt_{name}", meaning, labels, registry=self.registry, **details)
         for value in values:
@@ -236,10 +234,10 @@ class Metrics:
                 metric.labels(value, model)
 
     def end_model(self, model: str) -> None:
-        """Forget the gauges of a model that is not served any more. Its counters stay: they go on if it comes back."""
+        """Remove the gauges of a model that is not served any more. Its counters stay, and go on if it comes back."""
         for metric, _ in self._zero_series:
             if isinstance(metric, Gauge):
-                metric.labels(model).set_function(float)  # it holds itself, and what it looks at
+                metric.labels(model).set_function(float)  # it would hold itself, and the worker that it shows
                 metric.remove(model)
 
     def start_endpoint(self, endpoint: str, codes: Iterable[int], model: str = NO_MODEL) -> None:

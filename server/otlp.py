@@ -1,7 +1,7 @@
-"""Traces for an OpenTelemetry collector, by OTLP over HTTP. Imported only where one is named.
+"""Sends traces to an OpenTelemetry collector, by OTLP over HTTP. Imported only where one is named.
 
-The variables are OpenTelemetry's own: OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_SERVICE_NAME, OTEL_TRACES_SAMPLER and the rest.
-The provider is ours alone, so that no library that finds one sends spans of its own, with whole URLs in them.
+The environment variables are OpenTelemetry's: OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_SERVICE_NAME, OTEL_TRACES_SAMPLER and
+the rest. The provider is not made global: libraries would send spans of their own through it, with whole URLs.
 """
 
 import logging
@@ -21,13 +21,14 @@ from server.metrics import package_version
 from server.tracing import Attributes
 
 CLOSE_SECONDS = 2.0
-"""How long a server that stops waits for a collector to take the last spans."""
+"""Seconds that a server that stops waits for the collector to take the last spans."""
 
 logger = logging.getLogger("ringmt")
 
 
 class OtlpTracing:
-    """Spans are sent by a thread, some seconds after they ended; what the collector does not take is dropped."""
+    """A Tracing whose spans are sent by a thread, some seconds after they end. What the collector refuses is
+    dropped."""
 
     def __init__(self) -> None:
         """Reads the OTEL_ variables. Raises ValueError for one that cannot be used."""
@@ -57,7 +58,7 @@ class OtlpTrace:
     def __init__(self, tracer: trace.Tracer, kind: trace.SpanKind, parent: Context, started: float) -> None:
         self._tracer = tracer
         self._zero = time.time_ns() - time.monotonic_ns()
-        """When time.monotonic() was 0, in nanoseconds since 1970: a clock that is set bends no span."""
+        """When time.monotonic() was 0, in nanoseconds since 1970, so that setting the clock does not change spans."""
         self._span = tracer.start_span("unnamed", parent, kind, start_time=self._at(started))
         self._inside = trace.set_span_in_context(self._span, Context())
 
@@ -79,7 +80,7 @@ class OtlpTrace:
 
 
 def _resource() -> Resource:
-    """What OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say; without them the service is `ringmt`."""
+    """The resource of OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES; without a name the service is `ringmt`."""
     said = Resource.create({SERVICE_VERSION: package_version()})
     unnamed = str(said.attributes[SERVICE_NAME]).startswith("unknown_service")
     return said.merge(Resource({SERVICE_NAME: "ringmt"})) if unnamed else said

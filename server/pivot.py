@@ -1,4 +1,4 @@
-"""Texts that no model translates: one into a language that another one reads."""
+"""Translates with two models in turn, through a third language."""
 
 import time
 from collections.abc import Sequence

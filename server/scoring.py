@@ -1,4 +1,4 @@
-"""How probable given translations are: texts in, log-probabilities out."""
+"""Scores given translations: texts in, log-probabilities out."""
 
 import asyncio
 import time

@@ -20,18 +20,18 @@ logger = logging.getLogger("ringmt")
 
 SWITCH_INTERVAL = 0.0005
 """Seconds after which a Python thread lets another run. A decoding thread needs the interpreter for some microseconds
-a step; with Python's own 5 ms it waits for whole requests being read or answered (4% of the throughput)."""
+in every step; with Python's default of 5 ms it waits while whole requests are read (4% of the throughput)."""
 
 
 class DrainingServer(uvicorn.Server):
-    """On the first signal it drains: new work is refused and /readyz says so, while what was begun is finished within
-    drain_timeout. A second signal stops at once. It also ends when the models cannot be loaded."""
+    """On the first signal it drains: new requests are refused, /readyz says so, and requests in flight finish within
+    drain_timeout. A second signal stops it at once. It also ends when the models cannot be loaded."""
 
     def __init__(self, config: uvicorn.Config, state: ServerState) -> None:
         super().__init__(config)
         self._state = state
         self.given_up = 0
-        """Requests that there was no time for when it stopped."""
+        """Requests that were still in flight when it stopped."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self._state.is_draining:
@@ -47,7 +47,7 @@ class DrainingServer(uvicorn.Server):
             self.given_up = len(self.server_state.tasks)
             if self.given_up:
                 await self._state.give_up()
-            self.config.timeout_graceful_shutdown = 1  # for the answers that say so
+            self.config.timeout_graceful_shutdown = 1  # time to send these requests an answer
             return True
         return await super().on_tick(counter)
 
@@ -65,7 +65,7 @@ class ServeCommand:
 
     def run(self, args: argparse.Namespace, /) -> int:
         settings = settings_of(args, KNOBS)
-        find_models(settings.models)  # A wrong path, or a name that is there twice, is told before the port is taken.
+        find_models(settings.models)  # a wrong path or a duplicate name fails before the port is taken
         sys.setswitchinterval(SWITCH_INTERVAL)
         app = create_app(settings)
         state: ServerState = app.state.server
@@ -89,7 +89,7 @@ def config_of(settings: Settings, app: FastAPI) -> uvicorn.Config:
         port=settings.port,
         http=PromptProtocol,
         log_config=log_config(settings.log_level, settings.log_format),
-        access_log=False,  # uvicorn's has query strings in it, and no ids
+        access_log=False,  # uvicorn's has query strings in it, and no request ids
         server_header=False,
         timeout_graceful_shutdown=max(1, round(settings.drain_timeout)),
     )

@@ -1,9 +1,9 @@
-"""How the server runs: every knob once, as a field here.
+"""Every setting of the server, each a field here.
 
 A field `max_waiting` is the flag `--max-waiting` of `ringmt serve`, the environment variable `RINGMT_MAX_WAITING` and
 a row of SETTINGS.md. A flag wins over its variable. Unknown names are errors that name the nearest known one.
 
-Made by hand: importing pydantic-settings takes 0.16 s, and `ringmt translate` starts in 0.38 s without it; nor does it
+pydantic-settings is not used: importing it takes 0.16 s, where `ringmt translate` starts in 0.38 s, and it does not
 refuse unknown variables.
 """
 
@@ -27,9 +27,8 @@ class SettingsError(ValueError):
 
 
 def knob(default: T, meaning: str, at_least: float | None = None, shown: str | None = None) -> T:
-    """A dataclass field with its default, its meaning for people and its smallest value (a typed `field`).
-
-    `shown` is how the default is written where it depends on the machine."""
+    """A dataclass field with its default, its meaning for people and its smallest value. `shown` replaces the default
+    in help texts where that depends on the machine."""
     field: T = dataclasses.field(default=default, metadata={"meaning": meaning, "at_least": at_least, "shown": shown})
     return field
 
@@ -43,7 +42,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class EngineSettings:
-    """What the engine needs to know of this machine."""
+    """The settings of the engine, which hold for every model."""
 
     slots: int = knob(32, "sentences decoded at the same time, per model", at_least=1)
     max_waiting: int = knob(
@@ -77,7 +76,7 @@ class EngineSettings:
 
 @dataclass(frozen=True)
 class Settings:
-    """Every knob of the server. Lengths of text are characters, sizes are bytes, times are seconds."""
+    """All settings of the server. Lengths of text are in characters, sizes in bytes, times in seconds."""
 
     engine: EngineSettings = dataclasses.field(default_factory=EngineSettings)
     host: str = knob("127.0.0.1", "address to listen on; 0.0.0.0 for every interface")
@@ -127,7 +126,7 @@ class Settings:
 
     @staticmethod
     def describe() -> list[tuple[str, str, str, str]]:
-        """Rows (flag, variable, default, meaning) of the table in SETTINGS.md; defaults as one would type them."""
+        """Rows (flag, variable, default, meaning) of the table in SETTINGS.md; defaults as they would be typed."""
         return [(knob.flag, knob.env, knob.default, knob.meaning) for knob in KNOBS]
 
     @classmethod
@@ -225,7 +224,7 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, tuple[str, str]]:
 
 
 def _parse(origin: str, text: str, kind: object) -> Any:
-    """`text` as the type its field declares; words among choices are checked with the rest by `_check`."""
+    """`text` as a value of the field's type; `_check` checks choices and bounds."""
     try:
         if kind is int:
             return int(text)

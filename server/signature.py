@@ -1,16 +1,16 @@
-"""What a graph takes and gives, tensor by tensor: data of the manifest. Export writes it, backends bind from it."""
+"""The inputs and outputs of graphs, as the manifest lists them: export writes them, backends bind by them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 Role = Literal["row", "ring", "source", "document", "result"]
-"""row: of the beams' rows and the step's clock, on the host; ring: what rows remember of their own past; source: of the
-sentence, also its shortlist; document: of the sentences around it; result: what the engine reads."""
+"""row: arrays of the beams' rows, on the host; ring: keys and values of the rows' own past; source: tensors of the
+source sentence, its shortlist included; document: those of the sentences around it; result: outputs."""
 Axis = str | int
 """A fixed size, or the name of a free one."""
 LOG_PROBABILITY = "log_probability"
-"""What a score graph gives: how probable every word is, [slot, beam, word]."""
+"""The output of a score graph: the log-probability of every word, [slot, beam, word]."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Tensor:
     role: Role
 
     def shape(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
-        """The shape with the sizes of its free axes put in. Raises KeyError for an axis without one."""
+        """The shape, with `sizes` for the free axes. Raises KeyError for a free axis without size."""
         return tuple(axis if isinstance(axis, int) else sizes[axis] for axis in self.axes)
 
 

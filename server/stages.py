@@ -1,4 +1,4 @@
-"""The engine's stages of sentences, as traces have them."""
+"""Tells traces of the stages that sentences went through in the engine."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -10,9 +10,9 @@ Span = tuple[float, float]
 
 
 def tell_stages(requests: Sequence[SentenceRequest], results: Sequence[SentenceResult]) -> None:
-    """Tell the current trace of the sentences of one call: a stage lasts from the first sentence that comes into it to
-    the last that leaves it, so that the stages of several sentences overlap. Sentences whose translation was known
-    have no stages, those that shared another's search only waited."""
+    """Tell the current trace of the sentences of one call. A stage lasts from the first sentence that enters it to the
+    last that leaves it, so stages may overlap. Sentences from the cache have no stages; those that shared another's
+    search only waited."""
     trace = tracing.current.get()
     if trace is None:
         return

@@ -1,4 +1,4 @@
-"""Texts whose translation is told as it is decoded."""
+"""Translates texts and gives beginnings of the translations while they are decoded."""
 
 import asyncio
 import contextlib
@@ -17,13 +17,13 @@ from server.translations import TranslationOutcome, Work
 from server.translator import Translator
 
 QUIET_SECONDS = 15.0
-"""After so long without news a stream says that it is still there."""
+"""After so long without news, a stream sends a sign of life."""
 
 
 @dataclass(frozen=True)
 class Beginning:
-    """How the translation of a sentence begins, in place of what was told of it before; `is_done`: this is all of it.
-    `text` and `sentence` count from 0, sentences within their text."""
+    """How the translation of a sentence begins; replaces what was told of it before. `is_done`: it is the whole
+    translation. `text` and `sentence` count from 0, sentences within their text."""
 
     text: int
     sentence: int
@@ -32,7 +32,7 @@ class Beginning:
 
 
 class TranslationStream:
-    """Texts that were queued. Use it in the event loop that began it, and `close` it in any case."""
+    """Texts that were queued. Use it in the event loop that began it, and always `close` it."""
 
     def __init__(self, translator: Translator, work: Work) -> None:
         self._translator, self._work = translator, work
@@ -41,7 +41,7 @@ class TranslationStream:
         self._woken = asyncio.Event()
         self._lock = threading.Lock()
         self._news: dict[int, tuple[int, ...] | None] = {}
-        """The ids that were heard last, by request; None when it is over."""
+        """Request -> the ids that were heard last, None when it is over; what has not been read yet."""
 
     @classmethod
     async def begin(
@@ -66,9 +66,9 @@ class TranslationStream:
         return self._work.plans
 
     async def news(self) -> AsyncIterator[Beginning | TranslationOutcome | None]:
-        """Beginnings, the later ones of a sentence in place of the earlier, and in the end the outcome; None when there
-        was nothing new for long. What comes faster than it is read is left out, but the last. Raises what
-        Translator.run raises."""
+        """Beginnings of sentences, each replacing the one before, and at the end the outcome; None after QUIET_SECONDS
+        without news. When news come faster than they are read, only the latest is given. Raises what Translator.run
+        raises."""
         missing = len(self._work.requests)
         shown = [""] * missing
         while missing:
@@ -87,7 +87,7 @@ class TranslationStream:
         yield await self._translator.finish(self._work, results)
 
     def close(self) -> None:
-        """Nobody reads on: what is not done leaves the engine at its next step."""
+        """Cancel what is not done: it leaves the engine at its next step."""
         for request in self._work.requests:
             request.cancel()
 
@@ -105,7 +105,7 @@ class TranslationStream:
         return news
 
     def _hear(self, index: int, ids: tuple[int, ...] | None) -> None:
-        """Runs in the engine's thread, which wakes the event loop only if that has read what came before."""
+        """Runs in the engine's thread. Wakes the event loop only if that has read all news before."""
         with self._lock:
             is_first = not self._news
             self._news[index] = ids

@@ -1,7 +1,7 @@
-"""What is traced, for whoever collects traces: a request or the work on a document, and the stages of it.
+"""The interface of tracing: requests, work on documents, and their stages.
 
-Nothing here knows who collects (server/otlp.py does), or costs more than a look at a variable where nobody does.
-Moments are time.monotonic() values. What is told is names, numbers and ids that are ours or the client's: never a text.
+server/otlp.py sends traces to a collector; without one, a stage costs no more than reading a variable. Moments are
+time.monotonic() values. Attributes are names, numbers and ids, never user text.
 """
 
 import contextlib
@@ -14,35 +14,35 @@ Attributes = Mapping[str, str | int | float]
 
 
 class Trace(Protocol):
-    """One thing that is traced."""
+    """A request, or work on a document."""
 
     def stage(self, name: str, started: float, ended: float, attributes: Attributes) -> None:
-        """A stage of it is over."""
+        """Add a stage that is over."""
 
     def end(self, name: str, attributes: Attributes, failed: bool = False) -> None:
-        """It is over, and only now has its name. What never ends is never told."""
+        """End the trace and give it its name. A trace that is never ended is never sent."""
 
 
 class Tracing(Protocol):
-    """Who collects traces."""
+    """Where traces are sent."""
 
     def request(self, headers: Mapping[str, str], started: float) -> Trace:
-        """A request has come; its W3C headers `traceparent` and `tracestate` say which trace it belongs to."""
+        """Begin a request's trace; its W3C headers `traceparent` and `tracestate` say which trace it belongs to."""
 
     def work(self, started: float) -> Trace:
-        """Work has begun that no request waits for."""
+        """Begin the trace of work that no request waits for."""
 
     def close(self) -> None:
         """Send what is left, or give up after a moment."""
 
 
 current: ContextVar[Trace | None] = ContextVar("trace", default=None)
-"""What is being worked on, wherever its work is done."""
+"""The trace of what is being worked on."""
 
 
 @contextlib.contextmanager
 def stage(name: str) -> Iterator[None]:
-    """A stage that takes as long as the block."""
+    """Trace the block as a stage."""
     trace = current.get()
     started = time.monotonic()
     try:

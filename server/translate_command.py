@@ -1,4 +1,4 @@
-"""`ringmt translate`: a line in, a line out, in order, while the engine works on many at a time; or files."""
+"""`ringmt translate`: translates lines, in order and many at a time, or files."""
 
 import argparse
 import queue
@@ -30,7 +30,7 @@ _KNOBS = tuple(knob for knob in KNOBS if knob.is_engine or knob.name in _NAMES)
 
 
 class LineReader:
-    """Reads lines ahead in a thread of its own, so that a finished translation never waits for the next line."""
+    """Reads lines ahead in a thread, so that a finished translation never waits for the next line."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         self._ahead: queue.Queue[str | Exception] = queue.Queue(LINES_AHEAD)
@@ -54,7 +54,7 @@ class LineReader:
 
 
 def translate_lines(translator: Translator, lines: Iterable[str], options: SearchOptions) -> Iterator[str]:
-    """Translations of `lines` in their order, as soon as each is there. At most LINES_AHEAD are in flight, which are
+    """Translations of `lines` in their order, each as soon as it is there. At most LINES_AHEAD are in flight; they are
     cancelled when the generator is closed."""
     reader = LineReader(lines)
     pending: deque[PendingText] = deque()
@@ -78,7 +78,7 @@ def translate_lines(translator: Translator, lines: Iterable[str], options: Searc
 
 
 def _submit(translator: Translator, line: str, options: SearchOptions, pending: deque[PendingText]) -> Iterator[str]:
-    """Queue a line; while there is no room, finish the oldest ones."""
+    """Queue a line; while there is no room for it, wait for the oldest ones."""
     while True:
         try:
             pending.append(translator.submit_text(line, options))
@@ -186,8 +186,8 @@ class TranslateCommand:
         sys.stdout.flush()
 
     def _translate(self, translator: Translator, options: SearchOptions) -> None:
-        """Bytes that are no UTF-8 go through as they came. Not sys.stdin: its lock, held by a reading thread, would
-        stop the interpreter from exiting."""
+        """Bytes that are not UTF-8 are written as they came. sys.stdin is not used: its lock, held by a reading thread,
+        would keep the interpreter from exiting."""
         with (
             open(0, encoding="utf-8", errors="surrogateescape", newline="\n", closefd=False) as lines,
             tqdm(unit=" lines", file=sys.stderr, disable=not sys.stderr.isatty()) as progress,

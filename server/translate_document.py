@@ -1,5 +1,5 @@
-"""`ringmt translate --document`: a file as one document, its sentences in the light of each other. With a store that
-lasts, a run that was interrupted goes on where it was."""
+"""`ringmt translate --document`: translates a file as one document. With a persistent store, an interrupted run goes on
+where it was."""
 
 import asyncio
 import hashlib
@@ -21,15 +21,15 @@ from server.documents.stores.records import Document, Mode
 from server.translator import AskedOptions, Translator
 
 BATCH = 32
-"""Sentences between two writes, and two moves of the progress bar."""
+"""Sentences between two writes, and between two updates of the progress bar."""
 UNFINISHED = "`ringmt translate --document` has not finished it; run the same command again"
 
 
 def translate_document(
     translator: Translator, path: Path, mode: Mode, asked: AskedOptions, store_url: str, cache_bytes: int
 ) -> str:
-    """The translation of a text file, with what is between its sentences as it is. Bytes that are no UTF-8 go through
-    as they came. Raises OSError, StoreError, and what the engine raises."""
+    """The translation of a text file; what is between its sentences stays. Bytes that are not UTF-8 stay as they are.
+    Raises OSError, StoreError, and what translate_pending raises."""
     text = path.read_bytes().decode("utf-8", errors="surrogateescape")
     store = open_store(store_url)
     try:
@@ -49,8 +49,8 @@ def translate_document(
 
 
 def _kept(store: ContextStore, translator: Translator, text: str, mode: Mode, asked: AskedOptions) -> Document:
-    """The document of this text, this model and these options: the one that an earlier run began, or a new one. No
-    server takes it over: it is in no queue."""
+    """The document of this text, model and options: that of an earlier run, or a new one. It is in no queue, so no
+    server takes it over."""
     identity = json.dumps([text, translator.name, translator.fingerprint, mode, asked])
     name = "file-" + hashlib.sha256(identity.encode()).hexdigest()[:32]
     sentences, end = cut_text(text, translator)

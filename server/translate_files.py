@@ -1,4 +1,4 @@
-"""`ringmt translate FILE...`: files translated as files, in every format of the table."""
+"""`ringmt translate FILE...`: translates files, in every format of FORMATS."""
 
 import asyncio
 import sys
@@ -24,8 +24,8 @@ def translate_files(
     mode: Mode,
     cache_bytes: int,
 ) -> int:
-    """Write each file's translation beside it, or into `folder`; its name says the language. A file that cannot be
-    translated is told of, and the others go on. The exit status."""
+    """Write the translation of each file beside it, or into `folder`; its name has the language. Errors are printed and
+    the other files go on. Returns the exit status: 1 after an error."""
     status = 0
     reader = StateReader(StateCache(cache_bytes))
     for path in paths:

@@ -1,4 +1,4 @@
-"""Texts on their way through the engine: cut into sentences, and put together from their translations."""
+"""Cuts texts into the engine's requests, and puts texts together from the results."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -12,7 +12,7 @@ from server.text.plan import PlannedSentence, TextPlan
 from server.text.protection import Restored
 
 Flag = Callable[[str, str, Sequence[str]], tuple[str, ...]]
-"""Of a source, its target and what is known of them: what looks wrong."""
+"""(source, target, flags that are known already) -> all flags."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,8 @@ class Work:
         context: SentenceContext | None = None,
         begun: Callable[[int, TextPlan], TextPlan] | None = None,
     ) -> "Work":
-        """The sentences of `texts`; every one sees `context`, and all wait in one line. `begun` gives a text, by its
-        number, what its translation begins with."""
+        """The sentences of `texts`; every one sees `context`, and all wait in one line. `begun` takes a text's number
+        and plan, and gives the plan with the beginning of its translation."""
         started, owner = time.monotonic(), object()
         plans = tuple(map(plan, texts))
         if begun is not None:
@@ -96,7 +96,7 @@ class Work:
         return sum(len(segment.text) for plan in self.plans for segment in plan.segments)
 
     def put_together(self, results: Sequence[SentenceResult], pieces: Pieces, flag: Flag) -> TranslationOutcome:
-        """The texts, from what the engine found for every request. `pieces` are the target's."""
+        """The translated texts, from the result of every request. `pieces` are the target's."""
         remaining = iter(results)
         translations = tuple(
             _join(plan, [next(remaining) for _ in plan.planned], self.options.num_hypotheses, pieces, flag)
@@ -133,7 +133,7 @@ def _join(
 
 
 def _choices(plan: TextPlan, results: Sequence[SentenceResult], pieces: Pieces) -> list[list[Restored]]:
-    """The texts of every sentence's hypotheses, with what is protected in them."""
+    """For every sentence, the texts of its hypotheses, with spans in place of masks."""
     return [
         [planned.restored(hypothesis.ids, pieces) for hypothesis in result.hypotheses]
         for planned, result in zip(plan.planned, results, strict=True)

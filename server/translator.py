@@ -32,7 +32,7 @@ class TooManySentences(ValueError):
 
 
 class PrefixRefused(ValueError):
-    """A beginning that no translation can have: there is nothing to translate, or no room behind it."""
+    """A prefix that no translation can have: there is nothing to translate, or no room after it."""
 
 
 class AskedOptions(TypedDict):
@@ -62,7 +62,7 @@ class Translator:
         self.fingerprint = hashlib.sha256(repr(files).encode()).hexdigest()[:32]
         """Changes with the weights and the vocabulary."""
         self.users = Users()
-        """Those for whom it must not be stopped yet."""
+        """Requests and jobs that use it; it is not stopped before they end."""
 
     @property
     def languages(self) -> tuple[str, str]:
@@ -94,10 +94,10 @@ class Translator:
         splits: bool = True,
         prefixes: Sequence[str] = (),
     ) -> TranslationOutcome:
-        """Translate texts side by side: all of their sentences are queued or none. Every sentence sees `context`, and
-        no other sentence of the texts. Without `splits` each text is one sentence. `prefixes`, one for every text or
-        none at all: what the translation of its first sentence begins with, "" for anything. Cancelled and raises as
-        `prepare` and `run` do.
+        """Translate texts: all of their sentences are queued or none. Every sentence sees `context`, and no other
+        sentence of the texts. Without `splits` each text is one sentence. `prefixes`, one for every text or none at
+        all: what the translation of its first sentence begins with, "" for no prefix. When the task is cancelled, so
+        are its sentences. Raises what `prepare` and `run` raise.
         """
         work = await self.prepare(texts, options, context, splits, prefixes)
         return await self.finish(work, await self.run(work.requests, options.deadline))
@@ -124,15 +124,15 @@ class Translator:
             return await asyncio.to_thread(put_together) if work.num_chars > THREAD_ABOVE_CHARS else put_together()
 
     async def run(self, requests: Sequence[SentenceRequest], deadline: float | None) -> list[SentenceResult]:
-        """Queue all of the sentences or none, and wait for all. Cancelled as `wait_for_all` is. Raises what that
-        raises, Overloaded, TooManySentences, EngineStopped."""
+        """Queue all of the sentences or none, and wait for their results (see `wait_for_all`). Raises what that raises,
+        Overloaded, TooManySentences, EngineStopped."""
         self.submit(requests)
         results = await wait_for_all(requests, deadline)
         tell_stages(requests, results)
         return results
 
     async def run_in_turn(self, requests: Sequence[SentenceRequest], deadline: float | None) -> list[SentenceResult]:
-        """Like `run`, for any number of sentences: some wait outside the engine, so that others find room in it."""
+        """Like `run`, for any number of sentences: they are queued in portions, so that others find room."""
         at_once = max(1, self.settings.max_waiting // 4)
         results: list[SentenceResult] = []
         for start in range(0, len(requests), at_once):
@@ -166,8 +166,8 @@ class Translator:
         max_length: int | None = None,
         deadline: float | None = None,
     ) -> SearchOptions:
-        """How sentences are searched, the model's own where nothing is asked for: its length penalty, and at most its
-        longest target or 20 + 3 * source pieces. `deadline` is a time.monotonic() value."""
+        """Search options, with the model's defaults for what is None: its length penalty, and at most its longest
+        target or 20 + 3 * source pieces. `deadline` is a time.monotonic() value."""
         manifest = self.artifact.manifest
         return SearchOptions(
             beam_size,
@@ -179,7 +179,7 @@ class Translator:
         )
 
     def check_room(self, count: int) -> None:
-        """Refuse at least `count` sentences that cannot be queued now, before any work is done for them. Raises
+        """Check, before any work is done for them, that at least `count` sentences can be queued now. Raises
         TooManySentences, Overloaded."""
         if count > self.settings.max_waiting:
             raise TooManySentences(
@@ -191,7 +191,7 @@ class Translator:
             raise Overloaded(f"{waiting} sentences wait already, at most {self.settings.max_waiting} may")
 
     def _begun(self, prefixes: Sequence[str], options: SearchOptions, index: int, plan: TextPlan) -> TextPlan:
-        """Text `index` with what its translation begins with. Raises PrefixRefused."""
+        """The plan of text `index`, with its prefix. Raises PrefixRefused."""
         if not prefixes[index]:
             return plan
         if not plan.planned:
@@ -206,7 +206,7 @@ class Translator:
         return begun
 
     def room(self, sentence: PlannedSentence, options: SearchOptions) -> int:
-        """The most pieces of a sentence's translation, its end not counted where that is forced."""
+        """The most pieces that a sentence's translation may have, without EOS where that is forced."""
         limit = options.length_limit(len(sentence.ids), len(sentence.prefix_ids))
         manifest = self.artifact.manifest
         return min(limit, manifest.max_target_length) - manifest.forced_eos
@@ -227,13 +227,13 @@ class Translator:
         return self.worker.context is not None and self.worker.context.side == "decoder"
 
     def submit(self, requests: Sequence[SentenceRequest]) -> None:
-        """Queue all or none; who does it cancels them if nobody wants the results any more."""
+        """Queue all sentences or none; the caller cancels them when nobody waits for the results any more."""
         self.check_room(len(requests))
         if requests:
             self.worker.answer_all(requests)
 
     def flag(self, source: str, target: str, also: Sequence[str] = ()) -> tuple[str, ...]:
-        """What looks wrong with a translation, and `also` what is known already; counted."""
+        """The flags of a translation, those known already (`also`) included; they are counted in the metrics."""
         flags = (*find_flags(source, target), *also)
         for flag in flags:
             self.metrics.sentences_flagged_total.labels(flag, self.name).inc()
@@ -241,17 +241,13 @@ class Translator:
 
 
 class PendingText:
-    """A text that was queued."""
+    """A text that was queued by `Translator.submit_text`."""
 
     def __init__(self, translator: Translator, work: Work) -> None:
         self._translator, self._work = translator, work
 
-    @property
-    def num_sentences(self) -> int:
-        return len(self._work.requests)
-
     def wait(self) -> TextTranslation:
-        """The translation, when it is there. Raises what the engine raised for a sentence."""
+        """Wait for the translation. Raises what the engine raised for a sentence."""
         results = [request.future.result() for request in self._work.requests]
         translator = self._translator
         return self._work.put_together(results, translator.target_pieces, translator.flag).translations[0]
@@ -262,8 +258,8 @@ class PendingText:
 
 
 def open_vocabularies(artifact: Artifact) -> tuple[Pieces, Pieces]:
-    """The vocabularies of the source and of the target; often they are the same. Raises VocabularyError for a
-    vocabulary that ends sentences otherwise than the model."""
+    """The vocabularies of source and target, often the same. Raises VocabularyError for one whose ids of UNK and EOS
+    are not the model's."""
     manifest = artifact.manifest
     target = Pieces(artifact.path(manifest.vocabulary_file), manifest.vocabulary_size)
     source = target
@@ -281,5 +277,5 @@ def open_vocabularies(artifact: Artifact) -> tuple[Pieces, Pieces]:
 
 
 def _fewest_sentences(texts: Iterable[str]) -> int:
-    """A bound that is quickly found: a sentence never goes beyond its line."""
+    """A lower bound of the number of sentences, quickly found: no sentence goes beyond its line."""
     return sum(any(map(str.isalnum, line)) for text in texts for line in text.splitlines())

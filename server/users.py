@@ -1,11 +1,11 @@
-"""Who still works with something that is to be put away when nobody does."""
+"""Counts the users of something that is to be stopped after the last of them."""
 
 import threading
 from types import TracebackType
 
 
 class Users:
-    """A count of those at work; thread-safe. `with` counts one in and out."""
+    """A count of users; thread-safe. A `with` block counts as one."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -29,6 +29,6 @@ class Users:
         self.leave()
 
     def wait_until_none(self, timeout: float) -> bool:
-        """False when there is still one after `timeout` seconds."""
+        """Wait until there is none; False when there still is one after `timeout` seconds."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._count, timeout)

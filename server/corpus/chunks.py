@@ -1,4 +1,4 @@
-"""Lines in portions that a server takes at a time."""
+"""Cuts lines into portions for one request each."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,7 +11,7 @@ LINES = 32
 CHARACTERS = 20_000
 """Characters of a portion, and of one text: a longer line is cut."""
 SHORT = 1_000
-"""A line of so many characters is not cut because a server was late: the server has too much else to do."""
+"""A line with fewer characters is not cut when a server is late with it: then the server is just busy."""
 
 _PLACES = (re.compile(r"(?<=[.!?])\s+"), re.compile(r"\s+"))
 """Where a line is cut: after a sentence, or after a word."""
@@ -21,14 +21,15 @@ Translate = Callable[[Sequence[str]], list[str]]
 
 @dataclass(frozen=True, order=True)
 class Chunk:
-    """Lines of a file one after another; `start` is the number of the first, from 0."""
+    """Consecutive lines of a file; `start` is the number of the first, from 0."""
 
     start: int
     lines: tuple[str, ...]
 
 
 def chunks_of(lines: Iterable[str], start: int = 0, size: int = LINES) -> Iterator[Chunk]:
-    """All lines in order. None but a line that is longer by itself makes a portion of more than CHARACTERS."""
+    """All lines in order, in chunks of at most `size` lines and CHARACTERS characters; a longer line is a chunk
+    alone."""
     taken, characters = list[str](), 0
     for line in lines:
         if taken and (len(taken) == size or characters + len(line) > CHARACTERS):
@@ -41,8 +42,8 @@ def chunks_of(lines: Iterable[str], start: int = 0, size: int = LINES) -> Iterat
 
 
 def translate_lines(translate: Translate, lines: Sequence[str]) -> list[str]:
-    """A line for every line. What a server finds too large is sent in halves. Raises what `translate` raises, Refused
-    for what is too large and cannot be cut, and Busy for a server that is late with a short line."""
+    """The translation of every line. What a server finds too large is sent in halves. Raises what `translate` raises,
+    Refused for what is too large and cannot be cut, and Busy for a server that is late with a short line."""
     if len(lines) == 1 and len(lines[0]) > CHARACTERS:
         return [_in_halves(translate, lines[0])]
     try:
@@ -63,7 +64,7 @@ def _in_halves(translate: Translate, line: str) -> str:
 
 
 def halves(text: str) -> tuple[str, str]:
-    """Cut after a sentence or a word near the middle; in the middle where there is neither. Both have characters."""
+    """Cut after a sentence or a word near the middle, else in the middle. Neither half is empty."""
     middle, quarter = len(text) // 2, len(text) // 4
     for place in _PLACES:
         cuts = [found.end() for found in place.finditer(text, max(1, quarter), len(text) - quarter)]
@@ -75,5 +76,5 @@ def halves(text: str) -> tuple[str, str]:
 
 
 def _one_line(text: str) -> str:
-    """A translation has no line break that its line has not: the lines of both files belong together."""
+    """A translation without line breaks, so that it stays on the line of its source."""
     return text.replace("\n", " ")

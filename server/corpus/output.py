@@ -1,4 +1,5 @@
-"""The translated file while it grows: OUTPUT.part holds whole lines in order, OUTPUT.state says of what they are."""
+"""The translated file while it grows: OUTPUT.part holds whole lines in order, OUTPUT.state says which run they are
+of."""
 
 import contextlib
 import dataclasses
@@ -33,15 +34,15 @@ class Identity:
 
 
 class Output:
-    """Progress is the number of whole lines in OUTPUT.part and nothing else, so that no kill can part the two. One
+    """The number of whole lines in OUTPUT.part is the only record of progress, so a kill cannot make them disagree. One
     process writes at a time."""
 
     def __init__(self, path: Path, identity: Identity) -> None:
-        """Goes on where an earlier run of the same identity stopped. Raises OutputError and OSError."""
+        """Continues an earlier run of the same identity. Raises OutputError and OSError."""
         self._path, self._identity = path, identity
         self._part, self._state = (path.with_name(path.name + suffix) for suffix in (".part", ".state"))
         self.model: ServedModel | None = None
-        """What the lines so far were translated with."""
+        """The model that translated the lines so far."""
         if path.exists() and not self._state.exists():
             raise OutputError(f"{path} exists: remove it, or choose another --output")
         self._lock = _locked(self._state)
@@ -50,7 +51,7 @@ class Output:
         except BaseException:
             self._lock.close()
             raise
-        self.is_finished = path.exists()  # killed after its last step but one
+        self.is_finished = path.exists()  # the run before was killed between renaming the file and removing its state
         self._file: IO[bytes] | None = None if self.is_finished else self._part.open("ab+")
         self.num_lines = 0 if self._file is None else _whole_lines(self._file)
         """Lines that are there."""
@@ -76,24 +77,24 @@ class Output:
 
     def _write_state(self) -> None:
         kept = {"identity": dataclasses.asdict(self._identity), "model": self.model and dataclasses.asdict(self.model)}
-        # The lock is on this very file, so it is written in place; nothing else is in it that a kill could cost.
+        # Written in place, because the lock is on this file; a kill loses nothing else.
         with self._state.open("r+", encoding="utf-8") as file:
             file.write(json.dumps(kept))
             file.truncate()
 
     def made_with(self, model: ServedModel) -> None:
-        """Keep the model, for the runs that go on."""
+        """Keep the model, for runs that continue this one."""
         self.model = model
         self._write_state()
 
     def append(self, lines: Iterable[str]) -> None:
-        """Raises OSError; what is there stays whole."""
+        """Add lines. Raises OSError; the lines before stay whole."""
         assert self._file is not None
         self._file.write("".join(f"{line}\n" for line in lines).encode("utf-8"))
         self._file.flush()
 
     def finish(self) -> None:
-        """All lines are there: the file gets its name."""
+        """All lines are there: rename the file to OUTPUT and remove its state."""
         if self._file is not None:
             os.fsync(self._file.fileno())
             self._file.close()
@@ -102,7 +103,7 @@ class Output:
         self._state.unlink()
 
     def close(self) -> None:
-        """Let another process go on."""
+        """Release the lock, so that another process can continue."""
         with contextlib.suppress(OSError):  # the disk is full, and told so already
             if self._file is not None:
                 self._file.close()
@@ -125,7 +126,7 @@ def _locked(path: Path) -> IO[bytes]:
 
 
 def _whole_lines(file: IO[bytes]) -> int:
-    """How many there are; what a kill left of another one is cut off."""
+    """The number of whole lines; what a kill left of another one is cut off."""
     file.seek(0)
     count = end = position = 0
     while block := file.read(BLOCK):

@@ -1,4 +1,4 @@
-"""A server as `ringmt translate-corpus` sees it: texts go there, translations come back, or it is said why not."""
+"""A server as `ringmt translate-corpus` sees it: a connection, and what can go wrong with it."""
 
 import http.client
 import json
@@ -8,17 +8,17 @@ from typing import Any
 from urllib.parse import urlsplit
 
 SECONDS = 60.0
-"""How long a server may work on a request; it is told."""
+"""How long a server may work on a request; it is sent with the request."""
 PATIENCE = 15.0
-"""How much longer its answer may be under way."""
+"""Seconds more before the connection counts as dead."""
 
 
 class Away(Exception):
-    """The server does not answer, or not yet: it starts, drains, or is gone."""
+    """The server does not answer: it starts, drains, or is gone."""
 
 
 class Busy(Exception):
-    """The server has too much to do; `seconds` is how long it asks to be left alone."""
+    """The server has too much to do; `seconds` is when it may be asked again."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"it is busy for {seconds:g} s")
@@ -34,16 +34,16 @@ class TooMuch(Exception):
 
 
 class Faulty(Exception):
-    """The server failed, or what it said makes no sense."""
+    """The server failed, or its answer makes no sense."""
 
 
 class Refused(ValueError):
-    """The server does not take such requests: no other attempt will be better."""
+    """The server does not take such requests; trying again is of no use."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked of every server. None: as the server has it."""
+    """What every server is asked for; None for the server's default."""
 
     source: str | None = None
     target: str | None = None
@@ -71,7 +71,7 @@ class Remote:
     """One connection to one server, kept open; use it from one thread."""
 
     def __init__(self, url: str, asked: Asked) -> None:
-        """Raises Refused for what is no address."""
+        """Raises Refused for an invalid address."""
         self.url = url.rstrip("/")
         parts = urlsplit(self.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -84,8 +84,8 @@ class Remote:
         self._path, self._asked = parts.path, asked
 
     def model(self) -> ServedModel:
-        """The model that this server translates with. Raises Away, Busy, Faulty, and Refused when it has none that was
-        asked for, or those of several pairs of languages."""
+        """The model that this server translates with. Raises Away, Busy, Faulty, and Refused when no model fits what
+        was asked for, or models of several language pairs do."""
         asked, there = self._asked, self._ask("GET", "/v1/models")
         try:
             models = [

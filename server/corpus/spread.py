@@ -1,4 +1,4 @@
-"""Portions of a file at several servers at a time, and back in order."""
+"""Spreads portions of a file over several servers, and gives their translations in order."""
 
 import functools
 import heapq
@@ -14,7 +14,7 @@ AHEAD = 4
 MAX_FAULTS = 5
 """How often servers may fail with a portion before the run has failed."""
 LONGEST_WAIT = 5.0
-"""Seconds after which a server that was away is asked again, at most."""
+"""The most seconds between two attempts to reach a server that is away."""
 
 
 class NobodyAnswers(RuntimeError):
@@ -22,8 +22,8 @@ class NobodyAnswers(RuntimeError):
 
 
 class Spread:
-    """`in_flight` threads for each server, each with a connection of its own. What a server that goes away was working
-    on is taken by the others. Use it once."""
+    """Runs `in_flight` threads for each server, each with a connection of its own. When a server goes away, the others
+    take its portions. Use it once."""
 
     def __init__(
         self,
@@ -34,12 +34,13 @@ class Spread:
         patience: float,
         told: Callable[[str], None],
     ) -> None:
-        """`model`: what every server must have; None takes what the first has that answers. `told` hears of servers
-        that go and come. Raises Refused for what is no address."""
+        """`model`: the model that every server must have; None for that of the first server that answers. `patience`:
+        seconds without an answer from any server before the run fails. `told` is called when servers go away and come
+        back. Raises Refused for an invalid address."""
         self._model, self._patience, self._told = model, patience, told
         self._changed = threading.Condition()
         self._waiting: list[Chunk] = []
-        """A heap: what was given back is taken first."""
+        """A heap: earlier portions, which were given back, are taken first."""
         self._faults: dict[int, int] = {}
         self._done: dict[int, list[str]] = {}
         self._failure: Exception | None = None
@@ -66,8 +67,8 @@ class Spread:
         return self._model
 
     def translate(self, chunks: Iterator[Chunk]) -> Iterator[tuple[Chunk, list[str]]]:
-        """Every portion with its translations, in order, once `model` has returned. Raises what made it impossible:
-        Refused, Faulty or NobodyAnswers."""
+        """Every portion with its translations, in order; call `model` before. Raises Refused, Faulty or
+        NobodyAnswers."""
         order: list[Chunk] = []
         try:
             while True:
@@ -101,7 +102,7 @@ class Spread:
         self._end()
 
     def _work(self, remote: Remote) -> None:
-        """Until all is over: portions to this server, as long as it answers and has the right model."""
+        """A thread's work: send portions to this server whenever it answers and has the right model."""
         try:
             while not self._is_over.is_set():
                 if not self._meet(remote):
@@ -113,8 +114,8 @@ class Spread:
             remote.close()
 
     def _meet(self, remote: Remote) -> bool:
-        """Wait until the server answers and see that its model is the run's; False when all is over before. Raises
-        Refused and NobodyAnswers."""
+        """Wait until the server answers, and check that it has the run's model; False when the run is over before.
+        Raises Refused and NobodyAnswers."""
         wait = 0.1
         while True:
             try:
@@ -153,7 +154,7 @@ class Spread:
                 self._told(f"{reason}; its lines go to others until it is back")
 
     def _serve(self, remote: Remote) -> None:
-        """Returns when the server is away, or all is over."""
+        """Send portions until the server is away, or the run is over."""
         while (chunk := self._take()) is not None:
             try:
                 lines = translate_lines(functools.partial(remote.translate, model=self._agreed), chunk.lines)
@@ -187,7 +188,7 @@ class Spread:
             self._changed.notify_all()
 
     def _count_fault(self, chunk: Chunk, error: Faulty) -> None:
-        """Raises Faulty when it was the last attempt."""
+        """Raises Faulty after MAX_FAULTS attempts."""
         with self._changed:
             self._faults[chunk.start] = self._faults.get(chunk.start, 0) + 1
             if self._faults[chunk.start] >= MAX_FAULTS:

@@ -4,13 +4,11 @@ import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
+from typing import Generic, TypeVar
+
+from server.outcomes import StateEviction, StateLookup
 
 Value = TypeVar("Value")
-Lookup = Literal["hit", "miss"]
-Eviction = Literal["budget", "too_large"]
-LOOKUPS: tuple[Lookup, ...] = ("hit", "miss")
-EVICTIONS: tuple[Eviction, ...] = ("budget", "too_large")
 
 
 @dataclass(frozen=True)
@@ -18,8 +16,8 @@ class CacheListener:
     """Told of every lookup, of every value that had no room, and of the bytes in use whenever they change. Called under
     the cache's lock: be short and leave the cache alone."""
 
-    looked_up: Callable[[Lookup], None] = lambda _: None
-    evicted: Callable[[Eviction], None] = lambda _: None
+    looked_up: Callable[[StateLookup], None] = lambda _: None
+    evicted: Callable[[StateEviction], None] = lambda _: None
     resized: Callable[[int], None] = lambda _: None
 
 
@@ -108,6 +106,6 @@ class StateCache(Generic[Value]):
             if not places:
                 del self._documents[place.document_id]
 
-    def _evicted(self, reason: Eviction) -> None:
+    def _evicted(self, reason: StateEviction) -> None:
         self.evictions += 1
         self._listener.evicted(reason)

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 from server.backends.context import ContextUse, SentenceContext
 from server.engine.request import SentenceResult
-from server.engine.shared_searches import Lookup
-from server.metrics import STAGES, TRANSLATION_LOOKUPS, Metrics
-from server.outcomes import FINISH_REASONS
+from server.metrics import STAGES, Metrics
+from server.outcomes import FINISH_REASONS, SEARCH_LOOKUPS, SearchLookup
 
 
 class EngineMeter:
@@ -32,7 +31,7 @@ class EngineMeter:
         self._gate = metrics.context_gate_ratio.labels(model)
         self._wraps = metrics.ring_cache_wraps_total.labels(model)
         lookups = metrics.translation_cache_lookups_total
-        self._lookups = {result: lookups.labels(result, model) for result in TRANSLATION_LOOKUPS}
+        self._lookups = {result: lookups.labels(result, model) for result in SEARCH_LOOKUPS}
         self._evictions = metrics.translation_cache_evictions_total.labels(model)
         self._cancelled = {stage: metrics.requests_cancelled_total.labels(stage, model) for stage in STAGES}
         self._late = {stage: metrics.deadline_exceeded_total.labels(stage, model) for stage in STAGES}
@@ -84,7 +83,7 @@ class EngineMeter:
         """A sentence left before it was complete."""
         (self._cancelled if cancelled else self._late)[stage].inc()
 
-    def looked_up(self, result: Lookup) -> None:
+    def looked_up(self, result: SearchLookup) -> None:
         """A sentence was looked up in the cache."""
         self._lookups[result].inc()
 

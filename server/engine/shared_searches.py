@@ -11,12 +11,11 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
-from typing import Literal
 
 from server.engine.request import Cancelled, DeadlineExceeded, Hypothesis, SentenceRequest, SentenceResult, Timings
 from server.engine.translation_cache import TranslationCache
+from server.outcomes import SearchLookup
 
-Lookup = Literal["hit", "shared", "miss"]
 NO_WAIT = Timings(queue=0.0, encode=0.0, decode=0.0)
 
 
@@ -71,7 +70,7 @@ class SharedSearches:
         cache: TranslationCache,
         submit: Callable[[Sequence[SentenceRequest]], None],
         also_wait: Callable[[SentenceRequest, Hashable], None],
-        told: Callable[[Lookup], None] = lambda _: None,
+        told: Callable[[SearchLookup], None] = lambda _: None,
     ) -> None:
         """`submit` queues all sentences or none; `also_wait` lets a queued one wait in another owner's line as well;
         `told` is called for every lookup."""
@@ -107,7 +106,7 @@ class SharedSearches:
         for request, value in known:
             request.future.set_running_or_notify_cancel()
             request.future.set_result(unpacked(value))
-        counts: dict[Lookup, int] = {"hit": len(known), "shared": len(joining), "miss": len(new)}
+        counts: dict[SearchLookup, int] = {"hit": len(known), "shared": len(joining), "miss": len(new)}
         for lookup, count in counts.items():
             for _ in range(count):
                 self._told(lookup)

@@ -6,12 +6,6 @@ from itertools import chain
 
 from server.text.repetition import is_repetitive
 
-FLAGS = ("loop", "numbers_changed", "untranslated", "empty", "cut", "truncated", "moved")
-"""loop: a phrase is repeated again and again · numbers_changed: the source has other numbers · untranslated: a copy of
-the source · empty: there is no translation · cut: a part of a sentence that is too long for the model · truncated: it
-ended at the maximum length · moved: the model lost something protected (a URL, a placeholder), which was put where it
-stood in the source."""
-
 SMALL_NUMBER = 12
 """Numbers up to this are often written as words in one of two languages."""
 MIN_COPIED_WORDS = 3
@@ -23,7 +17,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 def find_flags(source: str, target: str) -> tuple[str, ...]:
-    """Those of FLAGS that the two texts show, in their order."""
+    """The flags (server.outcomes.FLAGS) that the two texts show by themselves, in their order."""
     if not target.strip():
         return ("empty",) if any(map(str.isalnum, source)) else ()
     found = {

@@ -23,8 +23,9 @@ from server.engine.request import (
     SentenceResult,
     Timings,
 )
-from server.engine.shared_searches import Lookup, SharedSearches, key_of, packed, unpacked
+from server.engine.shared_searches import SharedSearches, key_of, packed, unpacked
 from server.engine.translation_cache import TranslationCache
+from server.outcomes import SearchLookup
 from tests.server.engine.conftest import LoadBackend
 from tests.server.engine.runs import new_engine, run, translate
 from tests.server.engine.test_engine import assert_same
@@ -38,7 +39,7 @@ class Asked:
 
     def __init__(self, load: LoadBackend, budget: int = 1_000_000, slots: int = 2, max_waiting: int = 1_000) -> None:
         self.engine: Engine = new_engine(load("onnx", "fp32"), slots, max_waiting)
-        self.lookups: Counter[Lookup] = Counter()
+        self.lookups: Counter[SearchLookup] = Counter()
         self.decoded = 0
         self.cache = TranslationCache(budget)
         self.searches = SharedSearches(
