@@ -15,6 +15,7 @@ from server.documents.stores.memory import MemoryStore
 from server.documents.stores.records import Document, Mode, Sentence
 from server.text.flags import find_flags
 from server.text.formats.table import FORMATS, open_file, suffix_of, translated_name
+from server.text.terms import Terms
 from server.translator import AskedOptions, Translator
 
 BATCH = 128
@@ -43,15 +44,17 @@ async def translate_file(
     mode: Mode = "offline",
     max_characters: int = 10_000_000,
     told: Callable[[int, int], None] = lambda done, total: None,
+    terms: Terms | None = None,
 ) -> TranslatedFile:
-    """Translate a file of any format of FORMATS, with the `options` of documents. `told` is called with the number of
-    sentences that are done and of all. Nothing is kept; when cancelled, its sentences leave the engine.
+    """Translate a file of any format of FORMATS, with the `options` of documents and its `terms` as they say. `told` is
+    called with the number of sentences that are done and of all. Nothing is kept; when cancelled, its sentences leave
+    the engine.
 
     Raises FileError, and what `translate_pending` raises.
     """
     language = translator.languages[1]
     opened = await asyncio.to_thread(open_file, data, name, language, max_characters)
-    sentences, targets = await _translated(translator, opened.texts, reader, options, mode, told)
+    sentences, targets = await _translated(translator, opened.texts, reader, options, mode, told, terms)
     written = await asyncio.to_thread(opened.write, targets)
     suffix = suffix_of(name, data)
     flags = Counter(flag for one in sentences for flag in find_flags(one.source, one.translation or ""))
@@ -72,6 +75,7 @@ async def _translated(
     options: AskedOptions,
     mode: Mode,
     told: Callable[[int, int], None],
+    terms: Terms | None,
 ) -> tuple[Sequence[Sentence], list[str]]:
     """The sentences of the texts, and the translated texts. Texts are joined by a control character, which ends a
     sentence and is in no translation."""
@@ -85,7 +89,7 @@ async def _translated(
     store.create(document, sentences)
     try:
         lease = Lease(store, document.id, None, 0)
-        await translate_pending(lease, {translator.name: translator}, reader, BATCH, told)
+        await translate_pending(lease, {translator.name: translator}, reader, BATCH, told, terms=terms)
         finished, done = store.read(document.id)
     finally:
         store.close()

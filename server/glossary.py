@@ -26,13 +26,31 @@ class TermRefused(ValueError):
 
 
 @dataclass
-class _Sentence:
-    """A sentence with its terms (`matches`), and the result of its last search."""
+class Said:
+    """A sentence or a part of one: its text, how it was masked, its last search, and the result of that."""
 
     source: str
     planned: PlannedSentence
+    request: SentenceRequest
     result: SentenceResult
-    matches: list[Match]
+
+
+@dataclass(frozen=True)
+class WithTerms:
+    """A model that says terms as it is told."""
+
+    translator: Translator
+    terms: Terms
+
+    async def translate(
+        self,
+        texts: Sequence[str],
+        options: SearchOptions,
+        context: SentenceContext | None = None,
+        splits: bool = True,
+    ) -> TranslationOutcome:
+        """As Translator.translate. Raises TermRefused besides."""
+        return await translate_with_terms(self.translator, texts, options, self.terms, context, splits)
 
 
 async def translate_with_terms(
@@ -49,71 +67,72 @@ async def translate_with_terms(
 
     Raises TermRefused, and what Translator.translate raises.
     """
-    wide = dataclasses.replace(options, num_hypotheses=options.beam_size)
-    work = await translator.prepare(texts, wide, context, splits, prefixes)
+    work = await translator.prepare(texts, wide(options), context, splits, prefixes)
     results = await translator.run(work.requests, options.deadline)
-    remaining = iter(results)
+    remaining = iter(zip(work.requests, results, strict=True))
     by_text = [
-        [
-            _Sentence(source, planned, next(remaining), find_terms(source, terms))
-            for source, planned in zip(plan.sentences, plan.planned, strict=True)
-        ]
+        [Said(source, planned, *next(remaining)) for source, planned in zip(plan.sentences, plan.planned, strict=True)]
         for plan in work.plans
     ]
-    again = [one for sentences in by_text for one in sentences if not _keep_good(one, translator.target_pieces)]
-    if again:
-        await _translate_masked(translator, again, options, terms, context)
+    await say_terms(translator, [one for said in by_text for one in said], options, terms)
     plans = tuple(
-        dataclasses.replace(plan, planned=tuple(one.planned for one in sentences))
-        for plan, sentences in zip(work.plans, by_text, strict=True)
+        dataclasses.replace(plan, planned=tuple(one.planned for one in said))
+        for plan, said in zip(work.plans, by_text, strict=True)
     )
-    done = [_best(one.result, options.num_hypotheses) for sentences in by_text for one in sentences]
+    done = [_best(one.result, options.num_hypotheses) for said in by_text for one in said]
     return await translator.finish(dataclasses.replace(work, plans=plans, options=options), done)
 
 
-def _keep_good(sentence: _Sentence, pieces: Pieces) -> bool:
-    """Keep the hypotheses that have every term; returns whether there are any."""
-    if not sentence.matches:
-        return True
-    hypotheses = sentence.result.hypotheses
-    texts = [sentence.planned.restored(one.ids, pieces).text for one in hypotheses]
-    good = tuple(one for one, text in zip(hypotheses, texts, strict=True) if not missing(sentence.matches, text))
-    if good:
-        sentence.result = dataclasses.replace(sentence.result, hypotheses=good)
-    return bool(good)
+def wide(options: SearchOptions) -> SearchOptions:
+    """The same search, with all hypotheses of its beam as the result."""
+    return dataclasses.replace(options, num_hypotheses=options.beam_size)
 
 
-async def _translate_masked(
-    translator: Translator,
-    sentences: Sequence[_Sentence],
-    options: SearchOptions,
-    terms: Terms,
-    context: SentenceContext | None,
-) -> None:
-    """Put masks in place of the sentences' terms and translate them again."""
-    owner, longest = object(), translator.artifact.manifest.max_source_length
-    asked: list[tuple[_Sentence, SentenceRequest]] = []
-    for one in sentences:
-        prefix = one.planned.prefix
-        planned = plan_sentence(one.source, translator.source_pieces, one.planned.is_cut, terms)
-        one.planned = planned if prefix is None else planned.after(prefix.text, translator.target_pieces)
-        _check(one, longest)
-        if len(one.planned.prefix_ids) >= translator.room(one.planned, options):
-            raise PrefixRefused(f"it leaves no room for the terms of {one.source[:60]!r}")
-        if planned.masked.is_readable:
-            request = SentenceRequest(planned.ids, options, context, owner, prefix=one.planned.prefix_ids)
-            asked.append((one, request))
-        else:  # nothing but terms: there is nothing for the model to translate
-            one.result = _as_read(one, translator.target_pieces)
-    results = await translator.run([request for _, request in asked], options.deadline)
-    for (one, _), result in zip(asked, results, strict=True):
+async def say_terms(translator: Translator, said: Sequence[Said], options: SearchOptions, terms: Terms) -> None:
+    """Keep the hypotheses that have every term of their sentence. Sentences without such a hypothesis are translated
+    once more, with masks in place of their terms. Raises TermRefused, and what Translator.run_in_turn raises."""
+    again: list[Said] = []
+    for one in said:
+        matches = find_terms(one.source, terms)
+        if not _keep_good(one, matches, translator.target_pieces):
+            _mask(translator, one, matches, options, terms)
+            if one.planned.masked.is_readable:
+                again.append(one)
+            else:  # nothing but terms: there is nothing for the model to translate
+                one.result = _as_read(one, translator.target_pieces)
+    results = await translator.run_in_turn([one.request for one in again], options.deadline)
+    for one, result in zip(again, results, strict=True):
         one.result = result
 
 
-def _check(sentence: _Sentence, longest: int) -> None:
+def _keep_good(said: Said, matches: Sequence[Match], pieces: Pieces) -> bool:
+    """Keep the hypotheses that have every term; returns whether there are any."""
+    if not matches:
+        return True
+    hypotheses = said.result.hypotheses
+    texts = [said.planned.restored(one.ids, pieces).text for one in hypotheses]
+    good = tuple(one for one, text in zip(hypotheses, texts, strict=True) if not missing(matches, text))
+    if good:
+        said.result = dataclasses.replace(said.result, hypotheses=good)
+    return bool(good)
+
+
+def _mask(translator: Translator, said: Said, matches: Sequence[Match], options: SearchOptions, terms: Terms) -> None:
+    """Put masks in place of a sentence's terms. Raises TermRefused, PrefixRefused."""
+    prefix = said.planned.prefix
+    planned = plan_sentence(said.source, translator.source_pieces, said.planned.is_cut, terms)
+    said.planned = planned if prefix is None else planned.after(prefix.text, translator.target_pieces)
+    _check(said, matches, translator.artifact.manifest.max_source_length)
+    if len(said.planned.prefix_ids) >= translator.room(said.planned, options):
+        raise PrefixRefused(f"it leaves no room for the terms of {said.source[:60]!r}")
+    asked = said.request
+    said.request = SentenceRequest(planned.ids, options, asked.context, asked.owner, prefix=said.planned.prefix_ids)
+
+
+def _check(sentence: Said, matches: Sequence[Match], longest: int) -> None:
     """Raise TermRefused where the terms could not be masked, or the masked sentence is too long."""
     masked = Counter(span.text for span in sentence.planned.masked.spans)
-    is_whole = not Counter(match.target for match in sentence.matches) - masked
+    is_whole = not Counter(match.target for match in matches) - masked
     if not is_whole or len(sentence.planned.ids) > longest:
         raise TermRefused(
             f"the sentence {sentence.source[:60]!r} cannot be read with masks in place of its terms: shorten it, or "
@@ -121,7 +140,7 @@ def _check(sentence: _Sentence, longest: int) -> None:
         )
 
 
-def _as_read(sentence: _Sentence, pieces: Pieces) -> SentenceResult:
+def _as_read(sentence: Said, pieces: Pieces) -> SentenceResult:
     """A result that has the masks as the source has them."""
     [ids] = pieces.encode([sentence.planned.masked.text])
     said = Hypothesis((*sentence.planned.prefix_ids, *ids[:-1]), 0.0, 0.0, "eos")

@@ -93,7 +93,7 @@ class Settings:
     request_timeout: float = knob(60.0, "seconds a request may take; then 504 and its slots are free", at_least=0.001)
     drain_timeout: float = knob(20.0, "seconds that requests in flight get to finish at shutdown", at_least=0)
     context_store: str = knob(
-        "memory://", "where documents are kept: memory://, sqlite:///PATH or redis://HOST:PORT/DB"
+        "memory://", "where documents and glossaries are kept: memory://, sqlite:///PATH or redis://HOST:PORT/DB"
     )
     context_cache_bytes: int = knob(
         268_435_456, "memory for the context of documents in bytes; what does not fit is computed anew", at_least=0
@@ -106,6 +106,8 @@ class Settings:
         2000, "sentences of one document, parts of long ones counted; a longer one is refused with 413", at_least=1
     )
     max_documents: int = knob(10_000, "documents kept at the same time", at_least=1)
+    max_glossaries: int = knob(1000, "glossaries kept for one API key, in context_store like documents", at_least=1)
+    max_glossary_bytes: int = knob(16_777_216, "size of all glossaries of one API key together", at_least=1)
     api_keys: str = knob("", "file of API keys, or its lines; without, everybody may do everything", shown="none")
     pivot: Literal["on", "off"] = knob("on", "translate texts through a third language where no model does it directly")
     open_admin: Literal["off", "on"] = knob("off", "on: without api_keys, everybody may load and unload models")

@@ -9,7 +9,19 @@ from collections.abc import AsyncIterator, Iterator
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 
-from server.api import deepl, docs, documents, files, health, libretranslate, models, page, score, translate
+from server.api import (
+    deepl,
+    deepl_glossaries,
+    docs,
+    documents,
+    files,
+    health,
+    libretranslate,
+    models,
+    page,
+    score,
+    translate,
+)
 from server.api.collector import open_tracing
 from server.api.deepl_route import DEEPL
 from server.api.keys import KeyRing
@@ -35,6 +47,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     libretranslate.router,
     libretranslate.probes,
     deepl.router,
+    deepl_glossaries.router,
     health.router,
     page.router,
     docs.router,
@@ -58,7 +71,7 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.state.server = state
     logs_access = settings.access_log == "on"
-    app.add_middleware(RequestMiddleware, state=state, logs_access=logs_access, dialects={"/v2/": DEEPL})
+    app.add_middleware(RequestMiddleware, state=state, logs_access=logs_access, dialects={"/v2/": DEEPL, "/v3/": DEEPL})
     app.add_middleware(OpenToPages, starts=libretranslate.PATHS)
     for router in ROUTERS:
         app.include_router(router)

@@ -22,16 +22,18 @@ from server.api.deepl_schemas import (
     DeepLTranslations,
     DeepLUsage,
 )
+from server.api.deepl_terms import named_glossaries, terms_of
 from server.api.detection import detect
 from server.api.errors import ADMISSION, BODY, ApiError, documented, from_engine
 from server.api.language_names import name_of
 from server.api.libre_route import with_forms
 from server.api.limits import asked_options, check_sizes
-from server.api.pivoting import pivot_between
+from server.api.pivoting import pivot_between, refuse
 from server.api.shelf import beginning_of
 from server.api.state import ServerState
 from server.api.visit import Admitted, Visit
 from server.file_translation import TranslatedFile, translate_file
+from server.glossary import WithTerms
 from server.markup_translation import TranslatesTexts, translate_markup
 from server.translations import TextTranslation, TranslationOutcome
 from server.translator import Translator
@@ -64,8 +66,9 @@ async def translate(body: DeepLTranslateRequest, visit: Admitted) -> Response:
     _check_markup(body)
     _check_served("formality", body.formality in FORMALITIES)
     _check_served("model_type", body.model_type != "quality_optimized")
+    glossaries = named_glossaries(body.glossary_id, body.glossary_ids, body.source_lang)
     sources = await _sources(visit.state, body.text, body.source_lang, body.target_lang)
-    found = await _translated(visit, body, sources)
+    found = await _translated(visit, body, sources, glossaries)
     visit.state.translated_characters += sum(map(len, body.text))
     return written(
         DeepLTranslations(
@@ -77,7 +80,9 @@ async def translate(body: DeepLTranslateRequest, visit: Admitted) -> Response:
     )
 
 
-async def _translated(visit: Visit, body: DeepLTranslateRequest, sources: Sequence[str]) -> list[TextTranslation]:
+async def _translated(
+    visit: Visit, body: DeepLTranslateRequest, sources: Sequence[str], glossaries: Sequence[str]
+) -> list[TextTranslation]:
     kind, splits = body.markup, body.split_sentences != "0"
     joins_lines = kind is None and body.split_sentences == "nonewlines"
     texts = [one.replace("\n", " ") for one in body.text] if joins_lines else body.text
@@ -86,11 +91,14 @@ async def _translated(visit: Visit, body: DeepLTranslateRequest, sources: Sequen
         way: TranslatesTexts
         through = pivot_between(visit, source, _target(visit, source, body.target_lang))
         if through is None:
-            way = reader = _translator(visit, source, body.target_lang)
+            reader = _translator(visit, source, body.target_lang)
+            terms = await terms_of(visit, glossaries, reader.languages)
+            way = reader if terms is None else WithTerms(reader, terms)
             options = reader.options(**asked_options(reader, visit.state.settings), deadline=visit.deadline)
         else:
             way, options = through
             reader = through[0].first
+            refuse(through[0], "glossary_id", bool(glossaries))
         context = await visit.state.documents.context_of(reader, [body.context]) if body.context else None
         if kind is None:
             return await way.translate(own, options, context, splits)
@@ -140,25 +148,26 @@ async def upload(
     filename: Annotated[str | None, Form(description="If the file's part names none.")] = None,
     formality: Annotated[str | None, Form()] = None,
     output_format: Annotated[str | None, Form(description="Only the file's own.")] = None,
-    glossary_id: Annotated[str | None, Form(description="Not served.")] = None,
-    glossary_ids: Annotated[str | None, Form(description="Not served.")] = None,
+    glossary_id: Annotated[str | None, Form(description="With source_lang only.")] = None,
+    glossary_ids: Annotated[str | None, Form(description="Up to five, with commas between them.")] = None,
     style_id: Annotated[str | None, Form(description="Not served.")] = None,
     translation_memory_id: Annotated[str | None, Form(description="Not served.")] = None,
 ) -> DeepLDocument:
-    asked = {"glossary_id": glossary_id, "glossary_ids": glossary_ids, "style_id": style_id}
-    for name, value in {**asked, "translation_memory_id": translation_memory_id}.items():
+    for name, value in {"style_id": style_id, "translation_memory_id": translation_memory_id}.items():
         _check_served(name, not value)
     _check_served("formality", formality in FORMALITIES)
+    glossaries = named_glossaries(glossary_id, glossary_ids.split(",") if glossary_ids else None, source_lang)
     name = PurePath(filename or file.filename or "file").name
     suffix = PurePath(name).suffix.lower() or ".txt"
     _check_served("output_format", output_format is None or f".{output_format.lower()}" == suffix)
     settings, data = visit.state.settings, await file.read()
     beginning = await beginning_of(name, data, target_lang, settings.max_total_chars)
     [source] = await _sources(visit.state, [beginning], source_lang, target_lang)
-    visit.state.uploads.check_room()
     translator = _translator(visit, source, target_lang)
     reader, options = visit.state.documents.reader, asked_options(translator, settings)
-    work = translate_file(translator, data, name, reader, options, max_characters=settings.max_total_chars)
+    terms, longest = await terms_of(visit, glossaries, translator.languages), settings.max_total_chars
+    visit.state.uploads.check_room()
+    work = translate_file(translator, data, name, reader, options, max_characters=longest, terms=terms)
     translating = asyncio.create_task(_counted(visit.state, work))
     translator.users.enter()  # it goes on when the visit is over
     translating.add_done_callback(lambda _: translator.users.leave())

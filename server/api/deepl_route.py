@@ -1,6 +1,6 @@
 """How DeepL's API takes requests and words its errors."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 from fastapi import Request
@@ -9,12 +9,16 @@ from starlette.responses import JSONResponse, Response
 
 from server.api.body import FORM_TYPES, ReadRequest, form_of, read_body
 from server.api.deepl_schemas import DeepLError
-from server.api.errors import TABLE, ApiError, Dialect, ErrorType, printable
+from server.api.errors import TABLE, ApiError, Dialect, ErrorType, QuotaExceeded, printable
 from server.api.invalid import first_error, path_of
 from server.api.route import DoorRoute
 
 BAD_REQUEST: tuple[ErrorType, ...] = ("malformed", "unsupported_media_type", "invalid_value", "conflict")
 """One status for them all."""
+QUOTA_EXCEEDED = 456
+FULL: dict[int | str, dict[str, Any]] = {
+    QUOTA_EXCEEDED: {"description": "The key keeps as many glossaries as it may.", "model": DeepLError}
+}
 
 
 class DeepLErrors:
@@ -29,7 +33,8 @@ class DeepLErrors:
         return 400 if kind in BAD_REQUEST else TABLE[kind].status
 
     def answer(self, error: ApiError, request_id: str) -> Response:
-        return JSONResponse({"message": printable(error.message)}, self.status(error.kind), error.headers)
+        status = QUOTA_EXCEEDED if isinstance(error, QuotaExceeded) else self.status(error.kind)
+        return JSONResponse({"message": printable(error.message)}, status, error.headers)
 
 
 DEEPL = DeepLErrors()

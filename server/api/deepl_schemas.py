@@ -8,8 +8,6 @@ from server.api.schemas import check_optional_text, check_text
 from server.text.markup import Kind
 
 NOT_SERVED = (
-    "glossary_id",
-    "glossary_ids",
     "style_id",
     "translation_memory_id",
     "translation_memory_threshold",
@@ -67,8 +65,8 @@ class DeepLTranslateRequest(BaseModel):
     tag_handling: str | None = Field(
         default=None, description="html or xml: tags come back, inline ones with their words; other texts have none."
     )
-    glossary_id: Any = Field(default=None, description="Not served.")
-    glossary_ids: Any = Field(default=None, description="Not served.")
+    glossary_id: str | None = Field(default=None, description="One of /v3/glossaries; source_lang must be given, too.")
+    glossary_ids: Tags = Field(default=None, description="Up to five: of a term that several have, the first's counts.")
     style_id: Any = Field(default=None, description="Not served.")
     translation_memory_id: Any = Field(default=None, description="Not served.")
     translation_memory_threshold: Any = Field(default=None, description="Not served.")

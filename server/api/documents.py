@@ -21,6 +21,7 @@ from server.api.document_schemas import (
 )
 from server.api.errors import ADMISSION, BODY, ApiError, documented
 from server.api.event_stream import STILL_HERE, Events, EventStream, described, event
+from server.api.keys import owner_of
 from server.api.limits import asked_options, check_chars, check_total
 from server.api.route import DoorRoute
 from server.api.state import ServerState
@@ -221,8 +222,9 @@ def _new_document(body: DocumentRequest, visit: Visit) -> NewDocument:
         check_chars(body.sentences or [], settings, "sentences")
     translator = visit.translator(body.model, body.source, body.target)
     asked = asked_options(translator, settings, body.beam_size, body.length_penalty, body.max_length)
-    owner = "" if visit.key is None else visit.key.owner
-    return NewDocument(translator, body.mode, body.sentences or [] if body.text is None else body.text, asked, owner)
+    return NewDocument(
+        translator, body.mode, body.sentences or [] if body.text is None else body.text, asked, owner_of(visit.key)
+    )
 
 
 async def _after_waiting(visit: Visit, document_id: str) -> tuple[Document, list[Sentence]]:

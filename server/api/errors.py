@@ -10,6 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from server.backends.base import CannotScore
 from server.documents.refused import Refused, TooLong, UnknownSentence
+from server.documents.stores.glossaries import GlossariesFull, UnknownGlossary
 from server.documents.stores.interface import StoreError, StoreFull, UnknownDocument
 from server.engine.request import Cancelled, DeadlineExceeded, EngineStopped, Overloaded
 from server.glossary import TermRefused
@@ -91,6 +92,10 @@ class ApiError(Exception):
             self.headers.setdefault("Retry-After", str(RETRY_AFTER_SECONDS[kind]))
 
 
+class QuotaExceeded(ApiError):
+    """More than is kept for one key."""
+
+
 class Dialect(Protocol):
     """How the routes of one API write their errors."""
 
@@ -138,6 +143,10 @@ def from_engine(error: Exception) -> ApiError | None:
             return ApiError("invalid_value", str(error), "file")
         case UnknownDocument():
             return ApiError("not_found", "there is no such document: it never existed, was deleted, or has expired")
+        case UnknownGlossary():
+            return ApiError("not_found", "there is no such glossary: it never existed, or was deleted")
+        case GlossariesFull():
+            return QuotaExceeded("too_large", str(error))
         case UnknownSentence():
             return ApiError("not_found", str(error))
         case Refused():

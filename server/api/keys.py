@@ -85,6 +85,11 @@ class Key:
         self.in_work -= 1
 
 
+def owner_of(key: Key | None) -> str:
+    """The owner of what a request keeps; "" on a server without keys, where everything belongs to everybody."""
+    return "" if key is None else key.owner
+
+
 @dataclass(frozen=True)
 class KeyRing:
     """All keys of a server; none: everybody may do everything."""

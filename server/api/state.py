@@ -16,8 +16,10 @@ from server.documents.job_runner import JobRunner
 from server.documents.metered_cache import metered_cache
 from server.documents.sentence_states import StateReader
 from server.documents.service import DocumentService
+from server.documents.stores.glossaries import GlossaryLimits
 from server.documents.stores.interface import StoreError
 from server.documents.stores.open_store import open_store
+from server.kept_glossaries import KeptGlossaries
 from server.metrics import NO_MODEL, Metrics
 from server.settings import Settings, nearest
 from server.tracing import Tracing
@@ -51,6 +53,7 @@ class ServerState:
     translated_characters: int = 0
     """Characters that were translated for requests to DeepL's API."""
     _documents: DocumentService | None = None
+    _glossaries: KeptGlossaries | None = None
     _janitor: Janitor | None = None
 
     def __post_init__(self) -> None:
@@ -71,6 +74,15 @@ class ServerState:
         self._documents = DocumentService(store, reader, runner, self.translators, settings)
         self._janitor = Janitor(store, settings.document_ttl, self.metrics, self.translators)
         self._janitor.start()
+        limits = GlossaryLimits(settings.max_glossaries, settings.max_glossary_bytes)
+        self._glossaries = KeptGlossaries(store.glossaries, limits)
+
+    @property
+    def glossaries(self) -> KeptGlossaries:
+        """The glossaries of a server that has loaded. Raises ApiError before."""
+        if self._glossaries is None:
+            raise ApiError("not_ready", "the glossaries are not open yet")
+        return self._glossaries
 
     @property
     def documents(self) -> DocumentService:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from server.documents.stores.records import Part, Sentence
 from server.text.plan import TextPlan, plan_sentence, plan_text
-from server.text.protection import mask, restore
+from server.text.protection import Masked, mask, restore
 from server.translator import Translator
 
 BETWEEN = "\n"
@@ -48,15 +48,18 @@ def spans_of(plan: TextPlan) -> Iterator[tuple[int, int]]:
             yield start, end
 
 
-def joined(sentence: Sentence, targets: Sequence[str], translator: Translator) -> str:
-    """Join the translations of a sentence's parts. Protected pieces, and the text between parts, are the source's."""
+def joined(
+    sentence: Sentence, targets: Sequence[str], translator: Translator, masks: Sequence[Masked] | None = None
+) -> str:
+    """Join the translations of a sentence's parts. Protected pieces, and the text between parts, are the source's.
+    `masks` is how the parts were masked, if terms were masked in them as well."""
     spans = _spans(sentence, translator)
     if spans is None:
         return " ".join(targets) if targets else sentence.source
     texts: list[str] = []
     at = 0
-    for (start, end), target in zip(spans, targets, strict=True):
-        masked = mask(sentence.source[start:end], translator.source_pieces.spells)
+    for number, ((start, end), target) in enumerate(zip(spans, targets, strict=True)):
+        masked = masks[number] if masks else mask(sentence.source[start:end], translator.source_pieces.spells)
         texts += (sentence.source[at:start], restore(masked, target).text)
         at = end
     return "".join(texts) + sentence.source[at:]

@@ -12,6 +12,8 @@ from server.documents.stores.interface import UnknownDocument
 from server.documents.stores.records import Document, Sentence
 from server.documents.translate import Heard, translate_sentences
 from server.engine.request import EngineStopped, Overloaded
+from server.glossary import TermRefused
+from server.text.terms import Terms
 from server.translator import Translator
 
 logger = logging.getLogger("ringmt")
@@ -39,14 +41,15 @@ async def translate_pending(
     batch: int = BATCH,
     told: Callable[[int, int], None] = lambda done, total: None,
     heard: Heard | None = None,
+    terms: Terms | None = None,
 ) -> None:
     """Translate until no sentence of the document is pending, those that come meanwhile included. Before every batch,
     `told` is called with the number of sentences that are done and of all; `heard` (see translate_sentences) is called
     for every sentence before it is written. The document is read once, and again when somebody else changed it. Raises
-    LeaseLost, UnknownDocument, Unservable, EngineStopped, StoreError, and the exception of the last of MAX_FAILURES
-    batches that failed."""
+    LeaseLost, UnknownDocument, Unservable, EngineStopped, StoreError, TermRefused, and the exception of the last of
+    MAX_FAILURES batches that failed."""
     failures = 0
-    work = _Work(lease, translators, reader, batch, heard)
+    work = _Work(lease, translators, reader, batch, heard, terms)
     while True:
         known = await work.known()
         pending = len(known.pending)
@@ -57,7 +60,7 @@ async def translate_pending(
             await (work.next_batch() if pending else work.end())
         except Overloaded:
             await asyncio.sleep(BACK_OFF_SECONDS)
-        except (EngineStopped, LeaseLost, UnknownDocument):
+        except (EngineStopped, LeaseLost, TermRefused, UnknownDocument):
             raise
         except Exception:
             failures += 1
@@ -76,8 +79,9 @@ class _Work:
         reader: StateReader,
         batch: int,
         heard: Heard | None,
+        terms: Terms | None,
     ) -> None:
-        self._heard = heard
+        self._heard, self._terms = heard, terms
         self._lease, self._translators, self._reader, self._batch = lease, translators, reader, batch
         self._known: Reading | None = None
         self._states: tuple[object, DocumentStates | None] | None = None
@@ -106,8 +110,9 @@ class _Work:
             return
         planned = known.pending[: self._batch]
         states = await self._states_of(translator, known)
+        owner = self._lease.document_id
         done = await translate_sentences(
-            translator, known.document, planned, states, owner=self._lease.document_id, heard=self._heard
+            translator, known.document, planned, states, owner=owner, heard=self._heard, terms=self._terms
         )
         await self._save(known, planned, done)
 

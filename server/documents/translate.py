@@ -5,6 +5,7 @@ import dataclasses
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 
 from server import tracing
 from server.backends.context import Read
@@ -13,6 +14,10 @@ from server.documents.cutting import joined
 from server.documents.sentence_states import DocumentStates
 from server.documents.stores.records import Document, Sentence
 from server.engine.request import SentenceRequest, SentenceResult
+from server.glossary import Said, say_terms, wide
+from server.text.plan import plan_sentence
+from server.text.protection import Masked
+from server.text.terms import Terms
 from server.translator import Translator
 
 Heard = Callable[[int, Callable[[], str]], None]
@@ -29,14 +34,17 @@ async def translate_sentences(
     deadline: float | None = None,
     owner: Hashable = None,
     heard: Heard | None = None,
+    terms: Terms | None = None,
 ) -> list[Sentence]:
     """The sentences with their translations. `states` are those of the whole document (online at least of what comes
     before), None when there is nothing to see. All wait in one line, that of `owner` if there is one. `heard` is called
-    in the engine's thread for every sentence that is translated.
+    in the engine's thread for every sentence that is translated. `terms` are translated as they say; then `heard` is
+    never called.
 
-    Raises Overloaded, TooManySentences, DeadlineExceeded, EngineStopped.
+    Raises Overloaded, TooManySentences, DeadlineExceeded, EngineStopped, and TermRefused.
     """
-    options = translator.options(**document.options, deadline=deadline)
+    last = translator.options(**document.options, deadline=deadline)
+    options = last if terms is None else wide(last)
     owner = object() if owner is None else owner
     requests: list[SentenceRequest] = []
     for sentence in sentences:
@@ -45,16 +53,43 @@ async def translate_sentences(
             SentenceRequest(part.source_ids, options, context, owner, read=read_of(states, part.source_ids))
             for part in sentence.parts
         ]
-        if heard is not None:
+        if heard is not None and terms is None:
             _tell_when_done(translator, sentence, of_parts, heard)
         requests += of_parts
     results = await translator.run_in_turn(requests, deadline)
+    masks: list[Masked] = []
+    if terms is not None:
+        said = _parts_said(translator, sentences, requests, results)
+        await say_terms(translator, said, last, terms)
+        requests, results = [one.request for one in said], [one.result for one in said]
+        masks = [one.planned.masked for one in said]
     if translator.needs_drafts:
         results = await _looked(translator, requests, results)
-    remaining = iter(results)
-    of_sentence = [[next(remaining) for _ in sentence.parts] for sentence in sentences]
+    found = _Found(results, masks)
     with tracing.stage("detokenize"):
-        return await asyncio.to_thread(_finish, translator, sentences, of_sentence, states)
+        return await asyncio.to_thread(_finish, translator, sentences, found, states)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The engine's results for the parts of all sentences, in order. `masks` is how the parts were masked; empty
+    without terms."""
+
+    results: Sequence[SentenceResult]
+    masks: Sequence[Masked]
+
+
+def _parts_said(
+    translator: Translator,
+    sentences: Sequence[Sentence],
+    requests: Sequence[SentenceRequest],
+    results: Sequence[SentenceResult],
+) -> list[Said]:
+    """Every part with its text, its request and its result."""
+    spans = [(one.source, part.span) for one in sentences for part in one.parts]
+    texts = [source if span is None else source[slice(*span)] for source, span in spans]
+    planned = [plan_sentence(text, translator.source_pieces) for text in texts]
+    return [Said(*one) for one in zip(texts, planned, requests, results, strict=True)]
 
 
 def _tell_when_done(
@@ -108,23 +143,26 @@ async def _looked(
 def _finish(
     translator: Translator,
     sentences: Sequence[Sentence],
-    results: Sequence[Sequence[SentenceResult]],
+    found: _Found,
     states: DocumentStates | None,
 ) -> list[Sentence]:
-    return [
-        _translated(translator, sentence, of_parts, states)
-        for sentence, of_parts in zip(sentences, results, strict=True)
-    ]
+    done: list[Sentence] = []
+    end = 0
+    for sentence in sentences:
+        start, end = end, end + len(sentence.parts)
+        of_parts = _Found(found.results[start:end], found.masks[start:end])
+        done.append(_translated(translator, sentence, of_parts, states))
+    return done
 
 
 def _translated(
     translator: Translator,
     sentence: Sentence,
-    results: Sequence[SentenceResult],
+    found: _Found,
     states: DocumentStates | None,
 ) -> Sentence:
-    best = [result.hypotheses[0] for result in results]
-    translation = joined(sentence, translator.target_pieces.decode(one.ids for one in best), translator)
+    best = [result.hypotheses[0] for result in found.results]
+    translation = joined(sentence, translator.target_pieces.decode(one.ids for one in best), translator, found.masks)
     translator.flag(sentence.source, translation)
     return dataclasses.replace(
         sentence,
@@ -137,7 +175,7 @@ def _translated(
         is_edited=False,
         is_stale=False,
         version=sentence.version + sentence.is_stale,
-        context_used=_used(results, states),
+        context_used=_used(found.results, states),
     )
 
 

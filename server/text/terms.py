@@ -23,14 +23,16 @@ class Terms:
 
     def __init__(self, targets: Mapping[str, str]) -> None:
         """Raises ValueError for a term without a word or sign."""
-        self._by_first: dict[str, list[tuple[re.Pattern[str], str]]] = {}
+        self._targets = dict(targets)
+        self._by_first: dict[str, list[str]] = {}
+        self._patterns: dict[str, re.Pattern[str]] = {}
+        """Of a large glossary a text needs a few: each is compiled when the first word of its term is met."""
         for term in sorted(targets, key=len, reverse=True):
             words = term.split()
             if not words:
                 raise ValueError("a term has at least one letter, digit or sign")
             first = _TOKEN.findall(words[0])[0]
-            pattern = re.compile(r"(?<!\w)" + r"\s+".join(map(re.escape, words)) + r"(?!\w)")
-            self._by_first.setdefault(first, []).append((pattern, targets[term]))
+            self._by_first.setdefault(first, []).append(term)
 
     def find(self, text: str, taken: Iterable[tuple[int, int]] = ()) -> list[Match]:
         """The terms in `text` from left to right, without overlaps with each other or with the places `taken`."""
@@ -40,13 +42,19 @@ class Terms:
         for token in _TOKEN.finditer(text):
             if token.start() < end:
                 continue
-            for pattern, target in self._by_first.get(token[0], ()):
-                match = pattern.match(text, token.start())
+            for term in self._by_first.get(token[0], ()):
+                match = self._pattern(term).match(text, token.start())
                 if match is not None and not any(a < match.end() and match.start() < b for a, b in covered):
-                    found.append(Match(*match.span(), target))
+                    found.append(Match(*match.span(), self._targets[term]))
                     end = match.end()
                     break
         return found
+
+    def _pattern(self, term: str) -> re.Pattern[str]:
+        if term not in self._patterns:
+            words = r"\s+".join(map(re.escape, term.split()))
+            self._patterns[term] = re.compile(rf"(?<!\w){words}(?!\w)")
+        return self._patterns[term]
 
 
 def missing(matches: Iterable[Match], translation: str) -> Counter[str]:

@@ -11,9 +11,11 @@ from server.documents.sentence_states import StateReader
 from server.documents.state_cache import StateCache
 from server.documents.stores.records import Mode
 from server.file_translation import TranslatedFile, translate_file
+from server.glossary import TermRefused
 from server.metrics import Metrics
 from server.settings import EngineSettings
 from server.text.formats.opened import FileTooLarge
+from server.text.terms import Terms
 from server.translate_files import translate_files
 from server.translator import AskedOptions, Translator
 
@@ -65,6 +67,37 @@ def test_what_separates_texts_may_stand_in_them(translator: Translator) -> None:
     assert translated(translator, data, "a.txt").data.startswith(b"\x1e\x1d\x1c\x1f ")
     cells = translated(translator, b'"\x1e\x1d\x1c\x1f Yes.","Yes."', "a.csv").data
     assert cells.startswith(b" \x1d\x1c\x1f ") or cells.startswith(b'" \x1d\x1c\x1f ')
+
+
+@pytest.mark.parametrize("side", ["encoder", "decoder"])
+def test_terms_are_said_and_other_sentences_stay(side: str, document_artifacts: dict[str, Path]) -> None:
+    """A sentence without a term sees the same document as ever, one with a term still sees it."""
+    engine = EngineSettings(slots=4, max_waiting=64, num_workers=1, precision="fp32")
+    said, terms = {"station": "Hauptbahnhof", "lamp": "Funzel", "in the rain": "Sauwetter"}, ["station", "lamp"]
+    translator = Translator.load(document_artifacts[side], engine, Metrics())
+    try:
+        for mode in ("offline", "online"):
+            free = translated(translator, TEXT.encode(), "a.txt", mode).data.decode()
+            told = translated(translator, TEXT.encode(), "a.txt", mode, terms=Terms(said)).data.decode()
+            alone = [
+                translated(translator, line.encode(), "a.txt", mode, terms=Terms(said)).data.decode() for line in LINES
+            ]
+            assert [told.count(said[term]) for term in terms] == [1, 1]
+            assert told.count("Sauwetter") == 1
+            assert "Sauwetter" not in free
+            assert [line for line in told.split("\n") if "{name}" in line] == [
+                line for line in free.split("\n") if "{name}" in line
+            ]
+            assert told.split("\n")[-1] != alone[-1], "it saw nothing of its document"
+    finally:
+        translator.stop(timeout=0)
+
+
+def test_a_term_that_cannot_be_masked_is_told_once(translator: Translator, caplog: pytest.LogCaptureFixture) -> None:
+    text = "We " + "a " * (translator.artifact.manifest.max_source_length - 10)
+    with pytest.raises(TermRefused, match="shorten it"):
+        translated(translator, text.encode(), "a.txt", terms=Terms({"a": "eine"}))
+    assert not caplog.records
 
 
 def test_too_much_is_refused(translator: Translator) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
+from server.documents.stores.glossaries import GlossaryStore
 from server.documents.stores.records import Document, Sentence
 
 
@@ -67,6 +68,11 @@ class ContextStore(Protocol):
 
     def count(self) -> int:
         """How many documents are kept."""
+        ...
+
+    @property
+    def glossaries(self) -> GlossaryStore:
+        """Glossaries in the same place, closed with it."""
         ...
 
     def close(self) -> None: ...

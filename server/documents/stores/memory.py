@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from server.documents.stores import refusals
 from server.documents.stores.codec import decode_document, encode
 from server.documents.stores.interface import StoreError
+from server.documents.stores.memory_glossaries import MemoryGlossaries
 from server.documents.stores.records import Document, Sentence
 from server.outcomes import OPEN_STATES
 
@@ -41,6 +42,7 @@ class MemoryStore:
         self._open: set[str] = set()
         """Ids of the documents that are queued or running."""
         self._is_closed = False
+        self.glossaries = MemoryGlossaries(self._locked)
 
     def create(self, document: Document, sentences: Sequence[Sentence], at_most: int | None = None) -> None:
         ordered = refusals.check_new(document, sentences)

@@ -14,6 +14,7 @@ from server.documents.stores import redis_scripts, refusals
 from server.documents.stores.codec import decode_document, decode_sentence, encode
 from server.documents.stores.interface import StoreError
 from server.documents.stores.records import Document, Sentence
+from server.documents.stores.redis_glossaries import RedisGlossaries
 from server.documents.stores.redis_upgrade import NewerFormat, upgrade
 from server.outcomes import DocumentState
 
@@ -50,6 +51,7 @@ class RedisStore:
             name: self._client.register_script(redis_scripts.COMMON + getattr(redis_scripts, name))
             for name in ("CREATE", "UPDATE", "SENTENCES", "READ", "DELETE", "CLAIM", "RENEW", "EXPIRE", "COUNT")
         }
+        self.glossaries = RedisGlossaries(self._client, self._errors)
         try:
             with self._errors():
                 upgrade(self._client)

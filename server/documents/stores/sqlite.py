@@ -15,6 +15,7 @@ from server.documents.stores import refusals
 from server.documents.stores.codec import decode_document, decode_sentence, encode
 from server.documents.stores.interface import StoreError
 from server.documents.stores.records import Document, Sentence
+from server.documents.stores.sqlite_glossaries import SqliteGlossaries
 from server.documents.stores.sqlite_schema import migrate
 
 BUSY_SECONDS = 10.0
@@ -39,6 +40,7 @@ class SqliteStore:
         self._lock = threading.Lock()
         self._idle: list[sqlite3.Connection] = []
         self._is_closed = False
+        self.glossaries = SqliteGlossaries(self._transaction)
         with self._errors():
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
             connection = self._connect()

@@ -51,6 +51,15 @@ MIGRATIONS: tuple[tuple[Step, ...], ...] = (
         f"PRAGMA application_id = {APPLICATION_ID}",
     ),
     ("ALTER TABLE documents ADD COLUMN model TEXT NOT NULL DEFAULT ''", _parts_become_records),
+    (
+        """CREATE TABLE glossaries (
+            owner TEXT NOT NULL,
+            id TEXT NOT NULL,
+            size INTEGER NOT NULL,
+            body TEXT NOT NULL,
+            PRIMARY KEY (owner, id)
+        )""",
+    ),
 )
 """One entry of statements and functions per version; entries are only ever added."""
 

@@ -23,6 +23,7 @@ SECONDS = 15
 PREFIXES = (
     "/translate|/detect|/languages|/download_file|/frontend|/health",
     "/v2/",
+    "/v3/",
     "/v1/translate",
     "/v1/score",
     "/v1/documents",

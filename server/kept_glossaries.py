@@ -1,0 +1,117 @@
+"""Glossaries that are kept: made once, named by their id in later requests, seen by their owner only."""
+
+import asyncio
+import dataclasses
+import json
+import re
+import time
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from server.documents.stores.glossaries import GlossaryChanged, GlossaryLimits, GlossaryStore, UnknownGlossary
+
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Dictionary:
+    """How terms of one language are said in another. Languages are lower case, without a region."""
+
+    source: str
+    target: str
+    entries: Mapping[str, str]
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        return self.source, self.target
+
+
+@dataclass(frozen=True)
+class Glossary:
+    """`dictionaries` are of different pairs of languages. `created`: seconds since 1970."""
+
+    id: str
+    name: str
+    created: float
+    dictionaries: tuple[Dictionary, ...]
+
+    def dictionary(self, source: str, target: str) -> Dictionary | None:
+        return next((one for one in self.dictionaries if one.languages == (source, target)), None)
+
+    def named(self, name: str) -> "Glossary":
+        return dataclasses.replace(self, name=name)
+
+    def with_dictionary(self, new: Dictionary) -> "Glossary":
+        """With this one in place of that of its languages, or after the others."""
+        by_languages = {one.languages: one for one in self.dictionaries} | {new.languages: new}
+        return dataclasses.replace(self, dictionaries=tuple(by_languages.values()))
+
+    def with_entries(self, new: Dictionary) -> "Glossary":
+        """With more entries, which take the place of those of the same terms."""
+        old = self.dictionary(*new.languages)
+        merged = new if old is None else dataclasses.replace(new, entries={**old.entries, **new.entries})
+        return self.with_dictionary(merged)
+
+    def without_dictionary(self, gone: Dictionary) -> "Glossary":
+        return dataclasses.replace(self, dictionaries=tuple(one for one in self.dictionaries if one != gone))
+
+
+class KeptGlossaries:
+    """The glossaries of a store. `owner` is whose they are: nobody else sees them. All methods raise StoreError, those
+    that take an id UnknownGlossary, those that write GlossariesFull."""
+
+    def __init__(self, store: GlossaryStore, limits: GlossaryLimits) -> None:
+        self._store, self._limits = store, limits
+
+    async def create(self, owner: str, name: str, dictionaries: Iterable[Dictionary]) -> Glossary:
+        new = Glossary(str(uuid.uuid4()), name, time.time(), tuple(dictionaries))
+        await asyncio.to_thread(lambda: self._store.put(owner, new.id, _encoded(new), self._limits))
+        return new
+
+    async def find(self, owner: str, glossary_id: str) -> Glossary:
+        return await asyncio.to_thread(lambda: _decoded(self._body(owner, glossary_id)))
+
+    async def of_owner(self, owner: str) -> list[Glossary]:
+        """The oldest first."""
+        found = await asyncio.to_thread(lambda: [_decoded(body) for body in self._store.of_owner(owner).values()])
+        return sorted(found, key=lambda one: (one.created, one.id))
+
+    async def change(self, owner: str, glossary_id: str, changed: Callable[[Glossary], Glossary]) -> Glossary:
+        """The glossary after a change, which is made again when somebody else changed it meanwhile. Raises what
+        `changed` raises."""
+
+        def change() -> Glossary:
+            while True:
+                body = self._body(owner, glossary_id)
+                new = changed(_decoded(body))
+                try:
+                    self._store.put(owner, glossary_id, _encoded(new), self._limits, instead_of=body)
+                except GlossaryChanged:
+                    continue
+                return new
+
+        return await asyncio.to_thread(change)
+
+    async def delete(self, owner: str, glossary_id: str) -> None:
+        await asyncio.to_thread(lambda: self._store.delete(owner, _checked(glossary_id)))
+
+    def _body(self, owner: str, glossary_id: str) -> str:
+        return self._store.get(owner, _checked(glossary_id))
+
+
+def _checked(glossary_id: str) -> str:
+    """The id. Raises UnknownGlossary for one that no glossary has."""
+    if not _ID.fullmatch(glossary_id):
+        raise UnknownGlossary
+    return glossary_id
+
+
+def _encoded(glossary: Glossary) -> str:
+    """JSON in ASCII."""
+    return json.dumps(dataclasses.asdict(glossary), separators=(",", ":"))
+
+
+def _decoded(body: str) -> Glossary:
+    values = json.loads(body)
+    return Glossary(**{**values, "dictionaries": tuple(Dictionary(**one) for one in values["dictionaries"])})

@@ -1,0 +1,72 @@
+"""Entries of a glossary as people write them down: a line each, the term and its translation parted by a tab or a
+comma."""
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Literal
+
+EntriesFormat = Literal["tsv", "csv"]
+MOST_BYTES = 1024
+"""UTF-8 bytes of a term, and of its translation."""
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+class MalformedEntries(ValueError):
+    """Entries that cannot be read; the message says which one and why."""
+
+
+def read_entries(text: str, written: EntriesFormat, source: str, target: str) -> dict[str, str]:
+    """Terms with their translations, in order, without the spaces around them. Lines of CSV may name the languages
+    (`source` and `target`) in a third and a fourth column. Raises MalformedEntries; no entry at all is malformed."""
+    rows = _tsv(text) if written == "tsv" else _csv(text, source, target)
+    entries: dict[str, str] = {}
+    for number, cells in enumerate(rows, 1):
+        if not any(cells):
+            continue
+        if len(cells) != 2:
+            parted = "tab" if written == "tsv" else "comma"
+            raise MalformedEntries(f"entry {number} must be a term and its translation with one {parted} between them")
+        term, translation = (_checked(cell, number) for cell in cells)
+        if term in entries:
+            raise MalformedEntries(f"entry {number} has the term of another entry: {term[:60]!r}")
+        entries[term] = translation
+    if not entries:
+        raise MalformedEntries("there is no entry")
+    return entries
+
+
+def write_entries(entries: Mapping[str, str]) -> str:
+    """As TSV."""
+    return "\n".join(f"{term}\t{translation}" for term, translation in entries.items())
+
+
+def _tsv(text: str) -> Iterable[list[str]]:
+    for line in text.split("\n"):
+        yield [cell.strip() for cell in line.split("\t")]
+
+
+def _csv(text: str, source: str, target: str) -> Iterable[list[str]]:
+    """Rows of two cells; the languages of longer ones are checked and left out."""
+    try:
+        for number, cells in enumerate(csv.reader(io.StringIO(text, newline=""), strict=True), 1):
+            row = [cell.strip() for cell in cells]
+            languages = [cell.lower() for cell in row[2:]]
+            if languages and languages != [source, target]:
+                raise MalformedEntries(f"entry {number} is not of the languages {source} and {target}: {row[2:]}")
+            yield row[:2]
+    except csv.Error as error:
+        raise MalformedEntries(f"the entries are no CSV: {error}") from None
+
+
+def _checked(cell: str, number: int) -> str:
+    problems: dict[str, Callable[[], object]] = {
+        "an empty side": lambda: not cell,
+        "a control character": lambda: _CONTROL.search(cell),
+        f"a side of more than {MOST_BYTES} bytes": lambda: len(cell.encode()) > MOST_BYTES,
+    }
+    for problem, is_there in problems.items():
+        if is_there():
+            raise MalformedEntries(f"entry {number} has {problem}")
+    return cell
