@@ -1,4 +1,4 @@
-"""Text in and out of an artifact, sentence by sentence, as its own vocabularies spell it."""
+"""Texts to ids and back, sentence by sentence, by an artifact's own vocabularies."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ Ids = tuple[int, ...]
 
 
 class ArtifactText:
-    """Sources by their vocabulary, targets by theirs. Ids end with EOS."""
+    """Sources by the source's vocabulary, targets by the target's. Ids end with EOS."""
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         self._manifest = manifest

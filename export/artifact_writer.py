@@ -1,4 +1,4 @@
-"""Checkpoint in, artifact out: written beside its place, checked, and only then moved there."""
+"""Writes a checkpoint as an artifact: beside its place first, and moved there after all checks."""
 
 import dataclasses
 import json
@@ -31,12 +31,12 @@ from server.engine.golden import GOLDEN
 ATTRIBUTION, SOURCE_VOCABULARY = "ATTRIBUTION.md", "source-vocabulary.model"
 
 DEFAULT_SHORTLIST = (2560, 192)
-"""Frequent and extra words: on dev sets of the bundled model within 0.2 BLEU of the whole vocabulary."""
+"""Numbers of frequent and extra words; on the bundled model's dev sets within 0.2 BLEU of the whole vocabulary."""
 ShortlistSizes = tuple[int, int] | Literal["auto"] | None
 
 
 class ExportError(ValueError):
-    """Graphs that cannot be made; the message says what can."""
+    """Graphs that cannot be made; the message says which can."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ class ExportOptions:
 
 @dataclass(frozen=True)
 class Content:
-    """What an artifact is made of. `source_vocabulary` where the source has one of its own; `source_prefix` and
-    `forced_eos` as in the manifest."""
+    """What an artifact is made of. `source_vocabulary`: that of the source, where it has its own; `source_prefix` and
+    `forced_eos` are those of the manifest."""
 
     model: TranslationModel
     vocabulary: Path
@@ -198,7 +198,7 @@ def write_graph(
     shortlist: ShortlistPlan | None = None,
     in_context: InContext | None = None,
 ) -> None:
-    """Write one kind of graphs."""
+    """Write the graphs of one format and precision."""
     if graph.format == "torchscript":
         write_torchscript(model, manifest, folder / graph.encode, folder / graph.step)
     else:

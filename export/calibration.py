@@ -1,4 +1,4 @@
-"""Activation ranges for int8: what the linear maps see while the model translates some text."""
+"""Activation ranges for int8: the inputs of linear maps while the model translates some text."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,16 +15,16 @@ from model.greedy import greedy
 from model.translation_model import TranslationModel
 
 Ranges = dict[str, float]
-"""Largest absolute input by the name of the module, and under OUTPUT that of the output projection."""
+"""Module name -> its largest absolute input; under OUTPUT that of the output projection."""
 
 HEADROOM = 1.25
-"""How much wider the ranges of a context layer are: what it looks at is more various than the sample, and a weight that
-is cut off may turn a sentence to another word."""
+"""Factor on the ranges of a context layer: in use it sees more than in the sample, and clipped inputs may change
+words."""
 
 
 @torch.no_grad()
 def input_ranges(model: TranslationModel, sources: Sequence[Sequence[int]], max_length: int = 60) -> Ranges:
-    """Over greedy translations of `sources` (ids with EOS)."""
+    """The ranges over greedy translations of `sources` (ids with EOS)."""
     if not model.config.is_plain:
         # Weights that do not sum to one are largest where there is least to see.
         sources = [*sources, [model.config.eos_id]]
@@ -38,8 +38,8 @@ def input_ranges(model: TranslationModel, sources: Sequence[Sequence[int]], max_
 def context_ranges(
     document: DocumentModel, sources: Sequence[Sequence[int]], alone: Ranges, max_length: int = 60
 ) -> Ranges:
-    """The same where sentences see all others of `sources`, or the one before only (a mean over fewer is larger); the
-    ranges of sentences `alone` are within these."""
+    """The ranges where sentences see all others of `sources`, or only the one before (a mean over fewer is larger).
+    They are at least those of sentences `alone`."""
     words = [list(ids[:-1]) for ids in sources]
     targets = greedy(document.base, words, min(max_length, document.base.config.max_length - 1))
     others = ~torch.eye(len(words), dtype=torch.bool)
@@ -60,7 +60,8 @@ def context_ranges(
 
 @contextmanager
 def recorded_ranges(model: TranslationModel | DocumentModel) -> Iterator[Ranges]:
-    """Within: what every nn.Linear of the model reads. One that is never called has no range."""
+    """While the context is open, the inputs of every nn.Linear of the model are recorded. One that is never called has
+    no range."""
     largest: Ranges = {}
 
     def record(site: str, x: Tensor) -> None:

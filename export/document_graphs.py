@@ -1,8 +1,8 @@
-"""Context on the encoder's side as graphs over flat tensors: the sentence model's encoder and step stay as they are.
+"""Context on the encoder's side as graphs over flat tensors; the sentence model's encode and step graphs do not change.
 
-The server encodes a sentence as always, keeps what `ContextEncodeGraph` makes of it, gathers what it kept of the
-document's other sentences into [batch, J, ...], asks `ContextAttendGraph` for the memory that the decoder is to read,
-and has `ProjectGraph` turn that into cross-attention tensors. Nothing in the graphs depends on data; J and W are free.
+The server encodes a sentence, keeps what `ContextEncodeGraph` makes of it, gathers what it kept of the document's other
+sentences into [batch, J, ...], gets from `ContextAttendGraph` the memory that the decoder reads, and from
+`ProjectGraph` its cross-attention tensors. J and W are free axes.
 """
 
 import onnx
@@ -35,7 +35,7 @@ class ContextEncodeGraph(nn.Module):
 
 
 class ContextAttendGraph(nn.Module):
-    """The memory that the decoder reads, and where it comes from.
+    """The memory that the decoder reads, and where the sentence looked.
 
     memory [batch, source, d], keep [batch, source], and the document's pages in the order of `page_inputs`. Returns
     memory [batch, source, d], sentence weights [batch, heads, source, J], gate [batch, source, d] and, but for

@@ -1,5 +1,5 @@
-"""Quality of an artifact: test sets translated by the server's own engine and scored by sacreBLEU, and how probable it
-finds the references."""
+"""Quality of an artifact: BLEU and chrF of test sets translated by the server's own engine (sacreBLEU), and the
+log-likelihood of the references."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ class Score:
     name: str
     sentences: int
     nll: float | None
-    """What the references cost, nats per token, ends of sentences included; None for graphs that give no
+    """Negative log-likelihood of the references, nats per token, EOS included; None for graphs that give no
     probabilities."""
     bleu: float
     chrf: float
@@ -31,16 +31,15 @@ class Score:
 
 
 def translate(artifact: Artifact, sources: list[str], backend: Backend, options: SearchOptions) -> list[str]:
-    """Sentences, one by one as they are: no splitting into smaller ones. Sources beyond the model's length are cut."""
+    """Translate sentences as they are, without splitting them. Sources beyond the model's length are cut."""
     text = ArtifactText(artifact.folder, artifact.manifest)
     results = translate_now(backend, [Source(ids) for ids in text.readable_sources(sources)], options)
     return text.decode([result.hypotheses[0].ids for result in results])
 
 
 def reference_nll(artifact: Artifact, sources: list[str], references: list[str], backend: Backend) -> float | None:
-    """Negative log-likelihood per token (nats) of the references among all words that can be said, whatever shortlist
-    searches use.
-    Pairs with a side beyond the model's length are left out."""
+    """Negative log-likelihood of the references in nats per token, over all words that can be decoded, also where
+    searches use a shortlist. Pairs with a side beyond the model's length are left out."""
     manifest = artifact.manifest
     text = ArtifactText(artifact.folder, manifest)
     pairs = [

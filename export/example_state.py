@@ -1,4 +1,4 @@
-"""Inputs of the sentence model's graphs, for every writer that traces or tries them."""
+"""Example inputs of the sentence model's graphs, for tracing."""
 
 import torch
 from torch import Tensor

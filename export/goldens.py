@@ -1,4 +1,4 @@
-"""The examples that an artifact carries, with what each of its graphs makes of them."""
+"""The goldens of an artifact: examples with the translations of each of its graphs."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,8 +11,8 @@ from server.engine.synchronous import Source, translate_now
 
 
 def write_goldens(artifact: Artifact, examples: Sequence[tuple[int, ...]]) -> list[dict[str, Any]]:
-    """Every example (ids with EOS) translated by every pair of graphs, alone and, where the graphs know context,
-    once more as the last sentence of a document that begins with those before it."""
+    """Every example (ids with EOS) translated by every pair of graphs, alone and, where the graphs know context, once
+    more as the last sentence of a document of all examples before it."""
     sources, rows = list(examples), []
     for graph, shortlist in every_way_to_run(artifact.manifest):
         backend = load_backend(artifact, graph.format, graph.precision, shortlist)

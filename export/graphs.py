@@ -62,7 +62,7 @@ class StepStates(nn.Module):
         model, layers = self.model, self.model.decoder.decoder_layers()
         ancestry = inherit_ancestry(ancestry, parent + first_row, own_key, kept_key)
         here = position[:, None]
-        # A row's own past is what ancestry says: the N-gram mask would say nothing more.
+        # Ancestry holds a row's own past only, so the N-gram mask would hide nothing more.
         seen = Visible(ancestry[:, None], here, here - key_age, ordered=False)
         own_rings = by_layer(rings, [layer.self_attention.memory_names for layer in layers])
 
@@ -85,8 +85,8 @@ class StepStates(nn.Module):
 
 
 class StepGraph(nn.Module):
-    """StepStates and the choice among candidates, for exporters that take the whole step from PyTorch. Takes and gives
-    a step's tensors by name; kept_key and first_row it makes itself."""
+    """StepStates and the choice among candidates, for exporters that take the whole step from PyTorch. Takes and
+    returns a step's tensors by name; computes kept_key and first_row itself."""
 
     output_bias: Tensor
 
@@ -117,7 +117,7 @@ class StepGraph(nn.Module):
 
 
 def by_layer(tensors: Sequence[Tensor], names: Sequence[tuple[str, ...]]) -> list[LayerMemory]:
-    """Flat tensors, of every layer as many as it has names."""
+    """Flat tensors, grouped by layer: each layer has as many as names."""
     ends = [sum(len(each) for each in names[: index + 1]) for index in range(len(names))]
     return [tuple(tensors[end - len(each) : end]) for end, each in zip(ends, names, strict=True)]
 
@@ -128,7 +128,7 @@ def spell_write(graph: Any, ring: Any, write_index: Any, new: Any) -> Any:
 
 @spelled(spell_write)
 def write_ring(ring: Tensor, write_index: Tensor, new: Tensor) -> Tensor:
-    """new [slot, beam, heads, head_dim] goes into this step's entries of a ring [slot, heads, entry, head_dim]."""
+    """Write new [slot, beam, heads, head_dim] to this step's entries of a ring [slot, heads, entry, head_dim]."""
     return ring.index_put(write_index.unbind(dim=-1), new)
 
 

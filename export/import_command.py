@@ -15,7 +15,7 @@ MAX_LENGTH = 256
 
 
 class ImportCommand:
-    """Somebody else's checkpoint to artifact."""
+    """Writes a checkpoint that others trained as an artifact."""
 
     help = "turn a checkpoint that others trained into an artifact that the server loads; marian: MarianMT and OPUS-MT"
 
@@ -78,7 +78,7 @@ class ImportCommand:
 
 
 def language(folder: MarianFolder, side: str, asked: str | None) -> str:
-    """Raises ImportRefused where nobody says it."""
+    """The language of a side: `asked`, else what the folder says. Raises ImportRefused for neither."""
     found = asked or folder.language(side)
     if not found:
         raise ImportRefused(f"{folder.path} does not say its {side} language: give its code by --{side}")

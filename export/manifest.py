@@ -1,4 +1,4 @@
-"""What a model looks like from outside: the manifest's fields that follow from its configuration."""
+"""The fields of the manifest that follow from a model's configuration."""
 
 import dataclasses
 import json
@@ -29,11 +29,11 @@ def graph_files(format: str, precision: str, with_shortlist: bool = False) -> Gr
 CONTEXT_GRAPHS = {"encoder": ("store", "attend", "project", "pruned"), "decoder": ("store", "attend", "step", "score")}
 """The graphs that context on each side needs."""
 HAVE_ZEROS = ("sparse-soft", "sparse-sparse")
-"""Kinds of attention that leave sentences without a weight."""
+"""Kinds of context attention that give some sentences a weight of zero."""
 
 
 def with_context(graph: GraphFiles, document: DocumentModel) -> GraphFiles:
-    """The entry with the graphs of the model's context; only ONNX has some."""
+    """The entry with the graphs of the model's context, which only ONNX has."""
     if graph.format != "onnx":
         return graph
     has_zeros = document.config.attention in HAVE_ZEROS
@@ -43,7 +43,7 @@ def with_context(graph: GraphFiles, document: DocumentModel) -> GraphFiles:
 
 
 def context_kind(document: DocumentModel) -> ContextKind:
-    """What the manifest says of a model's context."""
+    """The manifest's entry about a model's context."""
     config = document.config
     return ContextKind(config.attention, config.side, config.num_heads, document.base.config.d_model, config.reach)
 
@@ -95,12 +95,12 @@ LINE = 116
 
 
 def manifest_text(manifest: Manifest) -> str:
-    """The manifest as JSON, a tensor a line."""
+    """The manifest as JSON, one tensor per line."""
     return in_lines(dataclasses.asdict(manifest)) + "\n"
 
 
 def in_lines(value: Any, indent: str = "") -> str:
-    """JSON in which whatever fits into one line stands in one."""
+    """JSON in which every value that fits into a line is on one line."""
     flat, inner = json.dumps(value), indent + "  "
     if not isinstance(value, dict | list | tuple) or (indent and len(indent) + len(flat) <= LINE):
         return flat

@@ -1,4 +1,4 @@
-"""Write a model's ONNX graphs at fp32 or int8, their weights in one file."""
+"""Writes a model's ONNX graphs at fp32 or int8, with their weights in one file."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ def write_onnx(
 
 
 def write_sharing(models: Mapping[str, onnx.ModelProto], folder: Path, weights: str) -> None:
-    """Graphs by their file names, equal weights of theirs once in the file `weights`."""
+    """Write graphs under their file names, and equal weights of theirs once, in the file `weights`."""
     share_weights(list(models.values()), folder / weights)
     for name, model in models.items():
         (folder / name).write_bytes(model.SerializeToString())

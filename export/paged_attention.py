@@ -1,5 +1,5 @@
-"""Attention to a document that lies in pages of sentences of like length (see server/artifact.py): what
-model.attention.selective computes, without its padding to the longest sentence."""
+"""Attention to a document in pages of sentences of similar length (see server/artifact.py). Equals
+model.attention.selective, without its padding to the longest sentence."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from server.artifact import PAGES
 
 
 class Pages(NamedTuple):
-    """A stored document: of everything one tensor per page, [batch, J of the page, ...]."""
+    """A stored document: lists with one tensor per page, [batch, J of the page, ...]."""
 
     sentence_keep: list[Tensor]
     """bool: who is visible."""
@@ -91,7 +91,7 @@ def attend_pages(attention: ContextAttention, query: Tensor, query_keep: Tensor,
 
 
 def attend_by_page(attention: HierarchicalAttention, query: Tensor, pages: Pages, visible: Tensor) -> PagedAttended:
-    """Weights of sentences are known before those of words, so every page adds its part."""
+    """Sentences are weighed before words, so the pages' mixtures are computed one by one and added."""
     sentence_key, keys, values = pages.tensors
     weights = attention.sentence_weights(query, torch.cat(sentence_key, dim=1), visible)
     mixtures, word_weights = [], []
@@ -104,7 +104,7 @@ def attend_by_page(attention: HierarchicalAttention, query: Tensor, pages: Pages
 
 
 def attend_all_words(attention: FlatWordAttention, query: Tensor, query_keep: Tensor, pages: Pages) -> PagedAttended:
-    """All words share one softmax: they are laid end to end, as if they were one sentence."""
+    """All words share one softmax, so those of all pages are concatenated, as if they were one sentence."""
     keys, values = (torch.cat([page.flatten(1, 2) for page in tensor], dim=1) for tensor in pages.tensors)
     seen = [keep[..., None] & words for keep, words in zip(pages.sentence_keep, pages.word_keep, strict=True)]
     keep = torch.cat([page.flatten(1) for page in seen], dim=1)

@@ -1,4 +1,4 @@
-"""Does an artifact compute what the model computes? Asked through the server's own backends, before it is written."""
+"""Checks that an artifact computes what the model computes, by the server's own backends, before it is written."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -20,12 +20,12 @@ TOLERANCE = 1e-4
 """Largest difference of a log-probability at fp32."""
 WORDS = "shortlist.word"
 INT8_TOLERANCE = 1.0
-"""Largest difference of a cumulative log-probability after the steps of `step_difference` at int8: a gross error is
-far beyond it; what int8 costs is measured in BLEU."""
+"""Largest difference of a cumulative log-probability after the steps of `step_difference` at int8. A gross error is far
+beyond it; what int8 costs is measured in BLEU."""
 
 
 class Stepwise(Protocol):
-    """What parity asks of a model: a TranslationModel, or one in the light of a document."""
+    """The interface of a model here: a TranslationModel, or a document model with its document."""
 
     @property
     def decoder(self) -> Decoder: ...
@@ -120,8 +120,8 @@ def model_candidates(
     ids: SpecialIds,
     listed: Ints | None = None,
 ) -> tuple[Floats, list[LayerMemory]]:
-    """Cumulative log-probabilities [slot, beam, vocabulary] of every continuation, and the rings with this step.
-    With `listed` [slot, word] other words have none."""
+    """Cumulative log-probabilities [slot, beam, vocabulary] of every continuation, and the rings after this step. With
+    `listed` [slot, word], no other words can be chosen."""
     before, (slots, beam) = state.current, state.is_row.shape
     parents = torch.from_numpy(before.parent + np.arange(slots)[:, None] * beam).flatten()
     rings = [tuple(buffer.index_select(0, parents) for buffer in layer) for layer in rings]
@@ -136,7 +136,7 @@ def model_candidates(
 
 
 def candidate_difference(state: DecoderState, expected: Floats) -> float:
-    """|score given - score expected| over the candidates that continue a live row; infinite where one is no number."""
+    """Largest |score - expected score| over the candidates that continue a live row; infinite where a score is NaN."""
     if not np.isfinite(state.candidates.score).all():
         return math.inf
     slots = np.arange(state.slots)[:, None]
@@ -146,7 +146,7 @@ def candidate_difference(state: DecoderState, expected: Floats) -> float:
 
 
 def swap_beams(state: DecoderState) -> None:
-    """Turn the following rows round, best last, so that rows change their parents often."""
+    """Reverse the order of the following rows, so that rows change their parents often."""
     rows = state.following
     for array in (rows.token, rows.parent, rows.score):
         array[:] = array[:, ::-1].copy()
@@ -175,7 +175,7 @@ def check_parity(
 
 
 def kind_of(graph: GraphFiles, shortlist: UseShortlist) -> str:
-    """How a way to run is called."""
+    """The name of a way to run, for messages."""
     return f"{graph.format} {graph.precision}" + (" shortlist" if shortlist == "on" else "")
 
 
@@ -185,7 +185,7 @@ def two_wraps(manifest: Manifest) -> int:
 
 
 def checked(difference: float, kind: str, allowed: float) -> float:
-    """`difference`, unless it is too large or no number: ParityError."""
+    """`difference`. Raises ParityError if it is too large or NaN."""
     if not difference <= allowed:
         raise ParityError(
             f"{kind}: log-probabilities differ from the model's by {difference:.2g}, allowed {allowed:.2g}"

@@ -1,19 +1,19 @@
 """Hierarchical attention to a document of many sentences that reads only the words of sentences with a weight.
 
-Sparsemax leaves a head and a query a handful of sentences, however many there are, and what the others would add is
-exactly zero (Maruf et al. 2019, Eq. 3-5). Equals model.attention.selective; how much is computed depends on the data.
+Sparsemax gives a head and a query few sentences with a weight, however many there are; the others add exactly zero
+(Maruf et al. 2019, Eq. 3-5). Equals model.attention.selective; how much is computed depends on the data.
 """
 
 import torch
 from torch import Tensor
 
 from export.paged_attention import Pages, by_page
-from model.attention.scaled_dot_product import attention_energy, merge_heads, scaled
+from model.attention.scaled_dot_product import MASKED_ENERGY, attention_energy, merge_heads, scaled
 from model.attention.selective import HierarchicalAttention, LookResult
 from model.attention.sparsemax import BELOW_SUPPORT
 
 NEWTON_STEPS = 4
-"""Enough to leave few candidates; more or fewer change the time and nothing else."""
+"""Enough to leave few candidates; the number changes the time, but no result."""
 MARGIN = 1e-4
 """Far above the rounding of a threshold between -1 and 0."""
 
@@ -25,7 +25,7 @@ def sparsemax_of_many(energy: Tensor, keep: Tensor) -> Tensor:
     The threshold is where sum(relu(energy - threshold)) falls to one. That sum is convex, so Newton's steps from below
     never pass it: only what lies above the last of them is sorted.
     """
-    largest = energy.masked_fill(~keep, -torch.inf).amax(dim=-1, keepdim=True).clamp(min=-1e30)
+    largest = energy.masked_fill(~keep, -torch.inf).amax(dim=-1, keepdim=True).clamp(min=MASKED_ENERGY)
     shifted = (energy - largest).masked_fill(~keep, BELOW_SUPPORT)
     below = torch.full_like(largest, -1.0)
     for _ in range(NEWTON_STEPS):
@@ -40,7 +40,7 @@ def sparsemax_of_many(energy: Tensor, keep: Tensor) -> Tensor:
 
 
 def attend_used(attention: HierarchicalAttention, query: Tensor, pages: Pages, visible: Tensor) -> LookResult:
-    """query [batch, query, d], visible bool [batch, query, J]. Without the weights of words."""
+    """The attention's result, without weights of words. query [batch, query, d], visible bool [batch, query, J]."""
     sentence_key, keys, values = pages.tensors
     key = attention.heads(torch.cat(sentence_key, dim=1))
     energy = attention_energy(attention.heads(attention.sentence_query(query)), key)
@@ -68,6 +68,6 @@ def mix_used_words(
     keep = word_keep.reshape(batch * sentences, width)[stored]
     found = weights.flatten()[asks * sentences + sentence][:, None] * attention.normalize_words(energy, keep)
     mixed = torch.matmul(found[:, None], of_values)[:, 0]  # [uses, head_dim]
-    # Exporters take index_add for a write, and lose what is added twice to one place.
+    # The exporter makes a write of index_add, which loses all but one of the values that are added to one place.
     nothing = torch.zeros(batch * heads * queries, head_dim, device=key.device)
     return nothing.scatter_add(0, asks[:, None].expand_as(mixed), mixed).view(batch, heads, queries, head_dim)

@@ -1,6 +1,6 @@
-"""Graphs that score given translations: steps that say how probable every word is, instead of choosing among them.
+"""Graphs that score given translations: steps that give the log-probability of every word instead of choosing.
 
-A step that gave both out would be slower for everybody (5% at 32 sentences with 4 beams): what a graph gives out lies
+One step graph with both outputs would be slower for searches too (5% at 32 sentences with 4 beams), because outputs are
 outside the memory that the runtime plans. A score graph is a step graph without its end; it shares the step's weights.
 """
 
@@ -18,7 +18,8 @@ class ScoreError(ValueError):
 
 
 def score_graph(step: onnx.ModelProto) -> onnx.ModelProto:
-    """The step without its choice. The last LogSoftmax of a step is that over words. Raises ScoreError."""
+    """The step without the choice of candidates: it ends with its last LogSoftmax, that over words. Raises
+    ScoreError."""
     model = onnx.ModelProto()
     model.CopyFrom(step)
     graph = model.graph
@@ -42,6 +43,6 @@ def score_graph(step: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def replace(field: Any, messages: Sequence[Any]) -> None:
-    """The messages of a repeated field, which has no type that can be named."""
+    """Replace the messages of a repeated protobuf field (whose type cannot be named)."""
     del field[:]
     field.extend(messages)

@@ -1,4 +1,4 @@
-"""The signatures that a manifest lists: planned from the model, then read from the graphs that were written, and
+"""The signatures that a manifest lists: planned from the model, read from the graphs that were written, and
 compared."""
 
 import dataclasses
@@ -34,15 +34,15 @@ CANDIDATES = {"candidate_score": "float32", "candidate_token": "int64", "candida
 SOURCE = ("source_ids", "source_keep", "keep", "memory")
 RESULTS = (*CANDIDATES, LOG_PROBABILITY, "new_memory", "sentence_weights", "word_weights", "gate", "looked")
 INVENTED = {1: "heads", 3: "head_dim"}
-"""What sizes are called that are not planned and that the tracing exporter could not infer, by their place."""
+"""Axis -> name of its size, where that is not planned and the exporter could not infer it."""
 
 
 class SignatureError(ValueError):
-    """A graph whose tensors are not those that a server would bind."""
+    """A graph with tensors that a server cannot bind."""
 
 
 def role_of(name: str) -> Role:
-    """Raises SignatureError for a name that no graph should have."""
+    """The role of a tensor, by its name. Raises SignatureError for an unknown name."""
     name = name.removeprefix("next_")
     plain = re.sub(r"\.\d+$", "", name)
     if name in ROWS:
@@ -63,7 +63,7 @@ def tensor(name: str, dtype: str, *axes: Axis) -> Tensor:
 
 
 def step_signature(model: TranslationModel) -> Signature:
-    """Everything that a step of the model may read, and what it gives but log-probabilities."""
+    """Everything that a step of the model may read, and its outputs except for log-probabilities."""
     config = model.config
     layers = list(model.decoder.decoder_layers())
     sizes = {"heads": config.num_heads}
@@ -136,8 +136,8 @@ def scoring(planned: Signature) -> Signature:
 
 
 def read_signature(path: Path, planned: Signature, width: int = 0) -> Signature:
-    """Of an ONNX graph. Sizes that its exporter did not infer are the planned ones (`width` for the encoder output), or
-    names. Raises SignatureError for tensors that no server would know."""
+    """The signature of an ONNX graph. Sizes that the exporter did not infer are the planned ones (`width` for the
+    encoder output), or names. Raises SignatureError for unknown tensors."""
     graph = onnx.load(path, load_external_data=False).graph
     known = [*planned.inputs, *planned.outputs, tensor("memory", "float32", "batch", "source", width)]
     by_name = {one.name: one for one in known}

@@ -1,4 +1,4 @@
-"""Write the general graphs as TorchScript (traced; nothing in them depends on data)."""
+"""Writes the encode and step graphs as TorchScript; they are traced, since no branch in them depends on data."""
 
 import warnings
 from pathlib import Path

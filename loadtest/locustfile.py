@@ -77,7 +77,7 @@ def problem_with(texts: Sequence[str], response: Any) -> str | None:
 
 
 class InteractiveUser(CheckingUser):
-    """Somebody who types: a sentence or a few at a time."""
+    """A person who types: a sentence or a few at a time."""
 
     weight = 6
     wait_time = between(0.05, 0.3)
@@ -103,7 +103,7 @@ class BatchUser(CheckingUser):
 
 
 class DocumentUser(CheckingUser):
-    """Lives with documents: one that is translated as a whole and polled, one that grows. Both are deleted."""
+    """Works with documents: one that is translated as a whole and polled, one that grows. Both are deleted."""
 
     weight = 1
     wait_time = between(0.5, 1.5)

@@ -89,7 +89,7 @@ async def offer(
                     await response.read()
                     statuses.append(response.status)
                     if response.status == 200:
-                        # From the moment at which it was due: a sender that is late has waited as well.
+                        # Measured from the moment at which it was due, so that delays of this sender count too.
                         latencies.append(time.perf_counter() - started - arrival.at)
             except (aiohttp.ClientError, TimeoutError):
                 statuses.append(0)

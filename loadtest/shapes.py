@@ -31,21 +31,21 @@ class TimedShape(LoadTestShape):
 
 
 class Steps(TimedShape):
-    """Five steps up to all: where does it saturate?"""
+    """Five steps up to all users: shows where the server saturates."""
 
     def share(self, over: float) -> float:
         return (int(5 * over) + 1) / 5
 
 
 class Spike(TimedShape):
-    """A tenth, then all at once in the middle third, then a tenth: does it come back?"""
+    """A tenth, then all at once in the middle third, then a tenth: shows whether the server recovers."""
 
     def share(self, over: float) -> float:
         return 1.0 if 1 / 3 <= over < 2 / 3 else 0.1
 
 
 class Soak(TimedShape):
-    """Half of them, for long: does anything grow?"""
+    """Half of the users for the whole run: shows whether anything grows."""
 
     def share(self, over: float) -> float:
         return 0.5

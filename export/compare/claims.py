@@ -1,4 +1,4 @@
-"""What papers claim, asked of our rows: every answer rests on paired differences, unit of text by unit of text."""
+"""Tests what papers claim on our rows, by paired differences over units of text (sentences or documents)."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -42,8 +42,8 @@ class Step:
 
     @property
     def tie(self) -> float:
-        """Equal means within this: half of the effect beside it at most, as anything is equal to nothing where there
-        is no effect."""
+        """The difference within which both count as equal: TIE, but at most half of the effect beside it, because
+        without an effect everything would be equal."""
         if self.beside is None:
             return TIE
         effect = abs(self.beside.estimate.value)

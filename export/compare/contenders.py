@@ -27,8 +27,8 @@ class Contender:
 
 @dataclass(frozen=True)
 class Family:
-    """Contenders by name that were trained alike: the same pieces, text, steps and rates. `spread` is how much
-    log-perplexity differs from seed to seed, pooled over the variants that have several."""
+    """Contenders, by name, that were trained alike: the same pieces, text, steps and rates. `spread`: the deviation of
+    log-perplexity from seed to seed, pooled over the variants that have several."""
 
     members: Mapping[str, Contender]
     spread: SeedSpread | None

@@ -1,4 +1,4 @@
-"""What each sentence costs by itself."""
+"""The negative log-likelihood of sentences without context."""
 
 from collections.abc import Sequence
 

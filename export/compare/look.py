@@ -1,4 +1,4 @@
-"""What a context layer does to the sentences of a document: what they cost, and where it looks."""
+"""Measures a context layer on the sentences of a document: their negative log-likelihood, and where they look."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields

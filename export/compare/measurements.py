@@ -1,4 +1,4 @@
-"""Measure what is missing, then look everything up: only `measure` computes, only `collect` reads."""
+"""Measures what the store lacks (`measure`), and reads what it has (`collect`)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -121,7 +121,7 @@ def mean_log_perplexity(costs: Mapping[str, Costs]) -> Estimate | None:
 
 
 def measure(rows: Sequence[Row], plan: MeasurementPlan, store: Store, say: Callable[[str], None]) -> None:
-    """Fill the store with what it lacks: what costs little first, of all rows. Raises CompareError for a row without
+    """Measure what the store lacks, the quick measurements of all rows first. Raises CompareError for a row without
     weights of which something is missing."""
     steps = {"log-perplexity": measure_costs, "windows": measure_windows, "translations": measure_translations}
     if plan.contrastive:

@@ -1,4 +1,4 @@
-"""What papers report and claim, to stand beside rows of ours: other data, other sizes; only directions compare."""
+"""What papers report and claim, beside rows of ours. Data and sizes differ, so only directions can be compared."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

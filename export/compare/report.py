@@ -1,4 +1,4 @@
-"""What the comparison says: the short answer, and every table behind it."""
+"""The report of a comparison: a short answer, and all tables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

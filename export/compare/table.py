@@ -32,7 +32,7 @@ def difference_text(difference: Contrast | None) -> str:
 
 
 def signed(value: float) -> str:
-    """Nothing has no sign."""
+    """The value with its sign; zero has none."""
     text = f"{value:+.3f}"
     return "0.000" if float(text) == 0 else text
 

@@ -1,4 +1,4 @@
-"""What a row makes of the sources: alone by the server's own engine, in context greedily."""
+"""A row's translations: alone by the server's own engine, in context greedily."""
 
 import tempfile
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from server.engine.request import SearchOptions
 PRECISION = "fp32"
 """The one precision that every model can be exported at."""
 LONGEST = 100
-"""Tokens at which a translation is cut: briefly trained models babble."""
+"""Tokens at which a translation is cut, since briefly trained models may never end it."""
 
 
 def longest(row: Row) -> int:
@@ -40,7 +40,7 @@ def translations_alone(row: Row, texts: Sequence[TextSet], beam: int) -> list[li
 
 
 def translations_in_context(row: Row, text: TextSet, condition: str) -> list[str]:
-    """Greedily, in PyTorch."""
+    """Greedy translations in PyTorch."""
     model, vocabulary = row.load_in_context(), Vocabulary(row.vocabulary)
     documents = [[pair.source for pair in document] for document in text.pairs]
     stores = [document_store(model, document, longest(row)) for document in documents]

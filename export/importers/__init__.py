@@ -1,1 +1,1 @@
-"""Other people's checkpoints as RingMT's models."""
+"""Importers: checkpoints that others trained become RingMT's models."""

@@ -26,7 +26,7 @@ UNKNOWN = "<unk>"
 
 @dataclass(frozen=True)
 class MarianFolder:
-    """What the folder's JSON files say. `generation` has the options of the search, wherever they stand."""
+    """The contents of the folder's JSON files. `generation` has the search options, from whichever file."""
 
     path: Path
     config: Mapping[str, Any]
@@ -69,7 +69,7 @@ class MarianFolder:
         return value
 
     def vocabularies(self) -> tuple[Numbered, Numbered]:
-        """Of the source and of the target."""
+        """The vocabularies of the source and of the target."""
         source = read_json(self.path / VOCABULARY)
         target = source
         if self.tokenizer.get("separate_vocabs", False):
@@ -99,7 +99,8 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def config_of(folder: MarianFolder, unknown: int, tied: bool, ngram: int | None, max_length: int) -> ModelConfig:
-    """What the model is. Raises ImportRefused for what RingMT's models cannot be, ConfigError for what none can."""
+    """The model's configuration. Raises ImportRefused for what RingMT's models do not support, ConfigError for what is
+    invalid."""
     theirs = folder.config
     for key, meaning in UNUSUAL.items():
         if theirs.get(key):
@@ -141,7 +142,7 @@ def config_of(folder: MarianFolder, unknown: int, tied: bool, ngram: int | None,
 
 
 def unwanted_words(folder: MarianFolder) -> tuple[int, ...]:
-    """Words that the checkpoint never says. Raises ImportRefused for sequences of several words."""
+    """Words that the checkpoint must never choose. Raises ImportRefused for sequences of several words."""
     sequences = folder.generation.get("bad_words_ids") or []
     if any(len(words) != 1 for words in sequences):
         raise ImportRefused(f"{folder.path}: bad_words_ids has sequences of words; only single ones can be kept")
@@ -149,7 +150,7 @@ def unwanted_words(folder: MarianFolder) -> tuple[int, ...]:
 
 
 def forces_eos(folder: MarianFolder, eos: int) -> bool:
-    """Raises ImportRefused for another word at the end."""
+    """Whether EOS is forced at the maximum length. Raises ImportRefused for another forced word."""
     forced = folder.generation.get("forced_eos_token_id")
     if forced not in (None, eos, [eos]):
         raise ImportRefused(f"{folder.path}: forced_eos_token_id {forced} is not eos_token_id {eos}")
@@ -182,7 +183,7 @@ def load_marian(
     max_length: int,
     language_token: str | None = None,
 ) -> Content:
-    """What an artifact is made of; vocabularies are written into the folder `scratch`. Raises ImportRefused and
+    """The content of the artifact; vocabularies are written into the folder `scratch`. Raises ImportRefused and
     ConfigError."""
     source, words = folder.vocabularies()
     unknown, eos = source.ids.get(UNKNOWN), folder.number("eos_token_id")

@@ -1,9 +1,9 @@
-"""A Marian vocabulary as one SentencePiece model whose ids are the model's.
+"""Writes a Marian vocabulary as one SentencePiece model whose ids are the model's.
 
-Marian cuts text by SentencePiece and numbers the pieces by vocab.json, which knows pieces of both languages. Here every
-word of vocab.json has its place; those that the SentencePiece model does not have are marked as unused, so that text is
-cut as before; only characters that the SentencePiece model does not know are looked up among them, as Marian does.
-Pieces that only the SentencePiece model has stand behind: they are unknown to the model.
+Marian cuts text by SentencePiece and numbers the pieces by vocab.json, which has pieces of both languages. Here every
+word of vocab.json keeps its id. Words that the SentencePiece model lacks are marked as unused, so that text is cut as
+before; only characters that it lacks are looked up among them, as Marian does. Pieces that only the SentencePiece model
+has come last: they are unknown to the model.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ PROTO: Any = sentencepiece_model_pb2
 Piece = PROTO.ModelProto.SentencePiece
 UNIGRAM = PROTO.TrainerSpec.UNIGRAM
 SPELLED = (Piece.NORMAL, Piece.USER_DEFINED, Piece.BYTE)
-"""Kinds of pieces that text is cut into."""
+"""The kinds of pieces that text is cut into."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The weights of a Marian checkpoint under the names that RingMT's model gives them."""
+"""The weights of a Marian checkpoint under the names of RingMT's model."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +24,7 @@ FEED_FORWARD = {"expand": "fc1", "contract": "fc2"}
 
 
 def read_weights(folder: Path) -> dict[str, Tensor]:
-    """By Marian's names, fp32. Raises ImportRefused where there are none."""
+    """The weights by Marian's names, in fp32. Raises ImportRefused where there are none."""
     if (folder / SAFE).is_file():
         found = load_file(folder / SAFE)
     elif (folder / PICKLED).is_file():
@@ -35,7 +35,7 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
 
 
 def is_tied(weights: dict[str, Tensor], says: bool) -> bool:
-    """Whether the target's embedding is the output projection: the weights know better than the configuration."""
+    """Whether the target's embedding is the output projection: decided by the weights, not by the configuration."""
     embedding = weights.get(TARGET, weights.get(SHARED))
     if OUTPUT not in weights or embedding is None:
         return says
@@ -45,7 +45,7 @@ def is_tied(weights: dict[str, Tensor], says: bool) -> bool:
 def model_of(
     weights: dict[str, Tensor], config: ModelConfig, unwanted: tuple[int, ...], where: Path
 ) -> TranslationModel:
-    """The model in evaluation mode; words of `unwanted` are never said. Raises ImportRefused for weights that are
+    """The model in evaluation mode; it never chooses words of `unwanted`. Raises ImportRefused for weights that are
     missing, of another shape, or left over."""
     left, named = dict(weights), dict[str, Tensor]()
     check_positions(left, config, where)
@@ -69,7 +69,7 @@ def model_of(
 
 
 def names(config: ModelConfig, there: dict[str, Tensor]) -> Iterator[tuple[str, list[str]]]:
-    """Our name and theirs of every weight; several of theirs lie one after the other in ours."""
+    """(our name, their names) of every weight; several of theirs are concatenated in ours."""
     separate = config.source_embedding == "separate"
     yield "embedding.weight", [SHARED if SHARED in there and not separate else TARGET]
     if separate:
@@ -99,7 +99,7 @@ def layer_names(layer: str, crosses: bool) -> Iterator[tuple[str, list[str]]]:
 
 
 def check_positions(left: dict[str, Tensor], config: ModelConfig, where: Path) -> None:
-    """Take out the positions, which must be the sinusoids that the model computes. Raises ImportRefused."""
+    """Take out the position embeddings, which must be the sinusoids that the model computes. Raises ImportRefused."""
     for name in POSITIONS:
         table = left.pop(name, None)
         if table is None:
@@ -110,7 +110,7 @@ def check_positions(left: dict[str, Tensor], config: ModelConfig, where: Path) -
 
 
 def drop_copies(left: dict[str, Tensor], weights: dict[str, Tensor]) -> None:
-    """Take out embeddings that are written down again: a shared one for each side, and the projection that is tied."""
+    """Take out copies of embeddings: a shared one for each side, and a tied output projection."""
     embeddings = [weights[name] for name in (SHARED, TARGET) if name in weights]
     for name in (SHARED, SOURCE, TARGET, OUTPUT):
         if name in left and any(torch.equal(left[name], one) for one in embeddings if one is not weights[name]):

@@ -1,5 +1,5 @@
-"""What an importer says about a checkpoint that it cannot take."""
+"""The error of importers."""
 
 
 class ImportRefused(ValueError):
-    """A checkpoint that does not become an artifact; the message says why, where, and what to do."""
+    """A checkpoint that cannot become an artifact; the message says why, where, and what to do."""

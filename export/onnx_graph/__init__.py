@@ -1,1 +1,1 @@
-"""The fast path: encode and step graphs built node by node, one function per block."""
+"""ONNX graphs: the exporter, edits of what it exports, and the choice of candidates, which is built node by node."""

@@ -1,7 +1,7 @@
 """An ONNX graph under construction: nodes, constants, inputs, outputs. Tensors are named by strings.
 
-It begins empty, or with what an exporter made (`of`), which is then edited: a tensor is looked up by what makes it and
-who reads it, and replaced by another. What nobody needs in the end is left out.
+It begins empty, or with an exported graph (`of`), which is then edited: tensors are found by the nodes that make and
+read them, and replaced by others. The finished model has only what its outputs need.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ DTYPES = {
     "bool": TensorProto.BOOL,
 }
 SMALL = 64
-"""Constants of fewer numbers are shared where they are equal."""
+"""Equal constants of fewer numbers are stored once."""
 
 Axis = str | int
 """A fixed size, or the name of a free one."""
@@ -35,7 +35,7 @@ def opsets() -> list[onnx.OperatorSetIdProto]:
 
 
 class GraphBuilder:
-    """Collects nodes; methods that add some return the names of the tensors that they make."""
+    """Collects nodes. Methods that add nodes return the names of the tensors that these make."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -64,7 +64,7 @@ class GraphBuilder:
     # What there is
 
     def nodes(self, *kinds: str) -> list[NodeProto]:
-        """The nodes of these kinds, in order; a list of its own, so that the graph may change meanwhile."""
+        """A new list of the nodes of these kinds, in order, so that the graph may change meanwhile."""
         return [node for node in self._nodes if node.op_type in kinds]
 
     def maker(self, tensor: str, *kinds: str) -> NodeProto | None:
@@ -92,7 +92,7 @@ class GraphBuilder:
         return name
 
     def output(self, tensor: str, name: str, dtype: str, shape: Sequence[Axis]) -> None:
-        """Give `tensor` out as `name`."""
+        """Make `tensor` an output called `name`."""
         self._outputs[name] = helper.make_tensor_value_info(name, DTYPES[dtype], list(shape))
         self._rename(tensor, name)
 
@@ -124,7 +124,7 @@ class GraphBuilder:
         return self.node(kind, inputs, 1, domain, **attributes)[0]
 
     def reshape(self, x: str, *shape: int) -> str:
-        """0 keeps an axis, -1 is what is left."""
+        """Add a Reshape; 0 keeps an axis, -1 takes what is left."""
         return self.op("Reshape", x, self.constant(np.array(shape, np.int64)))
 
     def unsqueeze(self, x: str, *axes: int) -> str:
@@ -133,7 +133,7 @@ class GraphBuilder:
     # What changes
 
     def replace(self, old: str, new: str) -> None:
-        """`new` takes the place of `old` for whoever reads it; outputs keep their names."""
+        """Let all nodes that read `old` read `new`; outputs keep their names."""
         maker = next(node for node in self._nodes if old in node.output)
         maker.output[list(maker.output).index(old)] = ""
         if self.is_output(old):
@@ -143,7 +143,7 @@ class GraphBuilder:
                 rename(node.input, old, new)
 
     def drop_output(self, name: str) -> None:
-        """No longer give a tensor out."""
+        """Remove an output."""
         del self._outputs[name]
 
     def _rename(self, old: str, new: str) -> None:
@@ -180,7 +180,7 @@ def named(tensor: TensorProto, name: str) -> TensorProto:
 
 
 def needed_in_order(nodes: Sequence[NodeProto], outputs: Sequence[str]) -> list[NodeProto]:
-    """The nodes that `outputs` are made of, makers before readers and otherwise in the order that they have."""
+    """The nodes that `outputs` depend on, each after those that it reads from, and otherwise in their order."""
     maker = {name: index for index, node in enumerate(nodes) for name in node.output if name}
     level: dict[int, int] = {}
 

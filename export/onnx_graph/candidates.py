@@ -12,7 +12,7 @@ from server.backends.state import DEAD_SCORE
 
 GROUP = 64
 BELOW_DEAD = np.float32(2 * DEAD_SCORE)
-"""EOS goes on in no row: it ranks behind even dead candidates."""
+"""The score of EOS in the choice of next rows: below that of dead candidates, so that no row continues with it."""
 
 
 def padded_vocabulary(size: int) -> int:

@@ -1,4 +1,4 @@
-"""All edits between an exported graph and the one that is written, in their order."""
+"""All edits of an exported graph, in their order."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ from export.onnx_graph.tidy import drop_idle_casts, join_heads, keep_flags
 
 
 def edited(exported: onnx.ModelProto, name: str, ranges: Mapping[str, float] | None) -> GraphBuilder:
-    """An exported graph, ready to be continued: at fp32, or with `ranges` (see export.calibration) at int8."""
+    """The edited graph, to which nodes may be added: at fp32, or with `ranges` (see export.calibration) at int8."""
     graph = GraphBuilder.of(exported, name)
     drop_idle_casts(graph, exported)
     keep_flags(graph)

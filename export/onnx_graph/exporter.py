@@ -12,10 +12,10 @@ from torch import nn
 from export.onnx_graph.builder import IR_VERSION, OPSET, opsets
 
 Axes = Mapping[str, tuple[str | None, ...]]
-"""Flat tensors in their order, with the names of their free axes; None is a fixed one, and so are those left out."""
+"""Names of flat tensors in their order -> names of their axes; None, or no name, for a fixed axis."""
 
 RETIREMENT = "You are using the legacy TorchScript-based ONNX export"
-"""Announced at every call. The exporter that is to follow names no weights, so that none could be quantized."""
+"""A warning at every call, which is ignored: the newer exporter does not name weights, so none could be quantized."""
 
 
 def export_module(module: nn.Module, arguments: tuple[object, ...], inputs: Axes, outputs: Axes) -> onnx.ModelProto:
@@ -41,7 +41,7 @@ def export_module(module: nn.Module, arguments: tuple[object, ...], inputs: Axes
 
 
 def with_versions(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model, declaring what graphs of GraphBuilder declare."""
+    """The model, with the versions that GraphBuilder declares."""
     model.ir_version, model.producer_name = IR_VERSION, "ringmt"
     model.ClearField("producer_version")
     del model.opset_import[:]
@@ -50,7 +50,7 @@ def with_versions(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def without_unused_inputs(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Mechanisms differ in what they ask for."""
+    """The model without inputs that no operator reads: mechanisms of attention read different ones."""
     read = {name for node in model.graph.node for name in node.input}
     for tensor in [tensor for tensor in model.graph.input if tensor.name not in read]:
         model.graph.input.remove(tensor)

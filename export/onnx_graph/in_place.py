@@ -1,4 +1,4 @@
-"""Rings are written in place: may they be?"""
+"""Checks that rings may be written in place."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ class InPlaceError(ValueError):
 
 
 def check_in_place(model: onnx.ModelProto, rings: Sequence[str]) -> None:
-    """Raise InPlaceError unless every ring is read by nothing but the ScatterND that gives it out again.
+    """Raise InPlaceError unless every ring is read by nothing but the ScatterND whose output is its `next_` tensor.
 
     The server binds a ring and its `next_` output to the same memory. ScatterND then copies nothing and writes its
     entries; whatever else reads the ring would see them or not, depending on the order of nodes. (Shape reads no data.)

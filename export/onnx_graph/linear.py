@@ -1,7 +1,7 @@
 """The arithmetic of int8, and the output projection at fp32 and int8.
 
-int8: weights symmetric per output channel; activations in levels of a fixed calibrated width, never of the batch's own
-(a sentence's result would then depend on its neighbours).
+int8: weights are symmetric per output channel; activations have levels of a fixed calibrated width, not one of the
+batch's own, by which a sentence's result would depend on its neighbours.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ processor computes the same integers, at the full speed of its own instructions.
 
 @dataclass(frozen=True)
 class Levels:
-    """How unsigned 8-bit activations are laid out: which level is zero, and how many lie above it."""
+    """The levels of unsigned 8-bit activations: which one is zero, and how many are above it."""
 
     zero: np.uint8
     above_zero: int
@@ -68,7 +68,7 @@ def fixed_product(
 
 
 class Projection(Protocol):
-    """How states x [..., d] become logits in a graph: x @ weight.T, weight [vocabulary, d]."""
+    """The part of a graph that makes logits of states x [..., d]: x @ weight.T, weight [vocabulary, d]."""
 
     def apply(self, graph: GraphBuilder, x: str, weight: Array, bias: Array) -> str:
         """x @ weight.T + bias, bias [vocabulary]."""

@@ -1,6 +1,6 @@
-"""A shortlist of target words per sentence: those that any sentence may need, and those that its source calls for.
+"""A shortlist of target words per sentence: those that any sentence may need, and those that its source suggests.
 
-The encode graph chooses them and hands out their columns of the output projection; the step graph scores nothing else.
+The encode graph chooses them and gives their columns of the output projection; the step graph scores no other words.
 A sentence's list depends on its own source alone, so its neighbours in a batch change nothing. Scores are
 log-probabilities among the words of the list.
 """
@@ -89,8 +89,8 @@ def extra_words(graph: GraphBuilder, ids: str, padding: str, plan: ShortlistPlan
 
 
 def other_words(plan: ShortlistPlan) -> tuple[NDArray[np.int64], NDArray[np.int16]]:
-    """The words that are not on every list, ascending, and each word's place among them: scores are kept for no others.
-    Words that are on every list or can't be chosen share the place after the last."""
+    """The words that are not on every list, ascending, and each word's place among them. Words that are on every list,
+    or cannot be chosen, share the place after the last: no scores are kept for them."""
     vocabulary = len(plan.lexicon.words)
     others = np.setdiff1d(plan.lexicon.by_frequency.astype(np.int64), plan.frequent)
     place = np.full(vocabulary, len(others), np.int16)

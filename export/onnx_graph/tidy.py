@@ -1,5 +1,5 @@
-"""Edits that take out what tracing leaves and nobody needs: casts of what has the type already, masks that are turned
-to booleans and back, heads that are split for a kernel that splits them itself."""
+"""Edits that take out what tracing leaves behind: casts to the same type, masks that are turned to booleans and back,
+heads that are split before a kernel that splits them itself."""
 
 from typing import Any
 
@@ -16,7 +16,8 @@ def attribute(node: NodeProto, name: str) -> Any:
 
 
 def drop_idle_casts(graph: GraphBuilder, model: onnx.ModelProto) -> None:
-    """Casts to the type that a tensor has, and identities. `model` is the exported graph: types are inferred there."""
+    """Take out casts to the type that a tensor has already, and identities. Types are inferred in `model`, the exported
+    graph."""
     inferred = onnx.shape_inference.infer_shapes(model).graph
     types = {tensor.name: tensor.type.tensor_type.elem_type for tensor in (*inferred.value_info, *inferred.input)}
     for node in graph.nodes("Cast", "Identity"):
@@ -25,7 +26,7 @@ def drop_idle_casts(graph: GraphBuilder, model: onnx.ModelProto) -> None:
 
 
 def keep_flags(graph: GraphBuilder) -> None:
-    """Cast(Squeeze(Unsqueeze(Unsqueeze(flags > 0)))) to int32 is `flags`, an input of zeros and ones."""
+    """Replace Cast(Squeeze(Unsqueeze(Unsqueeze(flags > 0)))) to int32 by `flags`, an input of zeros and ones."""
     for node in graph.nodes("Cast"):
         if attribute(node, "to") != TensorProto.INT32:
             continue
@@ -35,7 +36,7 @@ def keep_flags(graph: GraphBuilder) -> None:
 
 
 def unsqueezed(graph: GraphBuilder, tensor: str) -> str:
-    """What `tensor` was before axes of size one were added and taken away again."""
+    """The tensor before axes of size one were added to it and removed again."""
     squeeze = graph.maker(tensor, "Squeeze")
     if squeeze is None:
         return tensor
@@ -62,7 +63,7 @@ def through_casts(graph: GraphBuilder, tensor: str) -> str:
 
 
 def join_heads(graph: GraphBuilder) -> None:
-    """Attention over keys and values that were split into heads just before takes them whole."""
+    """Let attention take keys and values whole where they were only split into heads for it."""
     for node in graph.nodes("MultiHeadAttention"):
         heads = attribute(node, "num_heads")
         whole = [whole_of(graph, tensor, heads) for tensor in node.input[1:3]]

@@ -1,4 +1,4 @@
-"""One competitor in a process of its own: several OpenMP libraries in one process slow each other.
+"""One competitor in a process of its own, because several OpenMP libraries in one process slow each other down.
 
 Started with a JSON object on the command line, it reads one JSON request a line and answers each with one line:
 {"batch", "beam", "source_length", "target_length"} -> {"seconds"} of a call, over a turn of many calls after one that

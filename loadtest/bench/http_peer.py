@@ -1,4 +1,4 @@
-"""What people run instead: CTranslate2 behind FastAPI, with the same weights and the same pieces.
+"""The peer of HTTP benches: CTranslate2 behind FastAPI, with the same weights and the same pieces.
 
 Started by the bench with a converted model; every request is handed to the translator's own queue and batched there
 the way CTranslate2 batches (one request's sentences at a time, over one worker per core).

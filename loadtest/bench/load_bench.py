@@ -76,7 +76,7 @@ def levels(bases: Sequence[str], sentences: Sequence[str], plan: LoadPlan) -> li
 
 
 def median_level(rounds: Sequence[Level]) -> Level:
-    """Medians of latencies and throughput, sums of counts. Where nobody was answered, all waited until they gave up."""
+    """Medians of latencies and throughput, sums of counts. Where nothing was answered, latencies are TIMEOUT."""
 
     def median(kind: str) -> float:
         values = [getattr(one, kind) for one in rounds]

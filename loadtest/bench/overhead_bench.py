@@ -1,4 +1,4 @@
-"""What Python costs around the graphs: one engine, all of its slots full, time inside graph calls and outside."""
+"""The time that Python takes around the graphs: one engine with all slots full, time inside graph calls and outside."""
 
 import statistics
 import tempfile
