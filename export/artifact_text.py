@@ -31,6 +31,13 @@ class ArtifactText:
     def targets(self, sentences: Sequence[str]) -> list[Ids]:
         return self._encode(self._target, self._manifest.vocabulary_size, sentences)
 
+    def source_pieces(self, ids: Sequence[int]) -> list[str]:
+        """How the pieces look."""
+        return self._source.pieces([*ids])
+
+    def target_pieces(self, ids: Sequence[int]) -> list[str]:
+        return self._target.pieces([*ids])
+
     def _encode(self, vocabulary: Vocabulary, size: int, sentences: Sequence[str]) -> list[Ids]:
         special = self._manifest.special_ids
         known = ([one if one < size else special.unk for one in ids] for ids in vocabulary.encode([*sentences]))

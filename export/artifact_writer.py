@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from export.alignment import check_alignments, choose_look
 from export.artifact_text import ArtifactText
 from export.calibration import Ranges, context_ranges, input_ranges
 from export.context_parity import check_context_parity
@@ -66,6 +67,8 @@ class Content:
     origin: dict[str, Any]
     document: DocumentModel | None = None
     shortlist: ShortlistPlan | None = None
+    lexicon: Lexicon | None = None
+    """It says which pieces are translations of each other, where the source's vocabulary is the target's."""
     source_vocabulary: Path | None = None
     source_prefix: tuple[int, ...] = ()
     forced_eos: bool = False
@@ -79,7 +82,8 @@ def export_artifact(checkpoint: Path, out: Path, options: ExportOptions) -> dict
     model = load_model(checkpoint) if document is None else document.base
     has_usual_ids = model.config.ids == SPECIAL_IDS  # the shortlist's
     shortlist = shortlist_plan(checkpoint, options.shortlist) if has_usual_ids else None
-    content = Content(model, find_vocabulary(checkpoint), _origin(checkpoint), document, shortlist)
+    lexicon = find_lexicon(checkpoint)
+    content = Content(model, find_vocabulary(checkpoint), _origin(checkpoint), document, shortlist, lexicon)
     return write_artifact(content, out, options)
 
 
@@ -146,6 +150,8 @@ def _write(content: Content, folder: Path, options: ExportOptions) -> dict[str, 
     )
     text = ArtifactText(folder, manifest)
     sample = text.readable_sources(options.calibration)
+    if any(graph.align for graph in graphs):
+        manifest = dataclasses.replace(manifest, alignment=choose_look(model, text, sample, content.lexicon))
     ranges = input_ranges(model, sample)
     in_context = None
     if document is not None:
@@ -156,6 +162,7 @@ def _write(content: Content, folder: Path, options: ExportOptions) -> dict[str, 
     artifact = Artifact(folder, manifest)
     examples = text.readable_sources(options.examples)
     differences = check_parity(model, artifact, examples if content.parity_on_examples else ())
+    check_alignments(model, artifact)
     if document is not None:
         differences |= check_context_parity(document, artifact)
     goldens = write_goldens(artifact, examples)
@@ -177,12 +184,17 @@ def load_for_export(checkpoint: Path, options: ExportOptions) -> DocumentModel |
     return load_document_model(checkpoint)
 
 
+def find_lexicon(checkpoint: Path) -> Lexicon | None:
+    """The lexicon of a checkpoint that has one."""
+    path = checkpoint / LEXICON
+    return Lexicon.load(path) if path.is_file() else None
+
+
 def shortlist_plan(checkpoint: Path, sizes: ShortlistSizes) -> ShortlistPlan | None:
     """The shortlist of a checkpoint with a lexicon; None where there is no lexicon or none is wanted."""
-    path = checkpoint / LEXICON
-    if sizes is None or not path.is_file():
+    lexicon = find_lexicon(checkpoint)
+    if sizes is None or lexicon is None:
         return None
-    lexicon = Lexicon.load(path)
     if sizes != "auto":
         return ShortlistPlan.of(lexicon, *sizes)
     is_worth_it = len(lexicon.by_frequency) >= 2 * sum(DEFAULT_SHORTLIST)

@@ -10,7 +10,7 @@ from export.artifact_writer import ExportOptions, ShortlistSizes, export_artifac
 from export.evaluate import evaluate, translate
 from export.manifest import GRAPHS
 from model.data.words.accuracy import WordAccuracy, read_word_set, word_accuracy
-from server.artifact import Artifact
+from server.artifact import Artifact, read_manifest
 from server.backends.load import load_backend
 from server.engine.request import SearchOptions
 
@@ -96,6 +96,14 @@ def print_written(out: Path, differences: Mapping[str, float]) -> None:
     """An artifact: how far its graphs are from the model, and its size."""
     for kind, difference in differences.items():
         print(f"{kind:22} largest difference to the model: {difference:.2g} nats")
+    chosen = read_manifest(out).alignment
+    if chosen is not None:
+        heads = "all heads" if chosen.head is None else f"head {chosen.head}"
+        step = "reads" if chosen.reads else "produces"
+        measured = (
+            f"{chosen.share:.1%} of {chosen.links} sure links" if chosen.links else "too few sure links to choose by"
+        )
+        print(f"{'alignment':22} layer {chosen.layer}, {heads}, at the step that {step} a piece: {measured}")
     size = sum(path.stat().st_size for path in out.iterdir())
     print(f"{out}: {size / 2**20:.1f} MiB")
 

@@ -11,8 +11,16 @@ from model.translation_model import TranslationModel
 from server.artifact import ContextGraphs, ContextKind, GraphFiles, Manifest, SpecialIds
 
 GRAPHS = {
-    ("onnx", "int8"): GraphFiles("onnx", "int8", "encode.int8.onnx", "step.int8.onnx", score="score.int8.onnx"),
-    ("onnx", "fp32"): GraphFiles("onnx", "fp32", "encode.fp32.onnx", "step.fp32.onnx", score="score.fp32.onnx"),
+    ("onnx", precision): GraphFiles(
+        "onnx",
+        precision,
+        f"encode.{precision}.onnx",
+        f"step.{precision}.onnx",
+        score=f"score.{precision}.onnx",
+        align=f"align.{precision}.onnx",
+    )
+    for precision in ("int8", "fp32")
+} | {
     ("torchscript", "fp32"): GraphFiles("torchscript", "fp32", "encode.fp32.pt", "step.fp32.pt"),
 }
 """Every kind of graph that can be written."""

@@ -10,7 +10,7 @@ import onnx
 
 from model.translation_model import TranslationModel
 from server.artifact import GraphFiles, Manifest
-from server.signature import LOG_PROBABILITY, Axis, Role, Signature, Tensor
+from server.signature import ALIGNMENT, LOG_PROBABILITY, Axis, Role, Signature, Tensor
 
 ROWS: dict[str, tuple[str, tuple[Axis, ...]]] = {
     "token": ("int64", ("slot", "beam")),
@@ -32,7 +32,7 @@ CONTINUED = ("token", "parent", "score", "ancestry")
 """Rows that a step gives out again, as next_..."""
 CANDIDATES = {"candidate_score": "float32", "candidate_token": "int64", "candidate_parent": "int64"}
 SOURCE = ("source_ids", "source_keep", "keep", "memory")
-RESULTS = (*CANDIDATES, LOG_PROBABILITY, "new_memory", "sentence_weights", "word_weights", "gate", "looked")
+RESULTS = (*CANDIDATES, LOG_PROBABILITY, ALIGNMENT, "new_memory", "sentence_weights", "word_weights", "gate", "looked")
 INVENTED = {1: "heads", 3: "head_dim"}
 """Axis -> name of its size, where that is not planned and the exporter could not infer it."""
 
@@ -113,6 +113,10 @@ def with_signatures(manifest: Manifest, folder: Path) -> Manifest:
             planned = scoring(manifest.signatures[graph.step])
             found[graph.score] = read_signature(folder / graph.score, planned)
             check(found[graph.score], planned, graph.score)
+        if graph.align:
+            planned = aligning(manifest.signatures[graph.encode])
+            found[graph.align] = read_signature(folder / graph.align, planned)
+            check(found[graph.align], partly_read(planned, found[graph.align]), graph.align)
         if graph.context is not None:
             for file in graph.context.files:
                 steps = file in (graph.context.step, graph.context.score)
@@ -133,6 +137,20 @@ def scoring(planned: Signature) -> Signature:
     words = Tensor(LOG_PROBABILITY, "float32", ("slot", "beam", "word"), "result")
     kept = (one for one in planned.outputs if one.name == "next_ancestry" or one.role == "ring")
     return Signature(planned.inputs, (*kept, words))
+
+
+def aligning(encode: Signature) -> Signature:
+    """The signature of an align graph that reads all that the encode graph gives for steps."""
+    [keep] = (one for one in encode.inputs if one.name == "source_keep")
+    sources = (one for one in encode.outputs if one.name.startswith("source."))
+    target, aligned = tensor("target_ids", "int64", "batch", "target"), ("batch", "piece", "source")
+    return Signature((target, keep, *sources), (tensor(ALIGNMENT, "float32", *aligned),))
+
+
+def partly_read(planned: Signature, found: Signature) -> Signature:
+    """`planned` without the source's tensors that a graph does not read: those above its layer."""
+    names = {*found.input_names, "target_ids", "source_keep"}
+    return dataclasses.replace(planned, inputs=tuple(one for one in planned.inputs if one.name in names))
 
 
 def read_signature(path: Path, planned: Signature, width: int = 0) -> Signature:

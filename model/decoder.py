@@ -59,15 +59,19 @@ class DecoderLayer(ResidualLayer):
         self, x: Tensor, target: Visible, cross: LayerMemory, source: Visible, remember: Remember | None
     ) -> tuple[Tensor, Tensor, LayerMemory]:
         """x [batch, target, d] -> state, query and memory as in Decoded."""
+        x, y, memory = self.past(x, target, remember)
+        x = self.leave(self.cross_norm, x, self.cross_attention(y, cross, *source[:3], ordered=source.ordered))
+        query = self.enter(self.ffn_norm, x)
+        return self.leave(self.ffn_norm, x, self.ffn(query)), query, memory
+
+    def past(self, x: Tensor, target: Visible, remember: Remember | None) -> tuple[Tensor, Tensor, LayerMemory]:
+        """x [batch, target, d] -> x after self-attention, what cross-attention asks with, and memory as in Decoded."""
         y = self.enter(self.self_norm, x)
         memory = self.self_attention.project_memory(y)
         if remember is not None:
             memory = remember(self.number - 1, memory)
         x = self.leave(self.self_norm, x, self.self_attention(y, memory, *target[:3], ordered=target.ordered))
-        y = self.enter(self.cross_norm, x)
-        x = self.leave(self.cross_norm, x, self.cross_attention(y, cross, *source[:3], ordered=source.ordered))
-        query = self.enter(self.ffn_norm, x)
-        return self.leave(self.ffn_norm, x, self.ffn(query)), query, memory
+        return x, self.enter(self.cross_norm, x), memory
 
 
 class Decoder(nn.Module):
@@ -98,3 +102,14 @@ class Decoder(nn.Module):
             x, query, memory = layer(x, target, projected, source, remember)
             memories.append(memory)
         return Decoded(self.norm(x), query, memories)
+
+    def source_weights(
+        self, x: Tensor, target: Visible, cross: list[LayerMemory], source: Visible, number: int
+    ) -> Tensor:
+        """The cross-attention of layer `number`, counted from 1: x [batch, target, d] -> weights [batch, heads, target,
+        source]. `cross` are the memories of the layers up to there."""
+        *below, layer = self.decoder_layers()[:number]
+        for each, projected in zip(below, cross, strict=False):
+            x, _, _ = each(x, target, projected, source, None)
+        _, y, _ = layer.past(x, target, None)
+        return layer.cross_attention.weights(y, cross[number - 1], *source[:3], ordered=source.ordered)

@@ -11,6 +11,9 @@ Axis = str | int
 """A fixed size, or the name of a free one."""
 LOG_PROBABILITY = "log_probability"
 """The output of a score graph: the log-probability of every word, [slot, beam, word]."""
+ALIGNMENT = "alignment"
+"""The output of an align graph: the weight of every source piece for every piece of a translation, [batch, piece,
+source]."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from model.attention.scaled_dot_product import attend, halves, merge_heads, split_heads
+from model.attention.scaled_dot_product import (
+    attend,
+    attention_energy,
+    halves,
+    masked_softmax,
+    merge_heads,
+    split_heads,
+)
 from model.masks import HIDDEN
 from model.spelling import constant, nothing, shaped, sizes_of, spelled
 
@@ -68,3 +75,16 @@ class MultiHeadAttention(nn.Module):
         """
         key, value = memory
         return self.output(attend_heads(self.query(x), key, value, keep))  # type: ignore[no-any-return]
+
+    def weights(
+        self,
+        x: Tensor,
+        memory: tuple[Tensor, ...],
+        keep: Tensor,
+        query_position: Tensor,
+        key_position: Tensor,
+        ordered: bool = True,
+    ) -> Tensor:
+        """What `forward` weighs the values with: arguments as there -> fp32 [batch, heads, query, key], zero at hidden
+        keys."""
+        return masked_softmax(attention_energy(split_heads(self.query(x), self.num_heads), memory[0]), keep)

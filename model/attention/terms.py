@@ -43,17 +43,34 @@ class TermedAttention(MultiHeadAttention):
         ordered: bool = True,
     ) -> Tensor:
         """See MultiHeadAttention.forward."""
-        key, value = memory
-        query = split_heads(self.query(x), self.num_heads)
+        _, value = memory
+        weights = self.weights(x, memory, keep, query_position, key_position, ordered)
         order = KeyOrder(keep, key_position, ordered)
-        terms = [term for term in self.terms.values() if isinstance(term, AttentionTerm)]
-        energy = attention_energy(query, key).float()
-        for term in terms:
-            energy = energy + term.energy(query, key, query_position, order)
-        weights = masked_softmax(energy, keep)
         attended = torch.matmul(weights.to(value.dtype), value)
-        for term in terms:
+        for term in self._terms():
             extra = term.value(weights, query_position, order)
             if extra is not None:
                 attended = attended + extra.to(value.dtype)
         return self.output(merge_heads(attended))  # type: ignore[no-any-return]
+
+    def weights(
+        self,
+        x: Tensor,
+        memory: tuple[Tensor, ...],
+        keep: Tensor,
+        query_position: Tensor,
+        key_position: Tensor,
+        ordered: bool = True,
+    ) -> Tensor:
+        """See MultiHeadAttention.weights."""
+        key, _ = memory
+        query = split_heads(self.query(x), self.num_heads)
+        order = KeyOrder(keep, key_position, ordered)
+        energy = attention_energy(query, key).float()
+        for term in self._terms():
+            energy = energy + term.energy(query, key, query_position, order)
+        return masked_softmax(energy, keep)
+
+    def _terms(self) -> list[AttentionTerm]:
+        """The terms, typed."""
+        return [term for term in self.terms.values() if isinstance(term, AttentionTerm)]

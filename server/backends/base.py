@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from server.artifact import ArtifactError, Manifest
+from server.backends.alignment import Aligner
 from server.backends.arrays import Array, Flags, Floats, Ints
 from server.backends.context import ContextBackend
 from server.backends.memory import Encoded, Layout
@@ -32,6 +33,8 @@ class Backend(Protocol):
     """Whether ordinary steps score a shortlist of words."""
     context: ContextBackend | None
     """None where sentences cannot look at their document: the artifact has no context, or the runtime no graphs."""
+    aligner: Aligner | None
+    """None where there is no graph that says where translations come from, or not for this runtime."""
 
     def encode(self, source_ids: Ints, source_keep: Flags) -> list[Encoded]:
         """Ids and keep mask [batch, source] -> every sentence's source tensors, without padding."""

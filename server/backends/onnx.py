@@ -4,10 +4,12 @@ import threading
 from collections.abc import Mapping
 
 from server.artifact import Artifact
+from server.backends.alignment import Aligner
 from server.backends.arrays import Flags, Floats, Ints
 from server.backends.base import NO_DOCUMENT, ScoreStep, Step, batch_sizes, split_batch
 from server.backends.context import ContextBackend
 from server.backends.memory import Encoded, HostMemory, Layout, remembered
+from server.backends.onnx_alignment import OnnxAligner
 from server.backends.onnx_binding import DeviceMemory, Run, bind_device, bind_host, fetched
 from server.backends.onnx_context import OnnxContext
 from server.backends.onnx_decoder_context import OnnxDecoderContext
@@ -40,6 +42,9 @@ class OnnxBackend:
         self._look: OnnxGraph | None = None
         """The step of sentences that look at their document, where context is on the decoder's side."""
         self.context: ContextBackend | None = None
+        self.aligner: Aligner | None = None
+        if self._files.align:
+            self.aligner = OnnxAligner(artifact, self._files.align, self._encode, device)
         context = self._files.context
         read = [name for name in self._encode.signature.output_names if name in self._step.signature.names("source")]
         self._encode_outputs = read

@@ -8,6 +8,7 @@ from pathlib import Path
 import torch
 
 from server.artifact import Artifact, ArtifactError
+from server.backends.alignment import Aligner
 from server.backends.arrays import Flags, Ints
 from server.backends.base import NO_DOCUMENT, CannotScore, ScoreStep, Step, batch_sizes, input_arrays, split_batch
 from server.backends.context import ContextBackend
@@ -36,6 +37,7 @@ class TorchScriptBackend:
         files = self.manifest.graph(FORMAT, precision)
         self.shortlist = False
         self.context: ContextBackend | None = None
+        self.aligner: Aligner | None = None
         self._encode = load_graph(artifact.path(files.encode))
         self._step = load_graph(artifact.path(files.step))
         self._name = files.step

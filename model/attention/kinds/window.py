@@ -49,6 +49,20 @@ class WindowAttention(MultiHeadAttention):
             token_mask(left, right, order) if self.segment is None else segment_mask(left, right, order, self.segment)
         )
 
+    def forward(
+        self,
+        x: Tensor,
+        memory: tuple[Tensor, ...],
+        keep: Tensor,
+        query_position: Tensor,
+        key_position: Tensor,
+        ordered: bool = True,
+    ) -> Tensor:
+        """See MultiHeadAttention.forward."""
+        value = memory[1]
+        weights = self.weights(x, memory, keep, query_position, key_position, ordered)
+        return self.output(merge_heads(torch.matmul(weights.to(value.dtype), value)))  # type: ignore[no-any-return]
+
 
 class MultiplicativeWindow(WindowAttention):
     """MW: softmax(qk) * m. 4(d^2+d) parameters more than plain attention."""
@@ -63,7 +77,7 @@ class MultiplicativeWindow(WindowAttention):
         """x [batch, key, d] -> one tensor per memory name, each [batch, heads, key, head_dim]."""
         return *super().project_memory(x), *self.project_boundaries(x)
 
-    def forward(
+    def weights(
         self,
         x: Tensor,
         memory: tuple[Tensor, ...],
@@ -72,13 +86,13 @@ class MultiplicativeWindow(WindowAttention):
         key_position: Tensor,
         ordered: bool = True,
     ) -> Tensor:
-        """See MultiHeadAttention.forward; Eq. 12-13."""
-        key, value, left_key, right_key = memory
+        """See MultiHeadAttention.weights; Eq. 12-13."""
+        key, _, left_key, right_key = memory
         mask = self.window_mask(x, left_key, right_key, KeyOrder(keep, key_position, ordered))
         weights = masked_softmax(attention_energy(split_heads(self.query(x), self.num_heads), key), keep) * mask
         if self.renormalize:
             weights = weights / weights.sum(dim=-1, keepdim=True).clamp(min=SMALLEST_SUM)
-        return self.output(merge_heads(torch.matmul(weights.to(value.dtype), value)))  # type: ignore[no-any-return]
+        return weights
 
 
 class AdditiveWindow(WindowAttention):
@@ -96,7 +110,7 @@ class AdditiveWindow(WindowAttention):
         local = split_heads(self.local_key(x), self.num_heads)
         return *super().project_memory(x), local, *self.project_boundaries(x)
 
-    def forward(
+    def weights(
         self,
         x: Tensor,
         memory: tuple[Tensor, ...],
@@ -105,13 +119,12 @@ class AdditiveWindow(WindowAttention):
         key_position: Tensor,
         ordered: bool = True,
     ) -> Tensor:
-        """See MultiHeadAttention.forward; Eq. 14-17."""
-        key, value, local_key, left_key, right_key = memory
+        """See MultiHeadAttention.weights; Eq. 14-17."""
+        key, _, local_key, left_key, right_key = memory
         mask = self.window_mask(x, left_key, right_key, KeyOrder(keep, key_position, ordered))
         local = attention_energy(split_heads(self.local_query(x), self.num_heads), local_key).float()
         energy = attention_energy(split_heads(self.query(x), self.num_heads), key).float() + local * mask
-        weights = masked_softmax(energy, keep)
-        return self.output(merge_heads(torch.matmul(weights.to(value.dtype), value)))  # type: ignore[no-any-return]
+        return masked_softmax(energy, keep)
 
 
 def build(config: ModelConfig, wanted: AttentionConfig) -> WindowAttention:

@@ -29,6 +29,7 @@ class FaultyBackend:
         self.manifest: Manifest = backend.manifest
         self.shortlist = backend.shortlist
         self.context = backend.context
+        self.aligner = backend.aligner
         self.new_state = backend.new_state
         self.faults = 0
         self.gate = threading.Event()

@@ -1,0 +1,45 @@
+"""The align graph: which source pieces the pieces of a given translation come from, in one teacher-forced pass of the
+decoder's lower layers. Of the encode graph's tensors it reads what these layers read, and it shares their weights."""
+
+from collections.abc import Mapping
+
+import onnx
+import torch
+from torch import Tensor, nn
+
+from export.graphs import by_layer
+from export.onnx_graph.edits import edited
+from export.onnx_graph.exporter import Axes, export_module
+from model.alignment import Look, layer_weights, looked_at
+from model.translation_model import TranslationModel
+from server.artifact import Manifest
+from server.signature import ALIGNMENT
+
+
+class AlignGraph(nn.Module):
+    """target_ids [batch, 1 + piece] from BOS on, source_keep [batch, source], and the cross-attention tensors that
+    EncodeGraph gives -> alignment [batch, piece, source]; see model.alignment."""
+
+    def __init__(self, model: TranslationModel, look: Look) -> None:
+        super().__init__()
+        self.model, self.look = model, look
+
+    def forward(self, target_ids: Tensor, source_keep: Tensor, sources: list[Tensor]) -> Tensor:
+        names = [layer.cross_attention.memory_names for layer in self.model.decoder.decoder_layers()]
+        cross = by_layer(sources, names)
+        weights = layer_weights(self.model, cross, source_keep > 0, target_ids, self.look.layer)
+        return looked_at(weights, self.look)
+
+
+def build_align_graph(
+    model: TranslationModel, manifest: Manifest, ranges: Mapping[str, float] | None, look: Look
+) -> onnx.ModelProto:
+    """At fp32, or with `ranges` (see export.calibration) at int8."""
+    target, keep = torch.full((2, 4), 8), torch.ones(2, 5, dtype=torch.int32)
+    size = (2, manifest.num_heads, 5, manifest.head_dim)
+    sources = [torch.randn(size) for _ in manifest.source_tensors]
+    read: Axes = dict.fromkeys(manifest.source_tensors, ("batch", None, "source"))
+    inputs: Axes = {"target_ids": ("batch", "target"), "source_keep": ("batch", "source"), **read}
+    outputs: Axes = {ALIGNMENT: ("batch", "piece", "source")}
+    exported = export_module(AlignGraph(model, look), (target, keep, sources), inputs, outputs)
+    return edited(exported, "align", ranges).model()

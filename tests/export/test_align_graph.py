@@ -1,0 +1,110 @@
+"""Align graphs against the model, for every attention that cross-attention may be."""
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from export.align_graph import build_align_graph
+from export.alignment import alignment_difference, check_alignments, look_of
+from export.calibration import Ranges, recorded_ranges
+from export.manifest import graph_files, make_manifest
+from export.onnx_graph.encode import build_encode_graph
+from export.onnx_writer import write_sharing
+from export.parity import TOLERANCE, ParityError, padded, sample_sources
+from export.signature import aligning, encode_signature, read_signature
+from model.alignment import Look
+from model.data.batching import Pair, collate
+from model.training.checkpoint import load_model
+from model.translation_model import TranslationModel
+from server.artifact import AlignmentKind, Artifact
+from server.backends.alignment import Aligner
+from server.backends.load import load_backend
+from server.backends.onnx_alignment import OnnxAligner
+from server.backends.onnx_session import open_graph
+from tests.models import lively_model, tiny_config
+from tests.variants import VARIANTS, lively_variant
+
+
+def aligner_of(model: TranslationModel, look: Look, folder: Path, ranges: Ranges | None = None) -> Aligner:
+    """The two graphs that an alignment needs, without the others."""
+    files = graph_files("onnx", "fp32" if ranges is None else "int8")
+    manifest = make_manifest(model, "x", ("en", "de"), (files,), "", "", 1.0, {})
+    graphs = {
+        files.encode: build_encode_graph(model, manifest, ranges),
+        files.align: build_align_graph(model, manifest, ranges, look),
+    }
+    write_sharing(graphs, folder, "weights.bin")
+    planned = encode_signature(model)
+    signatures = {
+        files.encode: read_signature(folder / files.encode, planned),
+        files.align: read_signature(folder / files.align, aligning(planned)),
+    }
+    artifact = Artifact(folder, dataclasses.replace(manifest, signatures=signatures))
+    aligner = OnnxAligner(artifact, files.align, open_graph(artifact, files.encode), "cpu")
+    aligner.prepare()
+    return aligner
+
+
+LOOKS = [Look(2), Look(1, 2, reads=True)]
+
+
+@pytest.mark.parametrize("name", ["plain", *VARIANTS])
+def test_the_graph_is_the_model(name: str, tmp_path: Path) -> None:
+    model = lively_model(tiny_config()) if name == "plain" else lively_variant(name, loudness=1)
+    look = LOOKS[len(name) % 2]
+    difference, _ = alignment_difference(model, aligner_of(model, look, tmp_path), look)
+    assert difference < TOLERANCE
+
+
+@pytest.mark.parametrize("changes", [{"norm": "after"}, {"source_embedding": "separate", "source_vocab_size": 90}])
+def test_the_graph_is_the_model_by_other_conventions(changes: dict[str, object], tmp_path: Path) -> None:
+    config = tiny_config(**changes, activation="swish", positions="interleaved", bos_id=0, ngram=None)
+    model = TranslationModel(config).eval()
+    look = Look(2, 1, reads=True)
+    difference, _ = alignment_difference(model, aligner_of(model, look, tmp_path), look)
+    assert difference < TOLERANCE
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_int8_looks_at_nearly_the_same(look: Look, tmp_path: Path) -> None:
+    model = lively_model(tiny_config())
+    batch = collate([Pair(source[:-1], source[-2::-1]) for source in sample_sources(320, 64)])
+    with recorded_ranges(model) as ranges, torch.no_grad():
+        model(batch.source, batch.source_keep, batch.target_in)
+    _, moved = alignment_difference(model, aligner_of(model, look, tmp_path, ranges), look)
+    assert 0 < moved < 0.1
+
+
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+def test_a_sentence_is_aligned_alone_as_in_company(tiny_artifact: Path, precision: str) -> None:
+    aligner = load_backend(Artifact.load(tiny_artifact), "onnx", precision, "off").aligner
+    assert aligner is not None
+    aligner.prepare()
+    sources, targets = sample_sources(320, 60, 1), [[2, *ids[:-1]] for ids in reversed(sample_sources(320, 60, 2))]
+    together = aligner.align(*padded(sources), padded(targets)[0])
+    for row, (source, target) in enumerate(zip(sources, targets, strict=True)):
+        alone = aligner.align(*padded([source]), padded([target])[0])[0]
+        np.testing.assert_allclose(alone, together[row, : len(target) - 1, : len(source)], atol=1e-6)
+        assert not together[row, :, len(source) :].any()
+
+
+def test_an_artifact_has_small_align_graphs_and_says_where_they_look(tiny_artifact: Path) -> None:
+    artifact = Artifact.load(tiny_artifact)
+    assert artifact.manifest.alignment == AlignmentKind(2, None, False, 0.0, 0)  # too few links among random words
+    for graph in artifact.manifest.graphs:
+        assert bool(graph.align) == (graph.format == "onnx")
+        if graph.align:
+            assert artifact.path(graph.align).stat().st_size < artifact.path(graph.step).stat().st_size
+
+
+def test_a_graph_that_looks_elsewhere_is_refused(tiny_artifact: Path) -> None:
+    artifact = Artifact.load(tiny_artifact)
+    model = load_model(tiny_artifact.with_name(f"{tiny_artifact.name}-checkpoint"))
+    check_alignments(model.eval(), artifact)
+    elsewhere = dataclasses.replace(artifact.manifest, alignment=AlignmentKind(1, 1, True, 0.9, 100))
+    assert look_of(model, elsewhere) == Look(1, 1, reads=True)
+    with pytest.raises(ParityError, match="alignments differ from the model's"):
+        check_alignments(model, Artifact(artifact.folder, elsewhere))
