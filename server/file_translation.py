@@ -1,4 +1,4 @@
-"""Translates files: the texts of a file are one document, so that its sentences see each other."""
+"""A file in, the same file translated out: its texts are one document, so that its sentences see each other."""
 
 import asyncio
 import secrets
@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from server.documents.cutting import cut_text
+from server.documents.cutting import cut_text, listed_sentences
 from server.documents.job import translate_pending
 from server.documents.leases import Lease
 from server.documents.sentence_states import StateReader
@@ -25,7 +25,7 @@ _SEPARATORS = "\x1e\x1d\x1c\x1f"
 
 @dataclass(frozen=True)
 class TranslatedFile:
-    """A translated file. `flags`: flag -> number of sentences with it. `num_characters`: those of its texts."""
+    """`flags`: how many sentences each was said of. `num_characters` of what was translated."""
 
     data: bytes
     name: str
@@ -36,7 +36,7 @@ class TranslatedFile:
 
 
 async def translate_file(
-    translator: Translator,
+    legs: Sequence[Translator],
     data: bytes,
     name: str,
     reader: StateReader,
@@ -46,18 +46,19 @@ async def translate_file(
     told: Callable[[int, int], None] = lambda done, total: None,
     terms: Terms | None = None,
 ) -> TranslatedFile:
-    """Translate a file of any format of FORMATS, with the `options` of documents and its `terms` as they say. `told` is
-    called with the number of sentences that are done and of all. Nothing is kept; when cancelled, its sentences leave
-    the engine.
+    """Translate a file of any format of the table by one model, or by two of which the second reads what the first
+    said. `options` as documents have them, for every leg; `terms` are translated as they say, by one model only. `told`
+    hears how many of how many sentences are done. Nothing is kept; cancelled, it leaves the engine.
 
     Raises FileError, and what `translate_pending` raises.
     """
-    language = translator.languages[1]
+    language = legs[-1].languages[1]
     opened = await asyncio.to_thread(open_file, data, name, language, max_characters)
-    sentences, targets = await _translated(translator, opened.texts, reader, options, mode, told, terms)
+    sentences, translations, targets = await _translated(legs, opened.texts, reader, options, mode, told, terms)
     written = await asyncio.to_thread(opened.write, targets)
     suffix = suffix_of(name, data)
-    flags = Counter(flag for one in sentences for flag in find_flags(one.source, one.translation or ""))
+    pairs = zip(sentences, translations, strict=True)
+    flags = Counter(flag for one, translation in pairs for flag in find_flags(one.source, translation))
     return TranslatedFile(
         written,
         translated_name(name, language),
@@ -69,41 +70,63 @@ async def translate_file(
 
 
 async def _translated(
-    translator: Translator,
+    legs: Sequence[Translator],
     texts: Sequence[str],
     reader: StateReader,
     options: AskedOptions,
     mode: Mode,
     told: Callable[[int, int], None],
     terms: Terms | None,
-) -> tuple[Sequence[Sentence], list[str]]:
-    """The sentences of the texts, and the translated texts. Texts are joined by a control character, which ends a
-    sentence and is in no translation."""
+) -> tuple[list[Sentence], list[str], list[str]]:
+    """The sentences of the texts, their translations, and the translated texts. Between two texts stands a control
+    character: no sentence goes beyond it, and no translation has one. The texts are cut once: what the first leg says
+    of a sentence is one sentence for the second."""
     if not texts:
-        return [], []
+        return [], [], []
     separator = _free_separator(texts)
     text = texts[0] if len(texts) == 1 else separator.join(text.replace(separator, " ") for text in texts)
-    sentences, end = await asyncio.to_thread(cut_text, text, translator)
-    document = _document(translator, len(sentences), end, options, mode)
+    sentences, end = await asyncio.to_thread(cut_text, text, legs[0])
+    said = [one.source for one in sentences]
+    for number, leg in enumerate(legs):
+        read = sentences if number == 0 else await asyncio.to_thread(listed_sentences, said, leg)
+        said = await _one_leg(leg, read, reader, options, mode, _told_of_leg(told, number, len(legs)), terms)
+    whole = "".join(f"{one.gap}{target}" for one, target in zip(sentences, said, strict=True)) + end
+    return sentences, said, [whole] if len(texts) == 1 else whole.split(separator)
+
+
+async def _one_leg(
+    translator: Translator,
+    sentences: Sequence[Sentence],
+    reader: StateReader,
+    options: AskedOptions,
+    mode: Mode,
+    told: Callable[[int, int], None],
+    terms: Terms | None,
+) -> list[str]:
+    """The translations of sentences that see each other."""
+    document = _document(translator, len(sentences), options, mode)
     store = MemoryStore()
     store.create(document, sentences)
     try:
         lease = Lease(store, document.id, None, 0)
         await translate_pending(lease, {translator.name: translator}, reader, BATCH, told, terms=terms)
-        finished, done = store.read(document.id)
+        return [one.translation or "" for one in store.sentences(document.id)]
     finally:
         store.close()
-    whole = "".join(f"{one.gap}{one.translation}" for one in done) + finished.end
-    return done, [whole] if len(texts) == 1 else whole.split(separator)
+
+
+def _told_of_leg(told: Callable[[int, int], None], number: int, count: int) -> Callable[[int, int], None]:
+    """What leg `number` of `count` tells: every leg has the same sentences."""
+    return lambda done, total: told(number * total + done, count * total)
 
 
 def _free_separator(texts: Sequence[str]) -> str:
-    """A separator that no text has; if they have all of them, the first, which is replaced by spaces in the texts."""
+    """One that the texts don't have; if they have all, the first, which then becomes a space in them."""
     free = (one for one in _SEPARATORS if not any(one in text for text in texts))
     return next(free, _SEPARATORS[0])
 
 
-def _document(translator: Translator, num_sentences: int, end: str, options: AskedOptions, mode: Mode) -> Document:
+def _document(translator: Translator, num_sentences: int, options: AskedOptions, mode: Mode) -> Document:
     now = time.time()
     source_language, target_language = translator.languages
     return Document(
@@ -115,7 +138,6 @@ def _document(translator: Translator, num_sentences: int, end: str, options: Ask
         mode,
         "running",
         num_sentences,
-        end=end,
         options=dict(options),
         created=now,
         touched=now,

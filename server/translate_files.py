@@ -52,5 +52,5 @@ def _translate(
             progress.total = total
             progress.update(done - progress.n)
 
-        work = translate_file(translator, path.read_bytes(), path.name, reader, options, mode, told=told)
+        work = translate_file([translator], path.read_bytes(), path.name, reader, options, mode, told=told)
         return asyncio.run(work)

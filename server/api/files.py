@@ -1,4 +1,4 @@
-"""`POST /v1/files`: translates a file and answers it in the same format."""
+"""`POST /v1/files`: a file in, the same file translated out."""
 
 from typing import Annotated, Literal
 from urllib.parse import quote
@@ -6,7 +6,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, File, Form, Response, UploadFile
 
 from server.api.errors import ADMISSION, BODY, documented
-from server.api.limits import asked_options
+from server.api.pivoting import legs_of_file
 from server.api.route import DoorRoute
 from server.api.visit import Admitted
 from server.file_translation import TranslatedFile, translate_file
@@ -38,18 +38,21 @@ async def translate(
         Literal["offline", "online"], Form(description="A sentence sees all others, or those before it.")
     ] = "offline",
 ) -> Response:
-    settings = visit.state.settings
-    translator = visit.translator(model, source, target)
-    translator.check_room(1)
-    options = asked_options(translator, settings)
-    reader, limit = visit.state.documents.reader, settings.max_total_chars
+    legs, options = legs_of_file(visit, model, source, target)
+    for leg in legs:
+        leg.check_room(1)
+    reader, limit = visit.state.documents.reader, visit.state.settings.max_total_chars
     data = await file.read()
-    return _answer(await translate_file(translator, data, file.filename or "file", reader, options, mode, limit))
+    done = await translate_file(legs, data, file.filename or "file", reader, options, mode, limit)
+    return _answer(done, None if len(legs) == 1 else legs[0].languages[1])
 
 
-def _answer(done: TranslatedFile) -> Response:
-    """The file as a download. The header X-Flags counts what looks wrong: "loop=1, cut=2"."""
+def _answer(done: TranslatedFile, pivot: str | None) -> Response:
+    """The file as a download. X-Flags counts what looks wrong: "loop=1, cut=2"; X-Pivot is the language between, where
+    two models translated."""
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(done.name, safe='')}"}
     if done.flags:
         headers["X-Flags"] = ", ".join(f"{flag}={count}" for flag, count in sorted(done.flags.items()))
+    if pivot is not None:
+        headers["X-Pivot"] = pivot
     return Response(done.data, media_type=done.media_type, headers=headers)

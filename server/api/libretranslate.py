@@ -24,7 +24,7 @@ from server.api.libretranslate_schemas import (
     LibreTranslation,
 )
 from server.api.limits import asked_options
-from server.api.pivoting import pivot_between, refuse
+from server.api.pivoting import legs_of_file, pivot_between, refuse
 from server.api.schemas import Status
 from server.api.shelf import ShelvedFile, beginning_of
 from server.api.state import ServerState
@@ -140,9 +140,9 @@ async def translate_file(
     name, data = PurePath(file.filename or "file.txt").name, await file.read()
     beginning = await beginning_of(name, data, target, settings.max_total_chars)
     [found] = await _sources(visit.state, [beginning], source, target)
-    translator = visit.translator(None, found.language, target)
-    reader, asked = visit.state.documents.reader, asked_options(translator, settings)
-    done = await translated_file(translator, data, name, reader, asked, max_characters=settings.max_total_chars)
+    legs, asked = legs_of_file(visit, None, found.language, target)
+    reader = visit.state.documents.reader
+    done = await translated_file(legs, data, name, reader, asked, max_characters=settings.max_total_chars)
     kept = f"{secrets.token_urlsafe(18)}.{done.name}"
     visit.state.shelf.put(kept, ShelvedFile(done.data, done.name, done.media_type))
     return LibreFile(translatedFileUrl=str(request.url_for("download_file", name=kept)))

@@ -5,6 +5,7 @@ from server.api.limits import asked_options
 from server.api.visit import Visit
 from server.engine.request import SearchOptions
 from server.pivot import Pivot
+from server.translator import AskedOptions, Translator
 
 
 def pivot_between(
@@ -23,6 +24,16 @@ def pivot_between(
     asked = [asked_options(leg, visit.state.settings, beam_size, length_penalty, max_length) for leg in legs]
     options, then = (leg.options(**own, deadline=visit.deadline) for leg, own in zip(legs, asked, strict=True))
     return Pivot(*legs, then), options
+
+
+def legs_of_file(
+    visit: Visit, model: str | None, source: str, target: str
+) -> tuple[tuple[Translator, ...], AskedOptions]:
+    """The model for a file, or the two, and how it is searched. Raises ApiError."""
+    legs = None if model is not None else visit.legs(source, target)
+    found = legs or (visit.translator(model, source, target),)
+    [asked, *_] = [asked_options(leg, visit.state.settings) for leg in found]
+    return found, asked
 
 
 def refuse(pivot: Pivot, param: str, is_asked: bool) -> None:

@@ -37,7 +37,7 @@ def reader() -> StateReader:
 
 
 def translated(translator: Translator, data: bytes, name: str, mode: Mode = "offline", **more: Any) -> TranslatedFile:
-    return asyncio.run(translate_file(translator, data, name, reader(), OPTIONS, mode, **more))
+    return asyncio.run(translate_file([translator], data, name, reader(), OPTIONS, mode, **more))
 
 
 def test_every_format_gives_the_text_s_translation(translator: Translator) -> None:
