@@ -11,56 +11,66 @@ from torch import Tensor, nn
 
 from export.calibration import Ranges
 from export.document_graphs import attend_outputs
+from export.graphs import by_layer
 from export.onnx_graph.edits import edited
 from export.onnx_graph.exporter import Axes, export_module
 from export.onnx_graph.linear import projection_for
 from export.onnx_graph.step import Words, build_step_graph, export_step
 from export.paged_attention import Pages, example_pages, look_at_pages, page_axes, page_names
 from model.config import BOS_ID
+from model.decoder import Decoded
 from model.document import DocumentModel
+from model.translation_model import TranslationModel
 from server.artifact import Manifest
 
 
 class StatesGraph(nn.Module):
-    """source_ids, source_keep [batch, source], target_ids [batch, target] from BOS on without the last word, word_keep
-    [batch, target] (1 where the step predicts a word) -> what is stored of each sentence: [batch, d] or
-    [batch, target, d], in the order of the attention's `store_names`."""
-
-    def __init__(self, model: DocumentModel) -> None:
-        super().__init__()
-        self.model = model
-
-    def forward(self, source_ids: Tensor, source_keep: Tensor, target_ids: Tensor, word_keep: Tensor) -> list[Tensor]:
-        base, keep = self.model.base, source_keep > 0
-        decoded = base.decoded(target_ids, base.encode(source_ids, keep), keep)
-        store = self.model.context.project_store(decoded.query[None], decoded.state[None], word_keep[None] > 0)
-        return [tensor[0] for tensor in store.tensors]
-
-
-class LookGraph(nn.Module):
-    """source_ids, source_keep [batch, source], target_ids [batch, target] from BOS on, and the pages of a document
-    -> sentence weights [batch, heads, target, J], gate [batch, target, d] and word weights as ContextAttendGraph gives
-    them: where every step of a translation looked."""
+    """source_keep [batch, source], target_ids [batch, target] from BOS on without the last word, word_keep
+    [batch, target] (1 where the step predicts a word), and what steps read of the sources, layer by layer
+    -> what is stored of each sentence: [batch, d] or [batch, target, d], in the order of the attention's
+    `store_names`."""
 
     def __init__(self, model: DocumentModel) -> None:
         super().__init__()
         self.model = model
 
     def forward(
-        self, source_ids: Tensor, source_keep: Tensor, target_ids: Tensor, document: list[Tensor]
+        self, source_keep: Tensor, target_ids: Tensor, word_keep: Tensor, sources: list[Tensor]
     ) -> list[Tensor]:
-        base, keep = self.model.base, source_keep > 0
-        decoded = base.decoded(target_ids, base.encode(source_ids, keep), keep)
+        decoded = decoded_from(self.model.base, sources, source_keep, target_ids)
+        store = self.model.context.project_store(decoded.query[None], decoded.state[None], word_keep[None] > 0)
+        return [tensor[0] for tensor in store.tensors]
+
+
+class LookGraph(nn.Module):
+    """source_keep [batch, source], target_ids [batch, target] from BOS on, what steps read of the sources, and the
+    pages of a document -> sentence weights [batch, heads, target, J], gate [batch, target, d] and word weights as
+    ContextAttendGraph gives them: where every step of a translation looked."""
+
+    def __init__(self, model: DocumentModel) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(
+        self, source_keep: Tensor, target_ids: Tensor, sources: list[Tensor], document: list[Tensor]
+    ) -> list[Tensor]:
+        decoded = decoded_from(self.model.base, sources, source_keep, target_ids)
         pages = Pages.of(document)
         found = look_at_pages(self.model.context, decoded.query, decoded.state, target_ids >= 0, pages)
         return [found.mixed.sentence_weights, found.mixed.gate, *found.word_means]
 
 
-def example_translation(batch: int = 2) -> tuple[Tensor, Tensor, Tensor]:
-    """source_ids, source_keep and target_ids for tracing."""
-    source, target = torch.full((batch, 5), 7), torch.full((batch, 6), 8)
+def decoded_from(base: TranslationModel, sources: list[Tensor], source_keep: Tensor, target_ids: Tensor) -> Decoded:
+    names = [layer.cross_attention.memory_names for layer in base.decoder.decoder_layers()]
+    return base.decoded_from(target_ids, by_layer(sources, names), source_keep > 0)
+
+
+def example_translation(manifest: Manifest, batch: int = 2) -> tuple[Tensor, Tensor, list[Tensor]]:
+    """source_keep, target_ids and what steps read of the sources, for tracing."""
+    keep, target = torch.ones(batch, 5, dtype=torch.int32), torch.full((batch, 6), 8)
     target[:, 0] = BOS_ID
-    return source, torch.ones_like(source, dtype=torch.int32), target
+    shape = (batch, manifest.num_heads, keep.shape[1], manifest.head_dim)
+    return keep, target, [torch.randn(shape) for _ in manifest.source_tensors]
 
 
 def decoder_context_graphs(
@@ -68,24 +78,25 @@ def decoder_context_graphs(
 ) -> dict[str, onnx.ModelProto]:
     """The graphs by the names of ContextGraphs: at fp32, or with `ranges` at int8. Raises InPlaceError."""
     attention, width = model.context.attention, model.base.config.d_model
-    translation = example_translation()
-    words = torch.ones_like(translation[2], dtype=torch.int32)
-    source: Axes = dict.fromkeys(("source_ids", "source_keep"), ("batch", "source"))
-    read: Axes = {**source, **dict.fromkeys(("target_ids", "word_keep"), ("batch", "target"))}
+    keep, target, sources = example_translation(manifest)
+    words = torch.ones_like(target, dtype=torch.int32)
+    translation: Axes = {"source_keep": ("batch", "source"), "target_ids": ("batch", "target")}
+    read: Axes = dict.fromkeys(manifest.source_tensors, ("batch", None, "source"))
     stored: Axes = {
         name: ("batch", "target") if name.startswith("word") else ("batch",) for name in attention.store_names
     }
-    asked = {**source, "target_ids": ("batch", "target"), **page_axes(attention, "batch")}
+    kept: Axes = {**translation, "word_keep": ("batch", "target"), **read}
+    asked: Axes = {**translation, **read, **page_axes(attention, "batch")}
     free: Axes = {
         "gate": ("batch", "target"),
         "sentence_weights": ("batch", None, "target", "J"),
         **{name: ("batch", None, f"J{page}", f"W{page}") for page, name in enumerate(page_names("word_weights"))},
     }
     looked: Axes = {name: free[name] for name in attend_outputs(model)[1:]}
-    look = (*translation, example_pages(attention, 2, width))
+    pages = example_pages(attention, 2, width)
     exported = {
-        "store": export_module(StatesGraph(model), (*translation, words), read, stored),
-        "attend": export_module(LookGraph(model), look, asked, looked),
+        "store": export_module(StatesGraph(model), (keep, target, words, sources), kept, stored),
+        "attend": export_module(LookGraph(model), (keep, target, sources, pages), asked, looked),
     }
     step = export_step(model.base, manifest, model.context)
     return {

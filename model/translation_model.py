@@ -41,9 +41,12 @@ class TranslationModel(nn.Module):
 
     def decoded(self, target: Tensor, memory: Tensor, source_keep: Tensor) -> Decoded:
         """`decode`, with everything that a context layer reads."""
+        return self.decoded_from(target, self.decoder.project_source(memory), source_keep)
+
+    def decoded_from(self, target: Tensor, cross: list[LayerMemory], source_keep: Tensor) -> Decoded:
+        """`decoded`, for sources that were projected before (see Decoder.project_source)."""
         position = positions_of(target)
         seen = Visible(ngram_keep(position, position, self.config.ngram), position, position)
-        cross = self.decoder.project_source(memory)
         return self.decoder(  # type: ignore[no-any-return]
             self.embedding(target), seen, cross, self.visible_source(position, source_keep)
         )

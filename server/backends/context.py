@@ -61,18 +61,20 @@ class ContextUse:
 
 @dataclass(frozen=True)
 class Read:
-    """A sentence that was encoded by itself. `states`: what is kept of it as context. `alone`: what its translation
-    reads when it sees no other sentence. `memory` [length, d]: the encoder states that look at other sentences."""
+    """A sentence that was encoded by itself. `alone`: what its translation reads when it sees no other sentence. On the
+    encoder's side also `states`, what is kept of it as context, and `memory` [length, d], the encoder states that look
+    at other sentences."""
 
     source_ids: tuple[int, ...]
-    states: States
     alone: Encoded
-    memory: Floats
+    states: States | None = None
+    memory: Floats | None = None
 
     @property
     def num_bytes(self) -> int:
         """Bytes of all but the states."""
-        return self.memory.nbytes + sum(tensor.nbytes for tensor in self.alone.tensors.values())
+        own = 0 if self.memory is None else self.memory.nbytes
+        return own + sum(tensor.nbytes for tensor in self.alone.tensors.values())
 
 
 @dataclass(frozen=True)
@@ -98,19 +100,18 @@ class ContextBackend(Protocol):
         """How many sentences away a sentence looks at most; None is the whole document."""
         ...
 
-    def represent(self, source_ids: Sequence[int], target_ids: Sequence[int] = ()) -> States:
+    def represent(self, source_ids: Sequence[int], target_ids: Sequence[int] = (), read: Read | None = None) -> States:
         """What is kept of one sentence as context. `source_ids` end with EOS; `target_ids`, its translation without
-        EOS, is read on the decoder's side only. Every sentence is computed alone, so that states that are computed
-        again are the same bit for bit."""
+        EOS, is read on the decoder's side only. `read`: the sentence was encoded already. Every sentence is computed
+        alone, so that states that are computed again are the same bit for bit."""
         ...
 
     def read(self, source_ids: Sequence[int]) -> Read:
-        """`represent`, together with what a translation of the sentence starts from. Raises ValueError on the decoder's
-        side, where states are made of translations."""
+        """Encode a sentence once, for its states and all of its translations."""
         ...
 
     def attend(self, sentence: Read, context: SentenceContext | None) -> Attended:
-        """Let a sentence that was read look at its context. Raises ValueError on the decoder's side."""
+        """Let a sentence that was read look at its context."""
         ...
 
     def encode(self, source_ids: Ints, source_keep: Flags, contexts: Sequence[SentenceContext]) -> list[Attended]:
@@ -119,8 +120,12 @@ class ContextBackend(Protocol):
         ...
 
     def explain(
-        self, source_ids: Sequence[int], context: SentenceContext, target_ids: Sequence[int] = ()
+        self,
+        source_ids: Sequence[int],
+        context: SentenceContext,
+        target_ids: Sequence[int] = (),
+        read: Read | None = None,
     ) -> ContextUse:
         """Where a sentence looks, down to words. `source_ids` end with EOS; `target_ids`, its translation without EOS,
-        is read on the decoder's side only."""
+        is read on the decoder's side only. `read`: the sentence was encoded already."""
         ...

@@ -57,24 +57,31 @@ class OnnxContext:
         sentences = self._encoded(source_ids, source_keep)
         return [self._attend(*both, context) for both, context in zip(sentences, contexts, strict=True)]
 
-    def represent(self, source_ids: Sequence[int], target_ids: Sequence[int] = ()) -> States:
-        return self.read(source_ids).states
+    def represent(self, source_ids: Sequence[int], target_ids: Sequence[int] = (), read: Read | None = None) -> States:
+        states = (self.read(source_ids) if read is None else read).states
+        assert states is not None
+        return states
 
     def read(self, source_ids: Sequence[int]) -> Read:
-        ids = np.array([source_ids], np.int64)
-        [(alone, memory)] = self._encoded(ids, np.ones(ids.shape, np.int32))
+        alone, memory = self._encoded_alone(source_ids)
         # A sentence of EOS alone has no words: nobody sees it.
         words = memory[None, :-1] if len(memory) > 1 else memory[None]
         keep: Flags = np.full(words.shape[:2], int(len(memory) > 1), np.int32)
         names = self._store.signature.output_names
         outputs = self._store.run(names, {"memory": words, "word_keep": keep})
         states = {name: output[0].astype(np.float16) for name, output in zip(names, outputs, strict=True)}
-        return Read(tuple(source_ids), states, alone, memory)
+        return Read(tuple(source_ids), alone, states, memory)
 
     def attend(self, sentence: Read, context: SentenceContext | None) -> Attended:
         if context is None:
             return Attended(sentence.alone, None)
+        assert sentence.memory is not None
         return self._attend(sentence.alone, sentence.memory, context)
+
+    def _encoded_alone(self, source_ids: Sequence[int]) -> tuple[Encoded, Floats]:
+        ids = np.array([source_ids], np.int64)
+        [found] = self._encoded(ids, np.ones(ids.shape, np.int32))
+        return found
 
     def _encoded(self, source_ids: Ints, source_keep: Flags) -> list[tuple[Encoded, Floats]]:
         """For every sentence, what its translation reads without context, and its memory [length, d]."""
@@ -97,11 +104,15 @@ class OnnxContext:
         return Attended(Encoded(alone.length, {**alone.tensors, **tensors}), use_of(context, looked, gate))
 
     def explain(
-        self, source_ids: Sequence[int], context: SentenceContext, target_ids: Sequence[int] = ()
+        self,
+        source_ids: Sequence[int],
+        context: SentenceContext,
+        target_ids: Sequence[int] = (),
+        read: Read | None = None,
     ) -> ContextUse:
         context = context.trimmed()
-        ids = np.array([source_ids], np.int64)
-        [(_, memory)] = self._encoded(ids, np.ones(ids.shape, np.int32))
+        memory = self._encoded_alone(source_ids)[1] if read is None else read.memory
+        assert memory is not None
         weights, gate, *words = self._look(memory, context, ["sentence_weights", "gate", *self._word_weights])
         return use_of(context, weights.mean(axis=2), gate, words)
 

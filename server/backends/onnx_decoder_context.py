@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from server.artifact import Artifact, ContextGraphs
+from server.artifact import EXPORT_AGAIN, Artifact, ArtifactError, ContextGraphs
 from server.backends.context import Attended, ContextUse, Read, SentenceContext, Side, States
 from server.backends.onnx_context import reach_of, use_of
 from server.backends.onnx_session import Device, open_graph
@@ -20,6 +20,9 @@ class OnnxDecoderContext:
         self._encode, self._bos_id = encode, artifact.manifest.special_ids.bos
         self._reach = reach_of(artifact)
         self._store, self._attend = (open_graph(artifact, name, device) for name in (files.store, files.attend))
+        self._sources = artifact.manifest.source_tensors
+        if not set(self._sources) <= set(self._store.signature.input_names):
+            raise ArtifactError(f"artifact {artifact.folder}: {files.store} reads sentences anew: {EXPORT_AGAIN}")
         self._word_weights = [name for name in self._attend.signature.output_names if name.startswith("word_weights")]
 
     @property
@@ -30,44 +33,54 @@ class OnnxDecoderContext:
     def reach(self) -> int | None:
         return self._reach
 
-    def represent(self, source_ids: Sequence[int], target_ids: Sequence[int] = ()) -> States:
+    def represent(self, source_ids: Sequence[int], target_ids: Sequence[int] = (), read: Read | None = None) -> States:
         """As ContextBackend.represent; a sentence without a translation has no words, and no other sees it."""
-        feeds = translation(source_ids, [self._bos_id, *target_ids[:-1]])
+        feeds = self._translation(source_ids, target_ids[:-1], read)
         feeds["word_keep"] = np.full(feeds["target_ids"].shape, int(len(target_ids) > 0), np.int32)
         names = self._store.signature.output_names
         outputs = self._store.run(names, feeds)
         return {name: output[0].astype(np.float16) for name, output in zip(names, outputs, strict=True)}
 
     def read(self, source_ids: Sequence[int]) -> Read:
-        raise ValueError("on the decoder's side states are made of translations: represent them")
+        ids = np.array([source_ids], np.int64)
+        [alone] = self._encode(ids, np.ones(ids.shape, np.int32))
+        return Read(tuple(source_ids), alone)
 
     def attend(self, sentence: Read, context: SentenceContext | None) -> Attended:
-        raise ValueError("on the decoder's side a sentence is not read before it is encoded")
+        return Attended(looking(sentence.alone, context), None)
 
     def encode(self, source_ids: Ints, source_keep: Flags, contexts: Sequence[SentenceContext]) -> list[Attended]:
         return [
-            Attended(Encoded(sentence.length, sentence.tensors, document_of(context)), None)
+            Attended(looking(sentence, context), None)
             for sentence, context in zip(self._encode(source_ids, source_keep), contexts, strict=True)
         ]
 
     def explain(
-        self, source_ids: Sequence[int], context: SentenceContext, target_ids: Sequence[int] = ()
+        self,
+        source_ids: Sequence[int],
+        context: SentenceContext,
+        target_ids: Sequence[int] = (),
+        read: Read | None = None,
     ) -> ContextUse:
         context = context.trimmed()
-        feeds = translation(source_ids, [self._bos_id, *target_ids]) | context.stored.tensors(context.visible)
+        feeds = self._translation(source_ids, target_ids, read) | context.stored.tensors(context.visible)
         outputs = ["sentence_weights", "gate", *self._word_weights]
         weights, gate, *words = self._attend.run(outputs, feeds)
         return use_of(context, weights.mean(axis=2), gate, words)
 
+    def _translation(self, source_ids: Sequence[int], target_ids: Sequence[int], read: Read | None) -> dict[str, Array]:
+        """A sentence and its target ids, after BOS, as inputs of the graphs."""
+        alone = (self.read(source_ids) if read is None else read).alone
+        return {
+            "source_keep": np.ones((1, alone.length), np.int32),
+            "target_ids": np.array([[self._bos_id, *target_ids]], np.int64),
+            **{name: tensor[None] for name, tensor in alone.tensors.items() if name in self._sources},
+        }
 
-def translation(source_ids: Sequence[int], target_ids: Sequence[int]) -> dict[str, Array]:
-    """One sentence, and target ids that begin with BOS, as inputs of the graphs."""
-    source = np.array([source_ids], np.int64)
-    return {
-        "source_ids": source,
-        "source_keep": np.ones(source.shape, np.int32),
-        "target_ids": np.array([target_ids], np.int64),
-    }
+
+def looking(sentence: Encoded, context: SentenceContext | None) -> Encoded:
+    """A sentence whose steps look at a document."""
+    return sentence if context is None else Encoded(sentence.length, sentence.tensors, document_of(context))
 
 
 def document_of(context: SentenceContext) -> dict[str, Array]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from server.documents.cutting import listed_sentences
 from server.documents.drafts import with_drafts
 from server.documents.leases import next_version
+from server.documents.reads import Reads
 from server.documents.refused import Refused, check_length
 from server.documents.stores.interface import Conflict, ContextStore
 from server.documents.stores.records import Document, Sentence
@@ -43,8 +44,9 @@ async def _try(
     new = await asyncio.to_thread(listed_sentences, sources, translator, document.num_sentences)
     check_length(document.num_places + _num_places(new), workplace.longest)
     states = await workplace.reader.before_append(translator, document, workplace.store, deadline)
-    new = await with_drafts(translator, new, longest, deadline)
-    states = await workplace.reader.beside(translator, document, states, new)
+    reads = Reads()
+    new = await with_drafts(translator, new, longest, deadline, reads=reads)
+    states = await workplace.reader.beside(translator, document, states, new, reads)
     new = await translate_sentences(translator, document, new, states, deadline)
     writing = asyncio.ensure_future(asyncio.to_thread(_write, workplace.store, document, new))
     kept = await asyncio.shield(writing)

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from server.backends.context import ContextUse, SentenceContext
+from server.backends.context import ContextUse, Read, SentenceContext
 from server.backends.state import Floats
 from server.documents.visibility import Owners
 from server.translator import Translator
@@ -20,11 +20,12 @@ async def look(
     context: SentenceContext,
     target_ids: Sequence[int],
     owner: Hashable = None,
+    read: Read | None = None,
 ) -> ContextUse:
     """Where a sentence looks, down to words. `source_ids` end with EOS, `target_ids` do not; a translation that is too
     long for the model is cut. Raises Overloaded, EngineStopped."""
     longest = translator.artifact.manifest.max_target_length - 1  # BOS takes a place, too
-    asked = translator.worker.explain(source_ids, context, target_ids[:longest], owner)
+    asked = translator.worker.explain(source_ids, context, target_ids[:longest], owner, read)
     return await asyncio.wrap_future(asked)
 
 

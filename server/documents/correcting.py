@@ -8,6 +8,7 @@ from typing import Literal
 from server.documents.cutting import cut, shared_among
 from server.documents.drafts import with_drafts
 from server.documents.leases import Reading, next_version
+from server.documents.reads import Reads
 from server.documents.refused import check_index, check_length
 from server.documents.stores.interface import Conflict, ContextStore
 from server.documents.stores.records import Document, Sentence
@@ -53,8 +54,9 @@ async def _correct(
     if changed.is_pending:
         sentences = known.with_changed([changed])
         seen = around(document.mode, index, sentences, translator.reach)
-        seen = await with_drafts(translator, seen, document.options.get("max_length"), deadline)
-        states = await workplace.reader.of_document(translator, document.id, seen)
+        reads = Reads()
+        seen = await with_drafts(translator, seen, document.options.get("max_length"), deadline, reads=reads)
+        states = await workplace.reader.of_document(translator, document.id, seen, reads)
         [drafted] = [one for one in seen if one.index == index]
         [changed] = await translate_sentences(translator, document, [drafted], states, deadline)
     write = _Write(workplace.store, translator, correction, known, changed)

@@ -10,6 +10,7 @@ draft.
 import dataclasses
 from collections.abc import Hashable, Sequence
 
+from server.documents.reads import Reads
 from server.documents.stores.records import Part, Sentence
 from server.engine.request import SentenceRequest
 from server.translator import Translator
@@ -28,15 +29,20 @@ async def with_drafts(
     max_length: int | None = None,
     deadline: float | None = None,
     owner: Hashable = None,
+    reads: Reads | None = None,
 ) -> list[Sentence]:
     """The sentences, each with its draft if the model needs drafts. `max_length` and `deadline` are those of
-    Translator.options. All wait in one line, that of `owner` if there is one. Raises what Translator.run raises."""
+    Translator.options. All wait in one line, that of `owner` if there is one. What was encoded stays in `reads`. Raises
+    what Translator.run raises."""
     missing = without_draft(translator, sentences)
     if not missing:
         return list(sentences)
     options = translator.options(beam_size=1, max_length=max_length, deadline=deadline)
     owner = object() if owner is None else owner
-    requests = [SentenceRequest(part.source_ids, options, owner=owner) for one in missing for part in one.parts]
+    reads = Reads() if reads is None else reads
+    sources = [part.source_ids for one in missing for part in one.parts]
+    await reads.fill(translator, sources, owner)
+    requests = [SentenceRequest(ids, options, owner=owner, read=reads.get(ids)) for ids in sources]
     results = iter(await translator.run_in_turn(requests, deadline))
     made = {
         one.index: tuple(dataclasses.replace(part, context_ids=next(results).hypotheses[0].ids) for part in one.parts)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from server.documents.drafts import with_drafts, without_draft
 from server.documents.leases import Lease, LeaseLost, Reading, end, save
+from server.documents.reads import Reads
 from server.documents.sentence_states import DocumentStates, StateReader, context_of
 from server.documents.stores.interface import UnknownDocument
 from server.documents.stores.records import Document, Sentence
@@ -84,6 +85,7 @@ class _Work:
         self._heard, self._terms = heard, terms
         self._lease, self._translators, self._reader, self._batch = lease, translators, reader, batch
         self._known: Reading | None = None
+        self._reads = Reads()
         self._states: tuple[object, DocumentStates | None] | None = None
         """States with the contents of the sentences that they are made of."""
 
@@ -119,7 +121,7 @@ class _Work:
     async def _draft(self, translator: Translator, known: Reading, planned: Sequence[Sentence]) -> None:
         """Make drafts. Where the next batch translates all that is pending, it writes them too."""
         longest = known.document.options.get("max_length")
-        drafted = await with_drafts(translator, planned, longest, owner=self._lease.document_id)
+        drafted = await with_drafts(translator, planned, longest, owner=self._lease.document_id, reads=self._reads)
         if len(known.pending) <= self._batch and all(one.is_pending for one in planned):
             self._known = Reading(known.document, known.with_changed(drafted))
         else:
@@ -128,7 +130,7 @@ class _Work:
     async def _states_of(self, translator: Translator, known: Reading) -> DocumentStates | None:
         contents = [context_of(one) for one in known.sentences]
         if self._states is None or self._states[0] != contents:
-            states = await self._reader.of_document(translator, self._lease.document_id, known.sentences)
+            states = await self._reader.of_document(translator, self._lease.document_id, known.sentences, self._reads)
             self._states = (contents, states)
         return self._states[1]
 

@@ -3,16 +3,17 @@
 import asyncio
 import hashlib
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from server import tracing
-from server.backends.context import Read, SentenceContext, States, StoredDocument
+from server.backends.context import SentenceContext, States, StoredDocument
 from server.documents.drafts import with_drafts, words_of
 from server.documents.laid_out import end_of, side_by_side
+from server.documents.reads import Reads, some_at_a_time
 from server.documents.state_cache import Place, StateCache
 from server.documents.stores.interface import ContextStore
 from server.documents.stores.records import Document, Mode, Part, Sentence
@@ -20,27 +21,6 @@ from server.documents.visibility import Owners, visible
 from server.translator import Translator
 
 DIGEST_BYTES = 32
-READS_BYTES = 64 * 2**20
-"""The most that one document's `Reads` keep."""
-AT_ONCE = 64
-"""Sentences computed at the same time: more would only fill the engine's waiting room."""
-
-
-class Reads:
-    """What the encoder gave for sentences whose states were just made, so that their translation does not encode them
-    again. Keeps as many as fit into READS_BYTES."""
-
-    def __init__(self) -> None:
-        self._kept: dict[tuple[int, ...], Read] = {}
-        self._num_bytes = 0
-
-    def keep(self, read: Read) -> None:
-        if self._num_bytes + read.num_bytes <= READS_BYTES:
-            self._kept[read.source_ids] = read
-            self._num_bytes += read.num_bytes
-
-    def get(self, source_ids: tuple[int, ...]) -> Read | None:
-        return self._kept.get(source_ids)
 
 
 @dataclass(frozen=True)
@@ -108,15 +88,16 @@ class StateReader:
         self.cache = cache
 
     async def of_document(
-        self, translator: Translator, document_id: str, sentences: Sequence[Sentence]
+        self, translator: Translator, document_id: str, sentences: Sequence[Sentence], reads: Reads | None = None
     ) -> DocumentStates | None:
         """The states of `sentences`, which have their drafts if the model needs drafts. None when there is nothing to
-        see: no sentence has words, or the model knows no context. Raises Overloaded, EngineStopped."""
+        see: no sentence has words, or the model knows no context. What `reads` keeps is not encoded again. Raises
+        Overloaded, EngineStopped."""
         if not translator.knows_context:
             return None
-        reads, states = Reads(), list[States]()
+        reads, states = Reads() if reads is None else reads, list[States]()
         with tracing.stage("context"):
-            for some in _some_at_a_time(translator, sentences):
+            for some in some_at_a_time(translator, sentences):
                 for of_parts in await asyncio.gather(
                     *(self._read(translator, document_id, one, reads) for one in some)
                 ):
@@ -140,24 +121,30 @@ class StateReader:
         if grown.num_sentences < document.num_sentences:
             later += await asyncio.to_thread(store.sentences, document.id, grown.num_sentences, document.num_sentences)
         longest = document.options.get("max_length")
-        later = await with_drafts(translator, later, longest, deadline)
-        states = await self._extended(translator, document, grown.states, later)
+        reads = Reads()
+        later = await with_drafts(translator, later, longest, deadline, reads=reads)
+        states = await self._extended(translator, document, grown.states, later, reads)
         self._keep(document, translator, Grown(states, document.num_sentences))
         return states
 
     async def beside(
-        self, translator: Translator, document: Document, states: DocumentStates | None, later: Sequence[Sentence]
+        self,
+        translator: Translator,
+        document: Document,
+        states: DocumentStates | None,
+        later: Sequence[Sentence],
+        reads: Reads,
     ) -> DocumentStates | None:
         """`states`, extended by those of the `later` sentences, which have their drafts if the model needs drafts. The
-        last one is left out, since nobody sees it yet; but its encoding is kept in `reads`, as that of the others."""
+        last one is left out, since nobody sees it yet; but the cache has its states for the next append."""
         if not translator.knows_context:
             return None
-        found = await self._extended(translator, document, states, later[:-1])
-        if found is not None and not translator.needs_drafts:
-            found = found if found is not states else replace(found, reads=Reads())
-            for one in later[-1:]:
-                await self._read(translator, document.id, one, found.reads)
-        return found
+        found = await self._extended(translator, document, states, later[:-1], reads)
+        if found is None:
+            return None
+        for one in later[-1:]:
+            await self._read(translator, document.id, one, reads)
+        return replace(found, reads=reads)
 
     def appended(
         self, translator: Translator, document: Document, states: DocumentStates | None, new: Sequence[Sentence]
@@ -175,12 +162,13 @@ class StateReader:
         if not translator.knows_context:
             return [None] * len(texts)
         different = dict.fromkeys(ids for text in texts for ids in text)
+        reads = Reads()
         sentences = await with_drafts(
-            translator, [Sentence(index, "", (Part(ids),)) for index, ids in enumerate(different)]
+            translator, [Sentence(index, "", (Part(ids),)) for index, ids in enumerate(different)], reads=reads
         )
         found: dict[tuple[int, ...], tuple[Part, States]] = {}
-        for some in _some_at_a_time(translator, sentences):
-            represented = await asyncio.gather(*(_represent(translator, one, None, Reads()) for one in some))
+        for some in some_at_a_time(translator, sentences):
+            represented = await asyncio.gather(*(_represent(translator, one, None, reads) for one in some))
             for one, (states,) in zip(some, represented, strict=True):
                 found[one.parts[0].source_ids] = (one.parts[0], states)
         laid_out: dict[tuple[tuple[int, ...], ...], DocumentStates | None] = {}
@@ -196,8 +184,9 @@ class StateReader:
         document: Document,
         states: DocumentStates | None,
         later: Sequence[Sentence],
+        reads: Reads,
     ) -> DocumentStates | None:
-        more = await self.of_document(translator, document.id, later)
+        more = await self.of_document(translator, document.id, later, reads)
         if states is None or more is None:
             return states if more is None else more
         stored = await asyncio.to_thread(side_by_side, states.stored, more.stored)
@@ -228,24 +217,17 @@ class StateReader:
         return states
 
 
-def _some_at_a_time(translator: Translator, sentences: Sequence[Sentence]) -> Iterator[Sequence[Sentence]]:
-    count = max(1, min(AT_ONCE, translator.settings.max_waiting // 4))
-    for start in range(0, len(sentences), count):
-        yield sentences[start : start + count]
-
-
 async def _represent(translator: Translator, sentence: Sentence, owner: str | None, reads: Reads) -> StatesOfParts:
-    worker = translator.worker
-    if translator.needs_drafts:
-        represented = [worker.represent(part.source_ids, words_of(part), owner) for part in sentence.parts]
-        found = await asyncio.gather(*map(asyncio.wrap_future, represented))
-    else:
-        read = [worker.read(part.source_ids, owner) for part in sentence.parts]
-        found = []
-        for one in await asyncio.gather(*map(asyncio.wrap_future, read)):
-            reads.keep(one)
-            found.append(one.states)
+    await reads.fill(translator, [part.source_ids for part in sentence.parts], owner)
+    found = await asyncio.gather(*(_states_of(translator, part, owner, reads) for part in sentence.parts))
     return tuple({name: _frozen(array) for name, array in states.items()} for states in found)
+
+
+async def _states_of(translator: Translator, part: Part, owner: str | None, reads: Reads) -> States:
+    read = reads.get(part.source_ids)
+    if read is not None and read.states is not None:
+        return read.states
+    return await asyncio.wrap_future(translator.worker.represent(part.source_ids, words_of(part), owner, read))
 
 
 def _frozen(array: NDArray[np.float16]) -> NDArray[np.float16]:

@@ -46,6 +46,8 @@ async def translate_sentences(
     last = translator.options(**document.options, deadline=deadline)
     options = last if terms is None else wide(last)
     owner = object() if owner is None else owner
+    if translator.needs_drafts and states is not None:  # asked twice: what its translation is, and where that looked
+        await states.reads.fill(translator, [part.source_ids for one in sentences for part in one.parts], owner)
     requests: list[SentenceRequest] = []
     for sentence in sentences:
         context = states.seen_by(document.mode, sentence.index) if states is not None else None
@@ -116,7 +118,7 @@ def _tell_when_done(
 
 
 def read_of(states: DocumentStates | None, source_ids: tuple[int, ...]) -> Read | None:
-    """What the encoder gave for a part when its states were made, if that is still at hand."""
+    """What the encoder gave for a part before, if that is still at hand."""
     return None if states is None else states.reads.get(source_ids)
 
 
@@ -130,7 +132,7 @@ async def _looked(
         if request.context is None:
             return result
         ids = result.hypotheses[0].ids
-        use = await look(translator, request.source_ids, request.context, ids, request.owner)
+        use = await look(translator, request.source_ids, request.context, ids, request.owner, request.read)
         return dataclasses.replace(result, context=use)
 
     found: list[SentenceResult] = []

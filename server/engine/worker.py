@@ -107,18 +107,22 @@ class EngineWorker:
             self._searches.submit(requests)
 
     def represent(
-        self, source_ids: Sequence[int], target_ids: Sequence[int] = (), owner: Hashable = None
+        self,
+        source_ids: Sequence[int],
+        target_ids: Sequence[int] = (),
+        owner: Hashable = None,
+        read: Read | None = None,
     ) -> "Future[States]":
         """What a document keeps of one sentence (see ContextBackend.represent), computed by a worker between steps:
         sentences in flight are not held up. Raises Overloaded, EngineStopped, and ValueError for a model without
         context."""
         context = self._known_context()
         cost = len(source_ids) + len(target_ids)
-        return self._send(Errand(lambda: context.represent(source_ids, target_ids), cost, owner))
+        return self._send(Errand(lambda: context.represent(source_ids, target_ids, read), cost, owner))
 
     def read(self, source_ids: Sequence[int], owner: Hashable = None) -> "Future[Read]":
-        """`represent` on the encoder's side, together with what a translation of the sentence starts from (see
-        ContextBackend.read)."""
+        """A sentence that is encoded once, for its states and all of its translations (see ContextBackend.read);
+        computed, and raises, as `represent`."""
         context = self._known_context()
         return self._send(Errand(lambda: context.read(source_ids), len(source_ids), owner))
 
@@ -128,12 +132,13 @@ class EngineWorker:
         context: SentenceContext,
         target_ids: Sequence[int] = (),
         owner: Hashable = None,
+        read: Read | None = None,
     ) -> "Future[ContextUse]":
-        """Where a sentence looks in its document, down to words (see ContextBackend.explain). Computed between steps,
-        and raises, like `represent`."""
+        """Where a sentence looks in its document, down to words (see ContextBackend.explain); computed, and raises, as
+        `represent`."""
         backend = self._known_context()
         cost = len(source_ids) + len(target_ids)
-        return self._send(Errand(lambda: backend.explain(source_ids, context, target_ids), cost, owner))
+        return self._send(Errand(lambda: backend.explain(source_ids, context, target_ids, read), cost, owner))
 
     def _known_context(self) -> ContextBackend:
         if self.context is None:

@@ -11,7 +11,7 @@ from export.decoder_context import (
     StatesGraph,
     decoder_context_graphs,
 )
-from export.document_graphs import ContextAttendGraph
+from export.document_graphs import ContextAttendGraph, projected
 from export.manifest import graph_files, make_manifest
 from export.paged_attention import example_pages, page_inputs
 from model.config import CONTEXT_ATTENTIONS, ConfigError
@@ -36,14 +36,19 @@ def test_eager_and_onnx_agree(attention: str) -> None:
     model = lively_document_model(attention, "decoder")
     manifest = make_manifest(model.base, "x", ("en", "de"), (graph_files("onnx", "fp32"),), "", "", 1.0, {})
     pages = [page[:, :1].contiguous() for page in example_pages(model.context.attention, 3, 32)]
-    source, keep = BATCH.source, BATCH.source_keep.int()
-    words = is_word(BATCH.target_out).int()
-    states: list[Tensor] = StatesGraph(model)(source, keep, BATCH.target_in, words)
-    look: list[Tensor] = LookGraph(model)(source, keep, BATCH.target_in, pages)
+    keep, words = BATCH.source_keep.int(), is_word(BATCH.target_out).int()
+    memory = model.base.encode(BATCH.source, BATCH.source_keep)
+    sources = projected(model.base, memory)
+    states: list[Tensor] = StatesGraph(model)(keep, BATCH.target_in, words, sources)
+    look: list[Tensor] = LookGraph(model)(keep, BATCH.target_in, sources, pages)
+    decoded = model.base.decoded(BATCH.target_in, memory, BATCH.source_keep)
+    store = model.context.project_store(decoded.query[None], decoded.state[None], words[None] > 0)
+    close(states, [tensor[0] for tensor in store.tensors])
 
     graphs = decoder_context_graphs(model, manifest, None)
     tensors = dict(zip(page_inputs(model.context.attention), pages, strict=True))
-    tensors |= {"source_ids": source, "source_keep": keep, "target_ids": BATCH.target_in, "word_keep": words}
+    tensors |= {"source_keep": keep, "target_ids": BATCH.target_in, "word_keep": words}
+    tensors |= dict(zip(manifest.source_tensors, sources, strict=True))
     for name, expected in (("store", states), ("attend", look)):
         session = onnxruntime.InferenceSession(graphs[name].SerializeToString(), providers=["CPUExecutionProvider"])
         feeds = {tensor.name: tensors[tensor.name].numpy() for tensor in session.get_inputs()}

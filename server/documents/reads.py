@@ -1,0 +1,47 @@
+"""What the encoder gave for sentences of a document, kept while they are translated: each is encoded once."""
+
+import asyncio
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+from server.backends.context import Read
+from server.translator import Translator
+
+READS_BYTES = 64 * 2**20
+"""The most that one document's `Reads` keep."""
+AT_ONCE = 64
+"""Sentences computed at the same time: more would only fill the engine's waiting room."""
+
+Sentence = TypeVar("Sentence")
+
+
+class Reads:
+    """For a draft, states and a translation of one sentence. Keeps as many as fit into READS_BYTES."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[int, ...], Read] = {}
+        self._num_bytes = 0
+
+    def keep(self, read: Read) -> None:
+        if read.source_ids not in self._kept and self._num_bytes + read.num_bytes <= READS_BYTES:
+            self._kept[read.source_ids] = read
+            self._num_bytes += read.num_bytes
+
+    def get(self, source_ids: tuple[int, ...]) -> Read | None:
+        return self._kept.get(source_ids)
+
+    async def fill(self, translator: Translator, sources: Iterable[tuple[int, ...]], owner: Hashable = None) -> None:
+        """Encode those of `sources` that are not kept, as long as there is room. Raises Overloaded, EngineStopped."""
+        missing = [ids for ids in dict.fromkeys(sources) if ids not in self._kept]
+        for some in some_at_a_time(translator, missing):
+            if self._num_bytes >= READS_BYTES:
+                return
+            asked = [translator.worker.read(ids, owner) for ids in some]
+            for read in await asyncio.gather(*map(asyncio.wrap_future, asked)):
+                self.keep(read)
+
+
+def some_at_a_time(translator: Translator, sentences: Sequence[Sentence]) -> Iterator[Sequence[Sentence]]:
+    count = max(1, min(AT_ONCE, translator.settings.max_waiting // 4))
+    for start in range(0, len(sentences), count):
+        yield sentences[start : start + count]
