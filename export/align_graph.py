@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from export.graphs import by_layer
 from export.onnx_graph.edits import edited
 from export.onnx_graph.exporter import Axes, export_module
-from model.alignment import Look, layer_weights, looked_at
+from model.alignment import AlignmentHead, layer_weights, weights_at
 from model.translation_model import TranslationModel
 from server.artifact import Manifest
 from server.signature import ALIGNMENT
@@ -20,19 +20,19 @@ class AlignGraph(nn.Module):
     """target_ids [batch, 1 + piece] from BOS on, source_keep [batch, source], and the cross-attention tensors that
     EncodeGraph gives -> alignment [batch, piece, source]; see model.alignment."""
 
-    def __init__(self, model: TranslationModel, look: Look) -> None:
+    def __init__(self, model: TranslationModel, at: AlignmentHead) -> None:
         super().__init__()
-        self.model, self.look = model, look
+        self.model, self.at = model, at
 
     def forward(self, target_ids: Tensor, source_keep: Tensor, sources: list[Tensor]) -> Tensor:
         names = [layer.cross_attention.memory_names for layer in self.model.decoder.decoder_layers()]
         cross = by_layer(sources, names)
-        weights = layer_weights(self.model, cross, source_keep > 0, target_ids, self.look.layer)
-        return looked_at(weights, self.look)
+        weights = layer_weights(self.model, cross, source_keep > 0, target_ids, self.at.layer)
+        return weights_at(weights, self.at)
 
 
 def build_align_graph(
-    model: TranslationModel, manifest: Manifest, ranges: Mapping[str, float] | None, look: Look
+    model: TranslationModel, manifest: Manifest, ranges: Mapping[str, float] | None, at: AlignmentHead
 ) -> onnx.ModelProto:
     """At fp32, or with `ranges` (see export.calibration) at int8."""
     target, keep = torch.full((2, 4), 8), torch.ones(2, 5, dtype=torch.int32)
@@ -41,5 +41,5 @@ def build_align_graph(
     read: Axes = dict.fromkeys(manifest.source_tensors, ("batch", None, "source"))
     inputs: Axes = {"target_ids": ("batch", "target"), "source_keep": ("batch", "source"), **read}
     outputs: Axes = {ALIGNMENT: ("batch", "piece", "source")}
-    exported = export_module(AlignGraph(model, look), (target, keep, sources), inputs, outputs)
+    exported = export_module(AlignGraph(model, at), (target, keep, sources), inputs, outputs)
     return edited(exported, "align", ranges).model()

@@ -1,4 +1,4 @@
-"""Where a model's align graphs look, chosen by what it translates, and whether they see what the model sees."""
+"""Chooses the attention head that a model's align graphs give out, and compares the graphs with the model."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ import torch
 
 from export.artifact_text import ArtifactText, Ids
 from export.parity import TOLERANCE, ParityError, padded, sample_sources
-from model.alignment import Link, Look, alignment, best_look, copied_links, default_look, lexicon_links
+from model.alignment import AlignmentHead, Link, alignment, best_head, copied_links, default_head, lexicon_links
 from model.data.batching import Pair
 from model.data.lexicon import Lexicon
 from model.greedy import greedy
@@ -17,22 +17,22 @@ from server.backends.alignment import Aligner
 from server.backends.load import load_backend
 
 INT8_ALIGNMENT_TOLERANCE = 0.5
-"""Largest part of a translation's weights that lies on other pieces at int8 than in the model: with random weights a
-third may, and a graph that looks elsewhere has more."""
+"""Largest part of a translation's weights that may lie on other pieces at int8 than in the model: only a gross error is
+beyond it."""
 LONGEST_TRANSLATION = 60
 
 
-def choose_look(
+def choose_head(
     model: TranslationModel, text: ArtifactText, sources: Sequence[Ids], lexicon: Lexicon | None
 ) -> AlignmentKind:
-    """The look that finds most of the sure links between `sources` (ids with EOS) and their greedy translations: links
+    """The head that finds most of the sure links between `sources` (ids with EOS) and their greedy translations: links
     by the lexicon, where there is one, and of pieces that are the same."""
     words = [list(ids[:-1]) for ids in sources]
     targets = greedy(model, words, min(LONGEST_TRANSLATION, model.config.max_length))
     pairs = [Pair(*both) for both in zip(words, targets, strict=True)]
-    look, agreement = best_look(model, pairs, [sure_links(pair, text, lexicon) for pair in pairs])
+    at, agreement = best_head(model, pairs, [sure_links(pair, text, lexicon) for pair in pairs])
     share, links = (0.0, 0) if agreement is None else agreement
-    return AlignmentKind(look.layer, look.head, look.reads, round(share, 4), links)
+    return AlignmentKind(at.layer, at.head, at.reads, round(share, 4), links)
 
 
 def sure_links(pair: Pair, text: ArtifactText, lexicon: Lexicon | None) -> list[Link]:
@@ -40,10 +40,10 @@ def sure_links(pair: Pair, text: ArtifactText, lexicon: Lexicon | None) -> list[
     return sorted({*copied, *(lexicon_links(pair, lexicon) if lexicon is not None else ())})
 
 
-def look_of(model: TranslationModel, manifest: Manifest) -> Look:
-    """Where the manifest says that its align graphs look."""
+def head_of(model: TranslationModel, manifest: Manifest) -> AlignmentHead:
+    """The head that the manifest names, or the default."""
     chosen = manifest.alignment
-    return default_look(model) if chosen is None else Look(chosen.layer, chosen.head, chosen.reads)
+    return default_head(model) if chosen is None else AlignmentHead(chosen.layer, chosen.head, chosen.reads)
 
 
 def check_alignments(model: TranslationModel, artifact: Artifact) -> None:
@@ -53,7 +53,7 @@ def check_alignments(model: TranslationModel, artifact: Artifact) -> None:
             aligner = load_backend(artifact, graph.format, graph.precision, "off").aligner
             assert aligner is not None
             aligner.prepare()
-            difference, moved = alignment_difference(model, aligner, look_of(model, artifact.manifest))
+            difference, moved = alignment_difference(model, aligner, head_of(model, artifact.manifest))
             is_close = difference <= TOLERANCE if graph.precision == "fp32" else moved <= INT8_ALIGNMENT_TOLERANCE
             if not is_close:
                 raise ParityError(
@@ -63,7 +63,7 @@ def check_alignments(model: TranslationModel, artifact: Artifact) -> None:
 
 
 @torch.no_grad()
-def alignment_difference(model: TranslationModel, aligner: Aligner, look: Look) -> tuple[float, float]:
+def alignment_difference(model: TranslationModel, aligner: Aligner, at: AlignmentHead) -> tuple[float, float]:
     """Over sentences of different lengths in one batch, their translations random: the largest difference of a weight,
     and the largest share of a translation's weights that lie elsewhere."""
     config = model.config
@@ -74,7 +74,7 @@ def alignment_difference(model: TranslationModel, aligner: Aligner, look: Look) 
     read, _ = padded([[config.bos_id, *each] for each in targets])
     given = aligner.align(ids, keep, read)
     source_ids, source_keep, target_ids = (torch.from_numpy(array) for array in (ids, keep > 0, read))
-    wanted = alignment(model, source_ids, source_keep, target_ids, look).numpy()
+    wanted = alignment(model, source_ids, source_keep, target_ids, at).numpy()
     differences = [np.abs(given[row, : len(each)] - wanted[row, : len(each)]) for row, each in enumerate(targets)]
     found = [one for one in differences if one.size]
     return max(float(one.max()) for one in found), max(float(one.sum(axis=1).mean() / 2) for one in found)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from export.alignment import check_alignments, choose_look
+from export.alignment import check_alignments, choose_head
 from export.artifact_text import ArtifactText
 from export.calibration import Ranges, context_ranges, input_ranges
 from export.context_parity import check_context_parity
@@ -151,7 +151,7 @@ def _write(content: Content, folder: Path, options: ExportOptions) -> dict[str, 
     text = ArtifactText(folder, manifest)
     sample = text.readable_sources(options.calibration)
     if any(graph.align for graph in graphs):
-        manifest = dataclasses.replace(manifest, alignment=choose_look(model, text, sample, content.lexicon))
+        manifest = dataclasses.replace(manifest, alignment=choose_head(model, text, sample, content.lexicon))
     ranges = input_ranges(model, sample)
     in_context = None
     if document is not None:

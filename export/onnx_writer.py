@@ -7,7 +7,7 @@ from pathlib import Path
 import onnx
 
 from export.align_graph import build_align_graph
-from export.alignment import look_of
+from export.alignment import head_of
 from export.calibration import Ranges
 from export.decoder_context import decoder_context_graphs
 from export.document_graphs import document_graphs
@@ -61,7 +61,7 @@ def write_onnx(
     steps = [(graph.step, graph.score), *([] if graph.context is None else [(graph.context.step, graph.context.score)])]
     models |= {score: score_graph(models[step]) for step, score in steps if score}
     if graph.align:
-        models[graph.align] = build_align_graph(model, manifest, ranges, look_of(model, manifest))
+        models[graph.align] = build_align_graph(model, manifest, ranges, head_of(model, manifest))
     write_sharing(models, folder, f"weights.{graph.precision}.bin")
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model.data.batching import Pair, collate
+from model.data.batching import Pair
 from model.data.lexicon import Lexicon
 from model.decoder import LayerMemory, Visible
 from model.masks import ngram_keep, positions_of
@@ -32,7 +32,7 @@ MARGIN = 4
 
 
 @dataclass(frozen=True)
-class Look:
+class AlignmentHead:
     """Where an alignment is read: in `layer`, counted from 1, at `head`, counted from 1, or None for the mean of all,
     at the step that `reads` a piece or at the one that produces it."""
 
@@ -55,11 +55,13 @@ class Agreement(NamedTuple):
     links: int
 
 
-def alignment(model: TranslationModel, source: Tensor, source_keep: Tensor, target: Tensor, look: Look) -> Tensor:
+def alignment(
+    model: TranslationModel, source: Tensor, source_keep: Tensor, target: Tensor, at: AlignmentHead
+) -> Tensor:
     """source [batch, source] with EOS, source_keep bool, target [batch, 1 + piece] from BOS on -> how much every piece
     after BOS looks at every source piece, [batch, piece, source]. Rows sum to one."""
     cross = model.decoder.project_source(model.encode(source, source_keep))
-    return looked_at(layer_weights(model, cross, source_keep, target, look.layer), look)
+    return weights_at(layer_weights(model, cross, source_keep, target, at.layer), at)
 
 
 def layer_weights(
@@ -73,46 +75,47 @@ def layer_weights(
     return model.decoder.source_weights(model.embedding(target), seen, cross, source, layer)
 
 
-def looked_at(weights: Tensor, look: Look) -> Tensor:
+def weights_at(weights: Tensor, at: AlignmentHead) -> Tensor:
     """`alignment` from the weights of its layer."""
-    looked = weights.mean(dim=1) if look.head is None else weights[:, look.head - 1]
-    looked = looked[:, 1:] if look.reads else looked[:, :-1]
+    looked = weights.mean(dim=1) if at.head is None else weights[:, at.head - 1]
+    looked = looked[:, 1:] if at.reads else looked[:, :-1]
     return looked / looked.sum(dim=-1, keepdim=True).clamp(min=SMALLEST_SUM)
 
 
-def default_look(model: TranslationModel) -> Look:
-    """Where one may look if nothing was measured: the last layer, all heads, when a piece is produced."""
-    return Look(model.config.decoder_layers)
+def default_head(model: TranslationModel) -> AlignmentHead:
+    """The choice where nothing was measured: the mean over the last layer, at the step that produces a piece."""
+    return AlignmentHead(model.config.decoder_layers)
 
 
-def every_look(model: TranslationModel) -> list[Look]:
+def every_head(model: TranslationModel) -> list[AlignmentHead]:
     """All that there are, the default first."""
     config = model.config
     heads = [None, *range(1, config.num_heads + 1)]
     layers = range(config.decoder_layers, 0, -1)
-    return [Look(layer, head, reads) for layer in layers for head in heads for reads in (False, True)]
+    return [AlignmentHead(layer, head, reads) for layer in layers for head in heads for reads in (False, True)]
 
 
 @torch.no_grad()
-def best_look(
+def best_head(
     model: TranslationModel, pairs: Sequence[Pair], links: Sequence[Sequence[Link]]
-) -> tuple[Look, Agreement | None]:
-    """The look that agrees with most of the links of `pairs` (ids without EOS), and how well it does; the default and
+) -> tuple[AlignmentHead, Agreement | None]:
+    """The head that agrees with most of the links of `pairs` (ids without EOS), and how well it does; the default and
     None where there are too few of them."""
     count = sum(map(len, links))
     if count < FEWEST_LINKS:
-        return default_look(model), None
-    agreed: Counter[Look] = Counter()
+        return default_head(model), None
+    agreed: Counter[AlignmentHead] = Counter()
     for pair, known in zip(pairs, links, strict=True):
-        batch = collate([pair])
+        source = torch.tensor([[*pair.source, model.config.eos_id]])
         target = torch.tensor([[model.config.bos_id, *pair.target]])
-        cross = model.decoder.project_source(model.encode(batch.source, batch.source_keep))
-        layers = [layer_weights(model, cross, batch.source_keep, target, 1 + index) for index in range(len(cross))]
-        for look in every_look(model) if known else ():
-            weights = looked_at(layers[look.layer - 1], look)[0]
+        keep = torch.ones_like(source, dtype=torch.bool)
+        cross = model.decoder.project_source(model.encode(source, keep))
+        layers = [layer_weights(model, cross, keep, target, 1 + index) for index in range(len(cross))]
+        for at in every_head(model) if known else ():
+            weights = weights_at(layers[at.layer - 1], at)[0]
             chosen = weights[:, : len(pair.source)].argmax(dim=1).tolist()
-            agreed[look] += sum(chosen[link.target] == link.source for link in known)
-    best = max(every_look(model), key=lambda look: agreed[look])  # of equals the first
+            agreed[at] += sum(chosen[link.target] == link.source for link in known)
+    best = max(every_head(model), key=lambda at: agreed[at])  # of equals the first
     return best, Agreement(agreed[best] / count, count)
 
 

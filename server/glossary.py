@@ -48,8 +48,11 @@ class WithTerms:
         options: SearchOptions,
         context: SentenceContext | None = None,
         splits: bool = True,
+        *,
+        tagged: bool = False,
     ) -> TranslationOutcome:
-        """As Translator.translate. Raises TermRefused besides."""
+        """As Translator.translate, but the model reads marks of tags, too: masks of terms are made in the text as it
+        stands. Raises TermRefused besides."""
         return await translate_with_terms(self.translator, texts, options, self.terms, context, splits)
 
 
@@ -61,13 +64,14 @@ async def translate_with_terms(
     context: SentenceContext | None = None,
     splits: bool = True,
     prefixes: Sequence[str] = (),
+    aligns: bool = False,
 ) -> TranslationOutcome:
     """`Translator.translate`, with every term that is in a sentence, outside of protected spans, translated as `terms`
     say, as often as it is there. A sentence may have fewer hypotheses than were asked for.
 
     Raises TermRefused, and what Translator.translate raises.
     """
-    work = await translator.prepare(texts, wide(options), context, splits, prefixes)
+    work = await translator.prepare(texts, wide(options), context, splits, prefixes, aligns)
     results = await translator.run(work.requests, options.deadline)
     remaining = iter(zip(work.requests, results, strict=True))
     by_text = [

@@ -20,6 +20,8 @@ class TranslatesTexts(Protocol):
         options: SearchOptions,
         context: SentenceContext | None = None,
         splits: bool = True,
+        *,
+        tagged: bool = False,
     ) -> TranslationOutcome:
         """As Translator.translate."""
 
@@ -40,7 +42,9 @@ async def translate_markup(
     """
     ignored = tuple(ignored)
     read = await asyncio.to_thread(lambda: [read_markup(document, kind, ignored) for document in documents])
-    outcome = await translator.translate([text for one in read for text in one.texts], options, context, splits)
+    outcome = await translator.translate(
+        [text for one in read for text in one.texts], options, context, splits, tagged=True
+    )
     found = iter(outcome.translations)
     whole = tuple(_whole(one, [next(found) for _ in one.texts], options.num_hypotheses) for one in read)
     return dataclasses.replace(outcome, translations=whole)

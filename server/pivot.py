@@ -26,16 +26,18 @@ class Pivot:
         options: SearchOptions,
         context: SentenceContext | None = None,
         splits: bool = True,
+        *,
+        tagged: bool = False,
     ) -> TranslationOutcome:
         """Like Translator.translate. Texts are cut once, for the first model, which sees the `context`; what it says of
         a sentence is one sentence for the second. A score is that of both steps together, log p(middle | source) +
         log p(target | middle); the seconds of both are added; flags are those that either has."""
         started = time.monotonic()
-        work = await self.first.prepare(texts, options, context, splits)
+        work = await self.first.prepare(texts, options, context, splits, tagged=tagged)
         results = await self.first.run(work.requests, options.deadline)
         begun = await self.first.finish(work, results)
         middles = [one for text in begun.translations for one in text.sentences]
-        ended = await self.second.translate([one.target for one in middles], self.then, splits=False)
+        ended = await self.second.translate([one.target for one in middles], self.then, splits=False, tagged=tagged)
         found = iter([_both(one, other) for one, other in zip(middles, ended.translations, strict=True)])
         translations = tuple(_text(plan, [next(found) for _ in plan.planned]) for plan in work.plans)
         timings = Timings(

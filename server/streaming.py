@@ -51,9 +51,10 @@ class TranslationStream:
         options: SearchOptions,
         context: SentenceContext | None = None,
         prefixes: Sequence[str] = (),
+        aligns: bool = False,
     ) -> "TranslationStream":
         """Queue all sentences or none. Raises what Translator.translate raises before it waits."""
-        stream = cls(translator, await translator.prepare(texts, options, context, prefixes=prefixes))
+        stream = cls(translator, await translator.prepare(texts, options, context, prefixes=prefixes, aligns=aligns))
         for index, request in enumerate(stream._work.requests):
             request.told = partial(stream._hear, index)
             request.future.add_done_callback(partial(stream._end, index))

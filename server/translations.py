@@ -1,5 +1,6 @@
 """Cuts texts into the engine's requests, and puts texts together from the results."""
 
+import dataclasses
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,11 @@ from server.outcomes import FinishReason
 from server.text.pieces import Pieces
 from server.text.plan import PlannedSentence, TextPlan
 from server.text.protection import Restored
+from server.text.tags import Pair, lift, place_tags
+from server.text.words import Place
 
+OfHypotheses = Sequence[Sequence[Pair]]
+"""Of a sentence's hypotheses, best first, which words come from which: of all, of the best only, or of none."""
 Flag = Callable[[str, str, Sequence[str]], tuple[str, ...]]
 """(source, target, flags that are known already) -> all flags."""
 
@@ -46,6 +51,8 @@ class TextTranslation:
     text: str
     sentences: tuple[SentenceTranslation, ...]
     hypotheses: tuple[TextHypothesis, ...]
+    alignment: tuple[Pair, ...] | None = None
+    """Where the words of the source stand, and where those that come from them in `text`; None where nobody asked."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,8 @@ class Work:
     options: SearchOptions
     started: float
     """A time.monotonic() value."""
+    aligns: bool = False
+    """Whether it is asked which words come from which."""
 
     @classmethod
     def cut(
@@ -77,6 +86,7 @@ class Work:
         options: SearchOptions,
         context: SentenceContext | None = None,
         begun: Callable[[int, TextPlan], TextPlan] | None = None,
+        aligns: bool = False,
     ) -> "Work":
         """The sentences of `texts`; every one sees `context`, and all wait in one line. `begun` takes a text's number
         and plan, and gives the plan with the beginning of its translation."""
@@ -89,20 +99,32 @@ class Work:
             for one in plans
             for sentence in one.planned
         )
-        return cls(plans, requests, options, started)
+        return cls(plans, requests, options, started, aligns)
+
+    @property
+    def needs_alignment(self) -> bool:
+        """Whether it is asked for, or has tags to set."""
+        return self.aligns or any(sentence.tags for plan in self.plans for sentence in plan.planned)
 
     @property
     def num_chars(self) -> int:
         return sum(len(segment.text) for plan in self.plans for segment in plan.segments)
 
-    def put_together(self, results: Sequence[SentenceResult], pieces: Pieces, flag: Flag) -> TranslationOutcome:
-        """The translated texts, from the result of every request. `pieces` are the target's."""
-        remaining = iter(results)
-        translations = tuple(
-            _join(plan, [next(remaining) for _ in plan.planned], self.options.num_hypotheses, pieces, flag)
-            for plan in self.plans
-        )
-        return TranslationOutcome(translations, largest_timings(results), time.monotonic() - self.started)
+    def put_together(
+        self, results: Sequence[SentenceResult], pieces: Pieces, flag: Flag, aligned: Sequence[OfHypotheses] = ()
+    ) -> TranslationOutcome:
+        """The translated texts, from the result of every request and, where words were aligned, their pairs. `pieces`
+        are the target's."""
+        remaining = iter(zip(results, aligned or [()] * len(results), strict=True))
+        translations = []
+        for plan in self.plans:
+            own = [next(remaining) for _ in plan.planned]
+            found, pairs = [result for result, _ in own], [one for _, one in own]
+            joined = _join(plan, found, pairs, self.options.num_hypotheses, pieces, flag)
+            if self.aligns:
+                joined = dataclasses.replace(joined, alignment=_alignment(plan, joined, pairs))
+            translations.append(joined)
+        return TranslationOutcome(tuple(translations), largest_timings(results), time.monotonic() - self.started)
 
 
 def largest_timings(results: Sequence[SentenceResult]) -> Timings:
@@ -115,9 +137,14 @@ def largest_timings(results: Sequence[SentenceResult]) -> Timings:
 
 
 def _join(
-    plan: TextPlan, results: Sequence[SentenceResult], num_hypotheses: int, pieces: Pieces, flag: Flag
+    plan: TextPlan,
+    results: Sequence[SentenceResult],
+    aligned: Sequence[OfHypotheses],
+    num_hypotheses: int,
+    pieces: Pieces,
+    flag: Flag,
 ) -> TextTranslation:
-    of_sentence = _choices(plan, results, pieces)
+    of_sentence = _choices(plan, results, aligned, pieces)
     sentences = tuple(
         _sentence(source, planned, choices[0], result, flag)
         for source, planned, choices, result in zip(plan.sentences, plan.planned, of_sentence, results, strict=True)
@@ -132,12 +159,39 @@ def _join(
     return TextTranslation(hypotheses[0].text, sentences, hypotheses)
 
 
-def _choices(plan: TextPlan, results: Sequence[SentenceResult], pieces: Pieces) -> list[list[Restored]]:
-    """For every sentence, the texts of its hypotheses, with spans in place of masks."""
-    return [
-        [planned.restored(hypothesis.ids, pieces) for hypothesis in result.hypotheses]
-        for planned, result in zip(plan.planned, results, strict=True)
-    ]
+def _choices(
+    plan: TextPlan, results: Sequence[SentenceResult], aligned: Sequence[OfHypotheses], pieces: Pieces
+) -> list[list[Restored]]:
+    """For every sentence, the texts of its hypotheses, with spans in place of masks and with their tags."""
+    of_sentence = []
+    for source, planned, result, pairs in zip(plan.sentences, plan.planned, results, aligned, strict=True):
+        choices = [planned.restored(hypothesis.ids, pieces) for hypothesis in result.hypotheses]
+        if planned.tags:
+            choices = [
+                dataclasses.replace(one, text=place_tags(planned.tags, lift(source)[0], one.text, own))
+                for one, own in zip(choices, pairs, strict=True)
+            ]
+        of_sentence.append(choices)
+    return of_sentence
+
+
+def _alignment(plan: TextPlan, joined: TextTranslation, aligned: Sequence[OfHypotheses]) -> tuple[Pair, ...]:
+    """The pairs of all sentences' best translations, as places in the whole text and in its translation."""
+    pairs: list[Pair] = []
+    remaining = iter(zip(joined.sentences, aligned, strict=True))
+    source_at = target_at = 0
+    for segment in plan.segments:
+        target = segment.text
+        if segment.is_sentence:
+            sentence, (best, *_) = next(remaining)
+            target = sentence.target
+            pairs += ((_moved(source, source_at), _moved(own, target_at)) for source, own in best)
+        source_at, target_at = source_at + len(segment.text), target_at + len(target)
+    return tuple(pairs)
+
+
+def _moved(place: Place, by: int) -> Place:
+    return place[0] + by, place[1] + by
 
 
 def _sentence(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from server import tracing
+from server.alignment import align_work
 from server.artifact import EXPORT_AGAIN, Artifact
 from server.backends.context import SentenceContext
 from server.engine.request import Overloaded, SearchOptions, SentenceRequest, SentenceResult
@@ -20,6 +21,7 @@ from server.stages import tell_stages
 from server.text.flags import find_flags
 from server.text.pieces import Pieces, VocabularyError
 from server.text.plan import PlannedSentence, TextPlan, plan_text
+from server.text.tags import Pair
 from server.translations import TextTranslation, TranslationOutcome, Work
 from server.users import Users
 
@@ -93,13 +95,17 @@ class Translator:
         context: SentenceContext | None = None,
         splits: bool = True,
         prefixes: Sequence[str] = (),
+        aligns: bool = False,
+        tagged: bool = False,
     ) -> TranslationOutcome:
         """Translate texts: all of their sentences are queued or none. Every sentence sees `context`, and no other
         sentence of the texts. Without `splits` each text is one sentence. `prefixes`, one for every text or none at
-        all: what the translation of its first sentence begins with, "" for no prefix. When the task is cancelled, so
-        are its sentences. Raises what `prepare` and `run` raise.
+        all: what the translation of its first sentence begins with, "" for no prefix. With `aligns` the outcome has the
+        alignment of words. `tagged`: opening and closing marks in the texts are tags; if the model aligns words, they
+        are placed round the translations of the words that they enclose. When the task is cancelled, so are its
+        sentences. Raises what `prepare`, `run` and `finish` raise.
         """
-        work = await self.prepare(texts, options, context, splits, prefixes)
+        work = await self.prepare(texts, options, context, splits, prefixes, aligns, tagged)
         return await self.finish(work, await self.run(work.requests, options.deadline))
 
     async def prepare(
@@ -109,17 +115,24 @@ class Translator:
         context: SentenceContext | None = None,
         splits: bool = True,
         prefixes: Sequence[str] = (),
+        aligns: bool = False,
+        tagged: bool = False,
     ) -> Work:
-        """Cut texts, for `run` and then `finish`. Raises TooManySentences, Overloaded, PrefixRefused."""
+        """Cut texts, for `run` and then `finish`. Raises TooManySentences, Overloaded, PrefixRefused, CannotAlign."""
         self.check_room(_fewest_sentences(texts) if splits else 0)
-        plan = partial(self.plan, splits=splits)
+        if aligns:
+            await asyncio.to_thread(self.worker.prepare_alignments)
+        plan = partial(self.plan, splits=splits, lifts_tags=tagged and self.worker.can_align)
         begun = partial(self._begun, prefixes, options) if any(prefixes) else None
-        cut = partial(Work.cut, texts, plan, options, context, begun)
+        cut = partial(Work.cut, texts, plan, options, context, begun, aligns)
         return await asyncio.to_thread(cut) if sum(map(len, texts)) > THREAD_ABOVE_CHARS else cut()
 
     async def finish(self, work: Work, results: Sequence[SentenceResult]) -> TranslationOutcome:
-        """What `translate` returns."""
-        put_together = partial(work.put_together, results, self.target_pieces, self.flag)
+        """What `translate` returns. Raises what `align` raises, where something is to be aligned."""
+        vocabularies, aligned = (self.source_pieces, self.target_pieces), list[list[tuple[Pair, ...]]]()
+        if work.needs_alignment:
+            aligned = await align_work(self.worker, vocabularies, work, results)
+        put_together = partial(work.put_together, results, self.target_pieces, self.flag, aligned)
         with tracing.stage("detokenize"):
             return await asyncio.to_thread(put_together) if work.num_chars > THREAD_ABOVE_CHARS else put_together()
 
@@ -153,10 +166,12 @@ class Translator:
         self.worker.stop()
         return finished
 
-    def plan(self, text: str, splits: bool = True) -> TextPlan:
-        """Cut a text into sentences that the model can read; without `splits` only where it is too long for it."""
+    def plan(self, text: str, splits: bool = True, lifts_tags: bool = False) -> TextPlan:
+        """Cut a text into sentences that the model can read; without `splits` only where it is too long for it.
+        `lifts_tags`: as `plan_text`."""
         manifest = self.artifact.manifest
-        return plan_text(text, manifest.source_language, self.source_pieces, manifest.max_source_length, splits)
+        longest = manifest.max_source_length
+        return plan_text(text, manifest.source_language, self.source_pieces, longest, splits, lifts_tags)
 
     def options(
         self,

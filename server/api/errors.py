@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol
 from pydantic import BaseModel, Field
 from starlette.responses import JSONResponse, Response
 
+from server.backends.alignment import CannotAlign
 from server.backends.base import CannotScore
 from server.documents.refused import Refused, TooLong, UnknownSentence
 from server.documents.stores.glossaries import GlossariesFull, UnknownGlossary
@@ -127,6 +128,8 @@ def from_engine(error: Exception) -> ApiError | None:
             return ApiError("too_large", str(error), "text")
         case TooLongToScore():
             return ApiError("too_large", str(error), "items")
+        case CannotAlign():
+            return ApiError("invalid_value", f"alignment: {error}", "alignment")
         case CannotScore():
             return ApiError("invalid_value", str(error), "model")
         case DeadlineExceeded():

@@ -97,6 +97,9 @@ class TranslateRequest(BaseModel):
         description="What comes before the text in its document, in the source language. It is not translated; every "
         "sentence of the text sees all of it. For models that know context; others ignore it.",
     )
+    alignment: bool = Field(
+        False, description="Answer which words of the translation come from which words of the text, too."
+    )
     timeout: Timeout = None
     stream: bool = Field(
         False,
@@ -174,11 +177,24 @@ class HypothesisAnswer(BaseModel):
     score: float
 
 
+class AlignedWords(BaseModel):
+    """A word of the text and a word of its translation that comes from it: where each begins and ends, in characters
+    (Unicode code points) from 0 on, the end not included."""
+
+    source: tuple[int, int] = Field(examples=[[0, 5]])
+    target: tuple[int, int] = Field(examples=[[0, 5]])
+
+
 class Translation(BaseModel):
     text: str
     sentences: list[SentenceAnswer]
     flags: list[str] = Field([], description="Those of its sentences, each once.")
     hypotheses: list[HypothesisAnswer] | None = Field(None, description="Only when num_hypotheses was given.")
+    alignment: list[AlignedWords] | None = Field(
+        None,
+        description="Only when it was asked for: pairs of words of the request's text and of `text`. A word may be in "
+        "several pairs, or in none; what is protected, such as a URL, is one word and paired with itself.",
+    )
     pivot: str | None = Field(
         None,
         description="Only where two models translated: the language between them. Scores are of both steps together, "
@@ -188,11 +204,13 @@ class Translation(BaseModel):
     @classmethod
     def of(cls, translation: TextTranslation, with_hypotheses: bool, pivot: str | None = None) -> Self:
         hypotheses = [HypothesisAnswer(text=one.text, score=one.score) for one in translation.hypotheses]
+        pairs = translation.alignment
         return cls(
             text=translation.text,
             sentences=[SentenceAnswer.of(sentence) for sentence in translation.sentences],
             flags=list(dict.fromkeys(flag for sentence in translation.sentences for flag in sentence.flags)),
             hypotheses=hypotheses if with_hypotheses else None,
+            alignment=None if pairs is None else [AlignedWords(source=ours, target=theirs) for ours, theirs in pairs],
             pivot=pivot,
         )
 

@@ -62,12 +62,16 @@ async def translate(body: TranslateRequest, visit: Admitted, request: Request) -
     if terms is not None and asks_for_events(request):
         raise ApiError("invalid_value", NO_STREAM, "stream")
     if body.stream or asks_for_events(request):
-        stream = await TranslationStream.begin(translator, body.texts, options, context, body.prefixes)
+        stream = await TranslationStream.begin(translator, body.texts, options, context, body.prefixes, body.alignment)
         return EventStream(_events(stream, body, visit, translator), visit.deadline, stream.close)
     if terms is None:
-        outcome = await translator.translate(body.texts, options, context, prefixes=body.prefixes)
+        outcome = await translator.translate(
+            body.texts, options, context, prefixes=body.prefixes, aligns=body.alignment
+        )
     else:
-        outcome = await translate_with_terms(translator, body.texts, options, terms, context, prefixes=body.prefixes)
+        outcome = await translate_with_terms(
+            translator, body.texts, options, terms, context, prefixes=body.prefixes, aligns=body.alignment
+        )
     return written(_answer(outcome, body, visit, translator))
 
 
@@ -79,6 +83,7 @@ async def _translate_through(
     refuse(pivot, "target_prefix", any(body.prefixes))
     refuse(pivot, "glossary", bool(body.glossary))
     refuse(pivot, "keep", bool(body.keep))
+    refuse(pivot, "alignment", body.alignment)
     context = await visit.state.documents.context_of(pivot.first, body.contexts) if body.contexts else None
     outcome = await pivot.translate(body.texts, options, context)
     return TranslateResponse(

@@ -6,7 +6,9 @@ from collections.abc import Hashable, Sequence
 from concurrent.futures import Future
 from typing import TypeVar
 
-from server.artifact import Artifact
+from server.artifact import EXPORT_AGAIN, Artifact
+from server.backends.alignment import Aligner, CannotAlign, IdPair, align_batch
+from server.backends.arrays import Floats
 from server.backends.base import Backend
 from server.backends.context import ContextBackend, ContextUse, Read, SentenceContext, States
 from server.backends.load import load_backend
@@ -38,6 +40,7 @@ class EngineWorker:
         self.waiting = WaitingRoom(settings.max_waiting, settings.max_waiting_tokens)
         self._metrics, self._model, self._eos_id = metrics, model, backend.manifest.special_ids.eos
         self.context: ContextBackend | None = backend.context
+        self._backend = backend
         self.prepare_scores = backend.prepare_scores
         """Call it before sentences with targets are submitted; it blocks while graphs are opened. Raises CannotScore
         and ArtifactError."""
@@ -139,6 +142,30 @@ class EngineWorker:
         backend = self._known_context()
         cost = len(source_ids) + len(target_ids)
         return self._send(Errand(lambda: backend.explain(source_ids, context, target_ids, read), cost, owner))
+
+    @property
+    def can_align(self) -> bool:
+        """Whether `align` is possible."""
+        return self._backend.aligner is not None
+
+    def prepare_alignments(self) -> None:
+        """Call it before `align`; it blocks while a graph is opened. Raises CannotAlign, and ArtifactError."""
+        self._known_aligner().prepare()
+
+    def align(self, pairs: Sequence[IdPair], owner: Hashable = None) -> "Future[list[Floats]]":
+        """Where the pieces of translations come from: source ids with EOS and target ids without, together in one
+        batch, and of each the weights [piece, source]. Computed as `represent`. Raises Overloaded, EngineStopped and
+        CannotAlign."""
+        aligner, bos = self._known_aligner(), self._backend.manifest.special_ids.bos
+        cost = sum(len(source) for source, _ in pairs)
+        return self._send(Errand(lambda: align_batch(aligner, bos, pairs), cost, owner))
+
+    def _known_aligner(self) -> Aligner:
+        if self._backend.aligner is None:
+            raise CannotAlign(
+                f"model '{self._model}' has no graph that aligns words: {EXPORT_AGAIN}, or serve it with --backend onnx"
+            )
+        return self._backend.aligner
 
     def _known_context(self) -> ContextBackend:
         if self.context is None:

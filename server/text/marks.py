@@ -1,10 +1,10 @@
 """Marks: single characters of a private plane of Unicode that stand in a text for what is not text.
 
 The text of "a <b>big</b> dog<br>" is "a [b big ]b dog [br": an opening, a closing and a lone mark, each with its number
-in the list of what it stands for. Sentences are cut and read with their marks; a mark is protected as a URL is, so that
-the model itself carries it to its place (`server.text.protection`). That is how tags find their place as long as no
-alignment comes with a translation: whoever has one places the marks of a plain translation by it instead, and nothing
-else changes.
+in the list of what it stands for. Sentences are cut with their marks. Where the model aligns words, it reads a sentence
+without opening and closing marks, and these are placed round the words that come from theirs (`server.text.tags`). A
+lone mark, and every mark where no words are aligned, is protected as a URL is, so that the model itself carries it to
+its place (`server.text.protection`).
 """
 
 import re

@@ -1,5 +1,6 @@
 """SentencePiece: text to ids and back."""
 
+import contextlib
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -71,6 +72,22 @@ class Pieces:
     def texts(self, ids: Sequence[int]) -> list[str]:
         """The pieces as they are in the vocabulary, with "\u2581" at the start of a word."""
         return [str(self._model.id_to_piece(one)) for one in ids]
+
+    def spelled(self, ids: Sequence[int]) -> tuple[str, list[tuple[int, int]]]:
+        """What the ids look like one after the other, with a space before every word, and from where to where each of
+        them stands in it. Bytes are the character that they spell together."""
+        text, places, spelling = "", list[tuple[int, int]](), b""
+        for piece, one in zip(self.texts(ids), ids, strict=True):
+            if self._model.is_byte(one):
+                spelling += bytes([int(piece[1:-1], 16)])
+                with contextlib.suppress(UnicodeDecodeError):
+                    text, spelling = text + spelling.decode(), b""
+                places.append((max(0, len(text) - 1), len(text)))
+                continue
+            looks = "" if self._model.is_control(one) else piece.replace("\u2581", " ")
+            text, spelling = text + looks, b""
+            places.append((len(text) - len(looks), len(text)))
+        return text, places
 
     def decode_beginning(self, ids: Sequence[int]) -> str:
         """Like `decode`, for ids that may end within a character."""

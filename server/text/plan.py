@@ -9,6 +9,7 @@ from server.text.pieces import Pieces
 from server.text.prefix import Prefix, read_prefix, restore_beginning, restore_translation
 from server.text.protection import Masked, Restored, mask, restore
 from server.text.sentences import Segment, split_text, trim
+from server.text.tags import Tag, lift
 from server.text.terms import Terms
 
 # Characters that many vocabularies lack -> what the model reads in their place where its vocabulary lacks them.
@@ -28,6 +29,8 @@ class PlannedSentence:
     ids: tuple[int, ...]
     is_cut: bool = False
     prefix: Prefix | None = None
+    tags: tuple[Tag, ...] = ()
+    """Those of the sentence that the model does not read: an alignment sets them into the translation."""
 
     @property
     def prefix_ids(self) -> tuple[int, ...]:
@@ -84,11 +87,14 @@ class TextPlan:
         return "".join(next(remaining) if segment.is_sentence else segment.text for segment in self.segments)
 
 
-def plan_text(text: str, language: str, pieces: Pieces, max_source_length: int, splits: bool = True) -> TextPlan:
+def plan_text(
+    text: str, language: str, pieces: Pieces, max_source_length: int, splits: bool = True, lifts_tags: bool = False
+) -> TextPlan:
     """Cut `text` into sentences of at most `max_source_length` pieces, EOS included, and the gaps between them.
 
     What no model can read becomes a gap: a sentence without pieces, one that is protected as a whole, a character of
-    too many pieces. Without `splits` the text is one sentence, cut only where it is too long. Linear in len(text).
+    too many pieces. Without `splits` the text is one sentence, cut only where it is too long. With `lifts_tags` the
+    model does not read opening and closing marks: they become the `tags` of their sentence. Linear in len(text).
     """
     segments: list[Segment] = []
     planned: list[PlannedSentence] = []
@@ -96,11 +102,11 @@ def plan_text(text: str, language: str, pieces: Pieces, max_source_length: int, 
         if not segment.is_sentence:
             segments.append(segment)
             continue
-        whole = plan_sentence(segment.text, pieces)
+        whole = plan_sentence(segment.text, pieces, lifts_tags=lifts_tags)
         if len(whole.ids) <= max_source_length:
             parts = [(segment, whole)]
         else:
-            parts = [_part(one, pieces) for one in _shorter(segment.text, pieces, max_source_length)]
+            parts = [_part(one, pieces, lifts_tags) for one in _shorter(segment.text, pieces, max_source_length)]
         for part, sentence in parts:
             is_readable = sentence.masked.is_readable and pieces.empty_length < len(sentence.ids) <= max_source_length
             segments.append(Segment(part.text, part.is_sentence and is_readable))
@@ -109,15 +115,18 @@ def plan_text(text: str, language: str, pieces: Pieces, max_source_length: int, 
     return TextPlan(tuple(segments), tuple(planned))
 
 
-def plan_sentence(sentence: str, pieces: Pieces, is_cut: bool = False, terms: Terms | None = None) -> PlannedSentence:
-    """One sentence as it is, however long. Its `terms` are masked."""
-    masked = mask(sentence, pieces.spells, terms)
+def plan_sentence(
+    sentence: str, pieces: Pieces, is_cut: bool = False, terms: Terms | None = None, lifts_tags: bool = False
+) -> PlannedSentence:
+    """One sentence as it is, however long. Its `terms` are masked, and its tags lifted, see `plan_text`."""
+    read, tags = lift(sentence) if lifts_tags else (sentence, ())
+    masked = mask(read, pieces.spells, terms)
     [ids] = pieces.encode([_readable(masked.text, pieces)])
-    return PlannedSentence(masked, ids, is_cut)
+    return PlannedSentence(masked, ids, is_cut, tags=tags)
 
 
-def _part(segment: Segment, pieces: Pieces) -> tuple[Segment, PlannedSentence]:
-    return segment, plan_sentence(segment.text, pieces, is_cut=True)
+def _part(segment: Segment, pieces: Pieces, lifts_tags: bool) -> tuple[Segment, PlannedSentence]:
+    return segment, plan_sentence(segment.text, pieces, is_cut=True, lifts_tags=lifts_tags)
 
 
 def _readable(text: str, pieces: Pieces) -> str:

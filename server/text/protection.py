@@ -11,7 +11,7 @@ Sentences in capitals are given to the model in small letters; their translation
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise, product
 
 from server.text.marks import closing_of, is_mark, is_opening
@@ -49,12 +49,23 @@ class Masked:
     spans: tuple[Span, ...] = ()
     stem: str = ""
     is_capitals: bool = False
+    places: tuple[tuple[int, int], ...] = field(default=(), compare=False)
+    """Where the spans stand in the sentence."""
 
     @property
     def is_readable(self) -> bool:
         """Whether anything but masks is left to translate."""
         bare = _mask_pattern(self.stem).sub("", self.text) if self.spans else self.text
         return any(map(str.isalnum, bare))
+
+    def masks_of(self, text: str) -> list[tuple[tuple[int, int], int]]:
+        """The places of masks in what the model reads or says, and their numbers, each once."""
+        found: dict[int, tuple[int, int]] = {}
+        for match in _mask_pattern(self.stem).finditer(text) if self.spans else ():
+            number = int(match[1][:6])
+            if 1 <= number <= len(self.spans):
+                found.setdefault(number, match.span())
+        return sorted((place, number) for number, place in found.items())
 
 
 @dataclass(frozen=True)
@@ -91,7 +102,7 @@ def mask(sentence: str, spells: Spells, terms: Terms | None = None) -> Masked:
         parted = Span(instead[span], before[-1:].isalnum(), after[:1].isalnum())
         masked.append(parted)
         parts += (" " * parted.parted_before, f"{stem}{number}", " " * parted.parted_after, after)
-    return Masked("".join(parts), tuple(masked), stem, is_capitals)
+    return Masked("".join(parts), tuple(masked), stem, is_capitals, tuple(spans))
 
 
 def find_terms(sentence: str, terms: Terms) -> list[Match]:

@@ -8,14 +8,14 @@ import pytest
 import torch
 
 from export.align_graph import build_align_graph
-from export.alignment import alignment_difference, check_alignments, look_of
+from export.alignment import alignment_difference, check_alignments, head_of
 from export.calibration import Ranges, recorded_ranges
 from export.manifest import graph_files, make_manifest
 from export.onnx_graph.encode import build_encode_graph
 from export.onnx_writer import write_sharing
 from export.parity import TOLERANCE, ParityError, padded, sample_sources
 from export.signature import aligning, encode_signature, read_signature
-from model.alignment import Look
+from model.alignment import AlignmentHead
 from model.data.batching import Pair, collate
 from model.training.checkpoint import load_model
 from model.translation_model import TranslationModel
@@ -28,13 +28,13 @@ from tests.models import lively_model, tiny_config
 from tests.variants import VARIANTS, lively_variant
 
 
-def aligner_of(model: TranslationModel, look: Look, folder: Path, ranges: Ranges | None = None) -> Aligner:
+def aligner_of(model: TranslationModel, at: AlignmentHead, folder: Path, ranges: Ranges | None = None) -> Aligner:
     """The two graphs that an alignment needs, without the others."""
     files = graph_files("onnx", "fp32" if ranges is None else "int8")
     manifest = make_manifest(model, "x", ("en", "de"), (files,), "", "", 1.0, {})
     graphs = {
         files.encode: build_encode_graph(model, manifest, ranges),
-        files.align: build_align_graph(model, manifest, ranges, look),
+        files.align: build_align_graph(model, manifest, ranges, at),
     }
     write_sharing(graphs, folder, "weights.bin")
     planned = encode_signature(model)
@@ -48,14 +48,14 @@ def aligner_of(model: TranslationModel, look: Look, folder: Path, ranges: Ranges
     return aligner
 
 
-LOOKS = [Look(2), Look(1, 2, reads=True)]
+HEADS = [AlignmentHead(2), AlignmentHead(1, 2, reads=True)]
 
 
 @pytest.mark.parametrize("name", ["plain", *VARIANTS])
 def test_the_graph_is_the_model(name: str, tmp_path: Path) -> None:
     model = lively_model(tiny_config()) if name == "plain" else lively_variant(name, loudness=1)
-    look = LOOKS[len(name) % 2]
-    difference, _ = alignment_difference(model, aligner_of(model, look, tmp_path), look)
+    at = HEADS[len(name) % 2]
+    difference, _ = alignment_difference(model, aligner_of(model, at, tmp_path), at)
     assert difference < TOLERANCE
 
 
@@ -63,18 +63,18 @@ def test_the_graph_is_the_model(name: str, tmp_path: Path) -> None:
 def test_the_graph_is_the_model_by_other_conventions(changes: dict[str, object], tmp_path: Path) -> None:
     config = tiny_config(**changes, activation="swish", positions="interleaved", bos_id=0, ngram=None)
     model = TranslationModel(config).eval()
-    look = Look(2, 1, reads=True)
-    difference, _ = alignment_difference(model, aligner_of(model, look, tmp_path), look)
+    at = AlignmentHead(2, 1, reads=True)
+    difference, _ = alignment_difference(model, aligner_of(model, at, tmp_path), at)
     assert difference < TOLERANCE
 
 
-@pytest.mark.parametrize("look", LOOKS)
-def test_int8_looks_at_nearly_the_same(look: Look, tmp_path: Path) -> None:
+@pytest.mark.parametrize("at", HEADS)
+def test_int8_looks_at_nearly_the_same(at: AlignmentHead, tmp_path: Path) -> None:
     model = lively_model(tiny_config())
     batch = collate([Pair(source[:-1], source[-2::-1]) for source in sample_sources(320, 64)])
     with recorded_ranges(model) as ranges, torch.no_grad():
         model(batch.source, batch.source_keep, batch.target_in)
-    _, moved = alignment_difference(model, aligner_of(model, look, tmp_path, ranges), look)
+    _, moved = alignment_difference(model, aligner_of(model, at, tmp_path, ranges), at)
     assert 0 < moved < 0.1
 
 
@@ -105,6 +105,6 @@ def test_a_graph_that_looks_elsewhere_is_refused(tiny_artifact: Path) -> None:
     model = load_model(tiny_artifact.with_name(f"{tiny_artifact.name}-checkpoint"))
     check_alignments(model.eval(), artifact)
     elsewhere = dataclasses.replace(artifact.manifest, alignment=AlignmentKind(1, 1, True, 0.9, 100))
-    assert look_of(model, elsewhere) == Look(1, 1, reads=True)
+    assert head_of(model, elsewhere) == AlignmentHead(1, 1, reads=True)
     with pytest.raises(ParityError, match="alignments differ from the model's"):
         check_alignments(model, Artifact(artifact.folder, elsewhere))

@@ -7,13 +7,13 @@ import torch
 from model.alignment import (
     FEWEST_LINKS,
     Agreement,
+    AlignmentHead,
     Link,
-    Look,
     alignment,
-    best_look,
+    best_head,
     copied_links,
-    default_look,
-    every_look,
+    default_head,
+    every_head,
     lexicon_links,
 )
 from model.attention.observe import Seen, watch
@@ -45,42 +45,40 @@ def of_query(seen: Seen) -> torch.Tensor:
     return seen.attention.weights(*call)[0, :, -1]
 
 
-def slow_alignment(model: TranslationModel, source: list[int], target: list[int], look: Look) -> torch.Tensor:
+def slow_alignment(model: TranslationModel, source: list[int], target: list[int], at: AlignmentHead) -> torch.Tensor:
     """The same piece by piece: of all that the model has read so far the last query only."""
     ids, rows = torch.tensor([source]), []
     keep = torch.ones_like(ids, dtype=torch.bool)
     for number in range(1, len(target) + 1):
-        read = torch.tensor([[BOS_ID, *target][: number + look.reads]])
+        read = torch.tensor([[BOS_ID, *target][: number + at.reads]])
         with watch(model) as calls:
             model.decode(read, model.encode(ids, keep), keep)
-        [seen] = calls[f"decoder.layers.{look.layer - 1}.cross_attention"]
+        [seen] = calls[f"decoder.layers.{at.layer - 1}.cross_attention"]
         weights = of_query(seen)
-        row = weights.mean(dim=0) if look.head is None else weights[look.head - 1]
+        row = weights.mean(dim=0) if at.head is None else weights[at.head - 1]
         rows.append(row / row.sum())
     return torch.stack(rows)
 
 
-@pytest.mark.parametrize("look", [Look(2), Look(1, 2, reads=True), Look(2, 1, reads=True)])
+@pytest.mark.parametrize("at", [AlignmentHead(2), AlignmentHead(1, 2, reads=True), AlignmentHead(2, 1, reads=True)])
 @pytest.mark.parametrize("name", ["plain", "mw", "gauss-query"])
 @torch.no_grad()
-def test_an_alignment_is_what_each_step_looked_at(name: str, look: Look) -> None:
+def test_an_alignment_is_what_each_step_looked_at(name: str, at: AlignmentHead) -> None:
     model = lively_model(tiny_config()) if name == "plain" else lively_variant(name, loudness=1)
     sources, targets = [[5, 6, 7, 8, EOS_ID], [9, 10, EOS_ID]], [[20, 21, 22, 23, 24, 25], [30, 31]]
     ids = torch.tensor([sources[0], [*sources[1], 0, 0]])
     read = torch.tensor([[BOS_ID, *targets[0]], [BOS_ID, *targets[1], 0, 0, 0, 0]])
-    found = alignment(model, ids, ids != 0, read, look)
+    found = alignment(model, ids, ids != 0, read, at)
     torch.testing.assert_close(found.sum(dim=2), torch.ones(2, 6))
     for row, (source, target) in enumerate(zip(sources, targets, strict=True)):
         ours = found[row, : len(target)]
-        torch.testing.assert_close(
-            ours[:, : len(source)], slow_alignment(model, source, target, look), atol=1e-5, rtol=0
-        )
+        torch.testing.assert_close(ours[:, : len(source)], slow_alignment(model, source, target, at), atol=1e-5, rtol=0)
         assert not ours[:, len(source) :].any()
 
 
 @torch.no_grad()
 def test_the_look_that_agrees_with_most_links_is_chosen() -> None:
-    model, planted = lively_model(tiny_config()), Look(1, 2, reads=True)
+    model, planted = lively_model(tiny_config()), AlignmentHead(1, 2, reads=True)
     pairs = [Pair([5 + n, 60 + n, 90 + n, 120 + n], [150 + n, 170 + n, 190 + n, 210 + n, 230 + n]) for n in range(12)]
     links = []
     for pair in pairs:
@@ -88,10 +86,10 @@ def test_the_look_that_agrees_with_most_links_is_chosen() -> None:
         weights = alignment(model, ids, ids > 0, torch.tensor([[BOS_ID, *pair.target]]), planted)[0]
         chosen = weights[:, : len(pair.source)].argmax(dim=1).tolist()
         links.append([Link(source, target) for target, source in enumerate(chosen)])
-    assert best_look(model, pairs, links) == (planted, Agreement(1.0, 60))
+    assert best_head(model, pairs, links) == (planted, Agreement(1.0, 60))
     few = [links[0][:1]] * (FEWEST_LINKS - 1) + [[]]
-    assert best_look(model, [pairs[0]] * FEWEST_LINKS, few) == (default_look(model), None)
-    assert len(set(every_look(model))) == 2 * 3 * 2
+    assert best_head(model, [pairs[0]] * FEWEST_LINKS, few) == (default_head(model), None)
+    assert len(set(every_head(model))) == 2 * 3 * 2
 
 
 def small_lexicon(chances: dict[int, dict[int, float]]) -> Lexicon:

@@ -1,0 +1,139 @@
+"""Aligns words of translations with words of their sources: one more pass of the model over both, when asked for.
+
+Every word of a translation is paired with the words of the source that its pieces look at most. A sentence is aligned
+by itself, also where it was translated with context.
+"""
+
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+
+from server.backends.arrays import Floats
+from server.engine.request import DeadlineExceeded, SentenceResult
+from server.engine.worker import EngineWorker
+from server.text.pieces import Pieces
+from server.text.plan import PlannedSentence
+from server.text.protection import Masked
+from server.text.tags import Pair, lift
+from server.text.words import Place, matched, owners, places_of, words_of
+from server.translations import Work
+
+LEAST = 0.3
+"""A word of the source is linked that has so much of what a word of the translation looks at, of all that it looks at
+words: chosen on links between dictionary words (see server/RESULTS.md)."""
+MOST_TOKENS = 1024
+"""Padded tokens that are aligned together: about one encoder batch, for which running sentences wait."""
+
+
+@dataclass(frozen=True)
+class ToAlign:
+    """A sentence as it stands in its text, how the model read it, the ids that it said, and how they are shown."""
+
+    sentence: str
+    planned: PlannedSentence
+    ids: tuple[int, ...]
+    shown: str
+
+
+async def align_work(
+    worker: EngineWorker,
+    vocabularies: tuple[Pieces, Pieces],
+    work: Work,
+    results: Sequence[SentenceResult],
+) -> list[list[tuple[Pair, ...]]]:
+    """Of every sentence of `work` the pairs of the hypotheses that need some: the best where it is asked which words
+    come from which, all where there are tags to be set. Raises what `align` raises."""
+    items: list[list[ToAlign]] = []
+    remaining = iter(results)
+    for plan in work.plans:
+        for source, planned in zip(plan.sentences, plan.planned, strict=True):
+            hypotheses = next(remaining).hypotheses
+            wanted = len(hypotheses) if planned.tags else int(work.aligns)
+            sentence = lift(source)[0] if planned.tags else source
+            shown = [planned.restored(one.ids, vocabularies[1]).text for one in hypotheses[:wanted]]
+            items.append(
+                [ToAlign(sentence, planned, one.ids, text) for one, text in zip(hypotheses, shown, strict=False)]
+            )
+    flat = [one for of_sentence in items for one in of_sentence]
+    pairs = iter(await align(worker, vocabularies, flat, work.options.deadline) if flat else [])
+    return [[next(pairs) for _ in of_sentence] for of_sentence in items]
+
+
+async def align(
+    worker: EngineWorker, vocabularies: tuple[Pieces, Pieces], items: Sequence[ToAlign], deadline: float | None
+) -> list[tuple[Pair, ...]]:
+    """The pairs of words of every item, as places in `sentence` and in `shown`. `deadline` is a time.monotonic()
+    value. Raises CannotAlign, Overloaded, EngineStopped, DeadlineExceeded."""
+    await asyncio.to_thread(worker.prepare_alignments)
+    found: dict[int, Floats] = {}
+    owner, sent = object(), list[tuple[list[int], Future[list[Floats]]]]()
+    try:
+        for numbers in _batches(items):
+            pairs = [(items[number].planned.ids, items[number].ids) for number in numbers]
+            sent.append((numbers, worker.align(pairs, owner)))
+        async with asyncio.timeout(None if deadline is None else deadline - time.monotonic()):
+            for numbers, future in sent:
+                weights = await asyncio.wrap_future(future)
+                found.update(zip(numbers, weights, strict=True))
+    except TimeoutError:
+        raise DeadlineExceeded("the engine did not answer by the deadline") from None
+    finally:
+        for _, future in sent:
+            future.cancel()
+    return await asyncio.to_thread(
+        lambda: [pairs_of(one, vocabularies, found[number]) for number, one in enumerate(items)]
+    )
+
+
+def _batches(items: Sequence[ToAlign]) -> Iterator[list[int]]:
+    """The numbers of items of like length, at most MOST_TOKENS of source and target together."""
+    batch: list[int] = []
+    for number in sorted(range(len(items)), key=lambda one: _length(items[one])):
+        if batch and _length(items[number]) * (len(batch) + 1) > MOST_TOKENS:
+            yield batch
+            batch = []
+        batch.append(number)
+    if batch:
+        yield batch
+
+
+def _length(item: ToAlign) -> int:
+    return len(item.planned.ids) + len(item.ids)
+
+
+def pairs_of(item: ToAlign, vocabularies: tuple[Pieces, Pieces], weights: Floats) -> tuple[Pair, ...]:
+    """`weights` [piece, source] of an item as pairs of words. What is protected is linked to itself, and to nothing
+    else."""
+    masked, protected = item.planned.masked, dict(enumerate(item.planned.masked.places, 1))
+    shown = places_of([span.text for span in masked.spans], item.shown)
+    source, of_source = _words(item.planned.ids, vocabularies[0], masked, item.sentence, protected)
+    target, of_target = _words(item.ids, vocabularies[1], masked, item.shown, shown)
+    looked: dict[tuple[int, int], float] = defaultdict(float)
+    for row, to in enumerate(of_target):
+        for column, come_from in enumerate(of_source):
+            if to is not None and come_from is not None:
+                looked[to, come_from] += float(weights[row, column])
+    total: dict[int, float] = defaultdict(float)
+    for (to, _), weight in looked.items():
+        total[to] += weight
+    pairs = {(protected[number], place) for number, place in shown.items()}
+    for (to, come_from), weight in looked.items():
+        ours, theirs = source[come_from], target[to]
+        if ours is not None and theirs is not None and weight >= LEAST * total[to] > 0:
+            pairs.add((ours, theirs))
+    return tuple(sorted(pairs))
+
+
+def _words(
+    ids: Sequence[int], vocabulary: Pieces, masked: Masked, text: str, protected: Mapping[int, Place]
+) -> tuple[list[Place | None], list[int | None]]:
+    """Where the words of the ids stand in `text`, None for what is protected or not there; and of every id the word
+    that it belongs to."""
+    spelled, pieces = vocabulary.spelled(ids)
+    read = words_of(spelled, masked.masks_of(spelled))
+    shown = words_of(text, sorted((place, number) for number, place in protected.items()))
+    places = matched(read, shown)
+    return [None if word.mask else place for word, place in zip(read, places, strict=True)], owners(read, pieces)
