@@ -73,7 +73,7 @@ def test_rows_are_measured_under_every_condition_once_and_then_only_shown(
     assert re.search(r"\| all-no-context \| .* \| [\d.]+ ± [\d.]+ \| - \| - \| - \| - \|", shown)
     tables = (out / "tables.md").read_text(encoding="utf-8")
     heads = re.findall(r"^(\|.*)\n\| ---((?: \| ---)*) \|\n(\|.*)$", tables, flags=re.M)
-    assert len(heads) > 3
+    assert len(heads) == 4
     assert all(head.count("|") == first.count("|") == rule.count("|") + 2 for head, rule, first in heads)
     for condition in (ALONE, *IN_CONTEXT):
         assert f"| encoder-sparse-soft, {condition} | " in tables
@@ -94,7 +94,7 @@ def test_the_page_has_what_somebody_wrote_beside_it(runs: Path, data: Path, tmp_
     page = (tmp_path / "README.md").read_text(encoding="utf-8")
     assert "\n\n## What was tried\n\nNothing moved.\n\n## Left out" in page
     assert "kinds of context layers" in page
-    assert "0.1 million target tokens" in page or "0.2 million target tokens" in page
+    assert "read 0.1 million target tokens" in page
 
 
 def test_a_shuffled_document_sees_the_whole_of_the_next_and_nothing_of_itself() -> None:

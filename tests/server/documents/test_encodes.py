@@ -5,12 +5,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from server.backends.arrays import Array
 from server.backends.onnx_session import OnnxGraph
 from server.documents import reads
-from server.documents.sentence_states import StateReader
+from server.documents.sentence_states import StateReader, context_of
+from server.documents.state_cache import Place
 from server.documents.stores.records import Document, Mode, Sentence
 from server.metrics import Metrics
 from server.settings import EngineSettings
@@ -81,6 +83,22 @@ def test_it_changes_nothing(translator: Translator, encoded: list[int], monkeypa
     monkeypatch.setattr(reads, "READS_BYTES", 0)
     assert asyncio.run(scenario()) == once
     assert sum(encoded) - number == (4 * number - 1 if translator.needs_drafts else 2 * number)
+
+
+def test_kept_states_are_halves_that_nobody_can_change(translator: Translator) -> None:
+    async def scenario() -> None:
+        async with serving({translator.name: translator}) as (documents, _):
+            document, _ = await translated(documents, translator, SOURCES, "offline")
+            _, sentences = await documents.read(document.id)
+            for sentence in sentences:
+                place = Place(document.id, translator.fingerprint, sentence.index)
+                found = documents.reader.cache.get(place, context_of(sentence))
+                assert isinstance(found, tuple)
+                arrays = [array for states in found for array in states.values()]
+                assert [array.dtype for array in arrays] == [np.float16] * len(arrays) != []
+                assert all(array.flags.owndata and not array.flags.writeable for array in arrays)
+
+    asyncio.run(scenario())
 
 
 async def kept(reader: StateReader, translator: Translator, document: Document, sentences: list[Sentence]) -> list[Any]:
