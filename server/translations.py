@@ -22,7 +22,8 @@ Flag = Callable[[str, str, Sequence[str]], tuple[str, ...]]
 
 @dataclass(frozen=True)
 class SentenceTranslation:
-    """`score` is the summed log-probability of the target, EOS included. `flags` name what looks wrong."""
+    """`score` is the summed log-probability of the target, EOS included. `flags` name what looks wrong. `ids` are the
+    target as the model wrote it, without EOS."""
 
     source: str
     target: str
@@ -30,6 +31,7 @@ class SentenceTranslation:
     finish_reason: FinishReason
     num_tokens: int
     flags: tuple[str, ...] = ()
+    ids: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -200,4 +202,4 @@ def _sentence(
     best = result.hypotheses[0]
     seen = {"cut": planned.is_cut, "truncated": best.finish_reason == "length", "moved": target.is_moved}
     flags = flag(source, target.text, [name for name, holds in seen.items() if holds])
-    return SentenceTranslation(source, target.text, best.score, best.finish_reason, best.num_tokens, flags)
+    return SentenceTranslation(source, target.text, best.score, best.finish_reason, best.num_tokens, flags, best.ids)

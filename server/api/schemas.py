@@ -100,6 +100,7 @@ class TranslateRequest(BaseModel):
     alignment: bool = Field(
         False, description="Answer which words of the translation come from which words of the text, too."
     )
+    pieces: bool = Field(False, description="Answer the pieces of every translated sentence, and the model's `order`.")
     timeout: Timeout = None
     stream: bool = Field(
         False,
@@ -159,6 +160,12 @@ class SentenceAnswer(BaseModel):
     finish_reason: FinishReason = Field(description='"length": cut off at max_length.')
     num_tokens: int = Field(description="Tokens of the target, its end included.")
     flags: list[str] = Field([], description=FLAGGED)
+    pieces: list[str] | None = Field(
+        default=None,
+        description="Only when they were asked for: the target as the model wrote it, without its end. \u2581 begins a "
+        "word. Where something is protected, a mask stands in its place.",
+        examples=[["\u2581Guten", "\u2581Tag", "."]],
+    )
 
     @classmethod
     def of(cls, sentence: SentenceTranslation) -> Self:
@@ -238,6 +245,11 @@ class TranslateResponse(BaseModel):
         default=None, description="Only where two models translated: both, in their order."
     )
     timings: TimingsAnswer
+    order: int | None = Field(
+        default=None,
+        description="Only with pieces: N. To write a piece, every layer of the decoder looks at the N-1 pieces before "
+        "it. A model that looks at all of them has no order.",
+    )
     context: bool | None = Field(
         None, description="Only when context was given: false when the model knows no context and ignored it."
     )

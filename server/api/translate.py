@@ -84,6 +84,7 @@ async def _translate_through(
     refuse(pivot, "glossary", bool(body.glossary))
     refuse(pivot, "keep", bool(body.keep))
     refuse(pivot, "alignment", body.alignment)
+    refuse(pivot, "pieces", body.pieces)
     context = await visit.state.documents.context_of(pivot.first, body.contexts) if body.contexts else None
     outcome = await pivot.translate(body.texts, options, context)
     return TranslateResponse(
@@ -99,12 +100,18 @@ def _answer(
     outcome: TranslationOutcome, body: TranslateRequest, visit: Visit, translator: Translator
 ) -> TranslateResponse:
     with_hypotheses = body.num_hypotheses is not None
-    return TranslateResponse(
+    answer = TranslateResponse(
         translations=[Translation.of(one, with_hypotheses) for one in outcome.translations],
         model=translator.name,
         timings=visit.timings(outcome),
         context=None if body.context is None else translator.knows_context,
     )
+    if body.pieces:
+        answer.order = translator.artifact.manifest.order
+        for text, found in zip(answer.translations, outcome.translations, strict=True):
+            for sentence, one in zip(text.sentences, found.sentences, strict=True):
+                sentence.pieces = translator.target_pieces.texts(one.ids)
+    return answer
 
 
 async def _events(stream: TranslationStream, body: TranslateRequest, visit: Visit, translator: Translator) -> Events:

@@ -2,6 +2,7 @@
 
 import { events, request } from "./client.js";
 import { $, element, say, languages } from "./shared.js";
+import * as sliding from "./window.js";
 
 const PAUSE = 350; // milliseconds without a key before a text is sent
 let alternatives = 3; // none where the server's beam is narrower
@@ -12,6 +13,7 @@ let timer = 0;
 export function start() {
   $("input").addEventListener("input", later);
   $("copy").addEventListener("click", () => copy($("output").textContent, $("copy")));
+  sliding.start();
   translate();
 }
 
@@ -45,7 +47,7 @@ export async function translate() {
   if (!text.trim()) return show([]);
   const mine = running = new AbortController();
   $("output").classList.add("waiting");
-  const json = { text, ...languages(), stream: true, num_hypotheses: alternatives + 1 };
+  const json = { text, ...languages(), stream: true, pieces: true, num_hypotheses: alternatives + 1 };
   try {
     const response = await request("/v1/translate", { method: "POST", json, signal: mine.signal });
     let sentences = [];
@@ -77,6 +79,7 @@ function show(cut) {
   $("output").replaceChildren(...parts);
   $("output").classList.remove("waiting");
   $("alternatives").hidden = true;
+  sliding.clear();
   $("status").textContent = "";
   $("copy").hidden = !cut.length;
   return parts.filter((part) => part instanceof Element);
@@ -88,6 +91,7 @@ function finish(sentences, answer) {
     sentences[index].classList.toggle("flagged", one.flags.length > 0);
     if (one.flags.length) sentences[index].title = `Please check: ${one.flags.join(", ").replaceAll("_", " ")}`;
   });
+  sliding.show(sentences, translation.sentences, answer.order ?? Infinity);
   $("status").textContent = `${Math.max(1, Math.round(answer.timings.total * 1000))} ms`;
   const others = new Set(translation.hypotheses.slice(1).map((one) => one.text));
   others.delete(translation.text);

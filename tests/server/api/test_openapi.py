@@ -125,7 +125,7 @@ def test_a_kind_of_error_is_a_status() -> None:
 def test_bodies_are_described(document: dict[str, Any]) -> None:
     schema = document["components"]["schemas"]["TranslateRequest"]
     options = "beam_size num_hypotheses length_penalty max_length target_prefix glossary keep context alignment timeout"
-    assert set(schema["properties"]) == {"text", "source", "target", "model", "stream", *options.split()}
+    assert set(schema["properties"]) == {"text", "source", "target", "model", "stream", "pieces", *options.split()}
     assert schema["additionalProperties"] is False
 
 

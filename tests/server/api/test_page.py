@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from server.api.keys import new_key
 from server.api.page import FILES
+from server.settings import BUNDLED_MODELS, EngineSettings
 from tests.models import SENTENCES
 from tests.server.api.conftest import PATIENCE, RunningServer, ready, settings_for
 
@@ -95,6 +96,59 @@ def test_a_text_and_its_alternatives(browser: Browser, document_server: RunningS
     one.page.fill("#input", "")
     expect(one.page.locator("#output")).to_be_empty()
     assert one.origins == {document_server.url}
+    assert one.complaints == []
+
+
+@pytest.fixture(scope="module")
+def bundled_server() -> Iterator[RunningServer]:
+    """A server whose translations are spelled by many different pieces."""
+    engine = EngineSettings(slots=4, num_workers=1, max_beam_size=4)
+    with ready(settings_for(BUNDLED_MODELS / "en-de", engine)) as server:
+        yield server
+
+
+def test_what_the_decoder_looked_at_for_each_piece(browser: Browser, bundled_server: RunningServer) -> None:
+    """By arrow keys, by mouse and by touch; a sentence with a mask in it stays plain."""
+    text = (
+        "The old fisherman repairs the lighthouse lamp every stormy evening. See https://example.org now. WHERE IS IT?"
+    )
+    answer = bundled_server.translate(text, num_hypotheses=4, pieces=True).json()
+    first, _, capitals = answer["translations"][0]["sentences"]
+    assert (answer["order"], len(first["pieces"]) > answer["order"]) == (8, True)
+    assert not all(piece.startswith("\u2581") for piece in first["pieces"] if piece.isalpha()), "no word of two pieces"
+    spelled = [piece.replace("\u2581", "") for piece in first["pieces"]]
+    one = Watched(browser)
+    one.page.goto(bundled_server.url)
+    one.page.fill("#input", text)
+    expect(one.page.locator("#status")).to_contain_text("ms")
+    assert one.page.locator("#output").text_content() == answer["translations"][0]["text"]
+    whole = [*spelled, *(piece.replace("\u2581", "").upper() for piece in capitals["pieces"])]
+    assert one.page.locator("#output .piece").all_text_contents() == whole
+    chosen, seen = one.page.locator("#output .chosen"), one.page.locator("#output .in-window")
+    one.page.focus("#output")
+    for at, piece in enumerate(spelled):
+        one.page.keyboard.press("ArrowRight")
+        assert chosen.all_text_contents() == [piece]
+        assert seen.all_text_contents() == spelled[max(0, at - 7) : at]
+    expect(one.page.locator("#window-note")).to_contain_text("at the 7 pieces before it")
+    one.page.keyboard.press("ArrowRight")
+    assert (chosen.all_text_contents(), seen.all_text_contents()) == ([whole[len(spelled)]], []), "another sentence"
+    for key, at in (
+        ("Home", 0),
+        ("End", len(whole) - 1),
+        ("ArrowRight", len(whole) - 1),
+        ("ArrowLeft", len(whole) - 2),
+    ):
+        one.page.keyboard.press(key)
+        assert chosen.all_text_contents() == [whole[at]]
+    one.page.keyboard.press("Escape")
+    assert (chosen.count(), seen.count()) == (0, 0)
+    one.page.locator("#output .piece").nth(3).hover()
+    assert (chosen.all_text_contents(), seen.all_text_contents()) == ([spelled[3]], spelled[:3])
+    one.page.hover("#input")
+    assert chosen.count() == 0
+    one.page.fill("#input", "")
+    expect(one.page.locator("#window-note")).to_be_hidden()
     assert one.complaints == []
 
 

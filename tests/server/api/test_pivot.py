@@ -174,6 +174,7 @@ def test_one_model_is_preferred(many: RunningServer) -> None:
         ({"target_prefix": "Il"}, "target_prefix"),
         ({"glossary": {"Bahnhof": "gare"}}, "glossary"),
         ({"keep": ["Ja"]}, "keep"),
+        ({"pieces": True}, "pieces"),
         ({"max_length": 9999}, "max_length"),
         ({"model": "de-en"}, "target"),
         ({"source": "fr"}, "source"),
