@@ -22,15 +22,16 @@ from server.text.words import Place, matched, owners, places_of, words_of
 from server.translations import Work
 
 LEAST = 0.3
-"""A word of the source is linked that has so much of what a word of the translation looks at, of all that it looks at
-words: chosen on links between dictionary words (see server/RESULTS.md)."""
+"""The least share of a translated word's attention to source words with which a source word is linked to it; chosen on
+links between dictionary words (see server/RESULTS.md)."""
 MOST_TOKENS = 1024
-"""Padded tokens that are aligned together: about one encoder batch, for which running sentences wait."""
+"""Padded tokens that are aligned together: about one encoder batch. Running sentences wait meanwhile."""
 
 
 @dataclass(frozen=True)
 class ToAlign:
-    """A sentence as it stands in its text, how the model read it, the ids that it said, and how they are shown."""
+    """A sentence without tags, how the model read it (`planned`), the ids of its translation, and the text that is
+    shown for them."""
 
     sentence: str
     planned: PlannedSentence
@@ -44,8 +45,8 @@ async def align_work(
     work: Work,
     results: Sequence[SentenceResult],
 ) -> list[list[tuple[Pair, ...]]]:
-    """Of every sentence of `work` the pairs of the hypotheses that need some: the best where it is asked which words
-    come from which, all where there are tags to be set. Raises what `align` raises."""
+    """For every sentence of `work`, the pairs of words of those hypotheses that need them: the best one where the
+    request asks for an alignment, all where tags are to be set. Raises what `align` raises."""
     items: list[list[ToAlign]] = []
     remaining = iter(results)
     for plan in work.plans:
@@ -105,8 +106,8 @@ def _length(item: ToAlign) -> int:
 
 
 def pairs_of(item: ToAlign, vocabularies: tuple[Pieces, Pieces], weights: Floats) -> tuple[Pair, ...]:
-    """`weights` [piece, source] of an item as pairs of words. What is protected is linked to itself, and to nothing
-    else."""
+    """The pairs of words of an item, made of its `weights` [piece, source]. Protected spans are linked to themselves
+    only."""
     masked, protected = item.planned.masked, dict(enumerate(item.planned.masked.places, 1))
     shown = places_of([span.text for span in masked.spans], item.shown)
     source, of_source = _words(item.planned.ids, vocabularies[0], masked, item.sentence, protected)
@@ -130,8 +131,8 @@ def pairs_of(item: ToAlign, vocabularies: tuple[Pieces, Pieces], weights: Floats
 def _words(
     ids: Sequence[int], vocabulary: Pieces, masked: Masked, text: str, protected: Mapping[int, Place]
 ) -> tuple[list[Place | None], list[int | None]]:
-    """Where the words of the ids stand in `text`, None for what is protected or not there; and of every id the word
-    that it belongs to."""
+    """The places in `text` of the words that `ids` spell, None for what is protected or missing; and for every id the
+    number of its word, None for punctuation."""
     spelled, pieces = vocabulary.spelled(ids)
     read = words_of(spelled, masked.masks_of(spelled))
     shown = words_of(text, sorted((place, number) for number, place in protected.items()))

@@ -144,10 +144,9 @@ class Shortlist:
 
 @dataclass(frozen=True)
 class AlignmentKind:
-    """Where the align graphs look: in the decoder's `layer`, counted from 1, at the cross-attention's `head`, counted
-    from 1, or None for the mean of all; at the step that `reads` a piece, or at the one that produces it. It was chosen
-    because this `share` of `links` between pieces that are sure translations of each other came out right; of no links
-    where there were too few."""
+    """Which attention the align graphs give: cross-attention of the decoder's `layer` and its `head`, both counted from
+    1 (None: the mean of all heads), at the step that `reads` a piece, or else at the step that produces it. It got
+    `share` of `links` right, pieces known to translate each other; 0 links if there were too few to choose by."""
 
     layer: int
     head: int | None

@@ -15,7 +15,7 @@ from server.text.tags import Pair, lift, place_tags
 from server.text.words import Place
 
 OfHypotheses = Sequence[Sequence[Pair]]
-"""Of a sentence's hypotheses, best first, which words come from which: of all, of the best only, or of none."""
+"""Pairs of aligned words for a sentence's hypotheses, best first: for all of them, for the best only, or for none."""
 Flag = Callable[[str, str, Sequence[str]], tuple[str, ...]]
 """(source, target, flags that are known already) -> all flags."""
 
@@ -54,7 +54,7 @@ class TextTranslation:
     sentences: tuple[SentenceTranslation, ...]
     hypotheses: tuple[TextHypothesis, ...]
     alignment: tuple[Pair, ...] | None = None
-    """Where the words of the source stand, and where those that come from them in `text`; None where nobody asked."""
+    """Places of words in the source, each with the place of a word in `text` that comes from it; None if not asked."""
 
 
 @dataclass(frozen=True)

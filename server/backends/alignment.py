@@ -1,5 +1,4 @@
-"""The seam for alignments: what the engine needs from a runtime to say which source pieces a translation's pieces come
-from."""
+"""The interface for alignments: which source pieces each piece of a translation comes from."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -20,12 +19,12 @@ class Aligner(Protocol):
     """Runs the align graph of one artifact. Safe to call from several threads."""
 
     def prepare(self) -> None:
-        """Open what `align` needs: the first call takes as long as loading a graph. Raises ArtifactError."""
+        """Load the graph that `align` needs, at the first call. Raises ArtifactError."""
         ...
 
     def align(self, source_ids: Ints, source_keep: Flags, target_ids: Ints) -> Floats:
-        """Sources with EOS and their keep mask [batch, source], their translations [batch, 1 + piece] from BOS on,
-        without EOS, padded by anything -> weights [batch, piece, source], each row summing to one over its source."""
+        """Weights [batch, piece, source], which sum to one over the source, of `source_ids` with EOS and `source_keep`,
+        both [batch, source], and `target_ids` [batch, 1 + piece], which begin with BOS and lack EOS. Any id may pad."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""What the encoder gave for sentences of a document, kept while they are translated: each is encoded once."""
+"""The encodings of a document's sentences, kept while they are translated, so that each is encoded once."""
 
 import asyncio
 from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -16,7 +16,7 @@ Sentence = TypeVar("Sentence")
 
 
 class Reads:
-    """For a draft, states and a translation of one sentence. Keeps as many as fit into READS_BYTES."""
+    """Encodings by source ids, as many as READS_BYTES hold. A sentence's draft, states and translation share one."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[int, ...], Read] = {}

@@ -1,4 +1,4 @@
-"""Documents as the door knows them: made, read, continued, corrected, explained, deleted."""
+"""Everything that the API does with documents: make, read, continue, correct, explain, delete."""
 
 import asyncio
 import secrets

@@ -124,8 +124,8 @@ class EngineWorker:
         return self._send(Errand(lambda: context.represent(source_ids, target_ids, read), cost, owner))
 
     def read(self, source_ids: Sequence[int], owner: Hashable = None) -> "Future[Read]":
-        """A sentence that is encoded once, for its states and all of its translations (see ContextBackend.read);
-        computed, and raises, as `represent`."""
+        """Encode a sentence once, for its states and all of its translations (see ContextBackend.read). Computed, and
+        raises, as `represent`."""
         context = self._known_context()
         return self._send(Errand(lambda: context.read(source_ids), len(source_ids), owner))
 
@@ -153,8 +153,8 @@ class EngineWorker:
         self._known_aligner().prepare()
 
     def align(self, pairs: Sequence[IdPair], owner: Hashable = None) -> "Future[list[Floats]]":
-        """Where the pieces of translations come from: source ids with EOS and target ids without, together in one
-        batch, and of each the weights [piece, source]. Computed as `represent`. Raises Overloaded, EngineStopped and
+        """For each pair of source ids with EOS and target ids without, the weights [piece, source] that say where its
+        pieces come from. All pairs are one batch. Computed as `represent`. Raises Overloaded, EngineStopped and
         CannotAlign."""
         aligner, bos = self._known_aligner(), self._backend.manifest.special_ids.bos
         cost = sum(len(source) for source, _ in pairs)

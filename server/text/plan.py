@@ -30,7 +30,7 @@ class PlannedSentence:
     is_cut: bool = False
     prefix: Prefix | None = None
     tags: tuple[Tag, ...] = ()
-    """Those of the sentence that the model does not read: an alignment sets them into the translation."""
+    """The sentence's tags, which the model does not read: an alignment sets them into the translation."""
 
     @property
     def prefix_ids(self) -> tuple[int, ...]:

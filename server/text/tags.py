@@ -1,7 +1,6 @@
-"""Tags of a sentence, set round the words of its translation that come from the words that they enclose.
+"""Sets the tags of a sentence round those words of its translation that come from the words that they enclose.
 
-The model reads the sentence without them. Where an alignment is silent, a tag stands between the neighbours of what it
-encloses.
+The model reads the sentence without tags. Where no enclosed word is aligned, aligned neighbours give the place.
 """
 
 from collections.abc import Sequence
@@ -11,7 +10,7 @@ from server.text.marks import MARK, closing_of, is_closing, is_opening, opening_
 from server.text.words import Place, words_of
 
 Pair = tuple[Place, Place]
-"""Where a word of the source stands, and one of its translation's that comes from it."""
+"""The place of a word in the source, and of a word in the translation that comes from it."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class Element:
 
 
 def lift(sentence: str) -> tuple[str, tuple[Tag, ...]]:
-    """The sentence without its opening and closing marks, and these. Lone marks stand for something: they stay."""
+    """The sentence without its opening and closing marks, and these marks. Lone marks stay: they stand for content."""
     parts: list[str] = []
     tags: list[Tag] = []
     length = end = 0
@@ -47,8 +46,8 @@ def lift(sentence: str) -> tuple[str, tuple[Tag, ...]]:
 
 
 def place_tags(tags: Sequence[Tag], source: str, target: str, pairs: Sequence[Pair]) -> str:
-    """`target` with the tags of `source`, both without, round the words that `pairs` say. Marks may cross where words
-    changed their order: see `server.text.marks.nested`."""
+    """`target` with `tags` round the words that `pairs` align with the words enclosed in `source`; both texts come
+    without tags. Tags may cross where words changed their order: see `server.text.marks.nested`."""
     marks: list[tuple[int, int, int, str]] = []
     for number, element in enumerate(_elements(tags, len(source))):
         start, end = _span(element, source, target, pairs)
@@ -64,7 +63,7 @@ def place_tags(tags: Sequence[Tag], source: str, target: str, pairs: Sequence[Pa
 
 
 def _elements(tags: Sequence[Tag], length: int) -> list[Element]:
-    """Outer before inner ones. One whose other end is elsewhere begins or ends with the sentence."""
+    """Outer elements before inner ones. One whose other end is in another sentence begins or ends with this one."""
     starts = {tag.mark: tag.at for tag in tags if is_opening(tag.mark)}
     ends = {opening_of(tag.mark): tag.at for tag in tags if is_closing(tag.mark)}
     from_before = [Element(0, ends[mark], "", closing_of(mark)) for mark in ends if mark not in starts]
@@ -95,15 +94,16 @@ def _span(element: Element, source: str, target: str, pairs: Sequence[Pair]) -> 
 
 
 def _around_all(element: Element, source: str, target: str) -> Place:
-    """Of an element that encloses all words: signs at the ends are outside where they are in the source."""
+    """The place of an element that encloses all words: signs at the ends are outside of it where the source has them
+    outside."""
     start = 0 if not source[: element.start].strip() else _first_letter(target)
     end = len(target) if not source[element.end :].strip() else 1 + _last_letter(target)
     return start, end
 
 
 def _best_span(own: Sequence[Place], others: Sequence[Place]) -> Place:
-    """From a word of `own` to another: as many of them as possible, and as few of `others`, which come from elsewhere.
-    The first among equals. (One that always covers all of them is right less often: see server/RESULTS.md.)"""
+    """The span with most words of `own` less words of `others`, which come from outside of the element; the first
+    among equals. (A span that always covers all of `own` is right less often: see server/RESULTS.md.)"""
     counted = sorted({**dict.fromkeys(others, -1), **dict.fromkeys(own, 1)}.items())
     best, most, start, total = counted[0][0], 0, 0, 0
     for place, worth in counted:
@@ -116,7 +116,8 @@ def _best_span(own: Sequence[Place], others: Sequence[Place]) -> Place:
 
 
 def _point(at: int, source: str, target: str, pairs: Sequence[Pair]) -> int:
-    """What place in the target a place between two words of the source is."""
+    """The position in the target for position `at`, between two words of the source: next to what the nearer aligned
+    neighbour became."""
     if not any(map(str.isalnum, source[:at])):
         return 0
     if not any(map(str.isalnum, source[at:])):

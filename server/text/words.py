@@ -12,12 +12,13 @@ from difflib import SequenceMatcher
 _WORD = re.compile(r"\w+(?:[-'\u2019]\w+)*")
 
 Place = tuple[int, int]
-"""From one character of a text up to another."""
+"""Start and end of a span of characters in a text, the end exclusive."""
 
 
 @dataclass(frozen=True)
 class Word:
-    """A word of a text, from `start` to `end`, or all that is behind its `mask`, whose numbers count from 1."""
+    """A word of a text, from `start` to `end`. `looks` is what it is compared by. `mask` is the number, from 1, of the
+    protected span that it stands for; 0 for a word that is not protected."""
 
     start: int
     end: int
@@ -38,8 +39,8 @@ def words_of(text: str, masks: Sequence[tuple[Place, int]] = ()) -> list[Word]:
 
 
 def matched(read: Sequence[Word], shown: Sequence[Word]) -> list[Place | None]:
-    """Where every word that is read is shown; None where it is not. Words that were read otherwise than they are shown
-    have the place of all that stands between their neighbours, if nothing of it is behind a mask."""
+    """The place in the shown text of every word that the model read; None where it is not shown. A run of words that
+    differs from what is shown has the place of all that is shown between its neighbours, if none of it is protected."""
     places: list[Place | None] = [None] * len(read)
     matcher = SequenceMatcher(None, [one.looks for one in read], [one.looks for one in shown], autojunk=False)
     for kind, first, last, start, end in matcher.get_opcodes():
@@ -51,8 +52,8 @@ def matched(read: Sequence[Word], shown: Sequence[Word]) -> list[Place | None]:
 
 
 def places_of(spans: Sequence[str], text: str) -> dict[int, Place]:
-    """Where the spans stand in a translation that has each of them, by their numbers from 1 on. Equal ones are numbered
-    from left to right."""
+    """Where protected spans stand in a translation, by their numbers from 1. Equal spans are numbered from left to
+    right; a span that is not found is left out."""
     places: dict[int, Place] = {}
     for number, span in sorted(enumerate(spans, 1), key=lambda one: (-len(one[1]), one[0])):
         start = text.find(span)
