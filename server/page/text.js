@@ -3,9 +3,11 @@
 import { events, request } from "./client.js";
 import { $, element, say, languages } from "./shared.js";
 import * as sliding from "./window.js";
+import * as words from "./words.js";
 
 const PAUSE = 350; // milliseconds without a key before a text is sent
 let alternatives = 3; // none where the server's beam is narrower
+let alignment = true; // not where the model cannot
 const FEW_SENTENCES = 3; // of a longer text, alternatives say little
 let running = null;
 let timer = 0;
@@ -14,6 +16,7 @@ export function start() {
   $("input").addEventListener("input", later);
   $("copy").addEventListener("click", () => copy($("output").textContent, $("copy")));
   sliding.start();
+  words.start();
   translate();
 }
 
@@ -47,7 +50,7 @@ export async function translate() {
   if (!text.trim()) return show([]);
   const mine = running = new AbortController();
   $("output").classList.add("waiting");
-  const json = { text, ...languages(), stream: true, pieces: true, num_hypotheses: alternatives + 1 };
+  const json = { text, ...languages(), stream: true, pieces: true, num_hypotheses: alternatives + 1, alignment };
   try {
     const response = await request("/v1/translate", { method: "POST", json, signal: mine.signal });
     let sentences = [];
@@ -59,12 +62,16 @@ export async function translate() {
         sentences[data.sentence].textContent = data.target;
         sentences[data.sentence].classList.toggle("coming", !data.done);
       }
-      if (name === "answer") finish(sentences.length ? sentences : show(cut), data);
+      if (name === "answer") finish(sentences.length ? sentences : show(cut), data, text);
     }
     say("");
   } catch (error) {
     if (error.param === "num_hypotheses" && alternatives) {
       alternatives = 0;
+      return translate();
+    }
+    if (error.param === "alignment" && alignment) {
+      alignment = false;
       return translate();
     }
     if (!mine.signal.aborted) say(error.message);
@@ -80,18 +87,20 @@ function show(cut) {
   $("output").classList.remove("waiting");
   $("alternatives").hidden = true;
   sliding.clear();
+  words.clear();
   $("status").textContent = "";
   $("copy").hidden = !cut.length;
   return parts.filter((part) => part instanceof Element);
 }
 
-function finish(sentences, answer) {
+function finish(sentences, answer, text) {
   const [translation] = answer.translations;
   translation.sentences.forEach((one, index) => {
     sentences[index].classList.toggle("flagged", one.flags.length > 0);
     if (one.flags.length) sentences[index].title = `Please check: ${one.flags.join(", ").replaceAll("_", " ")}`;
   });
   sliding.show(sentences, translation.sentences, answer.order ?? Infinity);
+  words.show(text, translation.alignment ?? []);
   $("status").textContent = `${Math.max(1, Math.round(answer.timings.total * 1000))} ms`;
   const others = new Set(translation.hypotheses.slice(1).map((one) => one.text));
   others.delete(translation.text);

@@ -66,6 +66,7 @@ function move(event) {
 
 function choose(one) {
   chosen = one;
+  $("output").dispatchEvent(new CustomEvent("chosen", { detail: one?.place ?? null }));
   const at = pieces.indexOf(one);
   const before = one ? pieces.slice(Math.max(0, at - order + 1), at) : [];
   const seen = before.filter((other) => other.sentence === one.sentence);

@@ -152,6 +152,38 @@ def test_what_the_decoder_looked_at_for_each_piece(browser: Browser, bundled_ser
     assert one.complaints == []
 
 
+def test_what_the_word_of_a_chosen_piece_comes_from(browser: Browser, bundled_server: RunningServer) -> None:
+    """By mouse and by arrow keys, behind a character that JavaScript counts as two."""
+    one = Watched(browser)
+    one.page.goto(bundled_server.url)
+    one.page.fill("#input", "\U0001f600 Yes.\n\nThe house is very big.")
+    expect(one.page.locator("#status")).to_contain_text("ms")
+    origin, pieces = one.page.locator("#origin"), one.page.locator("#output .piece")
+    assert one.page.locator("#output").text_content() == "\U0001f600 Ja.\n\nDas Haus ist sehr gro\u00df."
+    one.page.locator("#output .piece", has_text="Haus").hover()
+    expect(origin).to_have_text("Haus \u2190 house")
+    one.page.locator("#count").hover()
+    expect(origin).to_be_empty()
+    one.page.focus("#output")
+    told = []
+    for _ in range(pieces.count()):
+        one.page.keyboard.press("ArrowRight")
+        told.append(origin.text_content())
+    pairs = [
+        "Ja \u2190 Yes",
+        "Das \u2190 The",
+        "Haus \u2190 house",
+        "ist \u2190 is",
+        "sehr \u2190 very",
+        "gro\u00df \u2190 big",
+    ]
+    assert [text for text in dict.fromkeys(told) if text] == pairs
+    assert told[-1] == "", "a full stop is no word"
+    one.page.fill("#input", "")
+    expect(origin).to_be_empty()
+    assert one.complaints == []
+
+
 def test_a_document_and_where_a_sentence_looked(browser: Browser, document_server: RunningServer) -> None:
     one = Watched(browser)
     one.page.goto(document_server.url)
