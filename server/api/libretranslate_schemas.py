@@ -7,7 +7,6 @@ from pydantic import BaseModel, BeforeValidator, Field
 from server.api.schemas import check_text
 
 API_KEY = Field(default=None, description="On a server with keys: one of them, if no header has it.")
-OneText = Annotated[str, BeforeValidator(check_text)]
 Texts = Annotated[str | list[str], BeforeValidator(check_text)]
 
 
