@@ -1,5 +1,6 @@
 """Kinds of NumPy arrays that go into graphs and come out of them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,3 +13,14 @@ Flags = NDArray[np.int32]
 """0 or 1; the type that attention kernels take for a keep mask."""
 
 Array = NDArray[Any]
+
+
+def padded(sources: Sequence[Sequence[int]]) -> tuple[Ints, Flags]:
+    """Ids and keep mask [sentence, longest]."""
+    width = max(map(len, sources))
+    ids: Ints = np.zeros((len(sources), width), np.int64)
+    keep: Flags = np.zeros((len(sources), width), np.int32)
+    for row, source in enumerate(sources):
+        ids[row, : len(source)] = source
+        keep[row, : len(source)] = 1
+    return ids, keep

@@ -102,12 +102,12 @@ class ContextBackend(Protocol):
 
     def represent(self, source_ids: Sequence[int], target_ids: Sequence[int] = (), read: Read | None = None) -> States:
         """What is kept of one sentence as context. `source_ids` end with EOS; `target_ids`, its translation without
-        EOS, is read on the decoder's side only. `read`: the sentence was encoded already. Every sentence is computed
-        alone, so that states that are computed again are the same bit for bit."""
+        EOS, is read on the decoder's side only. `read`: the sentence was encoded already. States that are computed
+        again are the same bit for bit, whatever is read beside them."""
         ...
 
-    def read(self, source_ids: Sequence[int]) -> Read:
-        """Encode a sentence once, for its states and all of its translations."""
+    def read(self, sources: Sequence[Sequence[int]]) -> list[Read]:
+        """Encode at least one sentence, all together, once for their states and all of their translations."""
         ...
 
     def attend(self, sentence: Read, context: SentenceContext | None) -> Attended:

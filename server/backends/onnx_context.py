@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from server.artifact import Artifact, ContextGraphs
+from server.backends.arrays import padded
 from server.backends.base import split_batch
 from server.backends.context import Attended, ContextUse, Read, SentenceContext, Side, States
 from server.backends.onnx_session import Device, OnnxGraph, open_graph
@@ -58,19 +59,36 @@ class OnnxContext:
         return [self._attend(*both, context) for both, context in zip(sentences, contexts, strict=True)]
 
     def represent(self, source_ids: Sequence[int], target_ids: Sequence[int] = (), read: Read | None = None) -> States:
-        states = (self.read(source_ids) if read is None else read).states
+        states = (self.read([source_ids])[0] if read is None else read).states
         assert states is not None
         return states
 
-    def read(self, source_ids: Sequence[int]) -> Read:
-        alone, memory = self._encoded_alone(source_ids)
-        # A sentence of EOS alone has no words: nobody sees it.
-        words = memory[None, :-1] if len(memory) > 1 else memory[None]
-        keep: Flags = np.full(words.shape[:2], int(len(memory) > 1), np.int32)
+    def read(self, sources: Sequence[Sequence[int]]) -> list[Read]:
+        sentences = self._encoded(*padded(sources))
+        states = self._stored([memory for _, memory in sentences])
+        return [
+            Read(tuple(ids), alone, kept, memory)
+            for ids, kept, (alone, memory) in zip(sources, states, sentences, strict=True)
+        ]
+
+    def _stored(self, memories: Sequence[Floats]) -> list[States]:
+        """What is kept of every sentence, of its memory [length, d]. A sentence of EOS alone has no words: nobody sees
+        it, and of what is kept one word's place."""
+        counts = [len(memory) - 1 for memory in memories]
+        words: Floats = np.zeros((len(memories), max(1, *counts), memories[0].shape[1]), np.float32)
+        keep: Flags = np.zeros(words.shape[:2], np.int32)
+        for row, (memory, count) in enumerate(zip(memories, counts, strict=True)):
+            words[row, : max(1, count)] = memory[: max(1, count)]
+            keep[row, :count] = 1
         names = self._store.signature.output_names
-        outputs = self._store.run(names, {"memory": words, "word_keep": keep})
-        states = {name: output[0].astype(np.float16) for name, output in zip(names, outputs, strict=True)}
-        return Read(tuple(source_ids), alone, states, memory)
+        outputs = dict(zip(names, self._store.run(names, {"memory": words, "word_keep": keep}), strict=True))
+        return [
+            {
+                name: (output[row, : max(1, count)] if name.startswith("word") else output[row]).astype(np.float16)
+                for name, output in outputs.items()
+            }
+            for row, count in enumerate(counts)
+        ]
 
     def attend(self, sentence: Read, context: SentenceContext | None) -> Attended:
         if context is None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from server.artifact import EXPORT_AGAIN, Artifact, ArtifactError, ContextGraphs
+from server.backends.arrays import padded
 from server.backends.context import Attended, ContextUse, Read, SentenceContext, Side, States
 from server.backends.onnx_context import reach_of, use_of
 from server.backends.onnx_session import Device, open_graph
@@ -41,10 +42,9 @@ class OnnxDecoderContext:
         outputs = self._store.run(names, feeds)
         return {name: output[0].astype(np.float16) for name, output in zip(names, outputs, strict=True)}
 
-    def read(self, source_ids: Sequence[int]) -> Read:
-        ids = np.array([source_ids], np.int64)
-        [alone] = self._encode(ids, np.ones(ids.shape, np.int32))
-        return Read(tuple(source_ids), alone)
+    def read(self, sources: Sequence[Sequence[int]]) -> list[Read]:
+        encoded = self._encode(*padded(sources))
+        return [Read(tuple(ids), alone) for ids, alone in zip(sources, encoded, strict=True)]
 
     def attend(self, sentence: Read, context: SentenceContext | None) -> Attended:
         return Attended(looking(sentence.alone, context), None)
@@ -70,7 +70,7 @@ class OnnxDecoderContext:
 
     def _translation(self, source_ids: Sequence[int], target_ids: Sequence[int], read: Read | None) -> dict[str, Array]:
         """A sentence and its target ids, after BOS, as inputs of the graphs."""
-        alone = (self.read(source_ids) if read is None else read).alone
+        alone = (self.read([source_ids])[0] if read is None else read).alone
         return {
             "source_keep": np.ones((1, alone.length), np.int32),
             "target_ids": np.array([[self._bos_id, *target_ids]], np.int64),

@@ -36,9 +36,10 @@ class Reads:
         for some in some_at_a_time(translator, missing):
             if self._num_bytes >= READS_BYTES:
                 return
-            asked = [translator.worker.read(ids, owner) for ids in some]
-            for read in await asyncio.gather(*map(asyncio.wrap_future, asked)):
-                self.keep(read)
+            asked = translator.worker.read(some, owner)
+            for batch in await asyncio.gather(*map(asyncio.wrap_future, asked)):
+                for read in batch:
+                    self.keep(read)
 
 
 def some_at_a_time(translator: Translator, sentences: Sequence[Sentence]) -> Iterator[Sequence[Sentence]]:

@@ -98,9 +98,7 @@ class StateReader:
         reads, states = Reads() if reads is None else reads, list[States]()
         with tracing.stage("context"):
             for some in some_at_a_time(translator, sentences):
-                for of_parts in await asyncio.gather(
-                    *(self._read(translator, document_id, one, reads) for one in some)
-                ):
+                for of_parts in await self._read(translator, document_id, some, reads):
                     states.extend(of_parts)
             return await _side_by_side(sentences, states, translator.reach, reads)
 
@@ -142,8 +140,7 @@ class StateReader:
         found = await self._extended(translator, document, states, later[:-1], reads)
         if found is None:
             return None
-        for one in later[-1:]:
-            await self._read(translator, document.id, one, reads)
+        await self._read(translator, document.id, later[-1:], reads)
         return replace(found, reads=reads)
 
     def appended(
@@ -168,8 +165,7 @@ class StateReader:
         )
         found: dict[tuple[int, ...], tuple[Part, States]] = {}
         for some in some_at_a_time(translator, sentences):
-            represented = await asyncio.gather(*(_represent(translator, one, None, reads) for one in some))
-            for one, (states,) in zip(some, represented, strict=True):
+            for one, (states,) in zip(some, await _represent(translator, some, None, reads), strict=True):
                 found[one.parts[0].source_ids] = (one.parts[0], states)
         laid_out: dict[tuple[tuple[int, ...], ...], DocumentStates | None] = {}
         for text in dict.fromkeys(texts):
@@ -204,23 +200,34 @@ class StateReader:
         grown = replace(grown, states=states)
         self.cache.put(Place(document.id, translator.fingerprint, None), document.revision, grown, grown.num_bytes)
 
-    async def _read(self, translator: Translator, document_id: str, sentence: Sentence, reads: Reads) -> StatesOfParts:
-        if not sentence.parts:
-            return ()
-        place, content = Place(document_id, translator.fingerprint, sentence.index), context_of(sentence)
-        kept = self.cache.get(place, content)
-        if isinstance(kept, tuple):
-            return kept
-        states = await _represent(translator, sentence, document_id, reads)
-        num_bytes = sum(array.nbytes for of_part in states for array in of_part.values())
-        self.cache.put(place, content, states, num_bytes)
-        return states
+    async def _read(
+        self, translator: Translator, document_id: str, sentences: Sequence[Sentence], reads: Reads
+    ) -> list[StatesOfParts]:
+        """Of every sentence what is kept of its parts; what is not in the cache is computed, all together."""
+        places = [Place(document_id, translator.fingerprint, one.index) for one in sentences]
+        found = [
+            self.cache.get(place, context_of(one)) if one.parts else ()
+            for place, one in zip(places, sentences, strict=True)
+        ]
+        missing = [number for number, kept in enumerate(found) if not isinstance(kept, tuple)]
+        made = await _represent(translator, [sentences[number] for number in missing], document_id, reads)
+        for number, states in zip(missing, made, strict=True):
+            num_bytes = sum(array.nbytes for of_part in states for array in of_part.values())
+            self.cache.put(places[number], context_of(sentences[number]), states, num_bytes)
+            found[number] = states
+        return [kept for kept in found if isinstance(kept, tuple)]
 
 
-async def _represent(translator: Translator, sentence: Sentence, owner: str | None, reads: Reads) -> StatesOfParts:
-    await reads.fill(translator, [part.source_ids for part in sentence.parts], owner)
-    found = await asyncio.gather(*(_states_of(translator, part, owner, reads) for part in sentence.parts))
-    return tuple({name: _frozen(array) for name, array in states.items()} for states in found)
+async def _represent(
+    translator: Translator, sentences: Sequence[Sentence], owner: str | None, reads: Reads
+) -> list[StatesOfParts]:
+    """The states of every sentence's parts, all computed together."""
+    parts = [part for one in sentences for part in one.parts]
+    await reads.fill(translator, [part.source_ids for part in parts], owner)
+    found = iter(await asyncio.gather(*(_states_of(translator, part, owner, reads) for part in parts)))
+    return [
+        tuple({name: _frozen(array) for name, array in next(found).items()} for _ in one.parts) for one in sentences
+    ]
 
 
 async def _states_of(translator: Translator, part: Part, owner: str | None, reads: Reads) -> States:

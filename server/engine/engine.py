@@ -5,23 +5,17 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-import numpy as np
-
+from server.backends.arrays import padded
 from server.backends.base import Backend
 from server.backends.context import Attended
 from server.backends.state import Flags, Ints, document_layout
+from server.engine.batches import ENCODE_AHEAD, ENCODE_TOKENS, similar_lengths
 from server.engine.lane import EncodedSentence, Lane, LaneKind, Running
 from server.engine.meter import EngineMeter
 from server.engine.request import SentenceRequest, SentenceResult, Timings
 from server.engine.scheduler import WaitingRoom, drop, drop_if_over
 from server.engine.scoring_lane import ScoringLane
 
-ENCODE_AHEAD = 8
-"""Sentences encoded together when a slot is free and none is ready: the encoder is faster in batches."""
-ENCODE_TOKENS = 1024
-"""Padded source tokens of one encoder batch."""
-MOST_PADDING = 48
-"""Padded tokens in one encoder call: about what a call costs before its first token."""
 STEPS_TOLD_TOGETHER = 32
 """Metrics are told of so many steps at once, or of all when nothing runs: a call for each step takes three times as
 long."""
@@ -32,32 +26,6 @@ logger = logging.getLogger("ringmt")
 def lane_width(beam_size: int) -> int:
     """The narrowest lane that holds `beam_size` beams: a power of two, so that few lanes share the steps."""
     return 1 << (beam_size - 1).bit_length()
-
-
-def similar_lengths(requests: list[SentenceRequest]) -> list[list[SentenceRequest]]:
-    """The sentences in groups of similar length, shortest first: at most MOST_PADDING tokens of padding in each."""
-    groups: list[list[SentenceRequest]] = []
-    padding = 0
-    for request in sorted(requests, key=lambda one: len(one.source_ids)):
-        if groups:  # a longer sentence pads every shorter one of its group
-            padding += len(groups[-1]) * (len(request.source_ids) - len(groups[-1][-1].source_ids))
-        if groups and padding <= MOST_PADDING:
-            groups[-1].append(request)
-        else:
-            groups.append([request])
-            padding = 0
-    return groups
-
-
-def pad(requests: list[SentenceRequest]) -> tuple[Ints, Flags]:
-    """Ids and keep mask [sentence, longest]."""
-    width = max(len(request.source_ids) for request in requests)
-    ids = np.zeros((len(requests), width), np.int64)
-    keep = np.zeros((len(requests), width), np.int32)
-    for row, request in enumerate(requests):
-        ids[row, : len(request.source_ids)] = request.source_ids
-        keep[row, : len(request.source_ids)] = 1
-    return ids, keep
 
 
 class Engine:
@@ -124,7 +92,7 @@ class Engine:
 
     def _read(self, requests: list[SentenceRequest]) -> None:
         """Encode sentences that were taken, those of similar length together."""
-        for group in similar_lengths(requests):
+        for group in similar_lengths(requests, lambda one: len(one.source_ids)):
             kinds: dict[tuple[bool, bool], list[SentenceRequest]] = {}
             for request in group:
                 kinds.setdefault((request.read is not None, request.context is not None), []).append(request)
@@ -145,7 +113,7 @@ class Engine:
     def _encode_batch(self, requests: list[SentenceRequest]) -> list[EncodedSentence]:
         """Encode sentences that are alike: all or none with context, all or none read before."""
         started = time.monotonic()
-        ids, keep = pad(requests)
+        ids, keep = padded([request.source_ids for request in requests])
         if requests[0].read is not None or requests[0].context is not None:
             contents = self._attend(ids, keep, requests)
         else:

@@ -2,8 +2,9 @@
 
 import threading
 import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import TypeVar
 
 from server.artifact import EXPORT_AGAIN, Artifact
@@ -12,6 +13,7 @@ from server.backends.arrays import Floats
 from server.backends.base import Backend
 from server.backends.context import ContextBackend, ContextUse, Read, SentenceContext, States
 from server.backends.load import load_backend
+from server.engine.batches import encoder_batches
 from server.engine.engine import Engine
 from server.engine.golden import replay
 from server.engine.meter import EngineMeter
@@ -123,11 +125,15 @@ class EngineWorker:
         cost = len(source_ids) + len(target_ids)
         return self._send(Errand(lambda: context.represent(source_ids, target_ids, read), cost, owner))
 
-    def read(self, source_ids: Sequence[int], owner: Hashable = None) -> "Future[Read]":
-        """Encode a sentence once, for its states and all of its translations (see ContextBackend.read). Computed, and
-        raises, as `represent`."""
+    def read(self, sources: Iterable[Sequence[int]], owner: Hashable = None) -> "list[Future[list[Read]]]":
+        """Encode sentences once, for their states and all of their translations (see ContextBackend.read), those of
+        similar length together. A Read says whose it is, since they come in another order. Computed, and raises, as
+        `represent`."""
         context = self._known_context()
-        return self._send(Errand(lambda: context.read(source_ids), len(source_ids), owner))
+        return [
+            self._send(Errand(partial(context.read, batch), sum(map(len, batch)), owner))
+            for batch in encoder_batches(sources)
+        ]
 
     def explain(
         self,

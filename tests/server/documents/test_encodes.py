@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 from server.backends.arrays import Array
+from server.backends.context import SentenceContext, all_of
 from server.backends.onnx_session import OnnxGraph
 from server.documents import reads
 from server.documents.sentence_states import StateReader, context_of
 from server.documents.state_cache import Place
 from server.documents.stores.records import Document, Mode, Sentence
 from server.metrics import Metrics
+from server.scoring import ScoringItem, score
 from server.settings import EngineSettings
 from server.translator import Translator
 from tests.server.api.conftest import settings_for
@@ -139,3 +141,43 @@ def test_contexts_that_are_prepared_together_are_those_prepared_alone(
         asyncio.run(scenario())
     finally:
         model.stop(0)
+
+
+SCORED = [
+    (["The girl walks home.", "She has a red umbrella.", "It is not hers."], "It is red.", ["Er ist rot.", "Es."]),
+    (["She has a red umbrella."], "It is not hers.", ["Es ist nicht ihres."]),
+    ([], "It rains.", ["Es regnet."]),
+    (["Where is it?", "At the station.", "Under a bench."], "It rains.", ["Es regnet.", "Er regnet."]),
+    (["The rain stops.", "It is not hers."], "Where is it?", ["Wo ist er?"]),
+]
+"""Contexts, sources and translations: seven different sentences in the contexts, two of them twice."""
+
+
+def test_scores_with_contexts_that_are_read_together_are_those_of_items_alone(
+    translator: Translator, encoded: list[int]
+) -> None:
+    """At int8, beside a twin that represents every sentence by itself. Every sentence of the contexts is encoded once,
+    in few runs, and every source once."""
+
+    async def scenario() -> None:
+        async with serving({translator.name: translator}) as (documents, _):
+            contexts = await documents.contexts_of(translator, [before for before, _, _ in SCORED])
+            assert (sum(encoded), len(encoded)) == (7, 2)  # of two lengths
+            items = [
+                ScoringItem(source, targets, context)
+                for (_, source, targets), context in zip(SCORED, contexts, strict=True)
+            ]
+            together = await score(translator, items, None)
+            assert sum(encoded) == 7 + len(SCORED)
+            for (before, source, targets), found in zip(SCORED, together.targets, strict=True):
+                alone = await score(translator, [ScoringItem(source, targets, one_by_one(translator, before))], None)
+                for one, other in zip(found, alone.targets[0], strict=True):
+                    assert one.log_probabilities == pytest.approx(other.log_probabilities, abs=1e-4)
+
+    asyncio.run(scenario())
+
+
+def one_by_one(translator: Translator, texts: list[str]) -> SentenceContext | None:
+    context, sources = translator.worker.context, translator.source_pieces.encode(texts)
+    assert context is not None
+    return all_of([context.represent(ids) for ids in sources], [len(ids) - 1 for ids in sources])

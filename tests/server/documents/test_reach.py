@@ -2,7 +2,7 @@
 
 import asyncio
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -45,9 +45,10 @@ def read(monkeypatch: pytest.MonkeyPatch, translator: Translator) -> list[tuple[
     found: list[tuple[int, ...]] = []
     compute = translator.worker.read
 
-    def noted(source_ids: Sequence[int], owner: Any = None) -> Any:
-        found.append(tuple(source_ids))
-        return compute(source_ids, owner)
+    def noted(sources: Iterable[Sequence[int]], owner: Any = None) -> Any:
+        some = [tuple(ids) for ids in sources]
+        found.extend(some)
+        return compute(some, owner)
 
     monkeypatch.setattr(translator.worker, "read", noted)
     return found

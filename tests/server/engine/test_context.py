@@ -139,6 +139,24 @@ def test_a_sentence_in_context_is_the_same_alone_and_in_any_company(
                 np.testing.assert_allclose(result.context.weights, expected.context.weights, atol=1e-4)
 
 
+@pytest.mark.parametrize("way", WAYS, ids=[precision for precision, _ in WAYS])
+def test_sentences_that_are_read_together_are_as_those_read_alone(load_document: LoadBackend, way: Way) -> None:
+    """States bit for bit: what is made anew has other company. Of all lengths, the sentence without words, too."""
+    context = load_document("onnx", *way).context
+    assert context is not None
+    sources = [*some_sources(20, seed=6), (3,), (5, 3), (*range(30, 90), 3)]
+    for ids, found in zip(sources, context.read(sources), strict=True):
+        [alone] = context.read([ids])
+        assert found.source_ids == ids
+        assert found.states.keys() == alone.states.keys()
+        for name, state in alone.states.items():
+            assert state.shape[:-1] == ((max(1, len(ids) - 1),) if name.startswith("word") else ())
+            assert found.states[name].tobytes() == state.tobytes()
+        np.testing.assert_allclose(found.memory, alone.memory, atol=1e-5)
+        for name, tensor in alone.alone.tensors.items():
+            np.testing.assert_allclose(found.alone.tensors[name], tensor, atol=1e-5)
+
+
 def test_pruning_changes_nothing(load_document: LoadBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     backend = load_document("onnx", "fp32")
     sources = [*some_sources(12, seed=5), (3,)]

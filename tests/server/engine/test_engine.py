@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from model.reference_search import reference_search
 from model.translation_model import TranslationModel
 from server.backends.load import UseShortlist
-from server.engine.engine import ENCODE_AHEAD, MOST_PADDING, Engine, similar_lengths
+from server.engine.batches import ENCODE_AHEAD, ENCODE_TOKENS, MOST_PADDING, encoder_batches, similar_lengths
+from server.engine.engine import Engine
 from server.engine.lines import QUANTUM
 from server.engine.request import (
     Cancelled,
@@ -219,7 +220,7 @@ def test_results_carry_where_the_time_went(load: LoadBackend) -> None:
 @given(lengths=st.lists(st.integers(1, 256), min_size=1, max_size=40))
 def test_sentences_are_encoded_with_their_like(lengths: list[int]) -> None:
     requests = [SentenceRequest((5,) * length, SearchOptions()) for length in lengths]
-    groups = similar_lengths(requests)
+    groups = similar_lengths(requests, lambda one: len(one.source_ids))
     assert sorted(map(id, requests)) == sorted(id(request) for group in groups for request in group)
     widths = [max(len(request.source_ids) for request in group) for group in groups]
     for group, width in zip(groups, widths, strict=True):
@@ -227,3 +228,16 @@ def test_sentences_are_encoded_with_their_like(lengths: list[int]) -> None:
     assert widths == sorted(widths)
     if max(lengths) == min(lengths):
         assert len(groups) == 1
+
+
+@settings(deadline=None)
+@given(lengths=st.lists(st.integers(1, 256), max_size=40))
+def test_encoder_batches_hold_every_sentence_and_no_more_than_a_call_takes(lengths: list[int]) -> None:
+    sources = [(number, *range(length - 1)) for number, length in enumerate(lengths)]
+    batches = encoder_batches(sources)
+    assert sorted(tuple(ids) for batch in batches for ids in batch) == sorted(sources)
+    for batch in batches:
+        width = max(map(len, batch))
+        assert 1 <= len(batch) <= ENCODE_AHEAD
+        assert width * len(batch) <= ENCODE_TOKENS
+        assert sum(width - len(ids) for ids in batch) <= MOST_PADDING
