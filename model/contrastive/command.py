@@ -3,6 +3,7 @@
 import argparse
 import dataclasses
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -10,11 +11,13 @@ from tqdm import tqdm
 
 from model.config import ConfigError
 from model.contrastive.accuracy import Accuracy, by_group, judge, judge_in_context, with_context_of_another
-from model.data.items import read_items
+from model.contrastive.explained import explained
+from model.data.items import ContrastiveItem, read_items
 from model.data.vocabulary import Vocabulary
 from model.document import DocumentModel
 from model.training.checkpoint import find_vocabulary, load_model
 from model.training.document_checkpoint import has_context, load_document_model
+from model.translation_model import TranslationModel
 
 
 def table(results: dict[str, dict[str, Accuracy]]) -> str:
@@ -51,6 +54,12 @@ class ContrastiveAccuracyCommand:
             action="store_true",
             help="the control: also with the context of another item, which has nothing to say",
         )
+        parser.add_argument(
+            "--explain",
+            action="store_true",
+            help="also how often the word and the sentence with the highest weight are the antecedent's, for items "
+            "that name it (those of make-context-data do)",
+        )
         parser.add_argument("--threads", type=int, help="CPU threads (default: torch's choice)")
         parser.add_argument("--json", type=Path, help="write the results here as well")
 
@@ -76,11 +85,25 @@ class ContrastiveAccuracyCommand:
             right["with another's context"] = judge_in_context(model, vocabulary, others, args.reference_context)
         results = {condition: by_group(items, found) for condition, found in right.items()}
         print(table(results))
+        if args.explain:
+            looked = _explained(model, vocabulary, items)
+            print(f"\nWhere the highest weight is, of items with an antecedent:\n\n{table(looked)}")
+            results |= {f"explained: {condition}": found for condition, found in looked.items()}
         print("\nIn brackets: 95% confidence interval (Wilson).")
         if args.json:
             plain = {c: {g: dataclasses.asdict(a) for g, a in groups.items()} for c, groups in results.items()}
             args.json.write_text(json.dumps(plain, indent=2) + "\n", encoding="utf-8")
         return 0
+
+
+def _explained(
+    model: TranslationModel | DocumentModel, vocabulary: Vocabulary, items: Sequence[ContrastiveItem]
+) -> dict[str, dict[str, Accuracy]]:
+    named = [item for item in items if item.antecedent is not None]
+    if not isinstance(model, DocumentModel) or not named:
+        raise ConfigError("--explain needs a checkpoint with context, and items with an antecedent")
+    right = explained(model, vocabulary, named)
+    return {condition: by_group(named, found) for condition, found in right.items()}
 
 
 contrastive_accuracy_command = ContrastiveAccuracyCommand()

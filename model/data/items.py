@@ -13,6 +13,15 @@ GROUPS = ("gender", "template")
 
 
 @dataclass(frozen=True)
+class Antecedent:
+    """The noun that a pronoun of the source stands for, in sentence number `sentence` of the context."""
+
+    sentence: int
+    noun: str
+    translation: str
+
+
+@dataclass(frozen=True)
 class ContrastiveItem:
     source: str
     reference: str
@@ -22,6 +31,8 @@ class ContrastiveItem:
     reference_context: tuple[str, ...]
     """Their translations, or nothing where the set has none."""
     groups: tuple[tuple[str, str], ...]
+    antecedent: Antecedent | None = None
+    """Where the set says so."""
 
 
 def sentences(value: Any) -> tuple[str, ...]:
@@ -46,10 +57,22 @@ def parse_item(line: str, where: str) -> ContrastiveItem:
         source_context=sentences(values.get("src_context")),
         reference_context=sentences(values.get("ref_context")),
         groups=tuple((key, str(values[key])) for key in GROUPS if key in values),
+        antecedent=parse_antecedent(values.get("antecedent"), where),
     )
+    if item.antecedent is not None and not 0 <= item.antecedent.sentence < len(item.source_context):
+        raise CorpusError(f"{where}: its antecedent is in a sentence that src_context does not have")
     if item.reference_context and len(item.reference_context) != len(item.source_context):
         raise CorpusError(f"{where}: src_context and ref_context differ in their number of sentences")
     return item
+
+
+def parse_antecedent(values: Any, where: str) -> Antecedent | None:
+    if values is None:
+        return None
+    try:
+        return Antecedent(int(values["sentence"]), str(values["noun"]), str(values["translation"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise CorpusError(f"{where}: an antecedent has sentence, noun and translation") from error
 
 
 def read_items(path: Path) -> list[ContrastiveItem]:

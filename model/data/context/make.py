@@ -16,6 +16,7 @@ from model.data.context.nouns import Noun
 from model.data.context.persons import PEOPLE, SURNAMES, life, work
 from model.data.context.two_nouns import Made as TwoNouns
 from model.data.context.two_nouns import by_action, by_animacy, by_number, by_repetition, by_selection
+from model.data.items import Antecedent
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,8 @@ class Document:
     answer: Gender
     """The gender of the right one among `decided.targets`."""
     after: tuple[Text, ...] = ()
+    antecedent: Antecedent | None = None
+    """What the decided pronoun stands for; None where it stands for no noun."""
 
     @property
     def sentences(self) -> list[Text]:
@@ -39,29 +42,35 @@ class Maker:
         self.concrete = [noun for noun in material.things if noun.is_concrete]
         self.weights = [min(noun.count + 1, 60) ** 0.5 for noun in self.concrete]
 
-    def document(self, antecedent: Text, decided: Decided, answer: Gender) -> Document:
-        """A document that now and then has sentences without nouns before, between or after."""
+    def document(self, text: Text, decided: Decided, answer: Gender, noun: Noun | None = None) -> Document:
+        """A document that now and then has sentences without nouns before, between or after. `noun`: the one of `text`
+        that is meant."""
+
+        def meant(place: int) -> Antecedent | None:
+            return None if noun is None else Antecedent(place, noun.source, noun.target)
+
         none, draw = self.material.antecedents.none, self.numbers
         if not none:
-            return Document((antecedent,), decided, answer)
+            return Document((text,), decided, answer, antecedent=meant(0))
         before = [draw.choice(none)] * (draw.random() < 0.2)
         between = draw.choices(none, k=draw.choices((0, 1, 2, 3), (70, 17, 9, 4))[0])
         after = [draw.choice(none)] * (draw.random() < 0.1)
-        return Document((*before, antecedent, *between), decided, answer, tuple(after))
+        return Document((*before, text, *between), decided, answer, tuple(after), meant(len(before)))
 
     def thing(self) -> Noun:
         return self.numbers.choices(self.concrete, self.weights)[0]
 
-    def antecedent(self, gender: Gender) -> Text | None:
+    def antecedent(self, gender: Gender) -> tuple[Text, Noun] | None:
         """A real pair with one noun, of this gender, or a frame with such a noun; None where the text has none."""
         found = self.material.antecedents.one[gender]
         if found and self.numbers.random() < 0.75:
-            return self.numbers.choice(found)[0]
+            return self.numbers.choice(found)
         nouns = [number for number, noun in enumerate(self.concrete) if noun.gender == gender]
         if not nouns:
             return None
         weights = [self.weights[number] for number in nouns]
-        return noun_frame(self.concrete[self.numbers.choices(nouns, weights)[0]], self.numbers)
+        noun = self.concrete[self.numbers.choices(nouns, weights)[0]]
+        return noun_frame(noun, self.numbers), noun
 
     def pronominal(self) -> Iterator[Document]:
         """Pairs made pronominal, after a real pair with the same noun, a frame with it, or any noun of its gender."""
@@ -73,24 +82,24 @@ class Maker:
         for pair in self.material.pronominal * 3:
             same = [text for text in by_noun.get(pair.noun, ()) if text[0] != pair.original]
             both = [text for text in two.get(pair.noun, ()) if text[0] != pair.original]
-            dice = draw.random()
+            dice, noun = draw.random(), pair.noun
             if both and dice < 0.2:
                 text = draw.choice(both)  # the sentence itself must say which of the two it means
             elif same and dice < 0.6:
                 text = draw.choice(same)
             elif dice < 0.85:
-                text = noun_frame(pair.noun, draw)
+                text = noun_frame(noun, draw)
             else:
-                text = self.antecedent(pair.answer) or noun_frame(pair.noun, draw)
-            yield self.document(text, pair.decided, pair.answer)
+                text, noun = self.antecedent(pair.answer) or (noun_frame(noun, draw), noun)
+            yield self.document(text, pair.decided, pair.answer, noun)
 
     def swap(self) -> Iterator[Document]:
         """Real pairs with a referential "it", in every gender in turn."""
         for decided in self.material.referential * 2:
             for gender in GENDERS:
-                text = self.antecedent(gender)
-                if text:
-                    yield self.document(text, decided, gender)
+                found = self.antecedent(gender)
+                if found:
+                    yield self.document(found[0], decided, gender, found[1])
 
     def keep(self, reference: Reference, sentences: Sequence[Decided]) -> Iterator[Document]:
         """Pleonastic and event "it" after nouns whose pronoun would be "er" or "sie": about a third of them are real
@@ -115,7 +124,8 @@ class Maker:
             return by_selection(draw)[0]
         if dice < 0.8:
             return noun_frame(self.thing(), draw)
-        return self.antecedent(draw.choices(GENDERS, (45, 45, 10))[0]) or noun_frame(self.thing(), draw)
+        found = self.antecedent(draw.choices(GENDERS, (45, 45, 10))[0])
+        return found[0] if found else noun_frame(self.thing(), draw)
 
     def frame(self) -> Iterator[Document]:
         while True:
@@ -123,12 +133,12 @@ class Maker:
             decided = it_frame(self.numbers)
             if self.material.referential and self.numbers.random() < 0.3:
                 decided = self.numbers.choice(self.material.referential)
-            yield self.document(noun_frame(noun, self.numbers), decided, noun.gender)
+            yield self.document(noun_frame(noun, self.numbers), decided, noun.gender, noun)
 
     def two_nouns(self, made: Callable[[], TwoNouns]) -> Iterator[Document]:
         while True:
             text, decided, noun, _ = made()
-            yield self.document(text, decided, noun.gender)
+            yield self.document(text, decided, noun.gender, noun)
 
     def persons(self) -> Iterator[Document]:
         people = self.material.antecedents.people

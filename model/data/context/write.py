@@ -1,5 +1,6 @@
 """Made documents on disk: a corpus for each kind, and a contrastive set for dev."""
 
+import dataclasses
 import gzip
 import json
 import random
@@ -31,7 +32,8 @@ def write_items(documents: dict[str, list[Document]], path: Path, seed: int) -> 
                 "src": document.decided.source,
                 "ref": document.decided.targets[document.answer],
                 "contrastive": wrong_answers(document),
-            },
+            }
+            | ({"antecedent": dataclasses.asdict(document.antecedent)} if document.antecedent else {}),
             ensure_ascii=False,
         )
         for kind, made in documents.items()

@@ -147,6 +147,18 @@ def test_in_frames_and_pairs_of_nouns_every_gender_is_asked_for(documents: dict[
     assert min(asked[gender] for gender in ("m", "f", "n")) > 5
 
 
+def test_a_document_says_which_noun_its_pronoun_stands_for(documents: dict[str, list[Document]]) -> None:
+    without = {"pleonastic", "event", "person", "biography"}
+    for kind, made in documents.items():
+        for document in made:
+            found = document.antecedent
+            assert (found is None) == (kind in without)
+            if found is not None:
+                source, target = document.context[found.sentence]
+                assert found.noun.lower() in source.lower()
+                assert found.translation in target
+
+
 def test_only_one_of_two_nouns_is_selected(documents: dict[str, list[Document]]) -> None:
     """The one whose class has the predicate; the other is of another class and gender."""
     class_of = {noun.source: cls for cls in CLASSES for noun in cls.nouns}
