@@ -147,6 +147,10 @@ def test_sentences_that_are_read_together_are_as_those_read_alone(load_document:
     sources = [*some_sources(20, seed=6), (3,), (5, 3), (*range(30, 90), 3)]
     for ids, found in zip(sources, context.read(sources), strict=True):
         [alone] = context.read([ids])
+        assert found.states is not None
+        assert alone.states is not None
+        assert found.memory is not None
+        assert alone.memory is not None
         assert found.source_ids == ids
         assert found.states.keys() == alone.states.keys()
         for name, state in alone.states.items():
