@@ -126,6 +126,31 @@ def test_models_of_ones_own_are_mounted_where_the_server_looks() -> None:
     assert f"{site_packages}/nvidia" in (DOCKER / "Dockerfile").read_text(encoding="utf-8")
 
 
+def test_pods_find_models_in_a_volume_where_they_were_copied_to() -> None:
+    folder = DOCKER / "kubernetes/models"
+    kustomization, claim, fill = (
+        yaml.safe_load((folder / f"{name}.yaml").read_text(encoding="utf-8"))
+        for name in ("kustomization", "volume", "fill")
+    )
+    [patch] = kustomization["patches"]
+    added = {one["path"].removesuffix("/-").rpartition("/")[2]: one["value"] for one in yaml.safe_load(patch["patch"])}
+    ours, bundled = Settings.load({added["env"]["name"]: added["env"]["value"]}).models
+    mount = added["volumeMounts"]
+    assert (mount["name"], mount["mountPath"], mount["readOnly"]) == (added["volumes"]["name"], str(ours), True)
+    compose = yaml.safe_load((DOCKER / "compose.models.yaml").read_text(encoding="utf-8"))["services"]["ringmt"]
+    assert bundled == Settings.load(compose["environment"]).models[1]
+    [copying], [volume] = fill["spec"]["containers"], fill["spec"]["volumes"]
+    assert copying["volumeMounts"] == [{"name": volume["name"], "mountPath": str(ours)}]
+    claims = [
+        claim["metadata"]["name"],
+        *(one["persistentVolumeClaim"]["claimName"] for one in (volume, added["volumes"])),
+    ]
+    assert len(set(claims)) == 1
+    user = pod()["securityContext"]
+    assert {name: fill["spec"]["securityContext"][name] for name in user} == user
+    assert copying["securityContext"] == pod()["containers"][0]["securityContext"]
+
+
 def test_the_kustomization_names_every_manifest() -> None:
     kustomization = yaml.safe_load((DOCKER / "kubernetes/base/kustomization.yaml").read_text(encoding="utf-8"))
     files = {path.name for path in (DOCKER / "kubernetes/base").glob("*.yaml")} - {"kustomization.yaml"}
@@ -133,8 +158,8 @@ def test_the_kustomization_names_every_manifest() -> None:
 
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
-def test_kustomize_builds_both() -> None:
-    for overlay in ("base", "cuda"):
+def test_kustomize_builds_all() -> None:
+    for overlay in ("base", "cuda", "models"):
         done = subprocess.run(
             ["kubectl", "kustomize", str(DOCKER / "kubernetes" / overlay)], capture_output=True, check=False
         )
@@ -142,6 +167,7 @@ def test_kustomize_builds_both() -> None:
         kinds = {one["kind"] for one in yaml.safe_load_all(done.stdout)}
         assert {"Deployment", "Service", "PodDisruptionBudget", "HorizontalPodAutoscaler"} <= kinds
         assert (b"nvidia.com/gpu" in done.stdout) == (overlay == "cuda")
+        assert (b"claimName: models" in done.stdout) == (overlay == "models")
 
 
 def test_what_the_image_is_built_of_may_enter_its_build() -> None:
