@@ -5,7 +5,7 @@ PORT ?= 8000
 SCALE ?= 100
 BIN = $(VENV)/bin
 
-.PHONY: help serve test chaos check format image loadtest soak clean
+.PHONY: help serve test ray chaos check format image loadtest soak clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -16,6 +16,9 @@ serve: $(VENV)/.serve  ## install and serve on http://127.0.0.1:8000 (PORT=...)
 
 test: $(VENV)/.dev  ## install and run the tests
 	$(BIN)/python -m pytest -q -n auto --dist worksteal
+
+ray: $(VENV)/.ray  ## install Ray (500 MB) and test two replicas under Ray Serve
+	$(BIN)/python -m pytest -q tests/docker/test_ray.py
 
 chaos: $(VENV)/.dev  ## try to break a server for an hour or so (SCALE=1 is what the tests do)
 	CHAOS_SCALE=$(SCALE) $(BIN)/python -m pytest -q -x -rP tests/server/test_chaos.py
@@ -53,3 +56,7 @@ $(VENV)/.serve: $(VENV)/bin/python pyproject.toml
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml docker/constraints.txt
 	$(BIN)/python -m pip install -q -c docker/constraints.txt -e '.[train,dev]'
 	@touch $@ $(VENV)/.serve
+
+$(VENV)/.ray: $(VENV)/.dev
+	$(BIN)/python -m pip install -q -c docker/constraints.txt -e '.[train,dev,ray]'
+	@touch $@

@@ -30,6 +30,8 @@ PLANTED = [
     ("server.documents.stores.records", "server.documents.service"),
     ("server.documents.janitor", "redis"),
     ("server.tracing", "opentelemetry"),
+    ("server.serve_command", "ray"),
+    ("server.api.app", "server.ray_deployment"),
     ("server.tracing", "server.logs"),
     ("server.serve_command", "onnxruntime"),
     ("server.translator", "onnxruntime"),

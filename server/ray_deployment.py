@@ -1,0 +1,111 @@
+"""RingMT under Ray Serve, for those who run Ray: `serve run docker/ray/serve.yaml`, or
+
+    serve run server.ray_deployment:application num_replicas=2 context_store=redis://HOST:6379/0
+
+A replica is the same application as `ringmt serve` in a process of Ray's. Ray's proxy listens, starts replicas, asks
+them how they are and lets them finish; the door, the engine and the documents are ours.
+"""
+
+import asyncio
+import contextlib
+import logging.config
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
+
+from fastapi import FastAPI
+from ray import serve
+
+from server.api.app import create_app
+from server.api.state import ServerState
+from server.logs import log_config
+from server.serve_command import SWITCH_INTERVAL
+from server.settings import KNOBS, Settings, SettingsError, nearest
+
+# Ray reports usage to its makers unless told not to before it starts.
+os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+
+STOP_SECONDS = 10.0
+"""What a replica has beside drain_timeout until Ray kills it: documents are given back, engines and stores closed."""
+LOOK_SECONDS = 0.1
+"""How often a replica that starts looks whether it is ready."""
+NOT_OURS = ("host", "port")
+"""Settings of who listens, which is Ray's proxy."""
+
+
+def application(arguments: Mapping[str, object]) -> Any:
+    """What `serve run` and a Serve configuration's import_path ask for. `arguments` are num_replicas (1 if it is not
+    given) and settings by their names (context_store, models, ...), which go before RINGMT_ variables; the variables
+    are read where this is called. Raises SettingsError for what is unknown or does not fit."""
+    given = {name: str(value) for name, value in arguments.items()}
+    replicas = given.pop("num_replicas", "1")
+    if not replicas.isdecimal() or int(replicas) < 1:
+        raise SettingsError(f"num_replicas must be a whole number from 1, not '{replicas}'")
+    known = [knob.name for knob in KNOBS if knob.name not in NOT_OURS]
+    for name in given:
+        if name in NOT_OURS:
+            raise SettingsError(f"{name} is set in http_options of Serve's configuration: Ray's proxy listens")
+        if name not in known:
+            raise SettingsError(f"unknown argument {name}: {nearest(name, ['num_replicas', *known])}")
+    settings = Settings.load(os.environ, given)
+    if int(replicas) > 1 and not settings.context_store.startswith("redis://"):
+        raise SettingsError(
+            f"replicas share their documents over Redis, not over {settings.context_store}: "
+            "context_store=redis://HOST:PORT/DB, or num_replicas=1"
+        )
+    deployment = serve.deployment(serve.ingress(_builder(settings))(Replica))
+    return deployment.options(
+        name="RingMT",
+        num_replicas=int(replicas),
+        max_ongoing_requests=settings.engine.max_waiting,  # our door lets wait, batches and refuses
+        graceful_shutdown_timeout_s=settings.drain_timeout + STOP_SECONDS,
+        health_check_period_s=10,
+        health_check_timeout_s=5,
+        ray_actor_options={
+            "num_cpus": settings.engine.num_workers,
+            "num_gpus": int(settings.engine.device == "cuda"),
+        },
+        logging_config={"enable_access_log": False},  # Ray's names no request of ours; --access-log does
+    ).bind()
+
+
+class Replica:
+    """What Ray asks a replica, beside requests. Ray gives it `app`."""
+
+    app: FastAPI
+
+    def check_health(self) -> None:
+        """As /livez. Raises RuntimeError when Ray should start another one instead."""
+        state: ServerState = self.app.state.server
+        reason = state.why_not_alive
+        if reason is not None:
+            raise RuntimeError(reason)
+
+
+def _builder(settings: Settings) -> Callable[[], FastAPI]:
+    def build() -> FastAPI:
+        logging.config.dictConfig(log_config(settings.log_level, settings.log_format))
+        sys.setswitchinterval(SWITCH_INTERVAL)
+        app = create_app(settings)
+        app.router.lifespan_context = _ready_first(app)
+        return app
+
+    return build
+
+
+def _ready_first(app: FastAPI) -> Callable[[FastAPI], contextlib.AbstractAsyncContextManager[None]]:
+    """The application's life, in which it has not started before it is ready: then Ray sends it requests."""
+    life = app.router.lifespan_context
+    state: ServerState = app.state.server
+
+    @contextlib.asynccontextmanager
+    async def ready_first(app: FastAPI) -> AsyncIterator[None]:
+        async with life(app):
+            while state.why_not_ready is not None:
+                if state.failure is not None:
+                    raise RuntimeError(state.failure)
+                await asyncio.sleep(LOOK_SECONDS)
+            yield
+
+    return ready_first
