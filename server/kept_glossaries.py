@@ -1,6 +1,5 @@
 """Glossaries that are kept: made once, named by their id in later requests, seen by their owner only."""
 
-import asyncio
 import dataclasses
 import json
 import re
@@ -10,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from server.documents.stores.glossaries import GlossaryChanged, GlossaryLimits, GlossaryStore, UnknownGlossary
+from server.documents.stores.threads import in_store_thread
 
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 
@@ -66,15 +66,15 @@ class KeptGlossaries:
 
     async def create(self, owner: str, name: str, dictionaries: Iterable[Dictionary]) -> Glossary:
         new = Glossary(str(uuid.uuid4()), name, time.time(), tuple(dictionaries))
-        await asyncio.to_thread(lambda: self._store.put(owner, new.id, _encoded(new), self._limits))
+        await in_store_thread(lambda: self._store.put(owner, new.id, _encoded(new), self._limits))
         return new
 
     async def find(self, owner: str, glossary_id: str) -> Glossary:
-        return await asyncio.to_thread(lambda: _decoded(self._body(owner, glossary_id)))
+        return await in_store_thread(lambda: _decoded(self._body(owner, glossary_id)))
 
     async def of_owner(self, owner: str) -> list[Glossary]:
         """The oldest first."""
-        found = await asyncio.to_thread(lambda: [_decoded(body) for body in self._store.of_owner(owner).values()])
+        found = await in_store_thread(lambda: [_decoded(body) for body in self._store.of_owner(owner).values()])
         return sorted(found, key=lambda one: (one.created, one.id))
 
     async def change(self, owner: str, glossary_id: str, changed: Callable[[Glossary], Glossary]) -> Glossary:
@@ -91,10 +91,10 @@ class KeptGlossaries:
                     continue
                 return new
 
-        return await asyncio.to_thread(change)
+        return await in_store_thread(change)
 
     async def delete(self, owner: str, glossary_id: str) -> None:
-        await asyncio.to_thread(lambda: self._store.delete(owner, _checked(glossary_id)))
+        await in_store_thread(lambda: self._store.delete(owner, _checked(glossary_id)))
 
     def _body(self, owner: str, glossary_id: str) -> str:
         return self._store.get(owner, _checked(glossary_id))

@@ -10,6 +10,7 @@ from server.api.errors import ApiError, documented
 from server.api.route import ProbeRoute
 from server.api.schemas import Status
 from server.api.state import ServerState
+from server.documents.stores.threads import in_store_thread
 
 STORE_SECONDS = 1.0
 """Seconds that the metrics wait for the store to count its documents; after that they give the last count."""
@@ -43,7 +44,7 @@ async def metrics(request: Request) -> Response:
     state = _state(request)
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(STORE_SECONDS):
-            await asyncio.to_thread(state.count_documents)
+            await in_store_thread(state.count_documents)
     return Response(state.metrics.exposition(), media_type=CONTENT_TYPE_LATEST)
 
 

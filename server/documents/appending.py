@@ -10,6 +10,7 @@ from server.documents.reads import Reads
 from server.documents.refused import Refused, check_length
 from server.documents.stores.interface import Conflict, ContextStore
 from server.documents.stores.records import Document, Sentence
+from server.documents.stores.threads import in_store_thread
 from server.documents.translate import translate_sentences
 from server.documents.workplace import Workplace
 from server.translator import Translator
@@ -25,7 +26,7 @@ async def append(
     document and its new sentences. `first_index` is the index that the first must get, None for any; `deadline` is a
     time.monotonic() value. Raises TooLong, Refused, UnknownDocument, and what translate_sentences raises."""
     for _ in range(MAX_ATTEMPTS):
-        document = await asyncio.to_thread(workplace.store.document, document_id)
+        document = await in_store_thread(workplace.store.document, document_id)
         _check(document, first_index)
         check_length(document.num_places + len(sources), workplace.longest)
         with workplace.working_on(document) as translator:
@@ -48,7 +49,7 @@ async def _try(
     new = await with_drafts(translator, new, longest, deadline, reads=reads)
     states = await workplace.reader.beside(translator, document, states, new, reads)
     new = await translate_sentences(translator, document, new, states, deadline)
-    writing = asyncio.ensure_future(asyncio.to_thread(_write, workplace.store, document, new))
+    writing = asyncio.ensure_future(in_store_thread(_write, workplace.store, document, new))
     kept = await asyncio.shield(writing)
     if kept is None:
         return None

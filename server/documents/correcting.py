@@ -12,6 +12,7 @@ from server.documents.reads import Reads
 from server.documents.refused import check_index, check_length
 from server.documents.stores.interface import Conflict, ContextStore
 from server.documents.stores.records import Document, Sentence
+from server.documents.stores.threads import in_store_thread
 from server.documents.translate import translate_sentences
 from server.documents.visibility import affected, around, sees
 from server.documents.workplace import Workplace
@@ -39,7 +40,7 @@ async def correct(
     """Change a sentence; returns the document and the sentence as they are kept. A new source is translated at once,
     unless its translation came with it. The document is queued when others are to be translated again. Raises
     UnknownDocument, UnknownSentence, TooLong, Refused, and what translate_sentences raises."""
-    known = await asyncio.to_thread(Reading.of, workplace.store, document_id)
+    known = await in_store_thread(Reading.of, workplace.store, document_id)
     check_index(index, len(known.sentences))
     with workplace.working_on(known.document) as translator:
         return await _correct(workplace, translator, known, index, correction, deadline)
@@ -60,7 +61,7 @@ async def _correct(
         [drafted] = [one for one in seen if one.index == index]
         [changed] = await translate_sentences(translator, document, [drafted], states, deadline)
     write = _Write(workplace.store, translator, correction, known, changed)
-    return await asyncio.shield(asyncio.ensure_future(asyncio.to_thread(write.keep)))
+    return await asyncio.shield(asyncio.ensure_future(in_store_thread(write.keep)))
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from server.documents.reads import Reads
 from server.documents.sentence_states import DocumentStates, StateReader, context_of
 from server.documents.stores.interface import UnknownDocument
 from server.documents.stores.records import Document, Sentence
+from server.documents.stores.threads import in_store_thread
 from server.documents.translate import Heard, translate_sentences
 from server.engine.request import EngineStopped, Overloaded
 from server.glossary import TermRefused
@@ -91,13 +92,13 @@ class _Work:
 
     async def known(self) -> Reading:
         if self._known is None:
-            self._known = await asyncio.to_thread(Reading.of, self._lease.store, self._lease.document_id)
+            self._known = await in_store_thread(Reading.of, self._lease.store, self._lease.document_id)
         return self._known
 
     async def end(self) -> None:
         """Nothing is pending: the document is done, unless somebody changed it; then it is read again."""
         known = await self.known()
-        if known.document.state == "done" or await asyncio.to_thread(end, self._lease, "done", known.document):
+        if known.document.state == "done" or await in_store_thread(end, self._lease, "done", known.document):
             self._known = Reading(dataclasses.replace(known.document, state="done"), known.sentences)
         else:
             self._known = None
@@ -137,7 +138,7 @@ class _Work:
     async def _save(self, known: Reading, planned: Sequence[Sentence], done: Sequence[Sentence]) -> None:
         """Write a batch. A cancelled task waits for a write that has begun, so that it does not give the document back
         before the write ends."""
-        saving = asyncio.ensure_future(asyncio.to_thread(save, self._lease, known, planned, done))
+        saving = asyncio.ensure_future(in_store_thread(save, self._lease, known, planned, done))
         try:
             self._known = await asyncio.shield(saving)
         except asyncio.CancelledError:

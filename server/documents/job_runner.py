@@ -18,6 +18,7 @@ from server.documents.listeners import Listeners
 from server.documents.sentence_states import StateReader
 from server.documents.stores.interface import ContextStore, StoreError, UnknownDocument
 from server.documents.stores.records import Document
+from server.documents.stores.threads import in_store_thread
 from server.engine.request import EngineStopped
 from server.metrics import NO_MODEL, Metrics
 from server.outcomes import DocumentState
@@ -103,7 +104,7 @@ class JobRunner:
         # A name for every claim: work whose lease ran out, and that this process claims anew, must notice it as well.
         worker = f"{self._worker}-{next(self._claims)}"
         claim = asyncio.ensure_future(
-            asyncio.to_thread(self._store.claim, worker, self._lease_seconds, list(self._translators))
+            in_store_thread(self._store.claim, worker, self._lease_seconds, list(self._translators))
         )
         try:
             document = await asyncio.shield(claim)
@@ -148,7 +149,7 @@ class JobRunner:
             await asyncio.wait(others)
         translator = translator_of(claimed, self._translators)
         with translator.users:  # also when another takes its place meanwhile
-            await asyncio.to_thread(begin, lease, claimed)
+            await in_store_thread(begin, lease, claimed)
             await translate_pending(
                 lease,
                 {translator.name: translator},
@@ -206,7 +207,7 @@ class JobRunner:
     async def _end(self, lease: Lease, result: str, message: str | None = None) -> None:
         state: DocumentState = "failed" if result == "failed" else "queued"
         try:
-            await asyncio.to_thread(end, lease, state, None, message)
+            await in_store_thread(end, lease, state, None, message)
         except (LeaseLost, UnknownDocument):
             pass
         except StoreError as error:
@@ -217,6 +218,6 @@ class JobRunner:
         while True:
             await asyncio.sleep(lease.seconds / 3)
             try:
-                await asyncio.to_thread(lease.renew)
+                await in_store_thread(lease.renew)
             except StoreError as error:
                 logger.warning("the lease of document %s was not renewed: %s", lease.document_id, error)

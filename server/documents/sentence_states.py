@@ -17,6 +17,7 @@ from server.documents.reads import Reads, some_at_a_time
 from server.documents.state_cache import Place, StateCache
 from server.documents.stores.interface import ContextStore
 from server.documents.stores.records import Document, Mode, Part, Sentence
+from server.documents.stores.threads import in_store_thread
 from server.documents.visibility import Owners, visible
 from server.translator import Translator
 
@@ -117,7 +118,7 @@ class StateReader:
             grown = Grown(None, first)
         later = list(grown.later)
         if grown.num_sentences < document.num_sentences:
-            later += await asyncio.to_thread(store.sentences, document.id, grown.num_sentences, document.num_sentences)
+            later += await in_store_thread(store.sentences, document.id, grown.num_sentences, document.num_sentences)
         longest = document.options.get("max_length")
         reads = Reads()
         later = await with_drafts(translator, later, longest, deadline, reads=reads)

@@ -18,6 +18,7 @@ from server.documents.refused import Refused, TooLong, check_index, check_length
 from server.documents.sentence_states import StateReader
 from server.documents.stores.interface import ContextStore
 from server.documents.stores.records import Document, Mode, Sentence
+from server.documents.stores.threads import in_store_thread
 from server.documents.visibility import around
 from server.documents.workplace import Workplace
 from server.outcomes import RESTING_STATES
@@ -91,12 +92,12 @@ class DocumentService:
             touched=now,
             num_places=num_places,
         )
-        await asyncio.to_thread(self.store.create, document, sentences, self._settings.max_documents)
+        await in_store_thread(self.store.create, document, sentences, self._settings.max_documents)
         self.runner.wake()
         return document, sentences
 
     async def read(self, document_id: str) -> tuple[Document, list[Sentence]]:
-        return await asyncio.to_thread(self.store.read, document_id)
+        return await in_store_thread(self.store.read, document_id)
 
     async def wait(self, document_id: str, deadline: float) -> tuple[Document, list[Sentence]]:
         """The document once it is done or failed, or as it is at `deadline` (a time.monotonic() value). While this
@@ -105,7 +106,7 @@ class DocumentService:
             has_ended = await self.runner.ended(document_id, min(left, LOOK_SECONDS))
             if not has_ended and self.runner.works_on(document_id):
                 continue
-            if has_ended or (await asyncio.to_thread(self.store.document, document_id)).state in RESTING_STATES:
+            if has_ended or (await in_store_thread(self.store.document, document_id)).state in RESTING_STATES:
                 document, sentences = await self.read(document_id)
                 if document.state in RESTING_STATES:
                     return document, sentences
@@ -157,7 +158,7 @@ class DocumentService:
 
     async def delete(self, document_id: str) -> None:
         """Delete a document. Work on it stops when it next writes."""
-        await asyncio.to_thread(self.store.delete, document_id)
+        await in_store_thread(self.store.delete, document_id)
         self.reader.cache.drop(document_id)
 
     async def append(
