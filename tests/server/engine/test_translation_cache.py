@@ -52,6 +52,16 @@ def test_it_keeps_what_was_used_last_within_its_bytes(budget: int, steps: list[S
     assert all(cache.get(key) == value for key, value in twin.items())
 
 
+def test_the_one_whose_use_is_longest_ago_goes_first() -> None:
+    value = bytes(100)
+    cache = TranslationCache(2 * entry_size(b"a", value))
+    cache.put(b"a", value)
+    cache.put(b"b", value)
+    assert cache.get(b"a") == value
+    cache.put(b"c", value)
+    assert [cache.get(key) for key in (b"a", b"b", b"c")] == [value, None, value]
+
+
 @pytest.mark.parametrize("size", [40, 400])
 def test_its_budget_is_memory_that_python_really_takes(size: int) -> None:
     budget, generator = 2_000_000, random.Random(0)
