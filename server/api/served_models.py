@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from server.api.errors import ApiError
 from server.artifact import ArtifactError, find_artifacts, find_models, read_manifest
+from server.freed_memory import give_back
 from server.metrics import Metrics
 from server.settings import Settings, nearest
 from server.translator import Translator
@@ -171,15 +172,18 @@ class ServedModels(Mapping[str, Translator]):
 
     def _let_go(self, translator: Translator) -> None:
         thread = threading.Thread(
-            target=self._put_away, args=(translator,), name=f"put-away-{translator.name}", daemon=True
+            target=self._put_away, args=([translator],), name=f"put-away-{translator.name}", daemon=True
         )
         self._leaving = {one for one in self._leaving if one.is_alive()} | {thread}
         thread.start()
 
-    def _put_away(self, translator: Translator) -> None:
+    def _put_away(self, leaving: list[Translator]) -> None:
+        translator = leaving.pop()  # the thread must not hold it when its memory is given back
         while not translator.users.wait_until_none(LOOK_SECONDS) and not self._must_stop.is_set():
             pass
         translator.stop(timeout=0)
+        del translator
+        give_back()
 
 
 def _name_of(folder: Path) -> str | None:
