@@ -67,6 +67,17 @@ def test_an_alignment_is_the_same_alone_and_in_company(translator: Translator) -
     assert translated(translator, [*others, TEXT])[3].alignment == alone.alignment
 
 
+def test_weights_are_the_same_alone_and_in_company(translator: Translator) -> None:
+    texts = ["Yes.", "The old man reads a book.", "The house is very big, and the man is very old."]
+    items = [item(translator, source, target) for source, target in zip(texts, reversed(texts), strict=True)]
+    translator.worker.prepare_alignments()
+    pairs = [(one.planned.ids, one.ids) for one in items]
+    for pair, together in zip(pairs, translator.worker.align(pairs).result(), strict=True):
+        [alone] = translator.worker.align([pair]).result()
+        assert together.shape == (len(pair[1]), len(pair[0]))
+        np.testing.assert_allclose(together, alone, atol=1e-6)
+
+
 def test_places_are_words_of_the_whole_text(translator: Translator) -> None:
     [found] = translated(translator, [TEXT])
     assert found.alignment
