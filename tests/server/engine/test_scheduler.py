@@ -49,6 +49,17 @@ def test_all_or_nothing() -> None:
     assert len(room) == 2
 
 
+def test_who_waits_in_a_second_line_takes_room_and_leaves_once() -> None:
+    room, shared = WaitingRoom(2), sentence()
+    room.put([shared])
+    room.put_again(shared, "another")
+    room.put_again(shared, "a third")
+    assert len(room) == 2
+    assert room.take(5, 100) == ([shared], [])
+    room.put_again(shared, "too late")
+    assert (len(room), room.in_flight) == (0, 1)
+
+
 def test_cancelled_and_late_sentences_leave_on_the_way() -> None:
     room = WaitingRoom(9)
     gone, late, good = sentence(), sentence(deadline=time.monotonic() - 1), sentence()
