@@ -44,7 +44,8 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Artifact:
 
 
 GRAPHS = (
-    "encode", "step", "step-shortlist", "score", "context-store", "context-attend", "context-project", "context-pruned"
+    "encode", "step", "step-shortlist", "score", "align", "context-store", "context-attend", "context-project",
+    "context-pruned",
 )  # fmt: skip
 
 
