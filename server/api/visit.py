@@ -1,4 +1,4 @@
-"""A request that was let in: what its route knows of it beside its fields."""
+"""An admitted request: what its route knows of it beside its fields."""
 
 import contextlib
 import time
@@ -17,13 +17,13 @@ from server.translator import Translator
 
 @dataclass
 class Visit:
-    """`deadline`, a time.monotonic() value, is when the request must be answered; the door ends its work then."""
+    """`deadline`, a time.monotonic() value, is when the request must be answered; `DoorRoute` ends its work then."""
 
     request: Request
     state: ServerState
     deadline: float
     key: Key | None = None
-    """It has counted the visit in."""
+    """Its limits count this request until `leave`."""
     _working: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
     def translator(self, model: str | None, source: str, target: str) -> Translator:
@@ -35,8 +35,8 @@ class Visit:
         return translator
 
     def legs(self, source: str, target: str) -> tuple[Translator, Translator] | None:
-        """Two models where none translates by itself (see ServerState.legs_for); the request counts as work of the
-        first, and is in progress at both."""
+        """Two models where no single one translates (see ServerState.legs_for), else None. The request counts as work
+        of the first, and as in progress at both. Raises ApiError."""
         legs = self.state.legs_for(source, target)
         for leg in reversed(legs or ()):
             self._working.enter_context(leg.users)
@@ -50,13 +50,13 @@ class Visit:
         self._working.enter_context(in_progress.track_inprogress())
 
     def timings(self, outcome: TranslationOutcome | ScoringOutcome) -> TimingsAnswer:
-        """The outcome's timings; they also go into the answer's Server-Timing."""
+        """The outcome's timings, which are also sent in the header Server-Timing."""
         timings = TimingsAnswer.of(outcome)
         self.request.state.timings = timings.model_dump()
         return timings
 
     def shorten(self, seconds: float | None) -> None:
-        """The request does not want to wait longer than this, if it says so."""
+        """Bring the deadline forward to `seconds` from now, if it is later; None changes nothing."""
         if seconds is not None:
             self.deadline = min(self.deadline, time.monotonic() + seconds)
 
@@ -66,10 +66,10 @@ class Visit:
             self.key.leave()
 
 
-def _visit_of(request: Request) -> Visit:
+async def _visit_of(request: Request) -> Visit:
     visit: Visit = request.state.visit
     return visit
 
 
 Admitted = Annotated[Visit, Depends(_visit_of)]
-"""A route's parameter: the visit that the door has made of its request."""
+"""A route's parameter: the visit of its request, made by `DoorRoute`."""
