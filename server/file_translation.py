@@ -13,6 +13,7 @@ from server.documents.leases import Lease
 from server.documents.sentence_states import StateReader
 from server.documents.stores.memory import MemoryStore
 from server.documents.stores.records import Document, Mode, Sentence
+from server.tagged_sentences import with_tags, without_tags
 from server.text.flags import find_flags
 from server.text.formats.table import FORMATS, open_file, suffix_of, translated_name
 from server.text.terms import Terms
@@ -103,14 +104,18 @@ async def _one_leg(
     told: Callable[[int, int], None],
     terms: Terms | None,
 ) -> list[str]:
-    """The translations of sentences that see each other."""
+    """The translations of sentences that see each other, with their tags. Where `terms` are masked, the model carries
+    the tags, too, since an alignment does not know the masks."""
+    lifts = terms is None and translator.worker.can_align
+    read = await asyncio.to_thread(without_tags, sentences, translator) if lifts else sentences
     document = _document(translator, len(sentences), options, mode)
     store = MemoryStore()
-    store.create(document, sentences)
+    store.create(document, read)
     try:
         lease = Lease(store, document.id, None, 0)
         await translate_pending(lease, {translator.name: translator}, reader, BATCH, told, terms=terms)
-        return [one.translation or "" for one in store.sentences(document.id)]
+        done = store.sentences(document.id)
+        return await with_tags(translator, sentences, done) if lifts else [one.translation or "" for one in done]
     finally:
         store.close()
 

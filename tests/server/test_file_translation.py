@@ -12,8 +12,9 @@ from server.documents.state_cache import StateCache
 from server.documents.stores.records import Mode
 from server.file_translation import TranslatedFile, translate_file
 from server.glossary import TermRefused
+from server.markup_translation import translate_markup
 from server.metrics import Metrics
-from server.settings import EngineSettings
+from server.settings import BUNDLED_MODELS, EngineSettings
 from server.text.formats.opened import FileTooLarge
 from server.text.terms import Terms
 from server.translate_files import translate_files
@@ -30,6 +31,13 @@ def translator(document_artifact: Path) -> Iterator[Translator]:
     loaded = Translator.load(document_artifact, engine, Metrics())
     yield loaded
     loaded.stop(timeout=0)
+
+
+@pytest.fixture(scope="module")
+def bundled() -> Iterator[Translator]:
+    loaded = Translator.load(BUNDLED_MODELS / "en-de", EngineSettings(slots=4, num_workers=1), Metrics())
+    yield loaded
+    loaded.stop(timeout=5)
 
 
 def reader() -> StateReader:
@@ -55,6 +63,44 @@ def test_every_format_gives_the_text_s_translation(translator: Translator) -> No
 def test_sentences_of_a_file_see_each_other(translator: Translator) -> None:
     offline, online = (translated(translator, TEXT.encode(), "a.txt", mode).data for mode in ("offline", "online"))
     assert offline != online
+
+
+TAGGED = [
+    "The train to <b>Hamburg</b> leaves in ten minutes.",
+    'My <i>sister</i> works in a <a href="/h">hospital</a>.',
+    "<b>{name}</b> has <i>two</i> brothers.",
+    "<b>123</b>",
+]
+
+
+@pytest.mark.parametrize("tagged", TAGGED)
+def test_tags_stand_in_a_file_as_in_a_text(bundled: Translator, tagged: str) -> None:
+    """A page of one sentence, which sees no other."""
+    done = asyncio.run(translate_file([bundled], f"<p>{tagged}</p>".encode(), "a.html", reader(), OPTIONS))
+    asked = bundled.options(**OPTIONS)
+    outcome = asyncio.run(translate_markup(bundled, [f"<p>{tagged}</p>"], "html", asked))
+    assert done.data.decode() == outcome.translations[0].text
+    assert done.data.decode().count("<") == tagged.count("<") + 2
+
+
+def test_sentences_with_tags_are_read_without_them(bundled: Translator) -> None:
+    """Beside others, several to a text, and in another format: the words are those of the file without tags."""
+    plain = "The lamp is new. The train is late. It is broken. Where is the station?"
+    marked = "The **lamp** is new. The *train* is late. It is broken. **Where** is the station?"
+    words, tagged = (
+        asyncio.run(translate_file([bundled], text.encode(), "a.md", reader(), OPTIONS)).data.decode()
+        for text in (plain, marked)
+    )
+    assert tagged != words
+    assert tagged.replace("*", "") == words
+    assert "Die **Lampe**" in tagged
+
+
+def test_a_long_sentence_has_its_tags_in_the_part_that_they_are_in(translator: Translator) -> None:
+    words = " ".join(["We walk home in the rain,"] * 30)
+    done = translated(translator, f"<p>{words} and <b>the old lamp</b> is here.</p>".encode(), "a.html").data.decode()
+    assert (done.count("<b>"), done.count("</b>")) == (1, 1)
+    assert done.index("<b>") > len(done) / 2
 
 
 def test_a_file_without_texts_comes_back(translator: Translator) -> None:
