@@ -1,5 +1,5 @@
-"""Sentences of a file with tags in them: the model reads them without tags, and an alignment of words sets the tags into
-their translations, as in texts (`server.text.tags`)."""
+"""Sentences of a file with tags in them: the model reads them without tags, and an alignment of words sets the tags
+into their translations, as in texts (`server.text.tags`)."""
 
 import asyncio
 import dataclasses
