@@ -8,16 +8,13 @@ from dataclasses import dataclass
 
 from server.alignment import ToAlign, align
 from server.documents.cutting import cut
+from server.documents.job import BACK_OFF_SECONDS
+from server.documents.reads import some_at_a_time
 from server.documents.stores.records import Sentence
 from server.engine.request import Overloaded
 from server.text.plan import plan_sentence
 from server.text.tags import Pair, lift, place_tags
 from server.translator import Translator
-
-AT_ONCE = 64
-"""Sentences that are aligned together: more would only fill the engine's waiting room."""
-BACK_OFF_SECONDS = 0.1
-"""How long to wait when the engine is full."""
 
 
 def without_tags(sentences: Sequence[Sentence], translator: Translator) -> list[Sentence]:
@@ -32,19 +29,19 @@ def without_tags(sentences: Sequence[Sentence], translator: Translator) -> list[
 async def with_tags(translator: Translator, sentences: Sequence[Sentence], done: Sequence[Sentence]) -> list[str]:
     """The translations of `sentences` with their tags; `done` are these sentences `without_tags`, translated. One that
     has nothing to translate stays as it is. Raises EngineStopped."""
+    both = list(zip(sentences, done, strict=True))
+    parts = await asyncio.to_thread(lambda: [list(_parts(translator, *pair)) for pair in both])
+    pairs = iter(await _aligned(translator, [part.item for of_sentence in parts for part in of_sentence]))
     translations: list[str] = []
-    for start in range(0, len(done), AT_ONCE):
-        some = list(zip(sentences[start : start + AT_ONCE], done[start : start + AT_ONCE], strict=True))
-        parts = await asyncio.to_thread(_parts_of, translator, some)
-        pairs = iter(await _aligned(translator, [part.item for of_sentence in parts for part in of_sentence]))
-        for (original, one), of_sentence in zip(some, parts, strict=True):
-            text, tags = lift(original.source)
-            found = [_moved(part, pair) for part in of_sentence for pair in next(pairs)]
-            if tags:
-                translation = place_tags(tags, text, one.translation or "", found) if of_sentence else original.source
-                translations.append(translation)
-            else:
-                translations.append(one.translation or "")
+    for (original, one), of_sentence in zip(both, parts, strict=True):
+        text, tags = lift(original.source)
+        found = [_moved(part, pair) for part in of_sentence for pair in next(pairs)]
+        if not tags:
+            translations.append(one.translation or "")
+        elif not of_sentence:
+            translations.append(original.source)
+        else:
+            translations.append(place_tags(tags, text, one.translation or "", found))
     return translations
 
 
@@ -55,10 +52,6 @@ class _Part:
     item: ToAlign
     source_at: int
     target_at: int
-
-
-def _parts_of(translator: Translator, some: Sequence[tuple[Sentence, Sentence]]) -> list[list[_Part]]:
-    return [list(_parts(translator, *both)) for both in some]
 
 
 def _parts(translator: Translator, original: Sentence, done: Sentence) -> Iterator[_Part]:
@@ -86,11 +79,13 @@ def _moved(part: _Part, pair: Pair) -> Pair:
 
 
 async def _aligned(translator: Translator, items: Sequence[ToAlign]) -> list[tuple[Pair, ...]]:
-    if not items:
-        return []
-    while True:
-        try:
-            vocabularies = (translator.source_pieces, translator.target_pieces)
-            return await align(translator.worker, vocabularies, items, None)
-        except Overloaded:
-            await asyncio.sleep(BACK_OFF_SECONDS)
+    """The pairs of every item; few at a time, so that they find room in the engine, and again where it is full."""
+    vocabularies, found = (translator.source_pieces, translator.target_pieces), list[tuple[Pair, ...]]()
+    for some in some_at_a_time(translator, items):
+        while True:
+            try:
+                found += await align(translator.worker, vocabularies, some, None)
+                break
+            except Overloaded:
+                await asyncio.sleep(BACK_OFF_SECONDS)
+    return found

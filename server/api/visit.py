@@ -66,7 +66,7 @@ class Visit:
             self.key.leave()
 
 
-async def _visit_of(request: Request) -> Visit:
+async def _visit_of(request: Request) -> Visit:  # async, or FastAPI hands every request to a thread and back for it
     visit: Visit = request.state.visit
     return visit
 

@@ -28,13 +28,18 @@ class Aligner(Protocol):
         ...
 
 
-def align_batch(aligner: Aligner, bos_id: int, pairs: Sequence[IdPair]) -> list[Floats]:
-    """The weights [piece, source] of every pair."""
-    sources = np.zeros((len(pairs), max(len(source) for source, _ in pairs)), np.int64)
-    targets = np.full((len(pairs), 1 + max(len(target) for _, target in pairs)), bos_id, np.int64)
+def align_batch(aligner: Aligner, bos_id: int, longest: int, pairs: Sequence[IdPair]) -> list[Floats]:
+    """The weights [piece, source] of every pair. The model reads `longest` target ids, BOS included: pieces beyond look
+    at nothing, their weights are zero."""
+    read = [(source, target[: longest - 1]) for source, target in pairs]
+    sources = np.zeros((len(read), max(len(source) for source, _ in read)), np.int64)
+    targets = np.full((len(read), 1 + max(len(target) for _, target in read)), bos_id, np.int64)
     keep = np.zeros(sources.shape, np.int32)
-    for row, (source, target) in enumerate(pairs):
+    for row, (source, target) in enumerate(read):
         sources[row, : len(source)], targets[row, 1 : 1 + len(target)] = source, target
         keep[row, : len(source)] = 1
     weights = aligner.align(sources, keep, targets)
-    return [weights[row, : len(target), : len(source)] for row, (source, target) in enumerate(pairs)]
+    found: list[Floats] = [np.zeros((len(target), len(source)), np.float32) for source, target in pairs]
+    for row, (source, target) in enumerate(read):
+        found[row][: len(target)] = weights[row, : len(target), : len(source)]
+    return found

@@ -162,9 +162,10 @@ class EngineWorker:
         """For each pair of source ids with EOS and target ids without, the weights [piece, source] that say where its
         pieces come from. All pairs are one batch. Computed as `represent`. Raises Overloaded, EngineStopped and
         CannotAlign."""
-        aligner, bos = self._known_aligner(), self._backend.manifest.special_ids.bos
+        aligner, manifest = self._known_aligner(), self._backend.manifest
+        bos, longest = manifest.special_ids.bos, manifest.max_target_length
         cost = sum(len(source) for source, _ in pairs)
-        return self._send(Errand(lambda: align_batch(aligner, bos, pairs), cost, owner))
+        return self._send(Errand(lambda: align_batch(aligner, bos, longest, pairs), cost, owner))
 
     def _known_aligner(self) -> Aligner:
         if self._backend.aligner is None:

@@ -7,12 +7,15 @@ from collections.abc import Iterator
 import pytest
 
 from server.documents.cutting import joined, listed_sentences
+from server.documents.sentence_states import StateReader
+from server.documents.state_cache import StateCache
 from server.engine.request import SentenceRequest
+from server.file_translation import translate_file
 from server.metrics import Metrics
 from server.settings import BUNDLED_MODELS, EngineSettings
 from server.tagged_sentences import with_tags, without_tags
 from server.text.marks import MarkedText
-from server.translator import Translator
+from server.translator import AskedOptions, Translator
 
 
 @pytest.fixture(scope="module")
@@ -57,3 +60,18 @@ def test_parts(translator: Translator, text: str) -> None:
 
     tagged, expected = asyncio.run(scenario())
     assert tagged == expected
+
+
+def test_more_sentences_than_the_engine_lets_wait() -> None:
+    narrow = EngineSettings(slots=2, max_waiting=2, num_workers=1)
+    translator = Translator.load(BUNDLED_MODELS / "en-de", narrow, Metrics())
+    page = "".join(f"<p>The <b>lamp</b> of house {number} is new.</p>" for number in range(300))
+    long = f"<p>{'We walk home in the rain, ' * 200} and <b>the lamp</b> is new.</p>"
+    options = AskedOptions(beam_size=1, length_penalty=None, max_length=None)
+    try:
+        work = translate_file([translator], f"{page}{long}".encode(), "a.html", StateReader(StateCache(0)), options)
+        done = asyncio.run(asyncio.wait_for(work, 60)).data.decode()
+    finally:
+        translator.stop(timeout=5)
+    assert done.count("<b>") == done.count("</b>") == 301
+    assert done.count("<b>Lampe</b>") >= 250
