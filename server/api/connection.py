@@ -1,9 +1,12 @@
-"""Limits on the head of a request: a client that never completes one would hold its connection for ever."""
+"""One connection: limits on the head of a request, because a client that never completes one would hold its connection
+for ever, and answers that leave whole."""
 
 import asyncio
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from server.api.joined_writes import JoinedWrites
 
 HEAD_SECONDS = 10.0
 """Seconds for a request line and headers, and for a new connection to send anything."""
@@ -12,8 +15,8 @@ MAX_HEAD_BYTES = 64 * 1024
 
 
 class PromptProtocol(HttpToolsProtocol):
-    """uvicorn's protocol with limits of time and size on the head of a request, which uvicorn's own lacks. Routes limit
-    the body."""
+    """uvicorn's protocol with limits of time and size on the head of a request, which uvicorn's own lacks (routes limit
+    the body), and with head and body of an answer in one write."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -21,7 +24,8 @@ class PromptProtocol(HttpToolsProtocol):
         self._patience: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
+        self._writes = JoinedWrites(transport, self.loop)
+        super().connection_made(self._writes)
         self._be_patient()
 
     def data_received(self, data: bytes) -> None:
@@ -44,6 +48,10 @@ class PromptProtocol(HttpToolsProtocol):
         self._is_in_head, self._head_bytes = False, 0
         self._forget_patience()
         super().on_headers_complete()
+
+    def on_response_complete(self) -> None:
+        self._writes.flush()
+        super().on_response_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._forget_patience()

@@ -79,10 +79,10 @@ def serve_command(artifact: Path, port: int, *flags: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def starting(artifact: Path, *flags: str, home: Path | None = None) -> Iterator[Served]:
-    """A server process that may not be ready yet."""
+def starting(artifact: Path, *flags: str, home: Path | None = None, program: str = "server.cli") -> Iterator[Served]:
+    """A server process that may not be ready yet. `program` is the module that is run."""
     port = free_port()
-    command = serve_command(artifact, port, *flags)
+    command = [program if part == "server.cli" else part for part in serve_command(artifact, port, *flags)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"} | ({"HOME": str(home)} if home else {})
     process = subprocess.Popen(
         command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, cwd=ROOT

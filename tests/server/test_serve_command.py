@@ -14,7 +14,8 @@ import httpx
 import pytest
 
 from tests.server.api.conftest import PATIENCE, until
-from tests.server.processes import serve_command, serving
+from tests.server.dying import LAST_ID
+from tests.server.processes import serve_command, serving, starting
 from tests.server.redis_server import free_port
 
 MANY_SENTENCES = "".join("We walk home in the rain, " * 4 + f"and where is the station {n}?\n" for n in range(500))
@@ -57,6 +58,18 @@ def test_work_that_takes_too_long_is_given_up(tiny_artifact: Path, stop: str) ->
             given_up = answer.result(PATIENCE)
             assert (given_up.status_code, given_up.json()["error"]["type"]) == (503, "not_ready")
             assert "the server is stopping" in given_up.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("path", ["/v1/languages", "/openapi.json"])
+def test_killed_while_it_answers_it_has_answered_wholly(tiny_artifact: Path, path: str) -> None:
+    """A proxy that has the head of an answer cannot ask another server any more: the body must be with it."""
+    with starting(tiny_artifact, program="tests.server.dying") as served:
+        until(served.answers, "the server is ready")
+        whole = httpx.get(f"{served.url}{path}")
+        last = httpx.get(f"{served.url}{path}", headers={"X-Request-ID": LAST_ID})
+        assert served.process.wait(PATIENCE) == -signal.SIGKILL
+    assert last.headers["X-Request-ID"] == LAST_ID
+    assert (last.status_code, last.content) == (200, whole.content)
 
 
 def cut_short(folder: Path) -> None:

@@ -1,0 +1,47 @@
+"""A transport under which the head of an answer leaves together with its body."""
+
+import asyncio
+from typing import Any
+
+
+class JoinedWrites(asyncio.Transport):
+    """What is written before `flush`, or in one turn of the event loop, in one write to the socket.
+
+    uvicorn writes head and body one after the other. A server that is killed in between leaves a head without its body,
+    and a proxy that has passed the head on cannot ask another server any more. What a socket took it delivers, even
+    when its process is killed."""
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__()
+        self._transport, self._loop = transport, loop
+        self._waiting: list[bytes] = []
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        if not self._waiting:
+            self._loop.call_soon(self.flush)
+        self._waiting.append(bytes(data))
+
+    def flush(self) -> None:
+        joined = b"".join(self._waiting)
+        self._waiting = []
+        if joined and not self._transport.is_closing():  # it is when the client has hung up since
+            self._transport.write(joined)
+
+    def close(self) -> None:
+        self.flush()
+        self._transport.close()
+
+    def is_closing(self) -> bool:
+        return self._transport.is_closing()
+
+    def abort(self) -> None:
+        self._transport.abort()
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return self._transport.get_extra_info(name, default)
+
+    def pause_reading(self) -> None:
+        self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        self._transport.resume_reading()
