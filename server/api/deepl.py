@@ -28,7 +28,7 @@ from server.api.errors import ADMISSION, BODY, ApiError, documented, from_engine
 from server.api.language_names import name_of
 from server.api.libre_route import with_forms
 from server.api.limits import asked_options, check_sizes
-from server.api.pivoting import legs_of_file, pivot_between, refuse
+from server.api.pivoting import legs_of, pivot_between, refuse
 from server.api.shelf import beginning_of
 from server.api.state import ServerState
 from server.api.visit import Admitted, Visit
@@ -163,7 +163,7 @@ async def upload(
     settings, data = visit.state.settings, await file.read()
     beginning = await beginning_of(name, data, target_lang, settings.max_total_chars)
     [source] = await _sources(visit.state, [beginning], source_lang, target_lang)
-    legs, options = legs_of_file(visit, None, source, _target(visit, source, target_lang))
+    legs, options = legs_of(visit, None, source, _target(visit, source, target_lang))
     _check_served("glossary_id", len(legs) == 1 or not glossaries)
     terms, longest = await terms_of(visit, glossaries, legs[0].languages), settings.max_total_chars
     visit.state.uploads.check_room()

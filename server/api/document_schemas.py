@@ -53,6 +53,10 @@ class DocumentRequest(BaseModel):
             raise PydanticCustomError("one_source", "the document is either `sentences` or `text`")
         return self
 
+    @property
+    def sources(self) -> list[str] | str:
+        return (self.sentences or []) if self.text is None else self.text
+
 
 class AppendRequest(BaseModel):
     """`POST /v1/documents/{id}/sentences`."""
@@ -138,7 +142,15 @@ class DocumentAnswer(BaseModel):
     model: str
     source: str
     target: str
-    context: bool = Field(description="false: the model knows no context and translated every sentence by itself.")
+    pivot: str | None = Field(
+        default=None,
+        description="Only where two models translate: the language between them. The document is translated into it as "
+        "a document, and that again.",
+    )
+    models: list[str] | None = Field(
+        default=None, description="Only where two models translate: both, in their order; `model` is the second."
+    )
+    context: bool = Field(description="false: no model of it knows context, every sentence is translated by itself.")
     progress: float = Field(description="Share of the sentences that need no more work, 0 to 1.")
     sentences: list[DocumentSentence]
     error: str | None = Field(
@@ -155,13 +167,16 @@ class DocumentAnswer(BaseModel):
             state=document.state,
             mode=document.mode,
             version=document.version,
-            model=document.model,
+            model=document.legs[-1].model if document.legs else document.model,
             source=document.source_language,
             target=document.target_language,
             context=knows_context,
             progress=1 - pending / len(sentences) if sentences else 1.0,
             sentences=[DocumentSentence.of(sentence, explain) for sentence in sentences],
         )
+        if document.legs:
+            answer.pivot = document.legs[0].target_language
+            answer.models = [leg.model for leg in document.legs]
         if document.error is not None:
             answer.error = document.error
         return answer

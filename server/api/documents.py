@@ -22,17 +22,18 @@ from server.api.document_schemas import (
 from server.api.errors import ADMISSION, BODY, ApiError, documented
 from server.api.event_stream import STILL_HERE, Events, EventStream, described, event
 from server.api.keys import owner_of
-from server.api.limits import asked_options, check_chars, check_total
+from server.api.limits import check_chars, check_total
+from server.api.pivoting import legs_of
 from server.api.route import DoorRoute
 from server.api.state import ServerState
 from server.api.visit import Admitted, Visit
 from server.documents.correcting import Correction
+from server.documents.in_turn import check_looks
 from server.documents.job import not_served
 from server.documents.listeners import Translated
 from server.documents.service import NewDocument
 from server.documents.stores.records import Document, Sentence
 from server.outcomes import OPEN_STATES
-from server.translator import Translator
 
 DOCUMENTS = "/v1/documents"
 DOCUMENT = DOCUMENTS + "/{document_id}"
@@ -84,11 +85,11 @@ async def create(body: DocumentRequest, visit: Admitted, response: Response) -> 
     summary="A document and what is translated of it so far",
     response_model=DocumentAnswer,
     response_model_exclude_unset=True,
-    responses=documented(*ADMISSION, "not_found", meanings={"not_found": UNKNOWN}),
+    responses=documented(*ADMISSION, "not_found", "conflict", meanings={"not_found": UNKNOWN}),
 )
 async def look(document_id: str, visit: Admitted, explain: Explain = "false") -> DocumentAnswer:
     document, sentences = await visit.state.documents.read(document_id)
-    return _answer(visit.state, document, sentences, explain == "true")
+    return _answer(visit.state, document, sentences, _explains(document, explain))
 
 
 @router.get(
@@ -97,13 +98,13 @@ async def look(document_id: str, visit: Admitted, explain: Explain = "false") ->
     response_class=Response,
     responses={
         200: {"content": described(STREAM, "translated", "sentence", "document"), "description": "Events."},
-        **documented(*ADMISSION, "not_found", meanings={"not_found": UNKNOWN}),
+        **documented(*ADMISSION, "not_found", "conflict", meanings={"not_found": UNKNOWN}),
     },
 )
 async def events(document_id: str, visit: Admitted, explain: Explain = "false") -> EventStream:
     document, _ = await visit.state.documents.read(document_id)
     visit.works_with(document.model)
-    return EventStream(_events(document_id, visit, explain == "true"), visit.deadline)
+    return EventStream(_events(document_id, visit, _explains(document, explain)), visit.deadline)
 
 
 async def _events(document_id: str, visit: Visit, explain: bool) -> Events:
@@ -158,9 +159,10 @@ async def result(document_id: str, visit: Admitted) -> PlainTextResponse:
 async def append(document_id: str, body: AppendRequest, visit: Admitted, explain: Explain = "false") -> AppendAnswer:
     visit.shorten(body.timeout)
     check_chars(body.sources, visit.state.settings, "sentences")
-    document, new = await visit.state.documents.append(document_id, body.sources, body.first_index, visit.deadline)
+    documents, explains = visit.state.documents, explain == "true"
+    document, new = await documents.append(document_id, body.sources, body.first_index, visit.deadline, explains)
     visit.works_with(document.model)
-    sentences = [DocumentSentence.of(one, explain == "true") for one in new]
+    sentences = [DocumentSentence.of(one, explains) for one in new]
     return AppendAnswer(id=document.id, version=document.version, sentences=sentences)
 
 
@@ -220,11 +222,19 @@ def _new_document(body: DocumentRequest, visit: Visit) -> NewDocument:
         check_total([body.text], settings, "text")
     else:
         check_chars(body.sentences or [], settings, "sentences")
-    translator = visit.translator(body.model, body.source, body.target)
-    asked = asked_options(translator, settings, body.beam_size, body.length_penalty, body.max_length)
-    return NewDocument(
-        translator, body.mode, body.sentences or [] if body.text is None else body.text, asked, owner_of(visit.key)
-    )
+    asked_for = (body.beam_size, body.length_penalty, body.max_length)
+    [translator, *more], asked = legs_of(visit, body.model, body.source, body.target, *asked_for)
+    if more and body.explain:
+        message = f"explain: not where two models translate, {body.source} to {more[0].languages[0]} to {body.target}"
+        raise ApiError("invalid_value", f"{message}; leave it out, or send a document to each", "explain")
+    return NewDocument(translator, body.mode, body.sources, asked, owner_of(visit.key), *more)
+
+
+def _explains(document: Document, explain: str) -> bool:
+    """Whether it is asked where sentences looked. Raises Refused where two models translated."""
+    if explain == "true":
+        check_looks(document)
+    return explain == "true"
 
 
 async def _after_waiting(visit: Visit, document_id: str) -> tuple[Document, list[Sentence]]:
@@ -239,9 +249,9 @@ async def _after_waiting(visit: Visit, document_id: str) -> tuple[Document, list
 
 
 def _answer(state: ServerState, document: Document, sentences: list[Sentence], explain: bool) -> DocumentAnswer:
-    translator: Translator | None = state.translators.get(document.model)
-    knows_context = translator is not None and translator.knows_context
+    names = [leg.model for leg in document.legs] or [document.model]
+    knows_context = any(state.translators[one].knows_context for one in names if one in state.translators)
     answer = DocumentAnswer.of(document, sentences, knows_context, explain)
-    if translator is None and document.state in OPEN_STATES:
+    if document.model not in state.translators and document.state in OPEN_STATES:
         answer.error = not_served(document)
     return answer

@@ -6,7 +6,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, File, Form, Response, UploadFile
 
 from server.api.errors import ADMISSION, BODY, documented
-from server.api.pivoting import legs_of_file
+from server.api.pivoting import legs_of
 from server.api.route import DoorRoute
 from server.api.visit import Admitted
 from server.file_translation import TranslatedFile, translate_file
@@ -38,7 +38,7 @@ async def translate(
         Literal["offline", "online"], Form(description="A sentence sees all others, or those before it.")
     ] = "offline",
 ) -> Response:
-    legs, options = legs_of_file(visit, model, source, target)
+    legs, options = legs_of(visit, model, source, target)
     for leg in legs:
         leg.check_room(1)
     reader, limit = visit.state.documents.reader, visit.state.settings.max_total_chars

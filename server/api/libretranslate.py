@@ -24,7 +24,7 @@ from server.api.libretranslate_schemas import (
     LibreTranslation,
 )
 from server.api.limits import asked_options
-from server.api.pivoting import legs_of_file, pivot_between, refuse
+from server.api.pivoting import legs_of, pivot_between, refuse
 from server.api.schemas import Status
 from server.api.shelf import ShelvedFile, beginning_of
 from server.api.state import ServerState
@@ -140,7 +140,7 @@ async def translate_file(
     name, data = PurePath(file.filename or "file.txt").name, await file.read()
     beginning = await beginning_of(name, data, target, settings.max_total_chars)
     [found] = await _sources(visit.state, [beginning], source, target)
-    legs, asked = legs_of_file(visit, None, found.language, target)
+    legs, asked = legs_of(visit, None, found.language, target)
     reader = visit.state.documents.reader
     done = await translated_file(legs, data, name, reader, asked, max_characters=settings.max_total_chars)
     kept = f"{secrets.token_urlsafe(18)}.{done.name}"

@@ -26,13 +26,19 @@ def pivot_between(
     return Pivot(*legs, then), options
 
 
-def legs_of_file(
-    visit: Visit, model: str | None, source: str, target: str
+def legs_of(
+    visit: Visit,
+    model: str | None,
+    source: str,
+    target: str,
+    beam_size: int | None = None,
+    length_penalty: float | None = None,
+    max_length: int | None = None,
 ) -> tuple[tuple[Translator, ...], AskedOptions]:
-    """The model for a file, or the two, and how it is searched. Raises ApiError."""
+    """The model for a file or a document, or the two, and how each is searched. Raises ApiError."""
     legs = None if model is not None else visit.legs(source, target)
     found = legs or (visit.translator(model, source, target),)
-    [asked, *_] = [asked_options(leg, visit.state.settings) for leg in found]
+    [asked, *_] = [asked_options(leg, visit.state.settings, beam_size, length_penalty, max_length) for leg in found]
     return found, asked
 
 

@@ -316,7 +316,7 @@ class Language(BaseModel):
     source: str
     targets: list[str]
     through: dict[str, str] | None = Field(
-        None, description="Targets that need two models, with the language between them; for texts and files."
+        None, description="Targets that need two models, with the language between them."
     )
 
 

@@ -218,8 +218,12 @@ class ServerState:
         legs = None if model is not None else self.legs_for(source, target)
         if legs is not None:
             middle = legs[0].languages[1]
-            message = f"'{source}' is translated into '{target}' through '{middle}', which is for texts and files only"
-            raise ApiError("invalid_value", f"{message}: translate into '{middle}', and that into '{target}'", "target")
+            message = (
+                f"two models translate '{source}' into '{target}', through '{middle}', and a score is of one model"
+            )
+            raise ApiError(
+                "invalid_value", f"{message}: score '{source}' to '{middle}', or that to '{target}'", "target"
+            )
         where = "is served" if model is None else f"is what model '{model}' translates"
         param, known = ("target", {pair[1] for pair in languages if pair[0] == source})
         if not known:

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 
 from server.documents.cutting import listed_sentences
 from server.documents.drafts import with_drafts
+from server.documents.in_turn import after_first, check_looks, check_settled, cut_for_second
 from server.documents.leases import next_version
 from server.documents.reads import Reads
 from server.documents.refused import Refused, check_length
+from server.documents.sentence_states import DocumentStates
 from server.documents.stores.interface import Conflict, ContextStore
 from server.documents.stores.records import Document, Sentence
 from server.documents.stores.threads import in_store_thread
@@ -20,47 +22,85 @@ MAX_ATTEMPTS = 8
 
 
 async def append(
-    workplace: Workplace, document_id: str, sources: Sequence[str], first_index: int | None, deadline: float
+    workplace: Workplace,
+    document_id: str,
+    sources: Sequence[str],
+    first_index: int | None,
+    deadline: float,
+    explains: bool = False,
 ) -> tuple[Document, list[Sentence]]:
     """Append `sources`, each translated in the light of what comes before it: all are kept or none. Returns the
     document and its new sentences. `first_index` is the index that the first must get, None for any; `deadline` is a
-    time.monotonic() value. Raises TooLong, Refused, UnknownDocument, and what translate_sentences raises."""
+    time.monotonic() value; `explains`: it will be asked where they looked. Raises TooLong, Refused, UnknownDocument,
+    and what translate_sentences raises."""
     for _ in range(MAX_ATTEMPTS):
         document = await in_store_thread(workplace.store.document, document_id)
         _check(document, first_index)
+        if explains:
+            check_looks(document)
         check_length(document.num_places + len(sources), workplace.longest)
-        with workplace.working_on(document) as translator:
-            appended = await _try(workplace, translator, document, sources, deadline)
+        with workplace.working_through(document) as legs:
+            appended = await _try(workplace, legs, document, sources, deadline)
         if appended is not None:
             return appended
     raise Refused("other requests keep changing this document; try again")
 
 
 async def _try(
-    workplace: Workplace, translator: Translator, document: Document, sources: Sequence[str], deadline: float
+    workplace: Workplace,
+    legs: Sequence[Translator],
+    document: Document,
+    sources: Sequence[str],
+    deadline: float,
 ) -> tuple[Document, list[Sentence]] | None:
-    """One attempt; None when the document changed meanwhile."""
-    longest = document.options.get("max_length")
-    translator.check_room(1)
-    new = await asyncio.to_thread(listed_sentences, sources, translator, document.num_sentences)
-    check_length(document.num_places + _num_places(new), workplace.longest)
-    states = await workplace.reader.before_append(translator, document, workplace.store, deadline)
-    reads = Reads()
-    new = await with_drafts(translator, new, longest, deadline, reads=reads)
-    states = await workplace.reader.beside(translator, document, states, new, reads)
-    new = await translate_sentences(translator, document, new, states, deadline)
+    """One attempt; None when the document changed meanwhile. What the first of two `legs` says, the second reads."""
+    done: list[tuple[Translator, DocumentStates | None, list[Sentence]]] = []
+    new: list[Sentence] = []
+    for translator in legs:
+        translator.check_room(1)
+        if done:
+            new = await asyncio.to_thread(cut_for_second, [after_first(one) for one in new], translator)
+        else:
+            new = await asyncio.to_thread(listed_sentences, sources, translator, document.num_sentences)
+        check_length(document.num_places + _num_places(new), workplace.longest)
+        new, states = await _translated(workplace, translator, document, new, translator is not legs[-1], deadline)
+        done.append((translator, states, new))
     writing = asyncio.ensure_future(in_store_thread(_write, workplace.store, document, new))
     kept = await asyncio.shield(writing)
     if kept is None:
         return None
-    workplace.reader.appended(translator, kept, states, new)
+    for translator, states, said in done:
+        workplace.reader.appended(translator, kept, states, said)
     return kept, new
+
+
+async def _translated(
+    workplace: Workplace,
+    translator: Translator,
+    document: Document,
+    new: list[Sentence],
+    is_origin: bool,
+    deadline: float,
+) -> tuple[list[Sentence], DocumentStates | None]:
+    """The `new` sentences with their translations, and the states of all but the last sentence, as far as later ones
+    see them. `is_origin`: another model reads what this one says."""
+
+    def read(start: int, end: int) -> list[Sentence]:
+        kept = workplace.store.sentences(document.id, start, end)
+        return [one.origin or one for one in kept] if is_origin else kept
+
+    states = await workplace.reader.before_append(translator, document, read, deadline)
+    reads = Reads()
+    new = await with_drafts(translator, new, document.options.get("max_length"), deadline, reads=reads)
+    states = await workplace.reader.beside(translator, document, states, new, reads)
+    return await translate_sentences(translator, document, new, states, deadline), states
 
 
 def _check(document: Document, first_index: int | None) -> None:
     at = document.num_sentences
     if document.mode != "online":
         raise Refused("an offline document takes no more sentences; POST a new one, or use mode 'online'")
+    check_settled(document)
     if first_index is not None and first_index != at:
         raise Refused(f"the document has {at} sentences: the next index is {at}, not {first_index}")
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 from server.documents.cutting import cut, shared_among
 from server.documents.drafts import with_drafts
+from server.documents.in_turn import check_settled, check_source
 from server.documents.leases import Reading, next_version
 from server.documents.reads import Reads
 from server.documents.refused import check_index, check_length
@@ -42,6 +43,9 @@ async def correct(
     UnknownDocument, UnknownSentence, TooLong, Refused, and what translate_sentences raises."""
     known = await in_store_thread(Reading.of, workplace.store, document_id)
     check_index(index, len(known.sentences))
+    check_settled(known.document)
+    if correction.source is not None:
+        check_source(known.document)
     with workplace.working_on(known.document) as translator:
         return await _correct(workplace, translator, known, index, correction, deadline)
 

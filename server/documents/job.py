@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 
 from server.documents.drafts import with_drafts, without_draft
+from server.documents.in_turn import cut_for_second, hand_over
 from server.documents.leases import Lease, LeaseLost, Reading, end, save
 from server.documents.reads import Reads
 from server.documents.sentence_states import DocumentStates, StateReader, context_of
@@ -45,11 +46,12 @@ async def translate_pending(
     heard: Heard | None = None,
     terms: Terms | None = None,
 ) -> None:
-    """Translate until no sentence of the document is pending, those that come meanwhile included. Before every batch,
-    `told` is called with the number of sentences that are done and of all; `heard` (see translate_sentences) is called
-    for every sentence before it is written. The document is read once, and again when somebody else changed it. Raises
-    LeaseLost, UnknownDocument, Unservable, EngineStopped, StoreError, TermRefused, and the exception of the last of
-    MAX_FAILURES batches that failed."""
+    """Translate until no sentence of the document is pending, those that come meanwhile included; where that was the
+    first of two models, the document is then handed over to the second, and it is the caller's to go on. Before every
+    batch, `told` is called with the number of sentences that are done and of all; `heard` (see translate_sentences) is
+    called for every sentence before it is written. The document is read once, and again when somebody else changed it.
+    Raises LeaseLost, UnknownDocument, Unservable, EngineStopped, StoreError, TermRefused, and the exception of the last
+    of MAX_FAILURES batches that failed."""
     failures = 0
     work = _Work(lease, translators, reader, batch, heard, terms)
     while True:
@@ -59,7 +61,12 @@ async def translate_pending(
         if known.document.state == "done":
             return
         try:
-            await (work.next_batch() if pending else work.end())
+            if pending:
+                await work.next_batch()
+            elif known.document.next_leg is None:
+                await work.end()
+            elif await work.hand_over():
+                return
         except Overloaded:
             await asyncio.sleep(BACK_OFF_SECONDS)
         except (EngineStopped, LeaseLost, TermRefused, UnknownDocument):
@@ -93,6 +100,10 @@ class _Work:
     async def known(self) -> Reading:
         if self._known is None:
             self._known = await in_store_thread(Reading.of, self._lease.store, self._lease.document_id)
+        document, sentences = self._known.document, self._known.sentences
+        if document.legs and document.next_leg is None:
+            translator = translator_of(document, self._translators)
+            self._known = Reading(document, await asyncio.to_thread(cut_for_second, sentences, translator))
         return self._known
 
     async def end(self) -> None:
@@ -102,6 +113,12 @@ class _Work:
             self._known = Reading(dataclasses.replace(known.document, state="done"), known.sentences)
         else:
             self._known = None
+
+    async def hand_over(self) -> bool:
+        """The first of two models has said all: the second is to go on, unless somebody changed the document; then it
+        is read again. Returns whether it was handed over."""
+        known, self._known = await self.known(), None
+        return await in_store_thread(hand_over, self._lease, known)
 
     async def next_batch(self) -> None:
         """Make drafts until all sentences have theirs, if the model needs drafts; then translations."""

@@ -147,15 +147,21 @@ class JobRunner:
     async def _translate(self, claimed: Document, lease: Lease, others: frozenset["asyncio.Task[None]"]) -> None:
         if others:
             await asyncio.wait(others)
-        translator = translator_of(claimed, self._translators)
+        await self._take_turn(claimed, lease)
+        if claimed.next_leg is not None:
+            await self._take_turn(await in_store_thread(self._store.document, claimed.id), lease)
+
+    async def _take_turn(self, document: Document, lease: Lease) -> None:
+        """Translate with the model whose turn it is; what the first of two says is nobody's to hear."""
+        translator = translator_of(document, self._translators)
         with translator.users:  # also when another takes its place meanwhile
-            await in_store_thread(begin, lease, claimed)
+            await in_store_thread(begin, lease, document)
             await translate_pending(
                 lease,
                 {translator.name: translator},
                 self._reader,
-                told=lambda done, total: self.listeners.tell(claimed.id, None),
-                heard=self.listeners.teller(claimed.id),
+                told=lambda done, total: self.listeners.tell(document.id, None),
+                heard=self.listeners.teller(document.id) if document.next_leg is None else None,
             )
 
     async def _work(self, document: Document, lease: Lease, others: frozenset["asyncio.Task[None]"]) -> None:

@@ -94,15 +94,15 @@ def begin(lease: Lease, claimed: Document) -> None:
 
 def save(lease: Lease, known: Reading, planned: Sequence[Sentence], translated: Sequence[Sentence]) -> Reading:
     """Write the translations or drafts of those sentences that are still as they were `planned`; the document is done
-    when no other sentence is pending. Returns what is kept now. The store is read only when it is not as `known`.
-    Raises LeaseLost and UnknownDocument.
+    when no other sentence is pending and no other model has its turn. Returns what is kept now. The store is read only
+    when it is not as `known`. Raises LeaseLost and UnknownDocument.
     """
     while True:
         versions = {one.index: one.version for one in known.sentences}
         kept = [new for old, new in zip(planned, translated, strict=True) if versions[old.index] == old.version]
         sentences = known.with_changed(kept)
         document = next_version(known.document, attempts=0)
-        if not any(one.is_pending for one in sentences):
+        if document.next_leg is None and not any(one.is_pending for one in sentences):
             document = dataclasses.replace(document, state="done", error=None)
         try:
             lease.store.update(document, known.document.version, kept)

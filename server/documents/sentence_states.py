@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import pickle
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -15,7 +15,6 @@ from server.documents.drafts import with_drafts, words_of
 from server.documents.laid_out import end_of, side_by_side
 from server.documents.reads import Reads, some_at_a_time
 from server.documents.state_cache import Place, StateCache
-from server.documents.stores.interface import ContextStore
 from server.documents.stores.records import Document, Mode, Part, Sentence
 from server.documents.stores.threads import in_store_thread
 from server.documents.visibility import Owners, visible
@@ -104,21 +103,26 @@ class StateReader:
             return await _side_by_side(sentences, states, translator.reach, reads)
 
     async def before_append(
-        self, translator: Translator, document: Document, store: ContextStore, deadline: float | None = None
+        self,
+        translator: Translator,
+        document: Document,
+        read: Callable[[int, int], list[Sentence]],
+        deadline: float | None = None,
     ) -> DocumentStates | None:
         """The states that sentences appended to an online document can see: those of the last append, extended by what
-        has come since. Only sentences that are not known here are read from the store. Raises also DeadlineExceeded,
+        has come since. Only sentences that are not known here are read, by `read`, which takes the first index and that
+        after the last, and blocks. Raises also DeadlineExceeded,
         StoreError, UnknownDocument."""
         if not translator.knows_context:
             return None
         first = 0 if translator.reach is None else max(0, document.num_sentences - translator.reach)
-        kept = self.cache.get(Place(document.id, translator.fingerprint, None), document.revision)
+        kept = self.cache.get(_place_of(document, translator), document.revision)
         grown = kept if isinstance(kept, Grown) else Grown(None, 0)
         if not first <= grown.num_sentences <= document.num_sentences:
             grown = Grown(None, first)
         later = list(grown.later)
         if grown.num_sentences < document.num_sentences:
-            later += await in_store_thread(store.sentences, document.id, grown.num_sentences, document.num_sentences)
+            later += await in_store_thread(read, grown.num_sentences, document.num_sentences)
         longest = document.options.get("max_length")
         reads = Reads()
         later = await with_drafts(translator, later, longest, deadline, reads=reads)
@@ -199,7 +203,7 @@ class StateReader:
         if states is not None:
             states = replace(states, reads=Reads())
         grown = replace(grown, states=states)
-        self.cache.put(Place(document.id, translator.fingerprint, None), document.revision, grown, grown.num_bytes)
+        self.cache.put(_place_of(document, translator), document.revision, grown, grown.num_bytes)
 
     async def _read(
         self, translator: Translator, document_id: str, sentences: Sequence[Sentence], reads: Reads
@@ -217,6 +221,12 @@ class StateReader:
             self.cache.put(places[number], context_of(sentences[number]), states, num_bytes)
             found[number] = states
         return [kept for kept in found if isinstance(kept, tuple)]
+
+
+def _place_of(document: Document, translator: Translator) -> Place:
+    """The place of the whole document."""
+    is_first = bool(document.legs) and document.legs[0].model == translator.name
+    return Place(document.id, translator.fingerprint, None, is_first)
 
 
 async def _represent(

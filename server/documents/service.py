@@ -12,6 +12,7 @@ from server.documents.correcting import Correction, correct
 from server.documents.cutting import cut_text, listed_sentences
 from server.documents.drafts import without_draft
 from server.documents.explain import Explanation, explain
+from server.documents.in_turn import as_told, check_looks, legs_of
 from server.documents.job_runner import JobRunner
 from server.documents.listeners import Inbox, Translated
 from server.documents.refused import Refused, TooLong, check_index, check_length
@@ -41,6 +42,8 @@ class NewDocument:
     options: AskedOptions
     owner: str = ""
     """Whose it is: its id ends with a dash and this."""
+    then: Translator | None = None
+    """The second of two models, which reads what the first says."""
 
 
 @dataclass(frozen=True)
@@ -76,13 +79,14 @@ class DocumentService:
         num_places = sum(one.num_places for one in sentences)
         check_length(num_places, longest)
         now = time.time()
-        source_language, target_language = new.translator.languages
+        models = [new.translator] if new.then is None else [new.translator, new.then]
+        turn = models[0 if sentences else -1]
         document = Document(
             "-".join(filter(None, (secrets.token_urlsafe(18), new.owner))),
-            new.translator.name,
-            new.translator.fingerprint,
-            source_language,
-            target_language,
+            turn.name,
+            turn.fingerprint,
+            models[0].languages[0],
+            models[-1].languages[1],
             new.mode,
             "queued" if sentences else "done",
             len(sentences),
@@ -91,13 +95,15 @@ class DocumentService:
             created=now,
             touched=now,
             num_places=num_places,
+            legs=legs_of(models),
         )
         await in_store_thread(self.store.create, document, sentences, self._settings.max_documents)
         self.runner.wake()
         return document, sentences
 
     async def read(self, document_id: str) -> tuple[Document, list[Sentence]]:
-        return await in_store_thread(self.store.read, document_id)
+        document, sentences = await in_store_thread(self.store.read, document_id)
+        return document, as_told(document, sentences)
 
     async def wait(self, document_id: str, deadline: float) -> tuple[Document, list[Sentence]]:
         """The document once it is done or failed, or as it is at `deadline` (a time.monotonic() value). While this
@@ -162,13 +168,18 @@ class DocumentService:
         self.reader.cache.drop(document_id)
 
     async def append(
-        self, document_id: str, sources: Sequence[str], first_index: int | None, deadline: float
+        self,
+        document_id: str,
+        sources: Sequence[str],
+        first_index: int | None,
+        deadline: float,
+        explains: bool = False,
     ) -> tuple[Document, list[Sentence]]:
         """Continue an online document (see server.documents.appending)."""
-        document, new = await append(self._workplace, document_id, sources, first_index, deadline)
+        document, new = await append(self._workplace, document_id, sources, first_index, deadline, explains)
         if document.state == "queued":
             self.runner.wake()
-        return document, new
+        return document, as_told(document, new)
 
     async def correct(
         self, document_id: str, index: int, correction: Correction, deadline: float
@@ -177,13 +188,15 @@ class DocumentService:
         document, sentence = await correct(self._workplace, document_id, index, correction, deadline)
         if document.state == "queued":
             self.runner.wake()
-        return document, sentence
+        [told] = as_told(document, [sentence])
+        return document, told
 
     async def explain(self, document_id: str, index: int) -> tuple[list[Sentence], Explanation | None]:
         """All sentences, and where sentence `index` looks: None when it sees nothing. Translates nothing. Raises
         UnknownSentence, and Refused as long as something that it needs is not translated."""
         document, sentences = await self.read(document_id)
         check_index(index, len(sentences))
+        check_looks(document)
         with self._workplace.working_on(document) as translator:
             return sentences, await self._explain(translator, document, sentences, index)
 

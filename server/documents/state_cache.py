@@ -24,11 +24,12 @@ class CacheListener:
 @dataclass(frozen=True)
 class Place:
     """What a value belongs to: a document, the fingerprint of the weights, and a sentence's index (None: the whole
-    document)."""
+    document). `is_first`: as the first of two models has the document; both may have the same weights."""
 
     document_id: str
     fingerprint: str
     index: int | None
+    is_first: bool = False
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from server.documents.in_turn import on_leg
 from server.documents.job import Unservable, translator_of
 from server.documents.refused import Refused
 from server.documents.sentence_states import StateReader
@@ -23,11 +24,18 @@ class Workplace:
 
     @contextlib.contextmanager
     def working_on(self, document: Document) -> Iterator[Translator]:
-        """The document's model, which is not stopped as long as it is used. Raises Refused when it is not served
-        here."""
+        """The document's model (of two, that whose turn it is), which is not stopped as long as it is used. Raises
+        Refused when it is not served here."""
         try:
             translator = translator_of(document, self.translators)
         except Unservable as error:
             raise Refused(str(error)) from None
         with translator.users:
             yield translator
+
+    @contextlib.contextmanager
+    def working_through(self, document: Document) -> Iterator[tuple[Translator, ...]]:
+        """All models of the document, in their order, as `working_on` has one."""
+        turns = [on_leg(document, leg) for leg in document.legs] or [document]
+        with contextlib.ExitStack() as stack:
+            yield tuple([stack.enter_context(self.working_on(turn)) for turn in turns])

@@ -25,6 +25,11 @@ function forget() {
   current = null;
 }
 
+function hint() {
+  if (current.pivot) return `Two models translated this, through ${current.pivot}: each looked at sentences of its own.`;
+  return current.context ? "Choose a sentence to see where it looked." : "This model reads every sentence by itself.";
+}
+
 async function translate() {
   running?.abort();
   forget();
@@ -41,7 +46,7 @@ async function translate() {
     say("");
     let state = made.state;
     while (state === "queued" || state === "running") state = await follow(made.id, mine.signal, state);
-    note(made.context ? "Choose a sentence to see where it looked." : "This model reads every sentence by itself.");
+    note(hint());
   } catch (error) {
     if (!mine.signal.aborted) { say(error.message); $("document-status").textContent = ""; }
   }
@@ -84,12 +89,12 @@ function move(event) {
     look(here);
   } else if (event.key === "Escape") {
     shade(null, []);
-    if (current) note("Choose a sentence to see where it looked.");
+    if (current) note(hint());
   }
 }
 
 async function look(chosen) {
-  if (!chosen || !current?.context) return;
+  if (!chosen || !current?.context || current.pivot) return;
   const index = [...$("sentences").children].indexOf(chosen);
   shade(chosen, []);
   try {

@@ -5,13 +5,14 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from server.documents.stores.records import Document, Part, Sentence
+from server.documents.stores.records import Document, Leg, Part, Sentence
 
 FORMAT = 2
 """Rises when what is kept cannot be read as before; see old_format.py."""
 DOCUMENT_FIELDS = frozenset(field.name for field in dataclasses.fields(Document))
 SENTENCE_FIELDS = frozenset(field.name for field in dataclasses.fields(Sentence))
 PART_FIELDS = frozenset(field.name for field in dataclasses.fields(Part))
+LEG_FIELDS = frozenset(field.name for field in dataclasses.fields(Leg))
 
 
 def encode(record: Document | Sentence) -> str:
@@ -21,14 +22,22 @@ def encode(record: Document | Sentence) -> str:
 
 def decode_document(text: str | bytes) -> Document:
     """The inverse of `encode`; fields that a newer RingMT added are left out."""
-    return Document(**_known(json.loads(text), DOCUMENT_FIELDS))
+    values = _known(json.loads(text), DOCUMENT_FIELDS)
+    values["legs"] = tuple(Leg(**_known(leg, LEG_FIELDS)) for leg in values.get("legs", ()))
+    return Document(**values)
 
 
 def decode_sentence(text: str | bytes) -> Sentence:
     """The inverse of `encode`; fields that a newer RingMT added are left out."""
-    values = _known(json.loads(text), SENTENCE_FIELDS)
+    return _sentence(json.loads(text))
+
+
+def _sentence(kept: dict[str, Any]) -> Sentence:
+    values = _known(kept, SENTENCE_FIELDS)
     values["parts"] = tuple(_part(part) for part in values["parts"])
     values["context_used"] = tuple((index, weight) for index, weight in values.get("context_used", ()))
+    if values.get("origin") is not None:
+        values["origin"] = _sentence(values["origin"])
     return Sentence(**values)
 
 
@@ -45,8 +54,8 @@ def _optional_tuple(values: Sequence[Any] | None) -> tuple[Any, ...] | None:
 
 
 def _plain(value: object) -> object:
-    """A part as a dictionary, a NumPy number as Python's."""
-    if isinstance(value, Part):
+    """A record as a dictionary, a NumPy number as Python's."""
+    if isinstance(value, Part | Leg | Sentence):
         return vars(value)
     if hasattr(value, "item"):
         plain: object = value.item()

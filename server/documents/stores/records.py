@@ -44,6 +44,8 @@ class Sentence:
     version: int = 1
     context_used: tuple[tuple[int, float], ...] = ()
     """(sentence index, weight), largest first; the largest few."""
+    origin: "Sentence | None" = None
+    """The sentence as the first of two models read and translated it: what that said is this one's source."""
 
     @property
     def is_pending(self) -> bool:
@@ -54,6 +56,16 @@ class Sentence:
     def num_places(self) -> int:
         """How much of a document's length it takes: a place for every part, at least one."""
         return max(1, len(self.parts))
+
+
+@dataclass(frozen=True)
+class Leg:
+    """One of two models that translate a document in turn: its name, the hash of its weights, and the language that it
+    translates into."""
+
+    model: str
+    fingerprint: str
+    target_language: str
 
 
 @dataclass(frozen=True)
@@ -83,3 +95,11 @@ class Document:
     """The places of all its sentences."""
     revision: int = 1
     """Rises when a change makes an existing sentence other context than before; appending does not."""
+    legs: tuple[Leg, ...] = ()
+    """The two models of a document that goes through a third language, in order; `model` and `fingerprint` are those of
+    the one whose turn it is."""
+
+    @property
+    def next_leg(self) -> Leg | None:
+        """Whose turn comes after this model's."""
+        return self.legs[1] if self.legs and self.model == self.legs[0].model else None

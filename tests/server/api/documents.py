@@ -38,10 +38,10 @@ class Documents:
     def context(self, name: str, index: int, status: int = 200) -> Any:
         return checked(self.client.get(f"/v1/documents/{name}/sentences/{index}/context"), status)
 
-    def done(self, name: str) -> Any:
+    def done(self, name: str, explain: str = "true") -> Any:
         """The document when it is done."""
         until(lambda: self.get(name)["state"] in ("done", "failed"), "the document is done")
-        found = self.get(name, explain="true")
+        found = self.get(name, explain=explain)
         assert found["state"] == "done", found.get("error")
         return found
 

@@ -185,15 +185,11 @@ def test_what_two_models_cannot_do_is_told(many: RunningServer, fields: dict[str
     assert (refused.status_code, refused.json()["error"]["param"]) == (422, param)
 
 
-def test_documents_and_scores_are_for_one_model(many: RunningServer) -> None:
+def test_scores_are_of_one_model(many: RunningServer) -> None:
     with many.client() as client:
-        answers = [
-            client.post("/v1/documents", json={"sentences": ["Ja."], **DE_FR}),
-            client.post("/v1/score", json={"items": [{"source": "Ja.", "target": "Oui."}], **DE_FR}),
-        ]
-        for answer in answers:
-            assert answer.status_code == 422
-            assert "'de' is translated into 'fr' through 'en', which is for texts and files only" in answer.text
+        answer = client.post("/v1/score", json={"items": [{"source": "Ja.", "target": "Oui."}], **DE_FR})
+        assert (answer.status_code, answer.json()["error"]["param"]) == (422, "target")
+        assert "two models translate 'de' into 'fr', through 'en', and a score is of one model" in answer.text
 
 
 def test_languages_say_what_can_be_reached(many: RunningServer) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from server.documents.stores.interface import Conflict, ContextStore, StoreError, StoreFull, UnknownDocument
 from server.documents.stores.open_store import open_store
-from server.documents.stores.records import Part, Sentence
+from server.documents.stores.records import Leg, Part, Sentence
 from tests.server.documents.some import SERVED, document, keep, sentence
 
 ODD_TEXT = "a\0b \ud800 \N{ROCKET}\u2028\r\n\"'\\ {} NULL"
@@ -26,11 +26,12 @@ def test_what_is_kept_comes_back(store: ContextStore) -> None:
         revision=5,
         end=ODD_TEXT,
         options={"beam_size": 2, "nested": [1.5, None, ODD_TEXT]},
+        legs=(Leg("tiny", "f00d", ODD_TEXT), Leg("other", "beef", "fr")),
     )
     sentences = [
         sentence(0, ODD_TEXT, gap=ODD_TEXT),
         Sentence(1, "", (), "", ODD_TEXT, -0.1, "eos", True, True, 3, ((0, 1 / 3), (9, 1e-30))),
-        sentence(2, parts=(Part((5, 3), (6, 7), (), (0, 4)), Part((8, 3)))),
+        sentence(2, parts=(Part((5, 3), (6, 7), (), (0, 4)), Part((8, 3))), origin=sentence(2, ODD_TEXT, version=2)),
     ]
     store.create(kept, sentences[::-1])
     assert store.document("a_-9") == kept

@@ -1,0 +1,149 @@
+"""Documents that two models translate in turn; the slow twin sends two documents, the second made of what came of the
+first."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.server.api.conftest import RunningServer, ready, settings_for
+from tests.server.api.documents import STORY, Documents, checked, translations
+from tests.server.api.pairs import copy_of
+
+DE_FR: dict[str, Any] = {"source": "de", "target": "fr"}
+LEGS: tuple[dict[str, Any], ...] = ({"source": "de", "target": "en"}, {"source": "en", "target": "fr"})
+
+
+@pytest.fixture(scope="module", params=["encoder", "decoder"])
+def through(
+    request: pytest.FixtureRequest, document_artifacts: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[RunningServer]:
+    """A server that gets from German to French by two models, whose context is on one side or the other."""
+    folder = tmp_path_factory.mktemp("through")
+    for name, languages in {"de-en": ("de", "en"), "en-fr": ("en", "fr")}.items():
+        source, target = languages
+        copy_of(
+            document_artifacts[request.param], folder / name, name=name, source_language=source, target_language=target
+        )
+    with ready(settings_for(folder)) as server:
+        yield server
+
+
+@pytest.fixture
+def documents(through: RunningServer) -> Iterator[Documents]:
+    with through.client() as client:
+        yield Documents(client)
+
+
+def by_hand(documents: Documents, sentences: list[str], mode: str = "offline", **options: Any) -> list[str]:
+    """The sentences translated as a document, and that again."""
+    for languages in LEGS:
+        sentences = translations(documents.post(sentences=sentences, mode=mode, **languages, **options))
+    return sentences
+
+
+@pytest.mark.parametrize("mode", ["offline", "online"])
+def test_it_is_translated_as_a_document_on_both_legs(through: RunningServer, documents: Documents, mode: str) -> None:
+    expected = by_hand(documents, STORY, mode)
+    made = documents.post(sentences=STORY, mode=mode, **DE_FR)
+    assert translations(made) == expected
+    assert [one["source"] for one in made["sentences"]] == STORY
+    assert (made["state"], made["progress"], made["context"]) == ("done", 1.0, True)
+    assert (made["source"], made["target"], made["pivot"]) == ("de", "fr", "en")
+    assert (made["model"], made["models"]) == ("en-fr", ["de-en", "en-fr"])
+    apart = through.translate(STORY, beam_size=2, **DE_FR).json()["translations"]
+    assert translations(made) != [one["text"] for one in apart], "the sentences saw nothing of each other"
+
+
+def test_a_text_and_a_file_of_it_have_one_translation(documents: Documents) -> None:
+    text = f"  {STORY[0]} {STORY[1]}\n\n{STORY[2]}\n"
+    client = documents.client
+    made = documents.post(text=text, beam_size=None, **DE_FR)
+    answer = client.get(f"/v1/documents/{made['id']}/result")
+    file = client.post("/v1/files", data=DE_FR, files={"file": ("story.txt", text.encode())})
+    assert (answer.status_code, answer.text) == (200, file.text)
+    assert translations(made) == by_hand(documents, STORY[:3], beam_size=None)
+
+
+def test_sentences_are_appended_through_both_models(documents: Documents) -> None:
+    """One after the other, two at once, and after all that was known of the document was forgotten."""
+    expected = by_hand(documents, STORY, "online")
+    name = documents.post(sentences=[], mode="online", **DE_FR)["id"]
+    said = [one for sentence in STORY[:3] for one in documents.append(name, sentence)["sentences"]]
+    said += documents.append(name, STORY[3:5], first_index=3)["sentences"]
+    begun = documents.post(sentences=STORY[:5], mode="online", **DE_FR)["id"]
+    again = documents.append(begun, STORY[5:])["sentences"]
+    said += documents.append(name, STORY[5:])["sentences"]
+    assert [one["translation"] for one in said] == expected
+    assert [one["translation"] for one in again] == expected[5:]
+    assert [one["source"] for one in said] == STORY
+    assert translations(documents.get(name)) == expected
+    refused = documents.append(name, "Yes.", 409, first_index=3)
+    assert "the next index is 8" in refused["error"]["message"]
+
+
+def test_a_translation_is_corrected_and_a_source_is_not(documents: Documents) -> None:
+    name = documents.post(sentences=STORY[:3], **DE_FR)["id"]
+    answer = documents.put(name, 1, translation="Elle a un parapluie.")
+    assert (answer["sentence"]["translation"], answer["sentence"]["source"]) == ("Elle a un parapluie.", STORY[1])
+    assert answer["sentence"]["edited"]
+    for fields in ({"source": "Yes."}, {"source": "Yes.", "translation": "Oui."}):
+        refused = documents.put(name, 1, 409, **fields)
+        assert "correct the `translation`, or send the document again" in refused["error"]["message"]
+    assert translations(documents.get(name))[1] == "Elle a un parapluie."
+
+
+def test_a_correction_reaches_those_who_see_it(documents: Documents) -> None:
+    """The slow twin corrects the second of two documents."""
+    middles = translations(documents.post(sentences=STORY, **LEGS[0]))
+    twin = documents.post(sentences=middles, **LEGS[1])["id"]
+    name = documents.post(sentences=STORY, **DE_FR)["id"]
+    found = []
+    for one in (twin, name):
+        documents.put(one, 1, None, "affected", translation="Elle a un parapluie.")
+        found.append(translations(documents.done(one, explain="false")))
+    assert found[0] == found[1]
+    assert found[0][1] == "Elle a un parapluie."
+
+
+def test_where_sentences_looked_is_not_asked(documents: Documents) -> None:
+    refused = documents.post(422, sentences=STORY, explain=True, **DE_FR)
+    assert refused["error"]["param"] == "explain"
+    name = documents.post(sentences=STORY, mode="online", **DE_FR)["id"]
+    path = f"/v1/documents/{name}"
+    client, query = documents.client, {"explain": "true"}
+    for answer in (
+        client.get(path, params=query),
+        client.get(f"{path}/events", params=query),
+        client.post(f"{path}/sentences", params=query, json={"sentences": "Yes."}),
+        client.get(f"{path}/sentences/1/context"),
+    ):
+        message = checked(answer, 409)["error"]["message"]
+        assert "de to en to fr" in message
+        assert "send it as a document into 'en'" in message
+    assert len(documents.get(name)["sentences"]) == len(STORY)
+
+
+def test_events_tell_of_the_second_model_only(documents: Documents) -> None:
+    expected = by_hand(documents, STORY)
+    name = documents.post(202, sentences=STORY, wait=False, **DE_FR)["id"]
+    told: list[Any] = []
+    with documents.client.stream("GET", f"/v1/documents/{name}/events") as answer:
+        kind = ""
+        for line in answer.iter_lines():
+            if line.startswith("event: "):
+                kind = line.removeprefix("event: ")
+            elif line.startswith("data: "):
+                told.append((kind, json.loads(line.removeprefix("data: "))))
+    sentences = {one["index"]: one for kind, one in told if kind == "sentence"}
+    assert [sentences[index]["translation"] for index in range(len(STORY))] == expected
+    assert [sentences[index]["source"] for index in range(len(STORY))] == STORY
+    assert all(one["translation"] == expected[one["index"]] for kind, one in told if kind == "translated")
+    assert told[-1][1]["state"] == "done"
+
+
+def test_limits_are_those_of_both(documents: Documents) -> None:
+    assert documents.post(422, sentences=["Yes."], max_length=9999, **DE_FR)["error"]["param"] == "max_length"
+    assert documents.post(422, sentences=["Yes."], model="de-en", **DE_FR)["error"]["param"] == "target"
