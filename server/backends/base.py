@@ -70,17 +70,13 @@ class Backend(Protocol):
 
 def split_batch(signature: Signature, tensors: Mapping[str, Array], source_keep: Flags) -> list[Encoded]:
     """Outputs of an encode graph, by name, for a padded batch -> one Encoded per sentence (views, not copies)."""
-    axes = {tensor.name: tensor.axes[1:] for tensor in signature.outputs}
-    return [
-        Encoded(
-            length,
-            {
-                name: tensor[row][tuple(slice(length if axis == "source" else None) for axis in axes[name])]
-                for name, tensor in tensors.items()
-            },
-        )
-        for row, length in enumerate(source_keep.sum(axis=1).tolist())
-    ]
+    padded = {tensor.name: tuple([axis == "source" for axis in tensor.axes[1:]]) for tensor in signature.outputs}
+    kinds = {padded[name] for name in tensors}
+    sentences = []
+    for row, length in enumerate(source_keep.sum(axis=1).tolist()):
+        cuts = {kind: tuple([slice(length if is_padded else None) for is_padded in kind]) for kind in kinds}
+        sentences.append(Encoded(length, {name: tensor[row][cuts[padded[name]]] for name, tensor in tensors.items()}))
+    return sentences
 
 
 def batch_sizes(manifest: Manifest, slots: int, beam: int, source_length: int) -> dict[str, int]:

@@ -84,6 +84,12 @@ class HostMemory:
         for name, tensor in self.tensors.items():
             shape = tensor.shape(sizes) if tensor.role != "document" else (sizes["slot"], *document[name].shape)
             self.arrays[name] = np.zeros(shape, tensor.dtype)
+        # Of a free axis a sentence has its own length; a fixed one must fit.
+        self._sources = [
+            (name, self.arrays[name], [isinstance(axis, str) for axis in self.tensors[name].axes[1:]])
+            for name in self.names("source")
+        ]
+        self._documents = [(name, self.arrays[name]) for name in self.names("document")]
 
     def names(self, *roles: str) -> list[str]:
         return [name for name, tensor in self.tensors.items() if tensor.role in roles]
@@ -97,21 +103,19 @@ class HostMemory:
         return sum(self.arrays[name].nbytes for name in self.names("source", "document"))
 
     def admit(self, slot: int, sentence: Encoded) -> None:
-        for name in self.names("source"):
+        for name, buffer, is_free in self._sources:
             part = sentence.tensors[name]
-            free = (isinstance(axis, str) for axis in self.tensors[name].axes[1:])
-            # Of a free axis the sentence has its own length; a fixed one must fit.
-            cut = tuple(slice(size if is_free else None) for size, is_free in zip(part.shape, free, strict=True))
-            self.arrays[name][slot][cut] = part
-        for name in self.names("document"):
-            pages, buffer = sentence.document[name], self.arrays[name]
+            cut = tuple([slice(size if free else None) for size, free in zip(part.shape, is_free, strict=True)])
+            buffer[slot][cut] = part
+        for name, buffer in self._documents:
+            pages = sentence.document[name]
             buffer[slot] = 0
             buffer[slot][tuple(slice(size) for size in pages.shape)] = pages
 
     def release(self, slot: int) -> None:
-        for name in self.names("document"):
+        for name, buffer in self._documents:
             if name.startswith("sentence_keep"):
-                self.arrays[name][slot] = 0
+                buffer[slot] = 0
 
     def copy_slots(self, other: Memory, slots: Sequence[int]) -> None:
         assert isinstance(other, HostMemory)

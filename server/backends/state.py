@@ -96,6 +96,7 @@ class DecoderState:
         self.num_rows: Ints = np.array([beam])
         self.num_candidates: Ints = np.array([2 * beam])
         self.source_keep: Flags = np.zeros((slots, source_length), np.int32)
+        self._beams, self._pieces = np.arange(beam), np.arange(source_length)
         wide = (slots, 2 * beam)
         self.candidates = Candidates(np.zeros(wide, np.float32), np.zeros(wide, np.int64), np.zeros(wide, np.int64))
         self.source_keep[:, 0] = 1  # idle slots attend to one zero key, so that their arithmetic stays finite
@@ -136,14 +137,21 @@ class DecoderState:
             "next_ancestry": after.ancestry,
         }
 
-    def _turn_rings(self, slots: slice = slice(None)) -> None:
-        """Let the next step of these slots write the ring slots of their positions."""
-        ring_slot, tables = self.position[slots] % self.capacity, self._tables
+    def _turn_rings(self) -> None:
+        """Let the next step of every slot write the ring slot of its position."""
+        ring_slot, tables = self.position % self.capacity, self._tables
         # Into the arrays that graphs are bound to; "clip" is what spares a copy. Ten times as fast as indexing.
-        tables.own_key.take(ring_slot, 0, self.own_key[slots], "clip")
-        tables.kept_key.take(ring_slot, 0, self.kept_key[slots], "clip")
-        tables.key_age.take(ring_slot, 0, self.key_age[slots], "clip")
-        self._write_entry[slots] = tables.entry.take(ring_slot, 0)
+        tables.own_key.take(ring_slot, 0, self.own_key, "clip")
+        tables.kept_key.take(ring_slot, 0, self.kept_key, "clip")
+        tables.key_age.take(ring_slot, 0, self.key_age, "clip")
+        self._write_entry[:] = tables.entry.take(ring_slot, 0)
+
+    def _begin(self, slot: int) -> None:
+        """Let the next step of a slot be its first."""
+        self.position[slot] = 0
+        tables = self._tables
+        self.own_key[slot], self.kept_key[slot] = tables.own_key[0], tables.kept_key[0]
+        self.key_age[slot], self._write_entry[slot] = tables.key_age[0], tables.entry[0]
 
     def tick(self) -> None:
         """After a step: its rows become current, and running sentences move to their next position and ring slot."""
@@ -164,26 +172,24 @@ class DecoderState:
     def admit(self, slot: int, sentence: Encoded, first_token: int, beam_size: int) -> None:
         """Begin a sentence: one live row, no past."""
         self.memory.admit(slot, sentence)
-        self.source_keep[slot] = np.arange(self.source_length) < sentence.length
+        self.source_keep[slot] = self._pieces < sentence.length
         rows = self.current
         rows.token[slot] = first_token
-        rows.parent[slot] = np.arange(self.beam)
+        rows.parent[slot] = self._beams
         rows.score[slot] = DEAD_SCORE
         rows.score[slot, 0] = 0
         rows.ancestry[slot] = False
-        self.is_row[slot] = np.arange(self.beam) < beam_size
-        self.position[slot] = 0
+        self.is_row[slot] = self._beams < beam_size
         self.is_running[slot] = 1
-        self._turn_rings(slice(slot, slot + 1))
+        self._begin(slot)
 
     def release(self, slot: int) -> None:
         """Leave the slot idle: no live row, and one source key, so that nothing of the sentence is read again."""
         self.current.score[slot] = DEAD_SCORE
         self.is_row[slot] = False
-        self.position[slot] = 0
         self.is_running[slot] = 0
-        self._turn_rings(slice(slot, slot + 1))
-        self.source_keep[slot] = np.arange(self.source_length) < 1
+        self._begin(slot)
+        self.source_keep[slot] = self._pieces < 1
         self.memory.release(slot)
 
     def copy_slots(self, other: "DecoderState", slots: Sequence[int]) -> None:

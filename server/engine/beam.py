@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from server.backends.state import DEAD_SCORE, Bools, Candidates, Ints
+from server.engine.history import Choices
 
 
 def ended(candidates: Candidates, beam_size: Ints, eos_id: int) -> list[tuple[int, int]]:
@@ -36,13 +37,13 @@ def is_complete(num_ended: Ints, beam_size: Ints, length: Ints, max_length: Ints
     return over
 
 
-def agreed(history: Sequence[tuple[Ints, Ints]], rows: Sequence[int]) -> list[int]:
+def agreed(history: Sequence[Choices], rows: Sequence[int]) -> list[int]:
     """Token ids of the longest common beginning of `rows` after the last step in `history` (see `backtrack`). Rows are
     different hypotheses, so a common beginning is a common ancestor."""
     ancestors, steps = set(rows), len(history)
     while steps and len(ancestors) > 1:
         steps -= 1
-        ancestors = {int(history[steps][1][row]) for row in ancestors}
+        ancestors = {history[steps][1][row] for row in ancestors}
     return backtrack(history[:steps], min(ancestors)) if ancestors else []
 
 
@@ -52,11 +53,10 @@ def common_beginning(one: Sequence[int], other: Sequence[int]) -> int:
     return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
-def backtrack(history: Sequence[tuple[Ints, Ints]], beam: int) -> list[int]:
-    """Token ids of row `beam` after the last step in `history`, whose entries are one slot's chosen (token, parent) at
-    every step, each [beam]."""
+def backtrack(history: Sequence[Choices], beam: int) -> list[int]:
+    """Token ids of row `beam` after the last step in `history`, which is one slot's."""
     ids = []
     for token, parent in reversed(history):
-        ids.append(int(token[beam]))
-        beam = int(parent[beam])
+        ids.append(token[beam])
+        beam = parent[beam]
     return ids[::-1]

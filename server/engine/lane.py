@@ -1,8 +1,7 @@
 """A running batch: slots of equal beam width, the sentences in them, and the history of their beams."""
 
 import sys
-from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
@@ -14,10 +13,9 @@ from server.backends.context import ContextUse
 from server.backends.memory import Encoded, Layout, document_layout, suits
 from server.backends.state import DEAD_SCORE, DecoderState, Ints
 from server.engine.beam import agreed, backtrack, common_beginning, ended, is_complete, normalize
+from server.engine.history import Choices, History
 from server.engine.request import Hypothesis, SentenceRequest
 from server.outcomes import FinishReason
-
-NO_SEAT = (sys.maxsize, 0)
 
 
 @dataclass(frozen=True)
@@ -50,12 +48,10 @@ class Ending:
 
 @dataclass
 class Running:
-    """A sentence that runs since the lane's clock stood at `first_clock`. `seats`: (clock, slot), each slot that it had
-    and since when."""
+    """A sentence that runs since the lane's clock stood at `first_clock`."""
 
     sentence: EncodedSentence
     first_clock: int
-    seats: list[tuple[int, int]]
     endings: list[Ending] = field(default_factory=list)
     log_probabilities: list[list[float]] = field(default_factory=list)
     """Log-probabilities of the tokens so far of every translation that was given."""
@@ -80,8 +76,7 @@ class LaneKind(NamedTuple):
 class Lane:
     """Slots of one kind. Grows and shrinks with its sentences; the step graph sees only `state.slots` slots.
 
-    `history` holds the rows that every past step chose, as long as a sentence can run. `fresh` are the sentences that
-    have not made a step yet.
+    `fresh` are the sentences that have not made a step yet.
     """
 
     def __init__(
@@ -95,7 +90,6 @@ class Lane:
         self.running: list[Running | None] = []
         self.num_running = 0
         self.fresh: list[SentenceRequest] = []
-        self.history: deque[tuple[Ints, Ints]] = deque(maxlen=self.max_target_length)
         self.beam_size: Ints = np.zeros(0, np.int64)
         self.max_length: Ints = np.zeros(0, np.int64)
         self.num_ended: Ints = np.zeros(0, np.int64)
@@ -108,14 +102,16 @@ class Lane:
     def _resize(self, slots: int, source_length: int, document: Mapping[str, Layout], keep: list[int]) -> None:
         """Move the sentences of the slots in `keep` to the first slots of a state of another size. If that fails,
         nothing has changed."""
-        state = self._new_state(slots, source_length, document)
+        state, history = self._new_state(slots, source_length, document), self._new_history(slots)
         count = len(keep)
         if count:
             state.copy_slots(self.state, keep)
+            first = min(running.first_clock for running in self.running if running is not None)
+            history.copy_slots(self._history, keep, first, state.clock)
         self._bind(state)
         self.state: DecoderState = state
+        self._history: History = history
         if not count:
-            self.history.clear()
             self._first_limit = sys.maxsize
         for name, idle in (("beam_size", 1), ("max_length", self.max_target_length), ("num_ended", 0)):
             values: Ints = np.full(slots, idle, np.int64)
@@ -123,9 +119,9 @@ class Lane:
             setattr(self, name, values)
         self.running = [self.running[slot] for slot in keep] + [None] * (slots - count)
         self._forced = {new for new, slot in enumerate(keep) if slot in self._forced}
-        for slot, running in enumerate(self.running):
-            if running is not None:
-                running.seats.append((state.clock, slot))
+
+    def _new_history(self, slots: int) -> History:
+        return History(self.max_target_length, slots, self.beam)
 
     def _new_state(self, slots: int, source_length: int, document: Mapping[str, Layout]) -> DecoderState:
         return self.backend.new_state(slots, self.beam, source_length, document)
@@ -167,7 +163,7 @@ class Lane:
         if prefix:
             self._forced.add(slot)
         self._first_limit = min(self._first_limit, self.state.clock + int(self.max_length[slot]))
-        self.running[slot] = Running(sentence, self.state.clock, [(self.state.clock, slot)])
+        self.running[slot] = Running(sentence, self.state.clock)
         self.fresh.append(sentence.request)
         self.num_running += 1
 
@@ -185,7 +181,7 @@ class Lane:
                 self._end(slot, rank)
         for slot in tuple(self._forced):
             self._force(slot)
-        self.history.append((state.following.token.copy(), state.following.parent.copy()))
+        self._history.add(state.clock, state.following)
         state.tick()
         if not endings and state.clock < self._first_limit:
             return []
@@ -234,7 +230,8 @@ class Lane:
             raise RuntimeError(
                 f"model '{self.backend.manifest.name}' found no translation: its graphs gave scores that are no numbers"
             )
-        return tuple(self._hypothesis(running, ending) for ending in best)
+        steps = self._steps(slot, running)
+        return tuple([self._hypothesis(steps, ending) for ending in best])
 
     def _cut(self, slot: int, running: Running) -> list[Ending]:
         """The live rows of a search that is over, as hypotheses cut at the maximum length."""
@@ -248,8 +245,8 @@ class Lane:
             if score > DEAD_SCORE / 2
         ]
 
-    def _hypothesis(self, running: Running, ending: Ending) -> Hypothesis:
-        ids = backtrack(self._steps(running, ending.steps), ending.parent)
+    def _hypothesis(self, steps: Sequence[Choices], ending: Ending) -> Hypothesis:
+        ids = backtrack(steps[: ending.steps], ending.parent)
         return Hypothesis(tuple(ids), ending.score, ending.normalized, ending.reason)
 
     def sure_beginning(self, slot: int) -> tuple[int, ...]:
@@ -257,7 +254,7 @@ class Lane:
         rows and of the best hypothesis that ended."""
         running = self.running[slot]
         assert running is not None
-        steps = self._steps(running, self.state.clock - running.first_clock)
+        steps = self._steps(slot, running)
         live = np.flatnonzero(self.state.current.score[slot] > DEAD_SCORE / 2).tolist()
         ids = agreed(steps, live)
         if running.endings:
@@ -266,18 +263,9 @@ class Lane:
             ids = ids[: common_beginning(ids, ended_ids)] if live else ended_ids
         return tuple(ids)
 
-    def _steps(self, running: Running, count: int) -> list[tuple[Ints, Ints]]:
-        """(token, parent) [beam] of a sentence's rows in its first `count` steps, whichever slots it had."""
-        oldest = self.state.clock - len(self.history)
-        steps = []
-        seats = iter(running.seats[1:])
-        slot, (moved, next_slot) = running.seats[0][1], next(seats, NO_SEAT)
-        for clock in range(running.first_clock, running.first_clock + count):
-            while clock >= moved:
-                slot, (moved, next_slot) = next_slot, next(seats, NO_SEAT)
-            token, parent = self.history[clock - oldest]
-            steps.append((token[slot], parent[slot]))
-        return steps
+    def _steps(self, slot: int, running: Running) -> list[Choices]:
+        """What a running sentence's rows chose in all of its steps."""
+        return self._history.of(slot, running.first_clock, self.state.clock)
 
     def release(self, slot: int) -> Running:
         """Empty the slot; it can be seated again before the next step."""

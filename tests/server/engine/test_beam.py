@@ -117,5 +117,5 @@ def test_backtracking_follows_parents(steps: list[list[tuple[int, int]]]) -> Non
     history = []
     for step in steps:
         paths = [[*paths[parent], token] for token, parent in step]
-        history.append((np.array([row[0] for row in step]), np.array([row[1] for row in step])))
+        history.append(([row[0] for row in step], [row[1] for row in step]))
     assert [backtrack(history, beam) for beam in range(3)] == paths
