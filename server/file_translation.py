@@ -104,9 +104,8 @@ async def _one_leg(
     told: Callable[[int, int], None],
     terms: Terms | None,
 ) -> list[str]:
-    """The translations of sentences that see each other, with their tags. Where `terms` are masked, the model carries
-    the tags, too, since an alignment does not know the masks."""
-    lifts = terms is None and translator.worker.can_align
+    """The translations of sentences that see each other, with their tags."""
+    lifts = translator.worker.can_align
     read = await asyncio.to_thread(without_tags, sentences, translator) if lifts else sentences
     document = _document(translator, len(sentences), options, mode)
     store = MemoryStore()
@@ -115,7 +114,9 @@ async def _one_leg(
         lease = Lease(store, document.id, None, 0)
         await translate_pending(lease, {translator.name: translator}, reader, BATCH, told, terms=terms)
         done = store.sentences(document.id)
-        return await with_tags(translator, sentences, done) if lifts else [one.translation or "" for one in done]
+        if lifts:
+            return await with_tags(translator, sentences, done, terms)
+        return [one.translation or "" for one in done]
     finally:
         store.close()
 

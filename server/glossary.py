@@ -16,6 +16,7 @@ from server.engine.request import Hypothesis, SearchOptions, SentenceRequest, Se
 from server.text.pieces import Pieces
 from server.text.plan import PlannedSentence, plan_sentence
 from server.text.protection import find_terms
+from server.text.tags import lift
 from server.text.terms import Match, Terms, missing
 from server.translations import TranslationOutcome
 from server.translator import PrefixRefused, Translator
@@ -34,6 +35,11 @@ class Said:
     request: SentenceRequest
     result: SentenceResult
 
+    @property
+    def read(self) -> str:
+        """The text as terms are found in it: without tags that an alignment will set."""
+        return lift(self.source)[0] if self.planned.tags else self.source
+
 
 @dataclass(frozen=True)
 class WithTerms:
@@ -51,9 +57,8 @@ class WithTerms:
         *,
         tagged: bool = False,
     ) -> TranslationOutcome:
-        """As Translator.translate, but the model reads marks of tags, too: masks of terms are made in the text as it
-        stands. Raises TermRefused besides."""
-        return await translate_with_terms(self.translator, texts, options, self.terms, context, splits)
+        """As Translator.translate. Raises TermRefused besides."""
+        return await translate_with_terms(self.translator, texts, options, self.terms, context, splits, tagged=tagged)
 
 
 async def translate_with_terms(
@@ -65,13 +70,14 @@ async def translate_with_terms(
     splits: bool = True,
     prefixes: Sequence[str] = (),
     aligns: bool = False,
+    tagged: bool = False,
 ) -> TranslationOutcome:
     """`Translator.translate`, with every term that is in a sentence, outside of protected spans, translated as `terms`
     say, as often as it is there. A sentence may have fewer hypotheses than were asked for.
 
     Raises TermRefused, and what Translator.translate raises.
     """
-    work = await translator.prepare(texts, wide(options), context, splits, prefixes, aligns)
+    work = await translator.prepare(texts, wide(options), context, splits, prefixes, aligns, tagged)
     results = await translator.run(work.requests, options.deadline)
     remaining = iter(zip(work.requests, results, strict=True))
     by_text = [
@@ -97,7 +103,7 @@ async def say_terms(translator: Translator, said: Sequence[Said], options: Searc
     once more, with masks in place of their terms. Raises TermRefused, and what Translator.run_in_turn raises."""
     again: list[Said] = []
     for one in said:
-        matches = find_terms(one.source, terms)
+        matches = find_terms(one.read, terms)
         if not _keep_good(one, matches, translator.target_pieces):
             _mask(translator, one, matches, options, terms)
             if one.planned.masked.is_readable:
@@ -124,7 +130,7 @@ def _keep_good(said: Said, matches: Sequence[Match], pieces: Pieces) -> bool:
 def _mask(translator: Translator, said: Said, matches: Sequence[Match], options: SearchOptions, terms: Terms) -> None:
     """Put masks in place of a sentence's terms. Raises TermRefused, PrefixRefused."""
     prefix = said.planned.prefix
-    planned = plan_sentence(said.source, translator.source_pieces, said.planned.is_cut, terms)
+    planned = plan_sentence(said.source, translator.source_pieces, said.planned.is_cut, terms, bool(said.planned.tags))
     said.planned = planned if prefix is None else planned.after(prefix.text, translator.target_pieces)
     _check(said, matches, translator.artifact.manifest.max_source_length)
     if len(said.planned.prefix_ids) >= translator.room(said.planned, options):

@@ -14,6 +14,7 @@ from server.documents.stores.records import Sentence
 from server.engine.request import Overloaded
 from server.text.plan import plan_sentence
 from server.text.tags import Pair, lift, place_tags
+from server.text.terms import Terms
 from server.translator import Translator
 
 
@@ -26,11 +27,13 @@ def without_tags(sentences: Sequence[Sentence], translator: Translator) -> list[
     return read
 
 
-async def with_tags(translator: Translator, sentences: Sequence[Sentence], done: Sequence[Sentence]) -> list[str]:
-    """The translations of `sentences` with their tags; `done` are these sentences `without_tags`, translated. One that
-    has nothing to translate stays as it is. Raises EngineStopped."""
+async def with_tags(
+    translator: Translator, sentences: Sequence[Sentence], done: Sequence[Sentence], terms: Terms | None = None
+) -> list[str]:
+    """The translations of `sentences` with their tags; `done` are these sentences `without_tags`, translated as `terms`
+    say. One that has nothing to translate stays as it is. Raises EngineStopped."""
     both = list(zip(sentences, done, strict=True))
-    parts = await asyncio.to_thread(lambda: [list(_parts(translator, *pair)) for pair in both])
+    parts = await asyncio.to_thread(lambda: [list(_parts(translator, *pair, terms)) for pair in both])
     pairs = iter(await _aligned(translator, [part.item for of_sentence in parts for part in of_sentence]))
     translations: list[str] = []
     for (original, one), of_sentence in zip(both, parts, strict=True):
@@ -54,7 +57,7 @@ class _Part:
     target_at: int
 
 
-def _parts(translator: Translator, original: Sentence, done: Sentence) -> Iterator[_Part]:
+def _parts(translator: Translator, original: Sentence, done: Sentence, terms: Terms | None) -> Iterator[_Part]:
     """The parts of a translated sentence, none if it has no tags."""
     if not lift(original.source)[1]:
         return
@@ -62,13 +65,17 @@ def _parts(translator: Translator, original: Sentence, done: Sentence) -> Iterat
     for part in done.parts:
         assert part.span is not None
         start, end = part.span
-        text = done.source[start:end]
-        planned = plan_sentence(text, translator.source_pieces)
-        ids = part.target_ids or ()
-        shown = planned.restored(ids, translator.target_pieces).text
         target_at = target_end + start - source_end  # the text between two parts is the source's
-        yield _Part(ToAlign(text, planned, ids, shown), start, target_at)
-        source_end, target_end = end, target_at + len(shown)
+        item = _item(translator, done.source[start:end], part.target_ids or (), terms)
+        if not (done.translation or "").startswith(item.shown, target_at):  # its terms were not masked
+            item = _item(translator, item.sentence, item.ids, None)
+        yield _Part(item, start, target_at)
+        source_end, target_end = end, target_at + len(item.shown)
+
+
+def _item(translator: Translator, text: str, ids: tuple[int, ...], terms: Terms | None) -> ToAlign:
+    planned = plan_sentence(text, translator.source_pieces, terms=terms)
+    return ToAlign(text, planned, ids, planned.restored(ids, translator.target_pieces).text)
 
 
 def _moved(part: _Part, pair: Pair) -> Pair:
