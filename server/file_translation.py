@@ -1,10 +1,11 @@
 """A file in, the same file translated out: its texts are one document, so that its sentences see each other."""
 
 import asyncio
+import dataclasses
 import secrets
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from server.documents.cutting import cut_text, listed_sentences
@@ -13,7 +14,9 @@ from server.documents.leases import Lease
 from server.documents.sentence_states import StateReader
 from server.documents.stores.memory import MemoryStore
 from server.documents.stores.records import Document, Mode, Sentence
+from server.pivot import bare, lacks
 from server.tagged_sentences import with_tags, without_tags
+from server.text.carried import Carried
 from server.text.flags import find_flags
 from server.text.formats.table import FORMATS, open_file, suffix_of, translated_name
 from server.text.terms import Terms
@@ -21,6 +24,8 @@ from server.translator import AskedOptions, Translator
 
 BATCH = 128
 """Sentences between two calls of `told`."""
+Told = Callable[[int, int], None]
+"""Hears how many of how many sentences are done."""
 _SEPARATORS = "\x1e\x1d\x1c\x1f"
 
 
@@ -44,12 +49,12 @@ async def translate_file(
     options: AskedOptions,
     mode: Mode = "offline",
     max_characters: int = 10_000_000,
-    told: Callable[[int, int], None] = lambda done, total: None,
+    told: Told = lambda done, total: None,
     terms: Terms | None = None,
 ) -> TranslatedFile:
     """Translate a file of any format of the table by one model, or by two of which the second reads what the first
-    said. `options` as documents have them, for every leg; `terms` are translated as they say, by one model only. `told`
-    hears how many of how many sentences are done. Nothing is kept; cancelled, it leaves the engine.
+    said. `options` as documents have them, for every leg; `terms` are translated as they say. `told` hears how many of
+    how many sentences are done. Nothing is kept; cancelled, it leaves the engine.
 
     Raises FileError, and what `translate_pending` raises.
     """
@@ -76,7 +81,7 @@ async def _translated(
     reader: StateReader,
     options: AskedOptions,
     mode: Mode,
-    told: Callable[[int, int], None],
+    told: Told,
     terms: Terms | None,
 ) -> tuple[list[Sentence], list[str], list[str]]:
     """The sentences of the texts, their translations, and the translated texts. Between two texts stands a control
@@ -87,12 +92,43 @@ async def _translated(
     separator = _free_separator(texts)
     text = texts[0] if len(texts) == 1 else separator.join(text.replace(separator, " ") for text in texts)
     sentences, end = await asyncio.to_thread(cut_text, text, legs[0])
-    said = [one.source for one in sentences]
-    for number, leg in enumerate(legs):
-        read = sentences if number == 0 else await asyncio.to_thread(listed_sentences, said, leg)
-        said = await _one_leg(leg, read, reader, options, mode, _told_of_leg(told, number, len(legs)), terms)
+    told_of = [_told_of_leg(told, number, len(legs)) for number in range(len(legs))]
+    if len(legs) == 1:
+        said = await _one_leg(legs[0], sentences, reader, options, mode, told, terms)
+    else:
+        said = await _two_legs(legs, sentences, reader, options, mode, told_of, terms)
     whole = "".join(f"{one.gap}{target}" for one, target in zip(sentences, said, strict=True)) + end
     return sentences, said, [whole] if len(texts) == 1 else whole.split(separator)
+
+
+async def _two_legs(
+    legs: Sequence[Translator],
+    sentences: Sequence[Sentence],
+    reader: StateReader,
+    options: AskedOptions,
+    mode: Mode,
+    told: Sequence[Told],
+    terms: Terms | None,
+) -> list[str]:
+    """What the second model says of what the first says of the sentences. Those that then lack a term go the way again,
+    with marks in place of their terms, as in texts."""
+    first, second = legs
+    middles = await _one_leg(first, sentences, reader, options, mode, told[0], None)
+    listed = await asyncio.to_thread(listed_sentences, middles, second)
+    said = await _one_leg(second, listed, reader, options, mode, told[1], None)
+    lifts, pairs = first.worker.can_align, list(zip(sentences, said, strict=True))
+    lacking = [one.index for one, text in pairs if terms is not None and lacks(terms, one.source, text, lifts)]
+    if terms is None or not lacking:
+        return said
+    carried = Carried(terms, [sentences[index].source for index in lacking])
+    marked = await _one_leg(first, sentences, reader, options, mode, _told_nobody, carried, lacking)
+    for index, middle in zip(lacking, marked, strict=True):
+        middles[index] = middle
+    listed = await asyncio.to_thread(listed_sentences, middles, second)
+    ends = await _one_leg(second, listed, reader, options, mode, _told_nobody, None, lacking)
+    for index, end in zip(lacking, ends, strict=True):
+        said[index] = carried.filled(bare(sentences[index].source, lifts), end)
+    return said
 
 
 async def _one_leg(
@@ -101,19 +137,24 @@ async def _one_leg(
     reader: StateReader,
     options: AskedOptions,
     mode: Mode,
-    told: Callable[[int, int], None],
+    told: Told,
     terms: Terms | None,
+    only: Collection[int] | None = None,
 ) -> list[str]:
-    """The translations of sentences that see each other, with their tags."""
+    """The translations of sentences that see each other, with their tags; of those with the numbers `only`, if that is
+    given."""
     lifts = translator.worker.can_align
     read = await asyncio.to_thread(without_tags, sentences, translator) if lifts else sentences
-    document = _document(translator, len(sentences), options, mode)
+    if only is not None:
+        read = [one if one.index in only else dataclasses.replace(one, translation="") for one in read]
+        sentences = [one for one in sentences if one.index in only]
+    document = _document(translator, len(read), options, mode)
     store = MemoryStore()
     store.create(document, read)
     try:
         lease = Lease(store, document.id, None, 0)
         await translate_pending(lease, {translator.name: translator}, reader, BATCH, told, terms=terms)
-        done = store.sentences(document.id)
+        done = [one for one in store.sentences(document.id) if only is None or one.index in only]
         if lifts:
             return await with_tags(translator, sentences, done, terms)
         return [one.translation or "" for one in done]
@@ -121,7 +162,11 @@ async def _one_leg(
         store.close()
 
 
-def _told_of_leg(told: Callable[[int, int], None], number: int, count: int) -> Callable[[int, int], None]:
+def _told_nobody(done: int, total: int) -> None:
+    """The sentences were counted before."""
+
+
+def _told_of_leg(told: Told, number: int, count: int) -> Told:
     """What leg `number` of `count` tells: every leg has the same sentences."""
     return lambda done, total: told(number * total + done, count * total)
 

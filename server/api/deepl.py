@@ -1,6 +1,7 @@
 """DeepL's API under /v2: its clients work with this server as they are."""
 
 import asyncio
+import dataclasses
 import logging
 from collections.abc import Coroutine, Iterable, Sequence
 from pathlib import PurePath
@@ -28,7 +29,7 @@ from server.api.errors import ADMISSION, BODY, ApiError, documented, from_engine
 from server.api.language_names import name_of
 from server.api.libre_route import with_forms
 from server.api.limits import asked_options, check_sizes
-from server.api.pivoting import legs_of, pivot_between, refuse
+from server.api.pivoting import legs_of, pivot_between
 from server.api.shelf import beginning_of
 from server.api.state import ServerState
 from server.api.visit import Admitted, Visit
@@ -96,9 +97,10 @@ async def _translated(
             way = reader if terms is None else WithTerms(reader, terms)
             options = reader.options(**asked_options(reader, visit.state.settings), deadline=visit.deadline)
         else:
-            way, options = through
-            reader = through[0].first
-            refuse(through[0], "glossary_id", bool(glossaries))
+            pivot, options = through
+            reader = pivot.first
+            terms = await terms_of(visit, glossaries, (reader.languages[0], pivot.second.languages[1]))
+            way = dataclasses.replace(pivot, terms=terms)
         context = await visit.state.documents.context_of(reader, [body.context]) if body.context else None
         if kind is None:
             return await way.translate(own, options, context, splits)
@@ -164,8 +166,8 @@ async def upload(
     beginning = await beginning_of(name, data, target_lang, settings.max_total_chars)
     [source] = await _sources(visit.state, [beginning], source_lang, target_lang)
     legs, options = legs_of(visit, None, source, _target(visit, source, target_lang))
-    _check_served("glossary_id", len(legs) == 1 or not glossaries)
-    terms, longest = await terms_of(visit, glossaries, legs[0].languages), settings.max_total_chars
+    languages, longest = (legs[0].languages[0], legs[-1].languages[1]), settings.max_total_chars
+    terms = await terms_of(visit, glossaries, languages)
     visit.state.uploads.check_room()
     work = translate_file(legs, data, name, visit.state.documents.reader, options, max_characters=longest, terms=terms)
     translating = asyncio.create_task(_counted(visit.state, work))

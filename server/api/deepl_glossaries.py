@@ -188,9 +188,9 @@ def _dictionary(glossary: Glossary, source_lang: str, target_lang: str) -> Dicti
 
 
 def _served(state: ServerState) -> list[tuple[str, str]]:
-    """Pairs of languages that one model translates."""
-    direct = state.direct_languages
-    found = [(base_language(source), base_language(one)) for source, targets in direct.items() for one in targets]
+    """Pairs of languages that are translated, by one model or two."""
+    served = state.languages
+    found = [(base_language(source), base_language(one)) for source, targets in served.items() for one in targets]
     return list(dict.fromkeys(found))
 
 

@@ -1,5 +1,7 @@
 """`POST /v1/translate`."""
 
+import dataclasses
+
 from fastapi import APIRouter, Request, Response
 
 from server.api.answer import written
@@ -81,12 +83,11 @@ async def _translate_through(
     refuse(pivot, "stream", streams)
     refuse(pivot, "num_hypotheses", body.num_hypotheses is not None)
     refuse(pivot, "target_prefix", any(body.prefixes))
-    refuse(pivot, "glossary", bool(body.glossary))
-    refuse(pivot, "keep", bool(body.keep))
     refuse(pivot, "alignment", body.alignment)
     refuse(pivot, "pieces", body.pieces)
     context = await visit.state.documents.context_of(pivot.first, body.contexts) if body.contexts else None
-    outcome = await pivot.translate(body.texts, options, context)
+    way = dataclasses.replace(pivot, terms=body.terms)
+    outcome = await way.translate(body.texts, options, context)
     return TranslateResponse(
         translations=[Translation.of(one, False, pivot.first.languages[1]) for one in outcome.translations],
         model=pivot.second.name,

@@ -4,17 +4,18 @@ The text of "a <b>big</b> dog<br>" is "a [b big ]b dog [br": an opening, a closi
 in the list of what it stands for. Sentences are cut with their marks. Where the model aligns words, it reads a sentence
 without opening and closing marks, and these are placed round the words that come from theirs (`server.text.tags`). A
 lone mark, and every mark where no words are aligned, is protected as a URL is, so that the model itself carries it to
-its place (`server.text.protection`).
+its place (`server.text.protection`). So is the mark of a term (`server.text.carried`), which stands for words.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-_OPENING, _CLOSING, _LONE, _END = 0xF0000, 0xF4000, 0xF8000, 0xFC000
+_OPENING, _CLOSING, _LONE, _END, _LAST = 0xF0000, 0xF4000, 0xF8000, 0xFC000, 0xFFFFD
 MAX_MARKS = _CLOSING - _OPENING
 """Marks of one kind in one text, at most."""
 MARK = re.compile(f"[{chr(_OPENING)}-{chr(_END - 1)}]")
+TERM_MARK = re.compile(f"[{chr(_END)}-{chr(_LAST)}]")
 _STRANGE = re.compile(f"[{chr(_OPENING)}-\U0010ffff]")
 
 
@@ -28,6 +29,11 @@ def closing(number: int) -> str:
 
 def lone(number: int) -> str:
     return chr(_LONE + number)
+
+
+def term_marks() -> Iterator[str]:
+    """All of them."""
+    return map(chr, range(_END, _LAST + 1))
 
 
 def is_opening(mark: str) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 
-from server.text.marks import MARK
+from server.text.marks import MARK, TERM_MARK
 
 _TOP_LEVEL = "com|org|net|edu|gov|io|dev|app|info|eu|de|at|ch|fr|es|it|nl|pl|cz|uk|us|jp|cn|ru|br"
 _SUFFIXES = (
@@ -53,11 +53,12 @@ _PATTERNS = (
     r"(?<!\S)[:;]-?[)(DP|](?!\S)",
     EMOJI,
     MARK.pattern,
+    TERM_MARK.pattern,
 )
 _PROTECTED = re.compile("|".join(f"(?:{one})" for one in _PATTERNS), re.DOTALL)
 # Characters of which every pattern needs some. Most sentences have none; trying all patterns takes ten times as long.
 _HINT = re.compile(
-    rf"[<{{%$`@#/\\_]|\w\.\w|--|\(\)|[a-z][A-Z]|[:;]-?[)(DP|]|[0-9a-f]{{8}}|mailto|tel:|\ufe0f|{_EMOJI}|{MARK.pattern}"
+    rf"[<{{%$`@#/\\_]|\w\.\w|--|\(\)|[a-z][A-Z]|[:;]-?[)(DP|]|[0-9a-f]{{8}}|mailto|tel:|\ufe0f|{_EMOJI}|{MARK.pattern}|{TERM_MARK.pattern}"
 )
 _WITH_SPACES = re.compile("|".join(f"(?:{one})" for one in _SPACED), re.DOTALL)
 OUTER_EMOJI = re.compile(EMOJI)

@@ -6,7 +6,7 @@ The model reads the sentence without tags. Where no enclosed word is aligned, al
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from server.text.marks import MARK, closing_of, is_closing, is_opening, opening_of
+from server.text.marks import MARK, TERM_MARK, closing_of, is_closing, is_opening, opening_of
 from server.text.words import Place, words_of
 
 Pair = tuple[Place, Place]
@@ -77,10 +77,10 @@ def _elements(tags: Sequence[Tag], length: int) -> list[Element]:
 def _span(element: Element, source: str, target: str, pairs: Sequence[Pair]) -> Place:
     """Where the element stands in the target."""
     inside = source[element.start : element.end]
-    if not any(map(str.isalnum, inside)):
+    if not _has_words(inside):
         at = _point(element.start, source, target, pairs)
         return at, at
-    if not any(map(str.isalnum, source[: element.start] + source[element.end :])):
+    if not _has_words(source[: element.start] + source[element.end :]):
         return _around_all(element, source, target)
     own = [theirs for ours, theirs in pairs if ours[0] < element.end and element.start < ours[1]]
     if own:
@@ -118,9 +118,9 @@ def _best_span(own: Sequence[Place], others: Sequence[Place]) -> Place:
 def _point(at: int, source: str, target: str, pairs: Sequence[Pair]) -> int:
     """The position in the target for position `at`, between two words of the source: next to what the nearer aligned
     neighbour became."""
-    if not any(map(str.isalnum, source[:at])):
+    if not _has_words(source[:at]):
         return 0
-    if not any(map(str.isalnum, source[at:])):
+    if not _has_words(source[at:]):
         return len(target)
     following = min((pair for pair in pairs if pair[0][0] >= at), default=None)
     previous = max((pair for pair in pairs if pair[0][1] <= at), default=None)
@@ -132,21 +132,25 @@ def _point(at: int, source: str, target: str, pairs: Sequence[Pair]) -> int:
 def _with_signs(start: int, end: int, inside: str, target: str) -> Place:
     """The span with quotes and the like at its ends, where the element has some at its own."""
     inside = inside.strip()
-    if not inside[0].isalnum():
+    if not _has_words(inside[0]):
         while start > 0 and _is_sign(target[start - 1]):
             start -= 1
-    if not inside[-1].isalnum():
+    if not _has_words(inside[-1]):
         while end < len(target) and _is_sign(target[end]):
             end += 1
     return start, end
 
 
+def _has_words(text: str) -> bool:
+    return any(map(str.isalnum, text)) or bool(TERM_MARK.search(text))
+
+
 def _is_sign(character: str) -> bool:
-    return not (character.isalnum() or character.isspace() or MARK.match(character))
+    return not (_has_words(character) or character.isspace() or MARK.match(character))
 
 
 def _first_letter(text: str) -> int:
-    return next((place for place, one in enumerate(text) if one.isalnum()), 0)
+    return next((place for place, one in enumerate(text) if _has_words(one)), 0)
 
 
 def _last_letter(text: str) -> int:
