@@ -81,6 +81,11 @@ class ServeCommand:
         return 0
 
 
+KEEP_ALIVE_SECONDS = 75
+"""How long a connection may be idle between two requests: longer than clients pause (DeepL's asks every 5 seconds
+whether a document is done) and than proxies keep theirs (nginx: 60). A request on one that is just closed is lost."""
+
+
 def config_of(settings: Settings, app: FastAPI) -> uvicorn.Config:
     """uvicorn's configuration: one process, our log."""
     return uvicorn.Config(
@@ -91,6 +96,7 @@ def config_of(settings: Settings, app: FastAPI) -> uvicorn.Config:
         log_config=log_config(settings.log_level, settings.log_format),
         access_log=False,  # uvicorn's has query strings in it, and no request ids
         server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=max(1, round(settings.drain_timeout)),
     )
 

@@ -129,3 +129,17 @@ def test_what_is_no_request_is_refused(server: RunningServer, sent: bytes) -> No
         client.shutdown(socket.SHUT_WR)
         assert rest_of(client)[:10] in (b"", b"HTTP/1.1 4")
     assert server.translate("Yes.").status_code == 200
+
+
+def test_a_connection_outlives_the_pauses_of_clients(server: RunningServer) -> None:
+    """DeepL's asks every five seconds whether its document is done: a connection that ended then would end at the very
+    moment of its request."""
+    ask = b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"
+    with connected(server) as client:
+        client.sendall(ask)
+        assert b"200 OK" in client.recv(65536)
+        client.settimeout(5.5)
+        with pytest.raises(TimeoutError):  # neither an answer nor an end
+            client.recv(1)
+        client.sendall(ask)
+        assert b"200 OK" in client.recv(65536)
