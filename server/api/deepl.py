@@ -24,7 +24,7 @@ from server.api.deepl_schemas import (
     DeepLUsage,
 )
 from server.api.deepl_terms import named_glossaries, terms_of
-from server.api.detection import detect
+from server.api.detection import detect_source
 from server.api.errors import ADMISSION, BODY, ApiError, documented, from_engine
 from server.api.language_names import name_of
 from server.api.libre_route import with_forms
@@ -36,6 +36,7 @@ from server.api.visit import Admitted, Visit
 from server.file_translation import TranslatedFile, translate_file
 from server.glossary import WithTerms
 from server.markup_translation import TranslatesTexts, translate_markup
+from server.text.formats.table import suffix_of
 from server.translations import TextTranslation, TranslationOutcome
 from server.translator import Translator
 
@@ -106,7 +107,8 @@ async def _translated(
             return await way.translate(own, options, context, splits)
         return await translate_markup(way, own, kind, options, context, splits, body.ignore_tags or ())
 
-    return await translate_by_language(visit, texts, sources, translate)
+    target = _any_target(visit.state, body.target_lang)
+    return await translate_by_language(visit, texts, sources, target, translate)
 
 
 def _check_markup(body: DeepLTranslateRequest) -> None:
@@ -160,11 +162,12 @@ async def upload(
     _check_served("formality", formality in FORMALITIES)
     glossaries = named_glossaries(glossary_id, glossary_ids.split(",") if glossary_ids else None, source_lang)
     name = PurePath(filename or file.filename or "file").name
-    suffix = PurePath(name).suffix.lower() or ".txt"
-    _check_served("output_format", output_format is None or f".{output_format.lower()}" == suffix)
     settings, data = visit.state.settings, await file.read()
+    _check_served("output_format", output_format is None or f".{output_format.lower()}" == suffix_of(name, data))
     beginning = await beginning_of(name, data, target_lang, settings.max_total_chars)
     [source] = await _sources(visit.state, [beginning], source_lang, target_lang)
+    if source == _any_target(visit.state, target_lang):
+        raise ApiError("invalid_value", "Source and target language are equal.", "target_lang")
     legs, options = legs_of(visit, None, source, _target(visit, source, target_lang))
     languages, longest = (legs[0].languages[0], legs[-1].languages[1]), settings.max_total_chars
     terms = await terms_of(visit, glossaries, languages)
@@ -235,11 +238,19 @@ async def _sources(state: ServerState, texts: Sequence[str], source_lang: str | 
     fitting = [code for code, targets in served.items() if _served_code(target_lang, targets)]
     _check_served("target_lang", bool(fitting))
     if not source_lang:
-        return [(await detect(text, fitting)).language for text in texts]
+        target = _any_target(state, target_lang)
+        return [(await detect_source(text, fitting, target)).language for text in texts]
     source = _served_code(source_lang, fitting)
     if source is None:
         raise ApiError("invalid_value", "Value for 'source_lang' not supported.", "source_lang")
     return [source] * len(texts)
+
+
+def _any_target(state: ServerState, target_lang: str) -> str:
+    """The served code of a target that some source has."""
+    target = _served_code(target_lang, sorted(set().union(*state.languages.values())))
+    assert target is not None
+    return target
 
 
 def _translator(visit: Visit, source: str, target_lang: str) -> Translator:

@@ -1,10 +1,10 @@
-"""Detects which of the served languages a text is in."""
+"""Detects which of the served languages a text is in, or that it is in the language asked for already."""
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from server.text.language import identify
+from server.text.language import identify, is_written_in
 
 
 @dataclass(frozen=True)
@@ -19,3 +19,11 @@ async def detect(text: str, candidates: Sequence[str]) -> Detected:
     """The candidate that the text is most likely in. Runs in a thread, because the first call loads tables."""
     language, confidence = await asyncio.to_thread(identify, text, candidates)
     return Detected(language, round(100 * confidence, 1))
+
+
+async def detect_source(text: str, sources: Sequence[str], target: str) -> Detected:
+    """The one of `sources` that the text is most likely in; `target`, with nothing to translate, if it surely is in
+    that."""
+    if await asyncio.to_thread(is_written_in, text, target, sources):
+        return Detected(target, 100.0)
+    return await detect(text, sources)

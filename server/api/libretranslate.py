@@ -9,7 +9,7 @@ from fastapi import APIRouter, File, Form, Request, Response, UploadFile
 
 from server.api.answer import written
 from server.api.by_language import translate_by_language
-from server.api.detection import Detected, detect
+from server.api.detection import Detected, detect, detect_source
 from server.api.errors import ADMISSION, BODY, ApiError, documented
 from server.api.language_names import name_of
 from server.api.libre_route import LIBRE, LibreProbeRoute, LibreRoute, with_forms
@@ -32,7 +32,7 @@ from server.api.visit import Admitted, Visit
 from server.file_translation import translate_file as translated_file
 from server.markup_translation import translate_markup
 from server.settings import Settings
-from server.text.formats.table import FORMATS
+from server.text.formats.table import FORMATS, suffix_of
 from server.translations import TextTranslation, TranslationOutcome
 
 PATHS = ("/translate", "/languages", "/detect", "/translate_file", "/download_file", "/frontend", "/health")
@@ -93,12 +93,14 @@ async def _translated(visit: Visit, body: LibreTranslateRequest, sources: Sequen
             return await translate_markup(translator, own, "html", options)
         return await translator.translate(own, options)
 
-    return await translate_by_language(visit, body.texts, sources, translate)
+    return await translate_by_language(visit, body.texts, sources, body.target, translate)
 
 
 async def _sources(state: ServerState, texts: Sequence[str], source: str, target: str) -> list[Detected]:
     """The language of every text. Raises ApiError for languages that are not served."""
     served = state.languages
+    if source == target and source in _codes(state):
+        return [Detected(source, 100.0)] * len(texts)
     if source != AUTO and source not in served:
         raise ApiError("invalid_value", f"{source} is not supported", "source")
     fitting = [code for code, targets in served.items() if target in targets]
@@ -106,7 +108,7 @@ async def _sources(state: ServerState, texts: Sequence[str], source: str, target
         raise ApiError("invalid_value", f"{target} is not supported", "target")
     if source != AUTO:
         return [Detected(source, 100.0)] * len(texts)
-    return [await detect(text, fitting) for text in texts]
+    return [await detect_source(text, fitting, target) for text in texts]
 
 
 @router.post(
@@ -140,11 +142,15 @@ async def translate_file(
     name, data = PurePath(file.filename or "file.txt").name, await file.read()
     beginning = await beginning_of(name, data, target, settings.max_total_chars)
     [found] = await _sources(visit.state, [beginning], source, target)
-    legs, asked = legs_of(visit, None, found.language, target)
-    reader = visit.state.documents.reader
-    done = await translated_file(legs, data, name, reader, asked, max_characters=settings.max_total_chars)
-    kept = f"{secrets.token_urlsafe(18)}.{done.name}"
-    visit.state.shelf.put(kept, ShelvedFile(done.data, done.name, done.media_type))
+    if found.language == target:
+        file_back = ShelvedFile(data, name, FORMATS[suffix_of(name, data)].media_type)
+    else:
+        legs, asked = legs_of(visit, None, found.language, target)
+        reader, longest = visit.state.documents.reader, settings.max_total_chars
+        done = await translated_file(legs, data, name, reader, asked, max_characters=longest)
+        file_back = ShelvedFile(done.data, done.name, done.media_type)
+    kept = f"{secrets.token_urlsafe(18)}.{file_back.name}"
+    visit.state.shelf.put(kept, file_back)
     return LibreFile(translatedFileUrl=str(request.url_for("download_file", name=kept)))
 
 

@@ -16,8 +16,10 @@ class LibreTranslateRequest(BaseModel):
     q: Texts = Field(description="A text or a list of texts.", examples=["Hello world."])
     source: str = Field(description='Language of the text, or "auto".', examples=["en"])
     target: str = Field(description="Language to translate into.", examples=["de"])
-    format: str = Field(default="text", description="text, or html: tags come back, inline ones with their words.")
-    alternatives: int = Field(
+    format: Annotated[str, BeforeValidator(lambda value: value or "text")] = Field(
+        default="text", description="text, or html: tags come back, inline ones with their words."
+    )
+    alternatives: Annotated[int, BeforeValidator(lambda value: value or 0)] = Field(
         default=0, ge=0, description="Other translations of each text, at most the server's widest beam."
     )
     api_key: str | None = API_KEY

@@ -143,6 +143,25 @@ def test_a_document_of_another_format_and_a_damaged_one(client: DeepLClient, ser
         client.translate_document_upload(b"no archive", filename="book.docx", target_lang="DE")
 
 
+def test_what_is_in_the_target_language_stays(client: DeepLClient, server: RunningServer) -> None:
+    german = "Wo ist der Bahnhof, und wann kommt der Zug?"
+    found = client.translate_text([german, "Yes."], target_lang="DE")
+    assert isinstance(found, list)
+    assert [(one.text, one.detected_source_lang) for one in found] == [(german, "DE"), (direct(server, "Yes."), "EN")]
+    assert found[0].billed_characters == len(german)
+    with pytest.raises(deepl.DeepLException, match="Source and target language are equal"):
+        client.translate_document_upload(german.encode(), filename="a.txt", target_lang="DE")
+
+
+def test_the_format_of_a_file_without_a_name_is_found(client: DeepLClient) -> None:
+    page = io.BytesIO(b"<html><body><p>Where is the station?</p></body></html>")
+    asked = {"target_lang": "DE", "source_lang": "EN"}
+    assert client.translate_document(page, io.BytesIO(), **asked, output_format="html").done
+    page.seek(0)
+    with pytest.raises(deepl.DeepLException, match="'output_format'"):
+        client.translate_document_upload(page, **asked, output_format="txt")
+
+
 def test_documents_that_are_not_there_or_not_ready(client: DeepLClient) -> None:
     handle = client.translate_document_upload(
         MANY_SENTENCES.encode(), filename="long.txt", source_lang="EN", target_lang="DE"

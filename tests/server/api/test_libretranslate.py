@@ -159,3 +159,34 @@ def test_a_deadline_is_told_in_its_own_words(tiny_artifact: Path) -> None:
         answer = http.post("/translate", data={"q": MANY_SENTENCES, "source": "en", "target": "de"})
         assert (answer.status_code, set(answer.json())) == (504, {"error"})
         until(lambda: server.sentences == 0, "every slot is free")
+
+
+GERMAN = "Wo ist der Bahnhof, und wann kommt der Zug?"
+
+
+def test_what_is_in_the_target_language_stays(server: RunningServer) -> None:
+    """Alone, beside others, in HTML and in a file; also if both languages are named."""
+    auto = {"source": "auto", "target": "de"}
+    with server.client() as http:
+        texts = [GERMAN, "Where is the station?"]
+        answer = http.post("/translate", json={"q": texts, **auto, "alternatives": 1}).json()
+        assert answer["translatedText"] == [GERMAN, direct(server, texts[1])]
+        assert [one["language"] for one in answer["detectedLanguage"]] == ["de", "en"]
+        assert answer["alternatives"][0] == []
+        page = f"<p>{GERMAN}</p>"
+        html = http.post("/translate", json={"q": page, **auto, "format": "html"}).json()
+        assert (html["translatedText"], html["detectedLanguage"]["language"]) == (page, "de")
+        same = http.post("/translate", json={"q": "Yes.", "source": "de", "target": "de"})
+        assert same.json() == {"translatedText": "Yes."}
+        file = http.post("/translate_file", data=auto, files={"file": ("a.html", page.encode())})
+        found = http.get(file.json()["translatedFileUrl"])
+        assert (found.text, found.headers["Content-Type"]) == (page, "text/html; charset=utf-8")
+    assert LibreTranslateAPI(server.url).translate(GERMAN, "auto", "de") == GERMAN
+
+
+@pytest.mark.parametrize("nothing", [{"json": None}, {"data": ""}])
+def test_empty_fields_are_as_good_as_none(server: RunningServer, nothing: dict[str, Any]) -> None:
+    [(how, empty)] = nothing.items()
+    fields: Any = {how: {**FIELDS, "format": empty, "alternatives": empty, "api_key": empty}}
+    with server.client() as http:
+        assert http.post("/translate", **fields).json() == {"translatedText": direct(server, "Yes.")}

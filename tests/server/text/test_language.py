@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.text.language import identify
+from server.text.language import identify, is_written_in
 
 SENTENCES = {
     "en": ["The cat sat on the mat.", "Where is the nearest station?", "Please close the door.", "I have no idea."],
@@ -30,6 +30,25 @@ def test_only_candidates_are_answered() -> None:
     code, confidence = identify(SENTENCES["fr"][0], ["en", "de"])
     assert code in ("en", "de")
     assert 0 < confidence < 1
+
+
+@pytest.mark.parametrize(("code", "sentence"), [(code, one) for code in CODES for one in SENTENCES[code]])
+def test_a_sentence_is_surely_in_its_own_language_only(code: str, sentence: str) -> None:
+    """Also beside languages that are nothing like it: an unserved language is taken for none of those that are."""
+    for language in CODES:
+        others = [one for one in ("en", "de") if one != language]
+        assert is_written_in(sentence, language, others) <= (language == code)
+    assert is_written_in(f"{sentence} {sentence}", code, ["en" if code == "de" else "de"])
+
+
+@pytest.mark.parametrize("text", ["", "12:30", "OK", "Berlin Hotel", "\ud800"])
+def test_what_tells_little_is_surely_in_no_language(text: str) -> None:
+    assert not is_written_in(text, "de", ["en"])
+
+
+def test_what_may_be_either_is_surely_neither() -> None:
+    assert identify("Lock it.", ["de", "en"])[0] == "en"
+    assert not is_written_in("Lock it.", "en", ["de"])
 
 
 def test_titles_in_capitals() -> None:
