@@ -155,7 +155,7 @@ def test_what_is_in_the_target_language_stays(client: DeepLClient, server: Runni
 
 def test_the_format_of_a_file_without_a_name_is_found(client: DeepLClient) -> None:
     page = io.BytesIO(b"<html><body><p>Where is the station?</p></body></html>")
-    asked = {"target_lang": "DE", "source_lang": "EN"}
+    asked: dict[str, Any] = {"target_lang": "DE", "source_lang": "EN"}
     assert client.translate_document(page, io.BytesIO(), **asked, output_format="html").done
     page.seek(0)
     with pytest.raises(deepl.DeepLException, match="'output_format'"):
