@@ -1,7 +1,7 @@
 // A document: its sentences side by side, and where each of them looked.
 
 import { events, request } from "./client.js";
-import { $, element, languages, say } from "./shared.js";
+import { $, element, languages, nameOf, say } from "./shared.js";
 
 const STATES = { queued: "Waiting", running: "Translating", done: "Done", failed: "Failed" };
 let running = null;
@@ -26,7 +26,7 @@ function forget() {
 }
 
 function hint() {
-  if (current.pivot) return `Two models translated this, through ${current.pivot}: each looked at sentences of its own.`;
+  if (current.pivot) return `Two models translated this, through ${nameOf(current.pivot)}: each looked at sentences of its own.`;
   return current.context ? "Choose a sentence to see where it looked." : "This model reads every sentence by itself.";
 }
 

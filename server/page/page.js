@@ -3,20 +3,17 @@
 import { onMissingKey, request, setKey } from "./client.js";
 import * as documents from "./document.js";
 import * as files from "./files.js";
-import { $, element, say } from "./shared.js";
+import { $, element, nameOf, say, serve, sources, targetsOf } from "./shared.js";
 import * as texts from "./text.js";
 
-const names = new Intl.DisplayNames(["en"], { type: "language" });
 const TABS = ["text", "document"];
-let served = [];
 
 function fill(select, codes) {
   const before = select.value;
-  select.replaceChildren(...codes.map((code) => element("option", { value: code }, names.of(code))));
+  select.replaceChildren(...codes.map((code) => element("option", { value: code }, nameOf(code))));
   if (codes.includes(before)) select.value = before;
 }
 
-const targetsOf = (source) => served.find((one) => one.source === source)?.targets ?? [];
 const canSwap = () => targetsOf($("target").value).includes($("source").value);
 
 function chooseSource() {
@@ -45,8 +42,8 @@ function select(tab) {
 
 async function load() {
   try {
-    served = (await (await request("/v1/languages")).json()).languages;
-    fill($("source"), served.map((one) => one.source));
+    serve((await (await request("/v1/languages")).json()).languages);
+    fill($("source"), sources());
     chooseSource();
     $("key-form").hidden = true;
     say("");

@@ -1,7 +1,7 @@
 // A text in, its translation out as it is decoded.
 
 import { events, request } from "./client.js";
-import { $, element, say, languages } from "./shared.js";
+import { $, element, say, languages, nameOf, pivotOf } from "./shared.js";
 import * as sliding from "./window.js";
 import * as words from "./words.js";
 
@@ -50,8 +50,15 @@ export async function translate() {
   if (!text.trim()) return show([]);
   const mine = running = new AbortController();
   $("output").classList.add("waiting");
-  const json = { text, ...languages(), stream: true, pieces: true, num_hypotheses: alternatives + 1, alignment };
+  const pivot = pivotOf(languages());
+  const json = { text, ...languages() };
   try {
+    if (pivot) {
+      const answer = await (await request("/v1/translate", { method: "POST", json, signal: mine.signal })).json();
+      finishThrough(pivot, answer);
+      return say("");
+    }
+    Object.assign(json, { stream: true, pieces: true, num_hypotheses: alternatives + 1, alignment });
     const response = await request("/v1/translate", { method: "POST", json, signal: mine.signal });
     let sentences = [];
     let cut = [];
@@ -93,15 +100,37 @@ function show(cut) {
   return parts.filter((part) => part instanceof Element);
 }
 
+function flag(places, sentences) {
+  sentences.forEach((one, index) => {
+    places[index].classList.toggle("flagged", one.flags.length > 0);
+    if (one.flags.length) places[index].title = `Please check: ${one.flags.join(", ").replaceAll("_", " ")}`;
+  });
+}
+
+// What two models said: it comes whole, without pieces, alternatives and places of words.
+function finishThrough(pivot, answer) {
+  const [{ text, sentences }] = answer.translations;
+  const cut = [];
+  let end = 0;
+  sentences.forEach(({ target }, sentence) => {
+    const at = text.indexOf(target, end);
+    cut.push({ text: text.slice(end, at) }, { sentence });
+    end = at + target.length;
+  });
+  const places = show([...cut, { text: text.slice(end) }]);
+  places.forEach((place, index) => { place.textContent = sentences[index].target; });
+  flag(places, sentences);
+  $("status").textContent = `${time(answer)}, through ${nameOf(pivot)}`;
+}
+
+const time = (answer) => `${Math.max(1, Math.round(answer.timings.total * 1000))} ms`;
+
 function finish(sentences, answer, text) {
   const [translation] = answer.translations;
-  translation.sentences.forEach((one, index) => {
-    sentences[index].classList.toggle("flagged", one.flags.length > 0);
-    if (one.flags.length) sentences[index].title = `Please check: ${one.flags.join(", ").replaceAll("_", " ")}`;
-  });
+  flag(sentences, translation.sentences);
   sliding.show(sentences, translation.sentences, answer.order ?? Infinity);
   words.show(text, translation.alignment ?? []);
-  $("status").textContent = `${Math.max(1, Math.round(answer.timings.total * 1000))} ms`;
+  $("status").textContent = time(answer);
   const others = new Set(translation.hypotheses.slice(1).map((one) => one.text));
   others.delete(translation.text);
   $("alternatives").hidden = !others.size || translation.sentences.length > FEW_SENTENCES;

@@ -211,6 +211,39 @@ def test_a_document_and_where_a_sentence_looked(browser: Browser, document_serve
     assert one.complaints == []
 
 
+def test_languages_that_two_models_translate(browser: Browser, many: RunningServer) -> None:
+    """Texts, documents and files; and back to a pair that one translates."""
+    text = "Wo ist der Bahnhof?\n\n  Wir gehen nach Hause. Ja.\n"
+    pair = {"source": "de", "target": "fr"}
+    one = Watched(browser)
+    one.page.goto(many.url)
+    one.page.select_option("#source", "de")
+    assert one.page.locator("#target option").all_text_contents() == ["English", "French"]
+    one.page.select_option("#target", "fr")
+    one.page.fill("#input", text)
+    expect(one.page.locator("#status")).to_contain_text("ms, through English")
+    answer = many.translate(text, **pair).json()["translations"][0]
+    assert one.page.locator("#output").text_content() == answer["text"]
+    told = [sentence["target"] for sentence in answer["sentences"]]
+    assert one.page.locator("#output span").all_text_contents() == told
+    expect(one.page.locator("#alternatives")).to_be_hidden()
+    one.page.click("#tab-document")
+    one.page.fill("#document-input", text)
+    one.page.keyboard.press("Control+Enter")
+    expect(one.page.locator("#context-note")).to_contain_text("Two models translated this, through English")
+    body = {"text": text, **pair, "wait": True}
+    made = httpx.post(f"{many.url}/v1/documents", json=body, timeout=PATIENCE).json()
+    said = [sentence["translation"] for sentence in made["sentences"]]
+    assert one.page.locator("#sentences .translation").all_text_contents() == said
+    one.page.click("#sentences li >> nth=1")
+    expect(one.page.locator("#context-note")).to_contain_text("each looked at sentences of its own")
+    one.page.click("#tab-text")
+    one.page.select_option("#target", "en")
+    expect(one.page.locator("#status")).not_to_contain_text("through")
+    expect(one.page.locator("#status")).to_contain_text("ms")
+    assert one.complaints == []
+
+
 def test_files_that_are_chosen_or_dropped(browser: Browser, document_server: RunningServer, tmp_path: Path) -> None:
     (tmp_path / "note.txt").write_text(TEXT, encoding="utf-8")
     one = Watched(browser)
