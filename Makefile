@@ -21,7 +21,7 @@ ray: $(VENV)/.ray  ## install Ray (500 MB) and test two replicas under Ray Serve
 	$(BIN)/python -m pytest -q tests/docker/test_ray.py
 
 chaos: $(VENV)/.dev  ## try to break a server for an hour or so (SCALE=1 is what the tests do)
-	CHAOS_SCALE=$(SCALE) $(BIN)/python -m pytest -q -x -rP tests/server/test_chaos.py
+	CHAOS_SCALE=$(SCALE) $(BIN)/python -m pytest -q -x -rP tests/server/test_chaos.py tests/server/api/test_any_request.py
 
 check: $(VENV)/.dev  ## linters, types, import directions
 	$(BIN)/ruff check .

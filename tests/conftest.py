@@ -1,5 +1,6 @@
 """Fixtures that several test folders share."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -7,8 +8,9 @@ import torch
 
 from model.document import DocumentModel
 from model.translation_model import TranslationModel
-from tests.documents import lively_document_model, write_document_artifact
+from tests.documents import ContextArtifact, lively_document_model, write_document_artifact
 from tests.models import lively_model, tiny_config, write_artifact
+from tests.once import made_once
 
 torch.set_num_threads(1)
 
@@ -19,9 +21,18 @@ def tiny_model() -> TranslationModel:
 
 
 @pytest.fixture(scope="session")
-def tiny_artifact(tiny_model: TranslationModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all processes of this run of the tests have in common."""
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "shared"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_artifact(tiny_model: TranslationModel, shared: Path) -> Path:
     """An artifact of `tiny_model` with every kind of graph (English to German by name only)."""
-    return write_artifact(tiny_model, tmp_path_factory.mktemp("artifacts"))
+    return made_once(shared / "tiny", lambda folder: write_artifact(tiny_model, folder)) / "tiny"
 
 
 @pytest.fixture(scope="session")
@@ -36,18 +47,35 @@ def bilingual_model() -> DocumentModel:
 
 
 @pytest.fixture(scope="session")
-def document_artifacts(
-    document_model: DocumentModel, bilingual_model: DocumentModel, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, Path]:
-    """Artifacts of both models at fp32 and int8, by the side of their context."""
-    folder = tmp_path_factory.mktemp("document-artifacts")
-    return {
-        "encoder": write_document_artifact(document_model, folder),
-        "decoder": write_document_artifact(bilingual_model, folder, "bilingual"),
-    }
+def document_artifact(document_model: DocumentModel, shared: Path) -> Path:
+    """The artifact of `document_model` at fp32 and int8."""
+    return made_once(shared / "encoder", lambda folder: write_document_artifact(document_model, folder)) / "documents"
 
 
 @pytest.fixture(scope="session")
-def document_artifact(document_artifacts: dict[str, Path]) -> Path:
-    """The artifact of `document_model`."""
-    return document_artifacts["encoder"]
+def bilingual_artifact(bilingual_model: DocumentModel, shared: Path) -> Path:
+    """The artifact of `bilingual_model` at fp32 and int8."""
+
+    def write(folder: Path) -> None:
+        write_document_artifact(bilingual_model, folder, "bilingual")
+
+    return made_once(shared / "decoder", write) / "bilingual"
+
+
+@pytest.fixture(scope="session")
+def document_artifacts(document_artifact: Path, bilingual_artifact: Path) -> dict[str, Path]:
+    """Both, by the side of their context."""
+    return {"encoder": document_artifact, "decoder": bilingual_artifact}
+
+
+@pytest.fixture(scope="session")
+def context_artifact(shared: Path) -> ContextArtifact:
+    """(attention, side) -> an artifact of `lively_document_model(attention, side)` at fp32."""
+
+    def get(attention: str, side: str) -> Path:
+        def write(folder: Path) -> None:
+            write_document_artifact(lively_document_model(attention, side), folder, graphs=(("onnx", "fp32"),))
+
+        return made_once(shared / f"{attention}-{side}", write) / "documents"
+
+    return get

@@ -1,6 +1,6 @@
 """A small document model for tests, documents of token ids for it, and its artifact."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
@@ -11,6 +11,9 @@ from model.data.batching import Pair
 from model.document import DocumentModel
 from model.training.document_checkpoint import save_document_model
 from tests.models import SENTENCES, add_vocabulary, lively_model, tiny_config
+
+ContextArtifact = Callable[[str, str], Path]
+"""(attention, side) -> the folder of an artifact."""
 
 
 def lively_document_model(attention: str = "sparse-soft", side: str = "encoder", seed: int = 0) -> DocumentModel:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from export import context_parity
 from export.artifact_writer import ExportError, ExportOptions, export_artifact
@@ -13,11 +14,11 @@ from export.context_parity import CONTEXT_TOLERANCE, check_context_parity, conte
 from export.parity import ParityError, padded, sample_sources
 from model.config import CONTEXT_ATTENTIONS
 from model.document import DocumentModel
+from model.translation_model import TranslationModel
 from server.artifact import MANIFEST, Artifact, parse_manifest
 from server.backends.load import load_backend
 from server.engine.golden import GOLDEN, read_goldens, replay
-from tests.documents import lively_document_model, write_document_artifact, write_document_checkpoint
-from tests.models import write_artifact
+from tests.documents import ContextArtifact, lively_document_model, write_document_artifact, write_document_checkpoint
 
 
 def test_the_manifest_says_what_the_context_is(document_artifact: Path) -> None:
@@ -38,18 +39,26 @@ def test_a_manifest_without_context_still_loads(tiny_artifact: Path) -> None:
     assert parse_manifest(json.dumps(values), "here").context is None
 
 
-def test_step_graphs_are_those_of_the_sentence_model(document_model: DocumentModel, tmp_path: Path) -> None:
-    documents = write_document_artifact(document_model, tmp_path)
-    sentences = write_artifact(document_model.base, tmp_path, "sentences")
+def test_the_sentence_model_is_the_base_of_the_document_model(
+    document_model: DocumentModel, tiny_model: TranslationModel
+) -> None:
+    """Whose artifacts are compared below."""
+    assert tiny_model.config == document_model.base.config
+    base = document_model.base.state_dict()
+    assert all(torch.equal(tensor, base.pop(name)) for name, tensor in tiny_model.state_dict().items())
+    assert not base
+
+
+def test_step_graphs_are_those_of_the_sentence_model(document_artifact: Path, tiny_artifact: Path) -> None:
     for name in ("step.int8.onnx", "step-shortlist.int8.onnx", "step.fp32.onnx"):
-        assert (documents / name).read_bytes() == (sentences / name).read_bytes()
+        assert (document_artifact / name).read_bytes() == (tiny_artifact / name).read_bytes()
 
 
 @pytest.mark.parametrize("precision", ["fp32", "int8"])
 def test_without_context_encoding_is_the_sentence_models_bit_for_bit(
-    document_model: DocumentModel, document_artifact: Path, tmp_path: Path, precision: str
+    document_artifact: Path, tiny_artifact: Path, precision: str
 ) -> None:
-    sentences = Artifact.load(write_artifact(document_model.base, tmp_path, "sentences"))
+    sentences = Artifact.load(tiny_artifact)
     batch = padded(sample_sources(320, 64))
     plain = load_backend(sentences, "onnx", precision).encode(*batch)
     ours = load_backend(Artifact.load(document_artifact), "onnx", precision).encode(*batch)
@@ -61,9 +70,11 @@ def test_without_context_encoding_is_the_sentence_models_bit_for_bit(
 
 @pytest.mark.parametrize("side", ["encoder", "decoder"])
 @pytest.mark.parametrize("attention", CONTEXT_ATTENTIONS)
-def test_every_attention_is_exported_and_equals_the_model(attention: str, side: str, tmp_path: Path) -> None:
+def test_every_attention_is_exported_and_equals_the_model(
+    attention: str, side: str, context_artifact: ContextArtifact
+) -> None:
     model = lively_document_model(attention, side)
-    artifact = Artifact.load(write_document_artifact(model, tmp_path, graphs=(("onnx", "fp32"),)))
+    artifact = Artifact.load(context_artifact(attention, side))
     differences = check_context_parity(model, artifact)
     assert set(differences) == {"onnx fp32 context", "onnx fp32 shortlist context"}
     assert max(differences.values()) < CONTEXT_TOLERANCE

@@ -21,7 +21,7 @@ from server.artifact import Artifact
 from server.backends.context import all_of
 from server.backends.load import load_backend
 from server.cli import Parser
-from tests.documents import lively_document_model, write_document_artifact, write_document_checkpoint
+from tests.documents import ContextArtifact, lively_document_model, write_document_checkpoint
 from tests.model.test_scoring import ITEM, write_items
 from tests.models import SENTENCES
 
@@ -46,10 +46,10 @@ def words(weights: dict[str, float]) -> list[Word]:
     return [Word(number, text, weights.get(text, 0.01)) for number, one in enumerate(CONTEXT) for text in one.split()]
 
 
-def test_weights_are_those_of_the_served_explanation(vocabulary: Vocabulary, folder: Path, tmp_path: Path) -> None:
+def test_weights_are_those_of_the_served_explanation(vocabulary: Vocabulary, context_artifact: ContextArtifact) -> None:
     """The artifact explains a sentence by pieces; a word has the sum of its pieces."""
     model = lively_document_model()
-    artifact = Artifact.load(write_document_artifact(model, tmp_path, graphs=(("onnx", "fp32"),)))
+    artifact = Artifact.load(context_artifact("sparse-soft", "encoder"))
     context = load_backend(artifact, "onnx", "fp32", "off").context
     assert context is not None
     source, *before = ((*ids, 3) for ids in vocabulary.encode([RIVER.source, *CONTEXT]))

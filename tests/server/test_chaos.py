@@ -3,7 +3,6 @@ so many times longer, and shows what each says in the end: server/PROMISES.md ha
 
 import contextlib
 import json
-import os
 import random
 import re
 import resource
@@ -28,9 +27,8 @@ from tests.server.api.documents import STORY, Documents, translations
 from tests.server.api.test_connections import rest_of
 from tests.server.processes import Served, serving
 from tests.server.redis_server import free_port, redis_process
+from tests.server.scale import SCALE
 
-SCALE = int(os.environ.get("CHAOS_SCALE", "1"))
-"""1 in the suite: seconds. 100: 10,000 equal requests, 2,000 cancelled ones, an hour or so."""
 MANY = [SENTENCES[index % 7] for index in range(200)]
 SHORT: dict[str, Any] = {"source": "en", "target": "de", "max_length": 8, "beam_size": 1}
 FLAT_BYTES = 8 * 2**20

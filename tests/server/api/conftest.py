@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -19,7 +20,8 @@ from server.api.app import create_app
 from server.api.state import ServerState
 from server.serve_command import DrainingServer, config_of
 from server.settings import EngineSettings, Settings
-from tests.server.api.pairs import write_pairs
+from tests.once import made_once
+from tests.server.api.pairs import paths_of_pairs, write_pairs
 
 PATIENCE = 60.0
 """Seconds after which a test gives up on the server."""
@@ -113,6 +115,15 @@ def ready(settings: Settings) -> Iterator[RunningServer]:
         yield server
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _deepl_asks_again_at_once() -> Iterator[None]:
+    """DeepL's client lets five seconds pass before it asks again whether a document is done."""
+    soon = SimpleNamespace(time=time.time, sleep=lambda seconds: time.sleep(0.01))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("deepl.translator.time", soon)
+        yield
+
+
 @pytest.fixture(scope="session")
 def server(tiny_artifact: Path) -> Iterator[RunningServer]:
     """A server that is ready."""
@@ -128,9 +139,9 @@ def document_server(document_artifact: Path) -> Iterator[RunningServer]:
 
 
 @pytest.fixture(scope="session")
-def pairs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def pairs(shared: Path) -> dict[str, Path]:
     """Artifacts of several pairs of languages by name; their own folder is "models"."""
-    return write_pairs(tmp_path_factory.mktemp("pairs") / "models")
+    return paths_of_pairs(made_once(shared / "pairs", lambda folder: write_pairs(folder / "models")) / "models")
 
 
 @pytest.fixture(scope="session")

@@ -19,12 +19,15 @@ def write_pair(folder: Path, name: str, languages: tuple[str, str], seed: int) -
     return folder / name
 
 
-def write_pairs(folder: Path) -> dict[str, Path]:
-    """An artifact for each of PAIRS, in folders of their own below `folder`."""
-    return {
-        name: write_pair(folder / f"to-{languages[1]}", name, languages, seed)
-        for seed, (name, languages) in enumerate(PAIRS.items(), 1)
-    }
+def write_pairs(folder: Path) -> None:
+    """Write an artifact for each of PAIRS, to `paths_of_pairs`."""
+    for seed, (name, path) in enumerate(paths_of_pairs(folder).items(), 1):
+        write_pair(path.parent, name, PAIRS[name], seed)
+
+
+def paths_of_pairs(folder: Path) -> dict[str, Path]:
+    """Where the artifacts of PAIRS are, in folders of their own below `folder`."""
+    return {name: folder / f"to-{target}" / name for name, (_, target) in PAIRS.items()}
 
 
 def copy_of(artifact: Path, folder: Path, **changes: str) -> Path:

@@ -22,8 +22,8 @@ LONGEST = 14
 
 
 @pytest.fixture(scope="module")
-def artifact(document_artifacts: dict[str, Path]) -> Path:
-    return document_artifacts["decoder"]
+def artifact(bilingual_artifact: Path) -> Path:
+    return bilingual_artifact
 
 
 @pytest.fixture(scope="module")

@@ -27,9 +27,9 @@ def load_document(document_artifact: Path) -> LoadBackend:
 
 
 @pytest.fixture(scope="session")
-def load_bilingual(document_artifacts: dict[str, Path]) -> LoadBackend:
+def load_bilingual(bilingual_artifact: Path) -> LoadBackend:
     """The same of an artifact with context on the decoder's side."""
-    return loader(document_artifacts["decoder"])
+    return loader(bilingual_artifact)
 
 
 def loader(folder: Path) -> LoadBackend:

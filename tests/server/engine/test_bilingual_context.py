@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,7 +20,7 @@ from server.backends.base import Backend
 from server.backends.context import SentenceContext, StoredDocument
 from server.backends.load import load_backend
 from server.engine.request import SearchOptions, SentenceRequest, SentenceResult
-from tests.documents import lively_document_model, write_document_artifact
+from tests.documents import ContextArtifact, lively_document_model
 from tests.server.engine.conftest import LoadBackend
 from tests.server.engine.runs import Arrival, new_engine, play, random_source, run, translate
 from tests.server.engine.test_engine import assert_same, some_sources
@@ -58,11 +57,13 @@ def search(
 
 
 @pytest.mark.parametrize("attention", CONTEXT_ATTENTIONS)
-def test_two_passes_are_the_reference_protocol(attention: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_passes_are_the_reference_protocol(
+    attention: str, context_artifact: ContextArtifact, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Offline, then online from drafts; the reference keeps states at half precision, as the server does."""
     monkeypatch.setattr(document_search, "stack_store", lambda sentences: rounded(stack_store(sentences)))
     model = lively_document_model(attention, "decoder")
-    artifact = Artifact.load(write_document_artifact(model, tmp_path, graphs=(("onnx", "fp32"),)))
+    artifact = Artifact.load(context_artifact(attention, "decoder"))
     backend = load_backend(artifact, "onnx", "fp32", "off")
     sources = [*(ids[-9:] for ids in some_sources(3, seed=2)), (3,)]
     drafts = drafts_of(backend, sources)

@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,7 +20,7 @@ from server.backends.context import SentenceContext, StoredDocument, all_of
 from server.backends.load import UseShortlist, load_backend
 from server.backends.onnx_context import OnnxContext
 from server.engine.request import SearchOptions, SentenceRequest, SentenceResult
-from tests.documents import lively_document_model, write_document_artifact
+from tests.documents import ContextArtifact, lively_document_model
 from tests.server.backends.test_pages import some_states
 from tests.server.engine.conftest import LoadBackend
 from tests.server.engine.runs import Arrival, new_engine, play, random_source, run
@@ -62,13 +61,13 @@ def translate_in_context(
 @pytest.mark.parametrize("online", [False, True], ids=["offline", "online"])
 @pytest.mark.parametrize("attention", CONTEXT_ATTENTIONS)
 def test_documents_are_translated_as_the_reference_protocol_does(
-    attention: str, online: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    attention: str, online: bool, context_artifact: ContextArtifact, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The reference keeps states at half precision, as the server does: where two hypotheses are nearly equal, that
     decides."""
     monkeypatch.setattr(document_search, "stack_store", lambda sentences: rounded(stack_store(sentences)))
     model = lively_document_model(attention)
-    artifact = Artifact.load(write_document_artifact(model, tmp_path, graphs=(("onnx", "fp32"),)))
+    artifact = Artifact.load(context_artifact(attention, "encoder"))
     backend = load_backend(artifact, "onnx", "fp32", "off")
     sources = [*some_sources(4, seed=2), (3,)]
     found = translate_in_context(backend, sources, contexts(backend, sources, online))
@@ -223,9 +222,11 @@ def test_a_model_without_context_tells_the_caller(load: LoadBackend, load_docume
 
 
 @pytest.mark.parametrize("attention", CONTEXT_ATTENTIONS)
-def test_an_explanation_says_which_words_a_sentence_looked_at(attention: str, tmp_path: Path) -> None:
+def test_an_explanation_says_which_words_a_sentence_looked_at(
+    attention: str, context_artifact: ContextArtifact
+) -> None:
     model = lively_document_model(attention)
-    artifact = Artifact.load(write_document_artifact(model, tmp_path, graphs=(("onnx", "fp32"),)))
+    artifact = Artifact.load(context_artifact(attention, "encoder"))
     backend = load_backend(artifact, "onnx", "fp32", "off")
     assert backend.context is not None
     sources = [(*range(30, 50), 3), (3,), (5, 6, 7, 3), (*range(100, 140), 3), (9, 3)]

@@ -1,0 +1,6 @@
+"""How hard the tests try to break a server."""
+
+import os
+
+SCALE = int(os.environ.get("CHAOS_SCALE", "1"))
+"""1 in the suite: seconds. 100 in `make chaos`: 10,000 equal requests, 2,000 cancelled ones, an hour or so."""
