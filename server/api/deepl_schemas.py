@@ -58,6 +58,7 @@ class DeepLTranslateRequest(BaseModel):
     outline_detection: bool | None = Field(
         default=None, description="With tag_handling, block tags are always found: false is not served."
     )
+    enable_beta_languages: bool | None = Field(default=None, description="Changes nothing: all languages are served.")
     tag_handling_version: str | None = Field(default=None, description="Changes nothing: there is one.")
     splitting_tags: Tags = Field(default=None, description="Not served with tag_handling, without use else.")
     non_splitting_tags: Tags = Field(default=None, description="Not served with tag_handling, without use else.")

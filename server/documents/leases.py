@@ -80,9 +80,10 @@ def begin(lease: Lease, claimed: Document) -> None:
     document = claimed
     while True:
         if document.attempts >= MAX_ATTEMPTS:
+            way_on = "send it again" if document.legs else "correct a sentence to have it tried anew, or DELETE it"
             raise GivenUp(
                 f"the server ended {document.attempts} times while it worked on this document, which is not tried "
-                "again: the servers' logs may say why; correct a sentence to have it tried anew, or DELETE it"
+                f"again: the servers' logs may say why; {way_on}"
             )
         try:
             lease.store.update(next_version(document, attempts=document.attempts + 1), document.version)

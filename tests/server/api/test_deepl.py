@@ -143,6 +143,14 @@ def test_a_document_of_another_format_and_a_damaged_one(client: DeepLClient, ser
         client.translate_document_upload(b"no archive", filename="book.docx", target_lang="DE")
 
 
+def test_what_changes_nothing_is_taken(client: DeepLClient, server: RunningServer) -> None:
+    asked: dict[str, Any] = {"source_lang": "EN", "target_lang": "DE", "preserve_formatting": True}
+    more = {"enable_beta_languages": True, "show_billed_characters": True}
+    found = client.translate_text("Yes.", **asked, formality="prefer_less", extra_body_parameters=more)
+    assert not isinstance(found, list)
+    assert found.text == direct(server, "Yes.")
+
+
 def test_what_is_in_the_target_language_stays(client: DeepLClient, server: RunningServer) -> None:
     german = "Wo ist der Bahnhof, und wann kommt der Zug?"
     found = client.translate_text([german, "Yes."], target_lang="DE")

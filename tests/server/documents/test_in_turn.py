@@ -10,13 +10,14 @@ import pytest
 
 from server.documents.correcting import Correction
 from server.documents.job_runner import JobRunner
+from server.documents.leases import MAX_ATTEMPTS, GivenUp, Lease, begin
 from server.documents.refused import Refused
 from server.documents.sentence_states import DocumentCache, StateReader
 from server.documents.service import DocumentService, NewDocument
 from server.documents.stores.interface import ContextStore
 from server.documents.stores.memory import MemoryStore
 from server.documents.stores.open_store import open_store
-from server.documents.stores.records import Sentence
+from server.documents.stores.records import Leg, Sentence
 from server.metrics import Metrics
 from server.translator import Translator
 from tests.models import SENTENCES
@@ -24,6 +25,7 @@ from tests.server.api.conftest import settings_for
 from tests.server.api.conftest import until as until_so
 from tests.server.api.documents import STORY, Documents, translations
 from tests.server.api.pairs import copy_of
+from tests.server.documents.some import keep
 from tests.server.processes import serving
 
 PATIENCE = 120.0
@@ -100,6 +102,14 @@ def test_each_of_two_processes_serves_one_of_the_models(
         assert all(one is not None and one.translation for one in origins)
 
     asyncio.run(scenario())
+
+
+def test_one_that_killed_three_processes_says_what_can_be_done(store: ContextStore) -> None:
+    """Corrections, which other documents are tried anew by, it takes only when it is done."""
+    legs = (Leg("tiny", "f00d", "en"), Leg("other", "beef", "fr"))
+    kept = keep(store, attempts=MAX_ATTEMPTS, legs=legs)
+    with pytest.raises(GivenUp, match="the servers' logs may say why; send it again"):
+        begin(Lease(store, kept.id, None, 0), kept)
 
 
 @pytest.mark.parametrize("model", ["de-en", "en-fr"])
