@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from server.documents.stores.interface import Conflict, ContextStore, StoreFull, UnknownDocument
 from server.documents.stores.memory import MemoryStore
@@ -56,6 +56,11 @@ class Stores(RuleBasedStateMachine):
         assert outcomes[0] == outcomes[1] == outcomes[2]
         self.agreed.append(outcomes[0])
         return outcomes[0]
+
+    @initialize()
+    def refuse_when_full(self) -> None:
+        """In every run, because a made-up number of documents is seldom the one that is too many."""
+        self.all_agree(lambda store: store.create(document("a"), [], 0))
 
     @rule(
         name=NAMES, state=STATES, created=TIMES, touched=TIMES, count=st.integers(0, 3), model=MODEL,
@@ -140,7 +145,7 @@ def test_all_stores_agree(redis_port: int) -> None:
     checks = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
     run_state_machine_as_test(
         machine,
-        settings=settings(max_examples=25, stateful_step_count=30, deadline=None, suppress_health_check=checks),
+        settings=settings(max_examples=100, stateful_step_count=30, deadline=None, suppress_health_check=checks),
     )
     errors = {one[0] for one in agreed if isinstance(one, tuple) and one and isinstance(one[0], type)}
     assert errors >= {Conflict, StoreFull, UnknownDocument}
