@@ -18,6 +18,10 @@ from server.settings import KNOBS, Settings
 
 logger = logging.getLogger("ringmt")
 
+KEEP_ALIVE_SECONDS = 75
+"""How long a connection may be idle between two requests: longer than clients pause (DeepL's asks every 5 seconds
+whether a document is done) and than proxies keep theirs (nginx: 60). A request on one that is just closed is lost."""
+
 SWITCH_INTERVAL = 0.0005
 """Seconds after which a Python thread lets another run. A decoding thread needs the interpreter for some microseconds
 in every step; with Python's default of 5 ms it waits while whole requests are read (4% of the throughput)."""
@@ -79,11 +83,6 @@ class ServeCommand:
             return 1
         logger.info("stopped; all that was in flight was answered")
         return 0
-
-
-KEEP_ALIVE_SECONDS = 75
-"""How long a connection may be idle between two requests: longer than clients pause (DeepL's asks every 5 seconds
-whether a document is done) and than proxies keep theirs (nginx: 60). A request on one that is just closed is lost."""
 
 
 def config_of(settings: Settings, app: FastAPI) -> uvicorn.Config:

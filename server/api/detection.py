@@ -17,13 +17,19 @@ class Detected:
 
 async def detect(text: str, candidates: Sequence[str]) -> Detected:
     """The candidate that the text is most likely in. Runs in a thread, because the first call loads tables."""
-    language, confidence = await asyncio.to_thread(identify, text, candidates)
-    return Detected(language, round(100 * confidence, 1))
+    return await asyncio.to_thread(_most_likely, text, candidates)
 
 
 async def detect_source(text: str, sources: Sequence[str], target: str) -> Detected:
     """The one of `sources` that the text is most likely in; `target`, with nothing to translate, if it surely is in
     that."""
-    if await asyncio.to_thread(is_written_in, text, target, sources):
-        return Detected(target, 100.0)
-    return await detect(text, sources)
+    return await asyncio.to_thread(_source, text, sources, target)
+
+
+def _most_likely(text: str, candidates: Sequence[str]) -> Detected:
+    language, confidence = identify(text, candidates)
+    return Detected(language, round(100 * confidence, 1))
+
+
+def _source(text: str, sources: Sequence[str], target: str) -> Detected:
+    return Detected(target, 100.0) if is_written_in(text, target, sources) else _most_likely(text, sources)

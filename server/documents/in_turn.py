@@ -49,12 +49,14 @@ def hand_over(lease: Lease, known: Reading) -> bool:
         return False
 
 
+def is_uncut(sentence: Sentence) -> bool:
+    """The second model is to read it, and has not cut it yet."""
+    return sentence.origin is not None and not sentence.parts
+
+
 def cut_for_second(sentences: Sequence[Sentence], translator: Translator) -> list[Sentence]:
     """The sentences as the second model reads them; those that are cut already stay as they are."""
-    return [
-        replace(one, parts=cut(one.source, translator)) if one.origin is not None and not one.parts else one
-        for one in sentences
-    ]
+    return [replace(one, parts=cut(one.source, translator)) if is_uncut(one) else one for one in sentences]
 
 
 def as_told(document: Document, sentences: Sequence[Sentence]) -> list[Sentence]:

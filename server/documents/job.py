@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 
 from server.documents.drafts import with_drafts, without_draft
-from server.documents.in_turn import cut_for_second, hand_over
+from server.documents.in_turn import cut_for_second, hand_over, is_uncut
 from server.documents.leases import Lease, LeaseLost, Reading, end, save
 from server.documents.reads import Reads
 from server.documents.sentence_states import DocumentStates, StateReader, context_of
@@ -101,7 +101,7 @@ class _Work:
         if self._known is None:
             self._known = await in_store_thread(Reading.of, self._lease.store, self._lease.document_id)
         document, sentences = self._known.document, self._known.sentences
-        if document.legs and document.next_leg is None:
+        if any(map(is_uncut, sentences)):
             translator = translator_of(document, self._translators)
             self._known = Reading(document, await asyncio.to_thread(cut_for_second, sentences, translator))
         return self._known

@@ -102,7 +102,8 @@ class Lane:
     def _resize(self, slots: int, source_length: int, document: Mapping[str, Layout], keep: list[int]) -> None:
         """Move the sentences of the slots in `keep` to the first slots of a state of another size. If that fails,
         nothing has changed."""
-        state, history = self._new_state(slots, source_length, document), self._new_history(slots)
+        state = self._new_state(slots, source_length, document)
+        history = History(self.max_target_length, slots, self.beam)
         count = len(keep)
         if count:
             state.copy_slots(self.state, keep)
@@ -119,9 +120,6 @@ class Lane:
             setattr(self, name, values)
         self.running = [self.running[slot] for slot in keep] + [None] * (slots - count)
         self._forced = {new for new, slot in enumerate(keep) if slot in self._forced}
-
-    def _new_history(self, slots: int) -> History:
-        return History(self.max_target_length, slots, self.beam)
 
     def _new_state(self, slots: int, source_length: int, document: Mapping[str, Layout]) -> DecoderState:
         return self.backend.new_state(slots, self.beam, source_length, document)
