@@ -71,11 +71,13 @@ def read_documents(
     vocabulary: Vocabulary,
     max_pair_length: int,
     limit: int | None = None,
+    alone: bool = False,
 ) -> list[Document]:
     """The documents among a corpus's first `limit` pairs, without pairs longer than `max_pair_length` pieces.
-    Raises CorpusError where nothing separates documents."""
+    Where nothing separates documents, every pair is one, if they may stand `alone`; otherwise raises CorpusError."""
     pairs = read_corpus(folder, name, *languages)
-    if pairs and pairs[-1].document == 0:
+    is_divided = not pairs or pairs[-1].document > 0
+    if not is_divided and not alone:
         raise CorpusError(
             f"corpus '{name}' is not divided into documents: an empty line at the same place in both files ends one; "
             f"take a corpus that has them, or train with a recipe without the section 'document'"
@@ -84,7 +86,7 @@ def read_documents(
     encoded = zip(
         vocabulary.encode([pair.source for pair in pairs]),
         vocabulary.encode([pair.target for pair in pairs]),
-        (pair.document for pair in pairs),
+        (pair.document if is_divided else number for number, pair in enumerate(pairs)),
         strict=True,
     )
     documents = []

@@ -36,7 +36,10 @@ class DocumentSection:
     layer: ContextConfig
     train: str = "context_only"
     """context_only: the sentence model stays as it is and only the context layer learns; all: everything learns, as
-    in the paper."""
+    in the paper; corpora that nothing divides into documents then teach it single sentences."""
+    base_rate: float = 1.0
+    """Where everything learns, what the rates are multiplied by for the sentence model: the layer is new to the task,
+    and the sentence model is not."""
     rep_refresh: str = "epoch"
     """Where everything learns, which model represents stored sentences: that of the epoch's start (epoch), or for
     ever the one training began with (never, as in the paper). update: the model as it is, and gradients flow into
@@ -49,7 +52,8 @@ class DocumentSection:
     max_sentences: int = 32
     """Longer documents are cut. Documents share an update up to `batch_tokens`, sentences x longest side."""
     start: str | None = None
-    """A folder with a context layer of the same shape to go on from; null: `first_gate` says how it begins."""
+    """Where a context layer of the same shape is to go on from, a folder or the name of a model that comes with RingMT;
+    null: `first_gate` says how it begins."""
     quiet: float = 0.0
     """Loss, in nats, for moving the state of a source position by its own length, so that the layer learns to change
     only what context decides."""
@@ -82,6 +86,8 @@ class DocumentSection:
             raise ConfigError(f"document max_sentences must be a whole number from 2 on, not {self.max_sentences!r}")
         if self.first_gate is not None and not (isinstance(self.first_gate, float) and 0 < self.first_gate < 1):
             raise ConfigError(f"document first_gate must be between 0 and 1, or null, not {self.first_gate!r}")
+        if not isinstance(self.base_rate, int | float) or not 0 < self.base_rate <= 1:
+            raise ConfigError(f"document base_rate must be above 0 and at most 1, not {self.base_rate!r}")
         if not isinstance(self.quiet, int | float) or self.quiet < 0:
             raise ConfigError(f"document quiet must be a number from 0 on, not {self.quiet!r}")
         if not isinstance(self.items, Mapping):
@@ -177,6 +183,6 @@ def find_base(name: str) -> Path:
         if (folder / CONFIG).is_file():
             return folder
     raise ConfigError(
-        f"base '{name}' is neither a checkpoint folder nor a model in {ZOO}: train a sentence model first, "
+        f"'{name}' is neither a checkpoint folder nor a model in {ZOO}: train a sentence model first, "
         f"then name its folder"
     )

@@ -5,6 +5,7 @@ torch.optim.Muon always iterates in bf16, which a processor without bf16 product
 
 import math
 from collections.abc import Iterable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -33,8 +34,8 @@ class Muon(torch.optim.Optimizer):
     """Nesterov momentum, orthogonalized in `precision`; steps as large as Adam's (0.2 sqrt(longer side), Liu et al.
     2025, "Muon is scalable for LLM training"); decoupled weight decay."""
 
-    def __init__(self, matrices: Iterable[Tensor], weight_decay: float, precision: torch.dtype) -> None:
-        super().__init__(matrices, {"lr": 0.0, "weight_decay": weight_decay})
+    def __init__(self, groups: Iterable[dict[str, Any]], weight_decay: float, precision: torch.dtype) -> None:
+        super().__init__(groups, {"lr": 0.0, "weight_decay": weight_decay})
         self.precision = precision
 
     @torch.no_grad()

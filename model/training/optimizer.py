@@ -5,6 +5,7 @@ module whose two-dimensional parameters are no maps between hidden states, but t
 number per head, names them in `adam_matrices`: orthogonal updates would mean nothing there.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -30,25 +31,33 @@ def adam_matrices(model: nn.Module) -> set[str]:
     }
 
 
-class MasterOptimizer:
-    """Steps fp32 masters from the model's gradients and writes them back into the model's own precision."""
+def one_rate(name: str) -> float:
+    """All parameters learn at the same rates."""
+    return 1.0
 
-    def __init__(self, model: nn.Module, matrix_weight_decay: float, use_muon: bool) -> None:
+
+class MasterOptimizer:
+    """Steps fp32 masters from the model's gradients and writes them back into the model's own precision. `scale` says,
+    by a parameter's name, what the rates are multiplied by for it."""
+
+    def __init__(
+        self, model: nn.Module, matrix_weight_decay: float, use_muon: bool, scale: Callable[[str], float] = one_rate
+    ) -> None:
         named = [(name, parameter) for name, parameter in model.named_parameters() if parameter.requires_grad]
         self._pairs: list[tuple[nn.Parameter, Tensor]] = []
         by_adam = adam_matrices(model)
-        matrices: list[Tensor] = []
-        rest: list[Tensor] = []
+        matrices: dict[float, list[Tensor]] = {}
+        rest: dict[float, list[Tensor]] = {}
         for name, parameter in named:
             master = parameter.detach().float().clone()
             self._pairs.append((parameter, master))
             is_matrix = use_muon and parameter.dim() == 2 and name not in by_adam
-            (matrices if is_matrix else rest).append(master)
-        adam = torch.optim.Adam(rest, betas=(0.9, 0.98), eps=1e-9, fused=True)
+            (matrices if is_matrix else rest).setdefault(scale(name), []).append(master)
+        adam = torch.optim.Adam(groups(rest), betas=(0.9, 0.98), eps=1e-9, fused=True)
         self._optimizers: list[torch.optim.Optimizer] = [adam]
         if matrices:
-            precision = torch.bfloat16 if has_fast_bf16(matrices[0].device) else torch.float32
-            self._optimizers.append(Muon(matrices, matrix_weight_decay, precision))
+            precision = torch.bfloat16 if has_fast_bf16(self._pairs[0][1].device) else torch.float32
+            self._optimizers.append(Muon(groups(matrices), matrix_weight_decay, precision))
 
     def step(self, learning_rates: tuple[float, float], max_norm: float) -> float:
         """One update at (adam rate, muon rate), gradients clipped to `max_norm` in fp32. Returns the norm before."""
@@ -58,7 +67,7 @@ class MasterOptimizer:
         norm = torch.nn.utils.clip_grad_norm_([master for _, master in self._pairs], max_norm)
         for optimizer, rate in zip(self._optimizers, learning_rates, strict=False):
             for group in optimizer.param_groups:
-                group["lr"] = rate
+                group["lr"] = rate * group.get("scale", 1.0)  # runs that were saved without one go on
             optimizer.step()
         with torch.no_grad():
             for parameter, master in self._pairs:
@@ -78,3 +87,8 @@ class MasterOptimizer:
                 parameter.copy_(saved)
         for optimizer, saved in zip(self._optimizers, state["optimizers"], strict=True):
             optimizer.load_state_dict(saved)
+
+
+def groups(by_scale: dict[float, list[Tensor]]) -> list[dict[str, Any]]:
+    """Parameters by what their rate is multiplied by, as optimizers take them."""
+    return [{"params": parameters, "scale": scale} for scale, parameters in by_scale.items()]

@@ -35,7 +35,7 @@ class TrainingRun(ABC, Generic[Work]):
         self.device = next(model.parameters()).device
         if training.precision == "bf16" and has_fast_bf16(self.device):
             model.bfloat16()
-        self.optimizer = MasterOptimizer(model, training.weight_decay, training.muon_rate is not None)
+        self.optimizer = MasterOptimizer(model, training.weight_decay, training.muon_rate is not None, self.rate_of)
         self.step = self.epoch = self.next_batch = self.tokens = 0
         self.seconds = 0.0
         self.best, self.stale = math.inf, 0
@@ -59,6 +59,10 @@ class TrainingRun(ABC, Generic[Work]):
     @abstractmethod
     def summary(self) -> dict[str, Any]:
         """What training.json says of recipe and data; the model holds its final weights."""
+
+    def rate_of(self, parameter: str) -> float:
+        """What the recipe's rates are multiplied by for the parameter of this name."""
+        return 1.0
 
     def objective(self, scores: dict[str, float]) -> float:
         """What early stopping and the choice of final weights look at."""

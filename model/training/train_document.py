@@ -60,7 +60,7 @@ class DocumentTraining(TrainingRun[Passage]):
         torch.manual_seed(recipe.training.seed)
         self.documents = DocumentModel(base, self.section.layer).to(self.device)
         if self.section.start is not None:
-            self.documents.context.load_state_dict(load_context(Path(self.section.start)))
+            self.documents.context.load_state_dict(load_context(find_base(self.section.start)))
         elif self.section.first_gate is not None:
             self.documents.context.open_gate(self.section.first_gate)
         base.requires_grad_(not self.section.freezes_base)
@@ -79,7 +79,8 @@ class DocumentTraining(TrainingRun[Passage]):
 
         def documents(name: str, limit: int | None) -> list[Document]:
             languages = (recipe.source, recipe.target)
-            read = read_documents(data, name, languages, vocabulary, recipe.max_pair_length, limit)
+            alone = not self.section.freezes_base
+            read = read_documents(data, name, languages, vocabulary, recipe.max_pair_length, limit, alone)
             if self.section.layer.side == "decoder" and self.section.context != "none":
                 sources = [sentence.pair.source for document in read for sentence in document]
                 weights = self.base_folder / WEIGHTS
@@ -95,6 +96,9 @@ class DocumentTraining(TrainingRun[Passage]):
             for item in encode_items(vocabulary, read_items(data / f"{name}.jsonl.gz")[:count])
         ]
         self.dev_documents = {name: documents(name, limit) for name, limit in recipe.dev.items()}
+
+    def rate_of(self, parameter: str) -> float:
+        return self.section.base_rate if parameter.startswith("base.") else 1.0
 
     def training_mode(self) -> None:
         """Dropout only where something learns: a frozen sentence model computes what it computes in use."""

@@ -19,7 +19,7 @@ def test_steps_are_torchs(shape: tuple[int, int]) -> None:
     generator = torch.Generator().manual_seed(2)
     start = torch.randn(shape, generator=generator)
     ours, theirs = start.clone().requires_grad_(), start.clone().requires_grad_()
-    muon = Muon([ours], 0.1, torch.bfloat16)
+    muon = Muon([{"params": [ours]}], 0.1, torch.bfloat16)
     peer = torch.optim.Muon([theirs], lr=0.05, weight_decay=0.1, adjust_lr_fn="match_rms_adamw")
     muon.param_groups[0]["lr"] = 0.05
     for _ in range(4):

@@ -214,6 +214,37 @@ def test_the_optimizer_owns_fp32_masters_of_bf16_weights() -> None:
         assert not torch.equal(parameter, before[name])
 
 
+def test_rates_can_be_scaled_by_name() -> None:
+    """What a parameter moves is proportional to its rate, for matrices (Muon) and for the rest (Adam)."""
+    moved = {}
+    for scale in (1.0, 0.25):
+        torch.manual_seed(1)
+        model = TranslationModel(tiny_config())
+        before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+        optimizer = MasterOptimizer(model, 0.0, True, lambda name, scale=scale: scale if "encoder" in name else 1.0)  # type: ignore[misc]
+        for parameter in model.parameters():
+            parameter.grad = torch.randn_like(parameter)
+        optimizer.step((1e-3, 1e-3), max_norm=1.0)
+        moved[scale] = {name: (parameter - before[name]).norm().item() for name, parameter in model.named_parameters()}
+    for name, full in moved[1.0].items():
+        assert moved[0.25][name] == pytest.approx(full * (0.25 if "encoder" in name else 1.0), rel=1e-3), name
+
+
+def test_a_run_that_was_saved_before_rates_could_be_scaled_goes_on() -> None:
+    model = TranslationModel(tiny_config())
+    optimizer = MasterOptimizer(model, 0.0, use_muon=True)
+    state = optimizer.state_dict()
+    for saved in state["optimizers"]:
+        for group in saved["param_groups"]:
+            del group["scale"]
+    optimizer.load_state_dict(state)
+    for parameter in model.parameters():
+        parameter.grad = torch.randn_like(parameter)
+    before = model.embedding.weight.detach().clone()
+    optimizer.step((1e-3, 1e-3), max_norm=1.0)
+    assert not torch.equal(model.embedding.weight, before)
+
+
 def test_another_seed_is_another_run_of_the_same_recipe(trained: Path, tmp_path: Path) -> None:
     parser = argparse.ArgumentParser()
     train_command.add_arguments(parser)

@@ -49,6 +49,15 @@ def test_a_corpus_without_documents_is_refused(base: Path) -> None:
         read_documents(SAMPLE, "tatoeba", ("en", "de"), Vocabulary(base / VOCABULARY), 200)
 
 
+def test_sentences_of_a_corpus_without_documents_may_stand_alone(base: Path) -> None:
+    documents = read_documents(SAMPLE, "tatoeba", ("en", "de"), Vocabulary(base / VOCABULARY), 200, 50, alone=True)
+    assert len(documents) == 50
+    assert all(len(document) == 1 and document[0].index == 0 for document in documents)
+    assert len({document[0].document for document in documents}) == 50
+    divided = read_documents(SAMPLE, "dialogues", ("en", "de"), Vocabulary(base / VOCABULARY), 200, alone=True)
+    assert max(map(len, divided)) > 1
+
+
 @settings(deadline=None, max_examples=50)
 @given(lengths=st.lists(st.integers(1, 25), min_size=1, max_size=6), most=st.integers(2, 12), tokens=st.integers(4, 90))
 def test_passages_hold_whole_pieces_of_limited_length(lengths: list[int], most: int, tokens: int) -> None:

@@ -51,6 +51,19 @@ def test_where_everything_learns_sentences_can_learn_to_show_what_others_need(
     assert not bool(reached[~seen].sum() > 1)
 
 
+def test_the_sentence_model_can_learn_more_slowly_than_the_layer(base: Path, tmp_path: Path) -> None:
+    moved = {}
+    for rate in (1.0, 0.1):
+        run = DocumentTraining(recipe(base, train="all", base_rate=rate), SAMPLE, tmp_path / str(rate))
+        before = run.weights()
+        before = {name: weight.clone() for name, weight in before.items()}
+        run.documents.eval()  # without dropout both see the same gradients
+        run.update(run.epoch_work(0)[0])
+        moved[rate] = {name: (weight - before[name]).norm().item() for name, weight in run.weights().items()}
+    for name, full in moved[1.0].items():
+        assert moved[0.1][name] == pytest.approx(full * (0.1 if name.startswith("base.") else 1), rel=0.02), name
+
+
 def test_a_frozen_model_learns_only_from_sentences_that_see_another(base: Path, tmp_path: Path) -> None:
     run = DocumentTraining(recipe(base, visible="online"), SAMPLE, tmp_path)
     passage = run.epoch_work(0)[0]
