@@ -17,7 +17,7 @@ from model.context import Store
 from model.data.batching import Pair, collate
 from model.decoder import LayerMemory
 from model.document import DocumentModel, words_of
-from model.masks import context_keep
+from model.masks import context_distance
 from server.artifact import Artifact
 from server.backends.base import Backend
 from server.backends.context import SentenceContext, StoredDocument
@@ -60,17 +60,17 @@ def context_difference(document: DocumentModel, backend: Backend, steps: int, co
     pairs = [Pair(source[:-1], targets[index] if targets else []) for index, source in enumerate(sources)] * copies
     store = rounded(document.store(words_of(base, document.config.side, collate(pairs))))
     index, same = torch.arange(len(pairs)), torch.zeros(len(pairs), dtype=torch.long)
-    visible = context_keep(same, index, same, index, online=False)[: len(sources)]
-    memory = document.encode(ids, keep > 0, store, visible)
-    model = base if document.on_encoder else InDocument(document, store, visible)
+    distance = context_distance(same, index, same, index, online=False)[: len(sources)]
+    memory = document.encode(ids, keep > 0, store, distance)
+    model = base if document.on_encoder else InDocument(document, store, distance)
     return decoding_difference(model, backend, attend_all(backend, sources, targets, copies), memory, steps)
 
 
 class InDocument:
     """A document model with the interface of Stepwise: every sentence of the document has the same number of rows."""
 
-    def __init__(self, document: DocumentModel, store: Store, visible: torch.Tensor) -> None:
-        self.document, self.store, self.visible = document, store, visible
+    def __init__(self, document: DocumentModel, store: Store, distance: torch.Tensor) -> None:
+        self.document, self.store, self.distance = document, store, distance
         self.decoder, self.empty_rings = document.base.decoder, document.base.empty_rings
 
     def step(
@@ -81,8 +81,8 @@ class InDocument:
         cross: list[LayerMemory],
         source_keep: torch.Tensor,
     ) -> tuple[torch.Tensor, list[LayerMemory]]:
-        visible = self.visible.repeat_interleave(len(token) // len(self.visible), dim=0)
-        return self.document.step(token, position, rings, cross, source_keep, self.store, visible)
+        distance = self.distance.repeat_interleave(len(token) // len(self.distance), dim=0)
+        return self.document.step(token, position, rings, cross, source_keep, self.store, distance)
 
 
 def rounded(store: Store) -> Store:
@@ -98,5 +98,6 @@ def attend_all(backend: Backend, sources: list[list[int]], targets: list[list[in
     num_words = [len(ids) for ids in targets] if targets else [len(ids) - 1 for ids in sources]
     states = [context.represent(ids, targets[index] if targets else ()) for index, ids in enumerate(sources)]
     stored = StoredDocument.of(states * copies, num_words * copies)
-    contexts = [SentenceContext(stored, np.arange(stored.num_sentences) != index) for index in range(len(sources))]
+    index = np.arange(stored.num_sentences)
+    contexts = [SentenceContext(stored, np.abs(index - own)) for own in range(len(sources))]
     return [attended.encoded for attended in context.encode(*padded(sources), contexts)]

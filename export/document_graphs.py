@@ -71,7 +71,7 @@ class PrunedAttendGraph(nn.Module):
         attention = context.attention
         assert isinstance(attention, HierarchicalAttention)
         visible = (keep > 0)[:, :, None] & pages.visible()[:, None]
-        mixed = context.mix(attend_used(attention, memory, pages, visible), memory, visible)
+        mixed = context.mix(attend_used(attention, memory, pages, visible, pages.decay(context)), memory, visible)
         length = keep.sum(dim=1).to(memory.dtype)
         looked = mixed.sentence_weights.sum(dim=2) / length[:, None, None]
         gate = (mixed.gate.mean(dim=-1) * keep).sum(dim=1) / length

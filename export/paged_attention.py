@@ -6,6 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from model.attention.decay import of_words
 from model.attention.selective import ContextAttention, FlatWordAttention, HierarchicalAttention, LookResult
 from model.context import ContextLayer, ContextResult
 from server.artifact import PAGES
@@ -14,8 +15,8 @@ from server.artifact import PAGES
 class Pages(NamedTuple):
     """A stored document: lists with one tensor per page, [batch, J of the page, ...]."""
 
-    sentence_keep: list[Tensor]
-    """bool: who is visible."""
+    distance: list[Tensor]
+    """How many sentences away each is that is visible, 0 for the others."""
     word_keep: list[Tensor]
     """bool [batch, J of the page, W of the page]"""
     tensors: list[list[Tensor]]
@@ -24,13 +25,17 @@ class Pages(NamedTuple):
     @classmethod
     def of(cls, flat: list[Tensor]) -> "Pages":
         """From tensors in the order of `page_inputs`."""
-        keep, words, *tensors = [flat[at : at + PAGES] for at in range(0, len(flat), PAGES)]
-        return cls([page > 0 for page in keep], [page > 0 for page in words], tensors)
+        distance, words, *tensors = [flat[at : at + PAGES] for at in range(0, len(flat), PAGES)]
+        return cls(distance, [page > 0 for page in words], tensors)
 
     def visible(self) -> Tensor:
         """bool [batch, J]: visible sentences that have words."""
-        seen = [keep & words.any(dim=-1) for keep, words in zip(self.sentence_keep, self.word_keep, strict=True)]
+        seen = [(page > 0) & words.any(dim=-1) for page, words in zip(self.distance, self.word_keep, strict=True)]
         return torch.cat(seen, dim=1)
+
+    def decay(self, layer: ContextLayer) -> Tensor | None:
+        """What Decay adds to the energies of all pages, [batch, heads or 1, 1, J]."""
+        return layer.decay(torch.cat(self.distance, dim=1)[:, None])  # type: ignore[no-any-return]
 
 
 def page_names(name: str) -> list[str]:
@@ -78,22 +83,25 @@ class PagedResult(NamedTuple):
     """Means over the queries, one page [batch, heads, J of the page, W of the page] each."""
 
 
-def attend_pages(attention: ContextAttention, query: Tensor, query_keep: Tensor, pages: Pages) -> PagedAttended:
-    """query [batch, query, d], query_keep bool [batch, query]. Equals `attention` over the same document in one
-    tensor."""
+def attend_pages(layer: ContextLayer, query: Tensor, query_keep: Tensor, pages: Pages) -> PagedAttended:
+    """query [batch, query, d], query_keep bool [batch, query]. Equals the layer's attention over the same document in
+    one tensor."""
+    attention, decay = layer.attention, pages.decay(layer)
     if isinstance(attention, FlatWordAttention):
-        return attend_all_words(attention, query, query_keep, pages)
+        return attend_all_words(attention, query, query_keep, pages, decay)
     visible = query_keep[:, :, None] & pages.visible()[:, None]
     if isinstance(attention, HierarchicalAttention):
-        return attend_by_page(attention, query, pages, visible)
+        return attend_by_page(attention, query, pages, visible, decay)
     whole = tuple(torch.cat(tensor, dim=1) for tensor in pages.tensors)
-    return PagedAttended(attention(query, whole, visible, pages.word_keep[0]), [])
+    return PagedAttended(attention(query, whole, visible, pages.word_keep[0], decay), [])
 
 
-def attend_by_page(attention: HierarchicalAttention, query: Tensor, pages: Pages, visible: Tensor) -> PagedAttended:
+def attend_by_page(
+    attention: HierarchicalAttention, query: Tensor, pages: Pages, visible: Tensor, decay: Tensor | None
+) -> PagedAttended:
     """Sentences are weighed before words, so the pages' mixtures are computed one by one and added."""
     sentence_key, keys, values = pages.tensors
-    weights = attention.sentence_weights(query, torch.cat(sentence_key, dim=1), visible)
+    weights = attention.sentence_weights(query, torch.cat(sentence_key, dim=1), visible, decay)
     mixtures, word_weights = [], []
     parts = by_page(weights, pages.word_keep)
     for key, value, keep, part in zip(keys, values, pages.word_keep, parts, strict=True):
@@ -103,14 +111,18 @@ def attend_by_page(attention: HierarchicalAttention, query: Tensor, pages: Pages
     return PagedAttended(LookResult(attention.output(torch.stack(mixtures).sum(dim=0)), weights, None), word_weights)
 
 
-def attend_all_words(attention: FlatWordAttention, query: Tensor, query_keep: Tensor, pages: Pages) -> PagedAttended:
-    """All words share one softmax, so those of all pages are concatenated, as if they were one sentence."""
+def attend_all_words(
+    attention: FlatWordAttention, query: Tensor, query_keep: Tensor, pages: Pages, decay: Tensor | None
+) -> PagedAttended:
+    """All words share one softmax, so those of all pages are concatenated."""
     keys, values = (torch.cat([page.flatten(1, 2) for page in tensor], dim=1) for tensor in pages.tensors)
-    seen = [keep[..., None] & words for keep, words in zip(pages.sentence_keep, pages.word_keep, strict=True)]
+    seen = [(page > 0)[..., None] & words for page, words in zip(pages.distance, pages.word_keep, strict=True)]
     keep = torch.cat([page.flatten(1) for page in seen], dim=1)
-    attended = attention(query, (keys[:, None], values[:, None]), query_keep[:, :, None], keep[:, None])
-    assert attended.word_weights is not None
-    weights, start = attended.word_weights[..., 0, :], 0
+    if decay is not None:
+        parts = zip(by_page(decay, pages.word_keep), pages.word_keep, strict=True)
+        decay = torch.cat([of_words(part, words.shape[2]) for part, words in parts], dim=-1)
+    output, weights = attention.mix_words(query, keys, values, query_keep[:, :, None] & keep[:, None], decay)
+    start = 0
     word_weights = []
     for page in pages.word_keep:
         count = page.shape[1] * page.shape[2]
@@ -118,12 +130,12 @@ def attend_all_words(attention: FlatWordAttention, query: Tensor, query_keep: Te
         word_weights.append(part.reshape(*part.shape[:-1], *page.shape[1:]))
         start += count
     by_sentence = torch.cat([page.sum(dim=-1) for page in word_weights], dim=-1)
-    return PagedAttended(LookResult(attended.output, by_sentence, None), word_weights)
+    return PagedAttended(LookResult(output, by_sentence, None), word_weights)
 
 
 def look_at_pages(layer: ContextLayer, query: Tensor, state: Tensor, query_keep: Tensor, pages: Pages) -> PagedResult:
     """model.context.ContextLayer.forward over pages; queries that are not kept see nothing."""
-    found = attend_pages(layer.attention, query, query_keep, pages)
+    found = attend_pages(layer, query, query_keep, pages)
     visible = query_keep[:, :, None] & pages.visible()[:, None]
     length = query_keep.sum(dim=1)[:, None, None, None].to(state.dtype)
     means = [page.sum(dim=2) / length for page in found.word_weights]

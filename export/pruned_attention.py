@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from export.paged_attention import Pages, by_page
-from model.attention.scaled_dot_product import MASKED_ENERGY, attention_energy, merge_heads, scaled
+from model.attention.scaled_dot_product import MASKED_ENERGY, merge_heads, scaled
 from model.attention.selective import HierarchicalAttention, LookResult
 from model.attention.sparsemax import BELOW_SUPPORT
 
@@ -39,11 +39,13 @@ def sparsemax_of_many(energy: Tensor, keep: Tensor) -> Tensor:
     return torch.relu(shifted - threshold) * keep
 
 
-def attend_used(attention: HierarchicalAttention, query: Tensor, pages: Pages, visible: Tensor) -> LookResult:
-    """The attention's result, without weights of words. query [batch, query, d], visible bool [batch, query, J]."""
+def attend_used(
+    attention: HierarchicalAttention, query: Tensor, pages: Pages, visible: Tensor, decay: Tensor | None
+) -> LookResult:
+    """The attention's result, without weights of words. query [batch, query, d], visible bool [batch, query, J], decay
+    from Decay."""
     sentence_key, keys, values = pages.tensors
-    key = attention.heads(torch.cat(sentence_key, dim=1))
-    energy = attention_energy(attention.heads(attention.sentence_query(query)), key)
+    energy = attention.sentence_energy(query, torch.cat(sentence_key, dim=1), decay)
     weights = sparsemax_of_many(energy, visible[:, None])
     word_query = scaled(attention.heads(attention.word_query(query)))
     parts = zip(keys, values, pages.word_keep, by_page(weights, pages.word_keep), strict=True)

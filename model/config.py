@@ -351,6 +351,9 @@ class ContextConfig:
     layer that learned from the same text as its sentence model relies on context too much in other text."""
     reach: int | None = None
     """How many sentences away a sentence looks at most; None is the whole document."""
+    decay: float | str | None = None
+    """What a sentence's energies lose for every sentence between: nothing, a rate from 0 on, or "learned", one rate for
+    every head (see model.attention.decay)."""
 
     def __post_init__(self) -> None:
         for name, choices in (("attention", CONTEXT_ATTENTIONS), ("side", CONTEXT_SIDES)):
@@ -367,6 +370,11 @@ class ContextConfig:
         if self.reach is not None and not _is_count(self.reach):
             raise ConfigError(
                 f"context reach must be a whole number from 1 on, or null for the whole document, not {self.reach!r}"
+            )
+        is_rate = isinstance(self.decay, int | float) and not isinstance(self.decay, bool) and self.decay >= 0
+        if self.decay not in (None, "learned") and not is_rate:
+            raise ConfigError(
+                f'context decay must be a number from 0 on, "learned", or null for none, not {self.decay!r}'
             )
         if not isinstance(self.gate_offset, int | float):
             raise ConfigError(f"context gate_offset must be a number, not {self.gate_offset!r}")

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from model.attention.decay import Decay
 from model.attention.selective import LookResult, context_attention, projection
 from model.config import ContextConfig
 from model.layers import Dropout, FeedForward
@@ -44,6 +45,7 @@ class ContextLayer(nn.Module):
     def __init__(self, d_model: int, config: ContextConfig) -> None:
         super().__init__()
         self.attention = context_attention(d_model, config)
+        self.decay = Decay(config.num_heads, config.decay)
         self.attention_norm = nn.LayerNorm(d_model)
         self.ffn = FeedForward(d_model, 4 * d_model if config.ffn_dim is None else config.ffn_dim)
         self.ffn_norm = nn.LayerNorm(d_model)
@@ -71,11 +73,12 @@ class ContextLayer(nn.Module):
         """Word representations [batch, J, W, d] and word_keep bool [batch, J, W] -> what is kept of them."""
         return Store(self.attention.project_store(key, value, word_keep), word_keep)
 
-    def forward(self, query: Tensor, state: Tensor, store: Store, sentence_keep: Tensor) -> ContextResult:
-        """query and state [batch, query, d], sentence_keep bool [batch, 1 or query, J]: Eq. 7-8,
+    def forward(self, query: Tensor, state: Tensor, store: Store, distance: Tensor) -> ContextResult:
+        """query and state [batch, query, d], distance [batch, 1 or query, J], see masks.context_distance: Eq. 7-8,
         gate = sigmoid(state W + context W'), state' = gate * state + (1 - gate) * context."""
-        visible = sentence_keep & store.word_keep.any(dim=-1)[:, None]
-        return self.mix(self.attention(query, store.tensors, visible, store.word_keep), state, visible)
+        visible = (distance > 0) & store.word_keep.any(dim=-1)[:, None]
+        found = self.attention(query, store.tensors, visible, store.word_keep, self.decay(distance))
+        return self.mix(found, state, visible)
 
     def mix(self, attended: LookResult, state: Tensor, visible: Tensor) -> ContextResult:
         """Mix what attention found into state [batch, query, d]; visible bool [batch, 1 or query, J]. A query that sees

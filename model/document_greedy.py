@@ -46,12 +46,12 @@ def document_store(model: DocumentModel, sources: Sequence[list[int]], max_lengt
 
 @torch.no_grad()
 def greedy_in_context(
-    model: DocumentModel, sources: Sequence[list[int]], store: Store, sentence_keep: Tensor, max_length: int
+    model: DocumentModel, sources: Sequence[list[int]], store: Store, distance: Tensor, max_length: int
 ) -> list[list[int]]:
-    """Translations, without EOS, of one batch of rows that share the store; sentence_keep bool [row, J] says which of
+    """Translations, without EOS, of one batch of rows that share the store; distance [row, J] says which of
     its sentences each row sees."""
     source, keep = source_batch(model.base, sources)
-    cross = model.base.decoder.project_source(model.encode(source, keep, store, sentence_keep))
+    cross = model.base.decoder.project_source(model.encode(source, keep, store, distance))
 
     def step(
         token: Tensor,
@@ -59,9 +59,9 @@ def greedy_in_context(
         rings: list[LayerMemory],
         cross: list[LayerMemory],
         source_keep: Tensor,
-        sentence_keep: Tensor,
+        distance: Tensor,
     ) -> tuple[Tensor, list[LayerMemory]]:
-        return model.step(token, position, rings, cross, source_keep, store, sentence_keep)
+        return model.step(token, position, rings, cross, source_keep, store, distance)
 
     ids = model.base.config.ids
-    return greedy_rows(step, model.base.empty_rings(len(sources)), cross, (keep, sentence_keep), max_length, ids)
+    return greedy_rows(step, model.base.empty_rings(len(sources)), cross, (keep, distance), max_length, ids)

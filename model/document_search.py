@@ -17,7 +17,7 @@ from model.config import EOS_ID
 from model.context import Store
 from model.data.batching import Pair, collate
 from model.document import DocumentModel, words_of
-from model.masks import context_keep
+from model.masks import context_distance
 from model.reference_search import ReferenceHypothesis, beam_search, reference_search
 
 
@@ -57,16 +57,16 @@ def stack_store(sentences: Sequence[StoredSentence]) -> Store:
 
 @torch.no_grad()
 def contextual_search(
-    model: DocumentModel, source: Sequence[int], store: Store, sentence_keep: Tensor, **options: Any
+    model: DocumentModel, source: Sequence[int], store: Store, distance: Tensor, **options: Any
 ) -> list[ReferenceHypothesis]:
-    """Beam search of one sentence, `source` without EOS, that sees the sentences of `sentence_keep` bool [1, J].
+    """Beam search of one sentence, `source` without EOS, that sees the sentences of `distance` [1, J].
     `options` are those of `beam_search`."""
     ids = torch.tensor([[*source, EOS_ID]])
     keep = torch.ones_like(ids, dtype=torch.bool)
-    memory = model.encode(ids, keep, store, sentence_keep)
+    memory = model.encode(ids, keep, store, distance)
 
     def next_token(target: Tensor) -> Tensor:
-        hidden = model.decode(target, memory, keep, store, sentence_keep)
+        hidden = model.decode(target, memory, keep, store, distance)
         return model.base.embedding.logits(hidden)[0, -1]
 
     return beam_search(next_token, **options)
@@ -81,10 +81,8 @@ def search_document(
     """Hypotheses of every sentence; `sources` are ids without EOS."""
     drafts = [draft(model, source, **options) for source in sources]
     store = stack_store([store_sentence(model, *both) for both in zip(sources, drafts, strict=True)])
-    keep = document_keep(len(sources), online, model.config.reach)
-    return [
-        contextual_search(model, source, store, keep[row : row + 1], **options) for row, source in enumerate(sources)
-    ]
+    distance = document_distance(len(sources), online, model.config.reach)
+    return [contextual_search(model, source, store, distance[[row]], **options) for row, source in enumerate(sources)]
 
 
 def draft(model: DocumentModel, source: Sequence[int], **options: Any) -> tuple[int, ...]:
@@ -95,7 +93,7 @@ def draft(model: DocumentModel, source: Sequence[int], **options: Any) -> tuple[
     return reference_search(model.base, [*source, EOS_ID], beam_size=1, **limits)[0].ids
 
 
-def document_keep(sentences: int, online: bool, reach: int | None = None) -> Tensor:
-    """bool [sentence, sentence] of one document."""
+def document_distance(sentences: int, online: bool, reach: int | None = None) -> Tensor:
+    """[sentence, sentence] of one document, see masks.context_distance."""
     index = torch.arange(sentences)
-    return context_keep(torch.zeros_like(index), index, torch.zeros_like(index), index, online, reach)
+    return context_distance(torch.zeros_like(index), index, torch.zeros_like(index), index, online, reach)

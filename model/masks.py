@@ -31,7 +31,7 @@ def positions_of(ids: Tensor) -> Tensor:
     return torch.arange(ids.shape[1], device=ids.device)[None, :]
 
 
-def context_keep(
+def context_distance(
     query_document: Tensor,
     query_index: Tensor,
     key_document: Tensor,
@@ -39,14 +39,20 @@ def context_keep(
     online: bool,
     reach: int | None = None,
 ) -> Tensor:
-    """Which sentences of a document each sentence may look at (Maruf et al. 2019, section 3).
+    """How many sentences away each sentence is of those that it may look at, 0 where it may not (Maruf et al. 2019,
+    section 3). What reads distances takes bools as well: True is a sentence away.
 
     The query tensors [query] and the key tensors [sentence] hold a document number and the place within the document.
     Never another document, never the sentence itself; online also none that comes later; with a `reach` none that is
-    more sentences away. Returns [query, sentence].
+    more sentences away. Returns int64 [query, sentence].
     """
-    distance = query_index[:, None] - key_index[None, :]
-    allowed = distance > 0 if online else distance != 0
+    later = query_index[:, None] - key_index[None, :]
+    distance = later.clamp(min=0) if online else later.abs()
     if reach is not None:
-        allowed = allowed & (distance.abs() <= reach)
-    return allowed & (query_document[:, None] == key_document[None, :])
+        distance = distance * (distance <= reach)
+    return distance * (query_document[:, None] == key_document[None, :])
+
+
+def distance_before(sentences: int) -> Tensor:
+    """The same [sentence] for a sentence that comes after so many others and sees them all: the last is one away."""
+    return torch.arange(sentences, 0, -1)

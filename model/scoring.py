@@ -11,6 +11,7 @@ from model.data.batching import Batch, Pair, collate
 from model.data.items import ContrastiveItem
 from model.data.vocabulary import Vocabulary
 from model.document import DocumentModel, Words, is_word, words_of
+from model.masks import distance_before
 from model.translation_model import TranslationModel
 
 
@@ -42,8 +43,7 @@ def score_in_context(
         return score_alone(model.base, source, targets)
     batch = batch_of(source, targets)
     store = model.store(words_of(model.base, model.config.side, collate(context)))
-    keep = torch.ones(len(targets), len(context), dtype=torch.bool)
-    hidden = model.hidden(batch, store, keep)
+    hidden = model.hidden(batch, store, distance_before(len(context)).expand(len(targets), -1))
     return [float(score) for score in log_probabilities(model.base, hidden, batch.target_out)]
 
 
@@ -129,9 +129,11 @@ def _score_together(model: DocumentModel, items: Sequence[Item]) -> list[list[fl
         for start, item in zip(starts, items, strict=True)
     ]
     words = Words(memory, memory, is_word(read.source))
-    keep = torch.ones(len(items), len(memory), dtype=torch.bool)
+    distance = torch.zeros(len(items), len(memory), dtype=torch.long)
+    for number, (start, item) in enumerate(zip(starts, items, strict=True)):
+        distance[number, start + 1 : start + 1 + len(item.context)] = distance_before(len(item.context))
     seen = model.look_within(
-        memory[own], memory[own], words, torch.arange(len(items))[:, None], torch.tensor(rows), keep
+        memory[own], memory[own], words, torch.arange(len(items))[:, None], torch.tensor(rows), distance
     ).state
     return _of_targets(base, items, seen[places], read.source_keep[own][places])
 

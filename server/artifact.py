@@ -41,7 +41,8 @@ lie in PAGES pages, so that short ones are not padded to the longest: page p hol
 A page without sentences has one that nobody sees. Names of its tensors end with a dot and the page's number, from 0.
 
 store   memory, word_keep (1 for words, 0 for EOS and padding) -> what is kept of sentences: sentence_..., word_...
-attend  memory, keep, and of every page sentence_keep.p (who is visible), word_keep.p and the store's tensors
+attend  memory, keep, and of every page sentence_keep.p (0: not visible, else how many sentences away), word_keep.p and
+        the store's tensors
         -> new_memory, gate, and sentence_weights over the sentences of all pages in their order
            and where words have weights word_weights.p, means over the source
 project memory -> the source's tensors, as encode gives them

@@ -16,15 +16,19 @@ ContextArtifact = Callable[[str, str], Path]
 """(attention, side) -> the folder of an artifact."""
 
 
-def lively_document_model(attention: str = "sparse-soft", side: str = "encoder", seed: int = 0) -> DocumentModel:
+def lively_document_model(
+    attention: str = "sparse-soft", side: str = "encoder", seed: int = 0, decay: float | str | None = None
+) -> DocumentModel:
     """Random weights in evaluation mode, with context that changes translations."""
     base = lively_model(tiny_config(), seed)
-    config = ContextConfig(attention=attention, side=side, num_heads=2, ffn_dim=64, dropout=0.0)
+    config = ContextConfig(attention=attention, side=side, num_heads=2, ffn_dim=64, dropout=0.0, decay=decay)
     torch.manual_seed(seed + 1)
     model = DocumentModel(base, config).eval()
     with torch.no_grad():
         for parameter in model.context.attention.parameters():
             parameter.mul_(2)
+        if model.context.decay.raw_rates is not None:
+            model.context.decay.raw_rates.copy_(torch.tensor([-0.5, 1.0]))
         if side == "decoder":  # as loud as the last norm, or context only ever shortens what is there
             model.context.ffn_norm.weight.copy_(2 * torch.randn(base.config.d_model))
     return model

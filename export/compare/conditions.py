@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from model.document_search import document_keep
+from model.document_search import document_distance
 
 ALONE, ONLINE, OFFLINE, SHUFFLED = "alone", "online", "offline", "shuffled"
 IN_CONTEXT = (ONLINE, OFFLINE, SHUFFLED)
@@ -16,8 +16,8 @@ def stored_document(condition: str, index: int, documents: int) -> int:
     return (index + 1) % documents if condition == SHUFFLED else index
 
 
-def sentence_keep(condition: str, sentences: int, stored: int) -> Tensor:
-    """bool [sentence, stored sentence]"""
+def distances(condition: str, sentences: int, stored: int) -> Tensor:
+    """[sentence, stored sentence], see masks.context_distance; those of another document are all a sentence away."""
     if condition == SHUFFLED:
-        return torch.ones(sentences, stored, dtype=torch.bool)
-    return document_keep(sentences, condition == ONLINE)
+        return torch.ones(sentences, stored, dtype=torch.long)
+    return document_distance(sentences, condition == ONLINE)

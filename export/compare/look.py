@@ -79,8 +79,8 @@ def costs(
     return [found[index] for index in range(len(document))]
 
 
-def looks_of(result: ContextResult, word_keep: Tensor, sentence_keep: Tensor, queries: Tensor) -> Looks:
-    """Count, for rows that share a store: word_keep bool [J, W], sentence_keep bool [row, J], queries bool
+def looks_of(result: ContextResult, word_keep: Tensor, distance: Tensor, queries: Tensor) -> Looks:
+    """Count, for rows that share a store: word_keep bool [J, W], distance [row, J], queries bool
     [row, length]. The weights of `result` are [1, heads, row*length, J] and [..., J, W]."""
     rows, length = queries.shape
     heads = result.sentence_weights.shape[1]
@@ -88,7 +88,7 @@ def looks_of(result: ContextResult, word_keep: Tensor, sentence_keep: Tensor, qu
     def by_row(found: Tensor) -> Tensor:
         return found.view(heads, rows, length, *found.shape[3:]).transpose(0, 1)
 
-    visible = sentence_keep & word_keep.any(dim=-1)
+    visible = (distance > 0) & word_keep.any(dim=-1)
     # [row, heads, length, J]
     weights = by_row(result.sentence_weights)
     asked = queries[:, None, :, None] & visible[:, None, None]

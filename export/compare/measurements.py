@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from export.compare.conditions import ALONE, IN_CONTEXT, SHUFFLED, sentence_keep, stored_document
+from export.compare.conditions import ALONE, IN_CONTEXT, SHUFFLED, distances, stored_document
 from export.compare.estimate import Costs, Estimate, mean_estimate
 from export.compare.likelihood import sentence_nll
 from export.compare.look import Looks, costs_in_context
@@ -165,8 +165,8 @@ def costs_of_set(row: Row, condition: str, text: TextSet) -> tuple[list[float], 
     found, looks = [], Looks()
     for index, document in enumerate(text.pairs):
         stored = stored_document(condition, index, len(stores))
-        keep = sentence_keep(condition, len(document), len(text.documents[stored]))
-        costs, look = costs_in_context(model, document, stores[stored], keep)
+        distance = distances(condition, len(document), len(text.documents[stored]))
+        costs, look = costs_in_context(model, document, stores[stored], distance)
         found += costs
         looks.add(look)
     return found, looks

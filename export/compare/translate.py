@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from export.artifact_writer import ExportOptions, export_artifact
-from export.compare.conditions import sentence_keep, stored_document
+from export.compare.conditions import distances, stored_document
 from export.compare.rows import Row
 from export.compare.text import TextSet
 from export.evaluate import translate
@@ -47,6 +47,6 @@ def translations_in_context(row: Row, text: TextSet, condition: str) -> list[str
     found = []
     for index, document in enumerate(documents):
         stored = stored_document(condition, index, len(documents))
-        keep = sentence_keep(condition, len(document), len(documents[stored]))
-        found += greedy_document(model, document, stores[stored], keep, longest(row))
+        distance = distances(condition, len(document), len(documents[stored]))
+        found += greedy_document(model, document, stores[stored], distance, longest(row))
     return vocabulary.decode(found)

@@ -152,7 +152,7 @@ def _looks(artifact: Path, texts: Sequence[str], sizes: Sequence[int], rounds: i
     for size in sizes:
         stored = StoredDocument.of(states[:size], [len(ids) - 1 for ids in encoded[:size]])
         chosen = range(0, size, max(1, size // SAMPLE))
-        seen = [SentenceContext(stored, np.arange(size) != index) for index in chosen]
+        seen = [SentenceContext(stored, np.abs(np.arange(size) - index)) for index in chosen]
         read = context.read([encoded[index] for index in chosen])
         spent: dict[bool, list[float]] = {True: [], False: []}
         used: list[int] = []

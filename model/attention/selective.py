@@ -11,6 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from model.attention.decay import decayed, of_words
 from model.attention.scaled_dot_product import attention_energy, masked_softmax, merge_heads, split_heads
 from model.attention.sparsemax import sparsemax
 from model.config import ConfigError, ContextConfig
@@ -46,9 +47,16 @@ class ContextAttention(nn.Module):
         """Word representations key and value [batch, J, W, d], word_keep bool [batch, J, W] -> the stored tensors."""
         raise NotImplementedError
 
-    def forward(self, query: Tensor, store: tuple[Tensor, ...], sentence_keep: Tensor, word_keep: Tensor) -> LookResult:
+    def forward(
+        self,
+        query: Tensor,
+        store: tuple[Tensor, ...],
+        sentence_keep: Tensor,
+        word_keep: Tensor,
+        decay: Tensor | None = None,
+    ) -> LookResult:
         """query [batch, query, d], store from project_store, sentence_keep bool [batch, 1 or query, J] (False for
-        sentences without words), word_keep bool [batch, J, W]."""
+        sentences without words), word_keep bool [batch, J, W], decay from Decay."""
         raise NotImplementedError
 
 
@@ -64,9 +72,17 @@ class FlatSentenceAttention(ContextAttention):
     def project_store(self, key: Tensor, value: Tensor, word_keep: Tensor) -> tuple[Tensor, ...]:
         return self.key(mean_of_words(key, word_keep)), self.value(mean_of_words(value, word_keep))
 
-    def forward(self, query: Tensor, store: tuple[Tensor, ...], sentence_keep: Tensor, word_keep: Tensor) -> LookResult:
+    def forward(
+        self,
+        query: Tensor,
+        store: tuple[Tensor, ...],
+        sentence_keep: Tensor,
+        word_keep: Tensor,
+        decay: Tensor | None = None,
+    ) -> LookResult:
         key, value = (self.heads(tensor) for tensor in store)
-        weights = masked_softmax(attention_energy(self.heads(self.query(query)), key), sentence_keep[:, None])
+        energy = decayed(attention_energy(self.heads(self.query(query)), key), decay)
+        weights = masked_softmax(energy, sentence_keep[:, None])
         return LookResult(self.output(merge_heads(torch.matmul(weights.to(value.dtype), value))), weights, None)
 
 
@@ -82,13 +98,31 @@ class FlatWordAttention(ContextAttention):
     def project_store(self, key: Tensor, value: Tensor, word_keep: Tensor) -> tuple[Tensor, ...]:
         return self.key(key), self.value(value)
 
-    def forward(self, query: Tensor, store: tuple[Tensor, ...], sentence_keep: Tensor, word_keep: Tensor) -> LookResult:
-        key, value = (self.heads(tensor.flatten(1, 2)) for tensor in store)
-        keep = (sentence_keep[..., None] & word_keep[:, None]).flatten(2)[:, None]
-        weights = masked_softmax(attention_energy(self.heads(self.query(query)), key), keep)
-        output = self.output(merge_heads(torch.matmul(weights.to(value.dtype), value)))
+    def forward(
+        self,
+        query: Tensor,
+        store: tuple[Tensor, ...],
+        sentence_keep: Tensor,
+        word_keep: Tensor,
+        decay: Tensor | None = None,
+    ) -> LookResult:
+        key, value = (tensor.flatten(1, 2) for tensor in store)
+        keep = (sentence_keep[..., None] & word_keep[:, None]).flatten(2)
+        decay = None if decay is None else of_words(decay, word_keep.shape[-1])
+        output, weights = self.mix_words(query, key, value, keep, decay)
         weights = by_sentence(weights, word_keep)
         return LookResult(output, weights.sum(dim=-1), weights)
+
+    def mix_words(
+        self, query: Tensor, key: Tensor, value: Tensor, keep: Tensor, decay: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """query [batch, query, d], the words of all sentences: key and value [batch, word, d], keep bool [batch, 1 or
+        query, word], decay [batch, heads or 1, 1 or query, word] -> output [batch, query, d], weights [batch, heads,
+        query, word]."""
+        key, value = self.heads(key), self.heads(value)
+        energy = decayed(attention_energy(self.heads(self.query(query)), key), decay)
+        weights = masked_softmax(energy, keep[:, None])
+        return self.output(merge_heads(torch.matmul(weights.to(value.dtype), value))), weights
 
 
 class HierarchicalAttention(ContextAttention):
@@ -110,17 +144,30 @@ class HierarchicalAttention(ContextAttention):
     def project_store(self, key: Tensor, value: Tensor, word_keep: Tensor) -> tuple[Tensor, ...]:
         return self.sentence_key(mean_of_words(key, word_keep)), self.word_key(key), self.word_value(value)
 
-    def forward(self, query: Tensor, store: tuple[Tensor, ...], sentence_keep: Tensor, word_keep: Tensor) -> LookResult:
+    def forward(
+        self,
+        query: Tensor,
+        store: tuple[Tensor, ...],
+        sentence_keep: Tensor,
+        word_keep: Tensor,
+        decay: Tensor | None = None,
+    ) -> LookResult:
         sentence_key, word_key, word_value = store
-        sentence_weights = self.sentence_weights(query, sentence_key, sentence_keep)
+        sentence_weights = self.sentence_weights(query, sentence_key, sentence_keep, decay)
         mixed, word_weights = self.mix_words(query, word_key, word_value, word_keep, sentence_weights)
         return LookResult(self.output(mixed), sentence_weights, word_weights)
 
-    def sentence_weights(self, query: Tensor, sentence_key: Tensor, sentence_keep: Tensor) -> Tensor:
+    def sentence_weights(
+        self, query: Tensor, sentence_key: Tensor, sentence_keep: Tensor, decay: Tensor | None = None
+    ) -> Tensor:
         """query [batch, query, d], sentence_key [batch, J, d], sentence_keep [batch, 1 or query, J]
         -> [batch, heads, query, J]."""
+        return sparsemax(self.sentence_energy(query, sentence_key, decay), sentence_keep[:, None])
+
+    def sentence_energy(self, query: Tensor, sentence_key: Tensor, decay: Tensor | None) -> Tensor:
+        """[batch, heads, query, J], before masking."""
         energy = attention_energy(self.heads(self.sentence_query(query)), self.heads(sentence_key))
-        return sparsemax(energy, sentence_keep[:, None])
+        return decayed(energy, decay)
 
     def mix_words(
         self, query: Tensor, word_key: Tensor, word_value: Tensor, word_keep: Tensor, sentence_weights: Tensor

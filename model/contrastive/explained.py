@@ -14,6 +14,7 @@ from model.data.context.words import PUNCTUATION, split
 from model.data.items import Antecedent, ContrastiveItem
 from model.data.vocabulary import Vocabulary
 from model.document import DocumentModel, words_of
+from model.masks import distance_before
 from model.scoring import within_reach
 
 LONGEST_PHRASE = 4
@@ -43,7 +44,7 @@ def weighted_words(model: DocumentModel, vocabulary: Vocabulary, item: Contrasti
     read = collate([Pair(source, [])])
     memory = model.base.encode(read.source, read.source_keep)
     store = model.store(words_of(model.base, model.config.side, collate(context)))
-    look = model.look(memory, memory, store, torch.ones(1, len(context), dtype=torch.bool))
+    look = model.look(memory, memory, store, distance_before(len(context))[None])
     if look.word_weights is None:
         raise ConfigError(f"attention '{model.config.attention}' weighs sentences, not words")
     weights = look.word_weights[0].mean(dim=(0, 1))  # [J, W]

@@ -17,7 +17,7 @@ from torch import Tensor
 from model.data.batching import Pair, epoch_items
 from model.data.corpus import CorpusError, read_corpus
 from model.data.vocabulary import Vocabulary
-from model.masks import context_keep
+from model.masks import context_distance
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class Passage:
     queries: list[PlacedPair]
     keys: list[PlacedPair]
 
-    def keep(self, online: bool, reach: int | None = None) -> Tensor:
-        """bool [query, key], see masks.context_keep."""
-        return context_keep(*places(self.queries), *places(self.keys), online, reach)
+    def distance(self, online: bool, reach: int | None = None) -> Tensor:
+        """[query, key], see masks.context_distance."""
+        return context_distance(*places(self.queries), *places(self.keys), online, reach)
 
     def grids(self) -> tuple[Tensor, Tensor]:
         """The numbers of queries and of keys, a row for each document, -1 where it has no more: [document, J] each."""

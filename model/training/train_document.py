@@ -125,23 +125,23 @@ class DocumentTraining(TrainingRun[Passage]):
     def backward(self, work: Passage) -> tuple[float, int]:
         numbers = random.Random(f"{self.training.seed}/{self.step}")
         online = self.section.visible == "online" or (self.section.visible == "both" and numbers.random() < 0.5)
-        keep = work.keep(online, self.documents.config.reach)
+        distance = work.distance(online, self.documents.config.reach)
         # Where the sentence model is frozen, a sentence that sees no other teaches nothing.
-        skips = self.section.freezes_base and bool(keep.any())
-        rows = keep.any(dim=1).nonzero()[:, 0] if skips else torch.arange(len(work.queries))
-        loss, nll, tokens = self.loss(work, keep, rows, self.represents, self.training.label_smoothing)
+        skips = self.section.freezes_base and bool(distance.any())
+        rows = distance.any(dim=1).nonzero()[:, 0] if skips else torch.arange(len(work.queries))
+        loss, nll, tokens = self.loss(work, distance, rows, self.represents, self.training.label_smoothing)
         if loss.requires_grad:
             (loss / tokens).backward()  # type: ignore[no-untyped-call]
         return nll, tokens
 
     def loss(
-        self, passage: Passage, keep: Tensor, rows: Tensor, represents: TranslationModel | None, smoothing: float
+        self, passage: Passage, distance: Tensor, rows: Tensor, represents: TranslationModel | None, smoothing: float
     ) -> tuple[Tensor, float, int]:
-        """(smoothed loss, nll, target tokens), summed over the sentences `rows` of the passage. keep bool [query, key]
-        says what each sees. `represents` makes the states of stored sentences; without it there is no context."""
+        """(smoothed loss, nll, target tokens), summed over the sentences `rows` of the passage. distance [query,
+        key] says what each sees. `represents` makes the states of stored sentences; without it there is no context."""
         model, base = self.documents, self.documents.base
         batch = collate([sentence.pair for sentence in passage.queries]).to(self.device)
-        keep, rows = keep.to(self.device), rows.to(self.device)
+        distance, rows = distance.to(self.device), rows.to(self.device)
         with torch.set_grad_enabled(torch.is_grad_enabled() and not self.section.freezes_base):
             memory = base.encode(batch.source, batch.source_keep)
         own, shown = (numbers.to(self.device) for numbers in passage.grids())
@@ -150,13 +150,13 @@ class DocumentTraining(TrainingRun[Passage]):
             hidden = base.decode(target, memory[rows], source_keep)
         elif model.on_encoder:
             words = self.words(passage, represents, batch, memory)
-            seen = model.look_within(memory, memory, words, own, shown, keep).state
+            seen = model.look_within(memory, memory, words, own, shown, distance).state
             changed = relative_change(memory[rows], seen[rows], source_keep)
             hidden = base.decode(target, seen[rows], source_keep)
         else:
             words = self.words(passage, represents, batch, memory)
             decoded = base.decoded(batch.target_in, memory, batch.source_keep)
-            hidden = model.look_within(decoded.query, decoded.state, words, own, shown, keep).state[rows]
+            hidden = model.look_within(decoded.query, decoded.state, words, own, shown, distance).state[rows]
         wanted = batch.target_out[rows] != PAD_ID
         loss, nll = projected_cross_entropy(
             hidden[wanted], base.embedding.unbiased_projection(), batch.target_out[rows][wanted], smoothing
@@ -197,8 +197,8 @@ class DocumentTraining(TrainingRun[Passage]):
             numbered = epoch_documents({name: documents}, {name: 1}, 0, 0)
             total, tokens = 0.0, 0
             for passage in self.passages_of(numbered, "dev"):
-                keep = passage.keep(self.section.visible != "offline", self.documents.config.reach)
-                _, nll, count = self.loss(passage, keep, torch.arange(len(passage.queries)), represents, 0.0)
+                distance = passage.distance(self.section.visible != "offline", self.documents.config.reach)
+                _, nll, count = self.loss(passage, distance, torch.arange(len(passage.queries)), represents, 0.0)
                 total, tokens = total + nll, tokens + count
             scores[name] = total / tokens
         self.training_mode()

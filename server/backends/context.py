@@ -16,35 +16,41 @@ Side = Literal["encoder", "decoder"]
 
 @dataclass(frozen=True)
 class SentenceContext:
-    """What one sentence may look at: the sentences of `stored` that are `visible` [J], at least one of them with words.
-    A sentence that sees none has no SentenceContext and is translated without context."""
+    """What one sentence may look at: the sentences of `stored`, each `distance` [J] sentences away, but for those with
+    distance 0, which it does not see. It sees at least one with words: a sentence that sees none has no SentenceContext
+    and is translated without context."""
 
     stored: StoredDocument
-    visible: Bools
+    distance: Ints
     key: bytes | None = None
     """Equal for contexts of equal content, and for no others; None where it was not computed."""
     skipped: int = 0
     """Sentences of the document before those of `stored`."""
 
     def __post_init__(self) -> None:
-        if self.visible.shape != (self.stored.num_sentences,):
-            raise ValueError(f"{self.stored.num_sentences} sentences are stored, visible is {self.visible.shape}")
+        if self.distance.shape != (self.stored.num_sentences,):
+            raise ValueError(f"{self.stored.num_sentences} sentences are stored, distance is {self.distance.shape}")
         if not (self.visible & (self.stored.num_words > 0)).any():
             raise ValueError("no stored sentence is visible: a sentence without context needs no SentenceContext")
+
+    @property
+    def visible(self) -> Bools:
+        """[J]"""
+        return self.distance > 0
 
     def trimmed(self) -> "SentenceContext":
         """The same without the sentences before the first visible one and after the last, so that graphs do not read
         them."""
         start, last = np.flatnonzero(self.visible)[[0, -1]].tolist()
-        stored, visible = self.stored.between(start, last + 1), self.visible[start : last + 1]
-        return SentenceContext(stored, visible, self.key, self.skipped + start)
+        stored, distance = self.stored.between(start, last + 1), self.distance[start : last + 1]
+        return SentenceContext(stored, distance, self.key, self.skipped + start)
 
 
 def all_of(sentences: Sequence[States], num_words: Sequence[int]) -> SentenceContext | None:
-    """All of these sentences as context; None when none of them has words."""
+    """All of these sentences as context of one that comes after them; None when none of them has words."""
     if not any(num_words):
         return None
-    return SentenceContext(StoredDocument.of(sentences, num_words), np.ones(len(sentences), np.bool_))
+    return SentenceContext(StoredDocument.of(sentences, num_words), np.arange(len(sentences), 0, -1))
 
 
 @dataclass(frozen=True)

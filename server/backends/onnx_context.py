@@ -141,7 +141,7 @@ class OnnxContext:
         return {
             "memory": memory[None],
             "keep": np.ones((1, len(memory)), np.int32),
-            **context.stored.tensors(context.visible),
+            **context.stored.tensors(context.distance),
         }
 
 

@@ -63,7 +63,7 @@ class OnnxDecoderContext:
         read: Read | None = None,
     ) -> ContextUse:
         context = context.trimmed()
-        feeds = self._translation(source_ids, target_ids, read) | context.stored.tensors(context.visible)
+        feeds = self._translation(source_ids, target_ids, read) | context.stored.tensors(context.distance)
         outputs = ["sentence_weights", "gate", *self._word_weights]
         weights, gate, *words = self._attend.run(outputs, feeds)
         return use_of(context, weights.mean(axis=2), gate, words)
@@ -86,4 +86,4 @@ def looking(sentence: Encoded, context: SentenceContext | None) -> Encoded:
 def document_of(context: SentenceContext) -> dict[str, Array]:
     """The pages that one slot's steps look at, by name, each [J_p, ...]."""
     context = context.trimmed()
-    return {name: tensor[0] for name, tensor in context.stored.tensors(context.visible).items()}
+    return {name: tensor[0] for name, tensor in context.stored.tensors(context.distance).items()}

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from server.artifact import PAGES
-from server.backends.state import Array, Bools, Flags, Floats, Ints
+from server.backends.state import Array, Flags, Floats, Ints
 
 States = Mapping[str, NDArray[np.float16]]
 """What is kept of one sentence as context, by name: [d] for the sentence, [words, d] for its words (EOS is no word). At
@@ -41,15 +41,15 @@ class Page:
         states = {name: x[:, some, :width] if x.ndim == 4 else x[:, some] for name, x in self.states.items()}
         return Page(self.numbers[some] - start, states, keep[..., :width])
 
-    def tensors(self, visible: Bools) -> dict[str, Array]:
-        """Inputs of the graphs, [1, sentences, ...] each; `visible` [J] is of the whole document. For a page without
+    def tensors(self, distance: Ints) -> dict[str, Array]:
+        """Inputs of the graphs, [1, sentences, ...] each; `distance` [J] is of the whole document. For a page without
         sentences, one that nobody sees."""
         if not len(self.numbers):
             blank = {
                 name: np.zeros((1, 1, *([1] * (x.ndim - 3)), x.shape[-1]), x.dtype) for name, x in self.states.items()
             }
             return {"sentence_keep": np.zeros((1, 1), np.int32), "word_keep": np.zeros((1, 1, 1), np.int32), **blank}
-        seen = visible[self.numbers].astype(np.int32)[None]
+        seen = distance[self.numbers].astype(np.int32)[None]
         return {"sentence_keep": seen, "word_keep": self.keep, **self.states}
 
 
@@ -85,12 +85,13 @@ class StoredDocument:
             return self
         return StoredDocument(tuple(page.between(start, end) for page in self.pages), self.num_words[start:end])
 
-    def tensors(self, visible: Bools) -> dict[str, Array]:
-        """Inputs of the graphs: every page's tensors, named as in server/artifact.py."""
+    def tensors(self, distance: Ints) -> dict[str, Array]:
+        """Inputs of the graphs for a sentence that sees sentences so far away (0: not at all): every page's tensors,
+        named as in server/artifact.py."""
         return {
             f"{name}.{index}": tensor
             for index, page in enumerate(self.pages)
-            for name, tensor in page.tensors(visible).items()
+            for name, tensor in page.tensors(distance).items()
         }
 
 

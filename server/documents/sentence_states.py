@@ -17,7 +17,7 @@ from server.documents.reads import Reads, some_at_a_time
 from server.documents.state_cache import Place, StateCache
 from server.documents.stores.records import Document, Mode, Part, Sentence
 from server.documents.stores.threads import in_store_thread
-from server.documents.visibility import Owners, visible
+from server.documents.visibility import Owners, distances
 from server.translator import Translator
 
 DIGEST_BYTES = 32
@@ -37,7 +37,7 @@ class DocumentStates:
 
     def seen_by(self, mode: Mode, index: int) -> SentenceContext | None:
         """What sentence `index` sees; None when it sees nothing."""
-        seen = visible(mode, index, self.owners, self.reach) & (self.stored.num_words > 0)
+        seen = distances(mode, index, self.owners, self.reach) * (self.stored.num_words > 0)
         if not seen.any():
             return None
         first, last = np.flatnonzero(seen)[[0, -1]].tolist()

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from server.backends.state import Bools
+from server.backends.state import Ints
 from server.documents.stores.records import Mode, Sentence
 
 Owners = NDArray[np.int64]
@@ -29,12 +29,10 @@ def around(mode: Mode, index: int, sentences: Sequence[Sentence], reach: int | N
     return [one for one in sentences if one.index == index or sees(mode, index, one.index, reach)]
 
 
-def visible(mode: Mode, index: int, owners: Owners, reach: int | None = None) -> Bools:
-    """Which parts [J] sentence `index` sees."""
-    seen: Bools = owners < index if mode == "online" else owners != index
-    if reach is not None:
-        seen &= np.abs(owners - index) <= reach
-    return seen
+def distances(mode: Mode, index: int, owners: Owners, reach: int | None = None) -> Ints:
+    """How many sentences away the parts [J] are that sentence `index` sees, 0 for the others."""
+    away: Ints = np.maximum(index - owners, 0) if mode == "online" else np.abs(index - owners)
+    return away if reach is None else away * (away <= reach)
 
 
 def affected(mode: Mode, changed: int, sentences: Iterable[Sentence], reach: int | None = None) -> list[Sentence]:

@@ -9,7 +9,7 @@ from model.config import CONTEXT_ATTENTIONS, EOS_ID, PAD_ID
 from model.context import Store
 from model.data.batching import Batch, Pair, collate
 from model.document import DocumentModel, Words, is_word, words_of
-from model.masks import context_keep
+from model.masks import context_distance
 from tests.documents import lively_document_model, some_pairs
 
 SIDES = ("encoder", "decoder")
@@ -24,7 +24,7 @@ def sees(online: bool = False, documents: tuple[int, ...] = (0, 0, 0, 0)) -> Ten
     """bool [sentence, sentence]: one document of four sentences, or another division of them."""
     number = torch.tensor(documents)
     index = torch.arange(len(documents))
-    return context_keep(number, index, number, index, online)
+    return context_distance(number, index, number, index, online)
 
 
 def words(model: DocumentModel, batch: Batch) -> Words:

@@ -22,10 +22,11 @@ from tests.documents import lively_document_model, some_pairs
     online=st.booleans(),
     reach=st.sampled_from((None, 1, 2)),
     attention=st.sampled_from(("flat-sentence", "flat-word", "sparse-soft", "sparse-sparse")),
+    decay=st.sampled_from((None, 0.4, "learned")),
     seed=st.integers(0, 99),
 )
 def test_looking_within_documents_is_looking_at_one_store_each(
-    lengths: list[int], online: bool, reach: int | None, attention: str, seed: int
+    lengths: list[int], online: bool, reach: int | None, attention: str, decay: float | str | None, seed: int
 ) -> None:
     numbers = random.Random(seed)
     documents = [
@@ -36,14 +37,14 @@ def test_looking_within_documents_is_looking_at_one_store_each(
         for number, length in enumerate(lengths)
     ]
     (passage,) = passages(epoch_documents({"x": documents}, {"x": 1}, seed, 0), 10_000)
-    model, keep = lively_document_model(attention=attention), passage.keep(online, reach)
+    model, distance = lively_document_model(attention, decay=decay), passage.distance(online, reach)
     batch = collate([sentence.pair for sentence in passage.queries])
     with torch.no_grad():
         words = words_of(model.base, "encoder", batch)
         memory = model.base.encode(batch.source, batch.source_keep)
-        together = model.look_within(memory, memory, words, *passage.grids(), keep).state
+        together = model.look_within(memory, memory, words, *passage.grids(), distance).state
         for row in range(len(passage.queries)):
-            alone = model.look(memory[row : row + 1], memory[row : row + 1], model.store(words), keep[row : row + 1])
+            alone = model.look(memory[[row]], memory[[row]], model.store(words), distance[[row]])
             real = batch.source_keep[row]
             assert torch.allclose(together[row][real], alone.state[0][real], atol=1e-5)
 

@@ -7,7 +7,7 @@ import torch
 
 from model.config import BOS_ID, CONTEXT_ATTENTIONS, EOS_ID, PAD_ID, UNK_ID
 from model.document_greedy import document_store, greedy_document
-from model.document_search import document_keep, search_document, stack_store, store_sentence
+from model.document_search import document_distance, search_document, stack_store, store_sentence
 from model.greedy import greedy
 from model.reference_search import ReferenceHypothesis, reference_search
 from tests.documents import lively_document_model, some_pairs
@@ -72,8 +72,8 @@ def test_an_empty_translation_is_no_context(side: str) -> None:
 
 
 def test_a_document_of_three() -> None:
-    assert document_keep(3, online=False).int().tolist() == [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
-    assert document_keep(3, online=True).int().tolist() == [[0, 0, 0], [1, 0, 0], [1, 1, 0]]
+    assert document_distance(3, online=False).tolist() == [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
+    assert document_distance(3, online=True).tolist() == [[0, 0, 0], [1, 0, 0], [2, 1, 0]]
 
 
 @pytest.mark.parametrize("order", [2, 4, None])
@@ -108,7 +108,7 @@ def test_batched_greedy_documents_are_the_reference_with_a_beam_of_one(attention
     sources = [pair.source for pair in some_pairs((3, 9, 1, 6), seed=3)]
     for online in (False, True):
         expected = [list(one) for one in ids(search_document(model, sources, online, beam_size=1, max_length=10))]
-        store, keep = document_store(model, sources, max_length=10), document_keep(len(sources), online)
+        store, keep = document_store(model, sources, max_length=10), document_distance(len(sources), online)
         for batch_rows in (3, 32):
             assert greedy_document(model, sources, store, keep, 10, batch_rows) == expected
         assert expected != greedy(model.base, sources, 10)

@@ -17,7 +17,7 @@ from model.attention.selective import (
 )
 from model.config import CONTEXT_ATTENTIONS, ConfigError, ContextConfig
 from model.context import ContextLayer, Store
-from model.masks import context_keep
+from model.masks import context_distance
 from tests.reference import selective as reference
 
 D, HEADS = 16, 2
@@ -205,7 +205,7 @@ def test_gradients_are_finite_where_nothing_is_visible(kind: str) -> None:
 def test_a_sentence_sees_its_own_document_and_never_itself(lengths: list[int], online: bool) -> None:
     place = [(document, index) for document, length in enumerate(lengths) for index in range(length)]
     documents, indices = (torch.tensor(column) for column in zip(*place, strict=True))
-    keep = context_keep(documents, indices, documents, indices, online)
+    keep = context_distance(documents, indices, documents, indices, online)
     for query, (document, index) in enumerate(place):
         for key, (other_document, other_index) in enumerate(place):
             expected = document == other_document and (other_index < index if online else other_index != index)

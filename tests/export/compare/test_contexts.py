@@ -8,7 +8,7 @@ import pytest
 
 from export.compare import measurements
 from export.compare.command import compare_command
-from export.compare.conditions import ALONE, IN_CONTEXT, SHUFFLED, sentence_keep, stored_document
+from export.compare.conditions import ALONE, IN_CONTEXT, SHUFFLED, distances, stored_document
 from export.compare.maruf_tables import BLEU
 from export.compare.rows import CompareError, find_rows, read_row
 from export.compare.text import TextChoice, read_set
@@ -100,9 +100,9 @@ def test_the_page_has_what_somebody_wrote_beside_it(runs: Path, data: Path, tmp_
 def test_a_shuffled_document_sees_the_whole_of_the_next_and_nothing_of_itself() -> None:
     assert [stored_document(SHUFFLED, index, 3) for index in range(3)] == [1, 2, 0]
     assert [stored_document("offline", index, 3) for index in range(3)] == [0, 1, 2]
-    assert sentence_keep(SHUFFLED, 2, 3).tolist() == [[True] * 3] * 2
-    assert sentence_keep("online", 2, 2).tolist() == [[False, False], [True, False]]
-    assert sentence_keep("offline", 2, 2).tolist() == [[False, True], [True, False]]
+    assert distances(SHUFFLED, 2, 3).tolist() == [[True] * 3] * 2
+    assert distances("online", 2, 2).tolist() == [[False, False], [True, False]]
+    assert distances("offline", 2, 2).tolist() == [[False, True], [True, False]]
 
 
 def test_translations_in_context_are_those_of_the_greedy_reference(runs: Path, data: Path) -> None:

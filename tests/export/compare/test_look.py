@@ -9,7 +9,7 @@ from model.config import CONTEXT_ATTENTIONS
 from model.data.batching import Pair, collate
 from model.document import DocumentModel, words_of
 from model.document_greedy import document_store
-from model.document_search import document_keep
+from model.document_search import document_distance
 from model.greedy import greedy
 from model.scoring import score_alone, score_in_context
 from tests.documents import lively_document_model, some_pairs
@@ -31,7 +31,7 @@ def contexts(model: DocumentModel) -> list[Pair]:
 @pytest.mark.parametrize("attention", CONTEXT_ATTENTIONS)
 def test_a_documents_costs_are_those_of_its_sentences(attention: str, side: str, online: bool) -> None:
     model = lively_document_model(attention, side)
-    stored, keep = contexts(model), document_keep(len(DOCUMENT), online)
+    stored, keep = contexts(model), document_distance(len(DOCUMENT), online) > 0
     store = document_store(model, [pair.source for pair in DOCUMENT], LIMIT)
     found, _ = costs_in_context(model, DOCUMENT, store, keep)
     for index, pair in enumerate(DOCUMENT):
@@ -45,7 +45,7 @@ def test_a_documents_costs_are_those_of_its_sentences(attention: str, side: str,
 
 def counted(model: DocumentModel, online: bool) -> Looks:
     """One sentence, head and word at a time."""
-    looks, keep = Looks(), document_keep(len(DOCUMENT), online)
+    looks, keep = Looks(), document_distance(len(DOCUMENT), online) > 0
     stored = collate(contexts(model))
     store = model.store(words_of(model.base, model.config.side, stored))
     for index, pair in enumerate(DOCUMENT):
@@ -78,7 +78,7 @@ def counted(model: DocumentModel, online: bool) -> Looks:
 def test_zeros_are_counted_over_what_is_visible(attention: str, side: str, online: bool) -> None:
     model = lively_document_model(attention, side)
     store = document_store(model, [pair.source for pair in DOCUMENT], LIMIT)
-    _, found = costs_in_context(model, DOCUMENT, store, document_keep(len(DOCUMENT), online))
+    _, found = costs_in_context(model, DOCUMENT, store, document_distance(len(DOCUMENT), online))
     expected = counted(model, online)
     assert vars(found) == pytest.approx(vars(expected), rel=1e-3)
     assert (found.zero_sentences > 0) == (attention != "flat-sentence")

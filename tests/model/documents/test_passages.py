@@ -101,12 +101,12 @@ def test_a_foreign_document_takes_the_place_of_the_true_one() -> None:
         shown = [s for s in passage.keys if s.document == number]
         assert [s.pair for s in shown] == [s.pair for s in foreign[number]]
         assert foreign[number][0].document != number
-    keep = passage.keep(online=False)
+    keep = passage.distance(online=False)
     assert keep.shape == (14, 14)
     assert bool(keep.any(dim=1).all())
 
 
 def test_a_passage_knows_who_sees_whom() -> None:
     sentences = [sentence for document in some_documents((2, 2)) for sentence in document]
-    keep = Passage(sentences, sentences).keep(online=True)
+    keep = Passage(sentences, sentences).distance(online=True)
     assert keep.int().tolist() == [[0, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0], [0, 0, 1, 0]]

@@ -35,7 +35,7 @@ def test_where_everything_learns_sentences_can_learn_to_show_what_others_need(
     run = DocumentTraining(recipe(base, train="all", rep_refresh=refresh), SAMPLE, tmp_path)
     run.documents.eval()
     passage = next(p for p in run.epoch_work(0) if len(p.queries) > 2)
-    keep = passage.keep(online=True)
+    keep = passage.distance(online=True)
     row = keep.sum(dim=1).argmax()[None]
     read: list[torch.Tensor] = []
     handle = run.documents.base.encoder.register_forward_hook(lambda _module, _inputs, output: read.append(output))
@@ -45,7 +45,7 @@ def test_where_everything_learns_sentences_can_learn_to_show_what_others_need(
     (memory,) = read
     assert memory.grad is not None
     reached = memory.grad.abs().sum(dim=(1, 2)) > 0
-    seen = keep[row[0]]
+    seen = keep[row[0]] > 0
     assert bool(reached[row[0]])
     assert bool(reached[seen].all()) == learns
     assert not bool(reached[~seen].sum() > 1)
@@ -105,6 +105,8 @@ def test_a_layer_that_pays_for_what_it_changes_changes_less(base: Path, tmp_path
             memory = run.documents.base.encode(batch.source, batch.source_keep)
             words = run.constant_words(passage.keys, run.represents)
             run.documents.eval()
-            seen = run.documents.look_within(memory, memory, words, *passage.grids(), passage.keep(online=False)).state
+            seen = run.documents.look_within(
+                memory, memory, words, *passage.grids(), passage.distance(online=False)
+            ).state
         changed.append(float(relative_change(memory, seen, batch.source_keep)))
     assert changed[1] < 0.9 * changed[0]

@@ -131,7 +131,7 @@ def test_contexts_that_are_prepared_together_are_those_prepared_alone(
                 alone = await documents.context_of(model, texts)
                 assert (found is None) == (alone is None) == (not texts)
                 if found is not None and alone is not None:
-                    mine, theirs = (one.stored.tensors(one.visible) for one in (found, alone))
+                    mine, theirs = (one.stored.tensors(one.distance) for one in (found, alone))
                     assert {name: x.tobytes() for name, x in mine.items()} == {
                         name: x.tobytes() for name, x in theirs.items()
                     }

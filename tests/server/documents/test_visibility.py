@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from server.backends.context import ContextUse
 from server.documents.context_use import MAX_CONTEXT_USED, largest, weights_by_sentence
 from server.documents.stores.records import Mode
-from server.documents.visibility import affected, sees, visible
+from server.documents.visibility import affected, distances, sees
 from tests.server.documents.some import sentence
 
 MODES: st.SearchStrategy[Mode] = st.sampled_from(["offline", "online"])
@@ -18,9 +18,11 @@ OWNERS = st.lists(st.integers(0, 9), max_size=20).map(sorted)
 
 @settings(deadline=None)
 @given(mode=MODES, index=st.integers(0, 9), owners=OWNERS, reach=REACHES)
-def test_visible_is_sees_for_every_part(mode: Mode, index: int, owners: list[int], reach: int | None) -> None:
-    seen = visible(mode, index, np.array(owners, np.int64), reach)
-    assert seen.tolist() == [sees(mode, index, owner, reach) for owner in owners]
+def test_distances_are_of_those_that_a_sentence_sees(
+    mode: Mode, index: int, owners: list[int], reach: int | None
+) -> None:
+    found = distances(mode, index, np.array(owners, np.int64), reach)
+    assert found.tolist() == [abs(owner - index) if sees(mode, index, owner, reach) else 0 for owner in owners]
 
 
 @settings(deadline=None)

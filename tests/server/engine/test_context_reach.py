@@ -6,10 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
-from export.context_parity import rounded
+from export.context_parity import check_context_parity, rounded
+from export.parity import ParityError
 from model import document_search
-from model.config import ConfigError, ContextConfig
+from model.config import CONTEXT_ATTENTIONS, ConfigError, ContextConfig
 from model.document_search import search_document, stack_store
 from server.artifact import Artifact
 from server.backends.arrays import Array
@@ -17,7 +19,7 @@ from server.backends.base import Backend
 from server.backends.context import SentenceContext, StoredDocument
 from server.backends.load import load_backend
 from server.backends.onnx_session import OnnxGraph
-from server.documents.visibility import visible
+from server.documents.visibility import distances
 from tests.documents import lively_document_model, write_document_artifact
 from tests.server.engine.test_context import translate_in_context
 from tests.server.engine.test_engine import some_sources
@@ -30,17 +32,20 @@ def seen_by_all(backend: Backend, sources: list[tuple[int, ...]], online: bool) 
     assert backend.context.reach == REACH
     states = [backend.context.represent(ids) for ids in sources]
     document, index = StoredDocument.of(states, [len(ids) - 1 for ids in sources]), np.arange(len(sources))
-    seen = [visible("online" if online else "offline", own, index, REACH) for own in range(len(sources))]
+    seen = [distances("online" if online else "offline", own, index, REACH) for own in range(len(sources))]
     return [SentenceContext(document, one) if one.any() else None for one in seen]
 
 
-@pytest.mark.parametrize("attention", ["flat-word", "sparse-soft"])
+@pytest.mark.parametrize(
+    ("attention", "decay"),
+    [("flat-word", None), *((kind, "learned") for kind in CONTEXT_ATTENTIONS), ("flat-word", 0.7)],
+)
 def test_documents_are_translated_as_the_reference_protocol_does(
-    attention: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    attention: str, decay: float | str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And what lies out of reach is not even read: it costs as much in a document of 6 as in one of 12."""
     monkeypatch.setattr(document_search, "stack_store", lambda sentences: rounded(stack_store(sentences)))
-    model = lively_document_model(attention)
+    model = lively_document_model(attention, decay=decay)
     model.config = dataclasses.replace(model.config, reach=REACH)
     artifact = Artifact.load(write_document_artifact(model, tmp_path, graphs=(("onnx", "fp32"),)))
     assert artifact.manifest.context is not None
@@ -76,6 +81,18 @@ def test_documents_are_translated_as_the_reference_protocol_does(
         assert len(read) == count
         most.append(max(read))
     assert most[0] == most[1]
+
+
+def test_on_the_decoders_side_context_that_is_further_away_counts_less_too(tmp_path: Path) -> None:
+    """What is exported is compared with the model, on a document of several sentences."""
+    model = lively_document_model("sparse-soft", "decoder", decay="learned")
+    artifact = Artifact.load(write_document_artifact(model, tmp_path / "right", graphs=(("onnx", "fp32"),)))
+    differences = check_context_parity(model, artifact)
+    assert differences
+    with torch.no_grad():
+        model.context.decay.raw_rates.add_(2)  # type: ignore[union-attr]
+    with pytest.raises(ParityError):
+        check_context_parity(model, artifact)
 
 
 @pytest.mark.parametrize("reach", [0, -1, 1.5, "far"])

@@ -270,7 +270,7 @@ def test_a_context_counts_only_where_its_content_is_known() -> None:
     states = {"sentence": np.ones(4, np.float16), "words": np.ones((2, 4), np.float16)}
     unknown = all_of([states], [2])
     assert unknown is not None
-    known = [SentenceContext(unknown.stored, unknown.visible, key) for key in (b"a", b"b")]
+    known = [SentenceContext(unknown.stored, unknown.distance, key) for key in (b"a", b"b")]
     keys = [key_of(SentenceRequest(SOURCE, OPTIONS, context)) for context in (*known, unknown, None)]
     assert keys[2] is None
     assert None not in (keys[0], keys[1], keys[3])
