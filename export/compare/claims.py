@@ -6,7 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from export.compare.contenders import Contender, Contrast, Family, contrast, mean_costs, named, seed_spread
+from export.compare.contenders import (
+    LOG_PERPLEXITY,
+    Contender,
+    Contrast,
+    Family,
+    Yardstick,
+    contrast,
+    mean_costs,
+    named,
+    seed_spread,
+)
 from export.compare.estimate import SeedSpread
 from export.compare.measurements import Measured
 from export.compare.papers import PaperClaim
@@ -57,6 +67,7 @@ class Claim:
     text: str
     steps: tuple[Step, ...]
     source: str = ""
+    yardstick: Yardstick = LOG_PERPLEXITY
 
     @property
     def verdict(self) -> str:
@@ -85,7 +96,7 @@ def asked(claim: PaperClaim, source: str, family: Family) -> Claim:
         )
         for worse, better in claim.steps
     )
-    return Claim(claim.text, steps, source)
+    return Claim(claim.text, steps, source, family.yardstick)
 
 
 def short(name: str) -> str:

@@ -9,6 +9,8 @@ ALONE, ONLINE, OFFLINE, SHUFFLED = "alone", "online", "offline", "shuffled"
 IN_CONTEXT = (ONLINE, OFFLINE, SHUFFLED)
 """What the sentences of a row with context see: the sentences before it, all others of its document, or, the control,
 the sentences of the set's next document."""
+WITHOUT, WITH, ANOTHERS = "without context", "with context", "with another's context"
+"""Under which conditions a row judges contrastive items: each alone, after its own sentences, after another item's."""
 
 
 def stored_document(condition: str, index: int, documents: int) -> int:

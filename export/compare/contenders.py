@@ -2,14 +2,40 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from export.compare.conditions import ALONE, OFFLINE
+from export.compare.conditions import ALONE, OFFLINE, WITH, WITHOUT
 from export.compare.estimate import Costs, Estimate, SeedSpread, margin, mean_estimate, per_token, pooled_spread
 from export.compare.measurements import Measured
+
+
+@dataclass(frozen=True)
+class Yardstick:
+    """What rows are compared by, the less the better. `of` gives a row's costs by condition and set; seeds are compared
+    under `alone`, and those of a row with context under `in_context`."""
+
+    name: str
+    unit: str
+    of: Callable[[Measured], Mapping[str, dict[str, Costs]]]
+    alone: str
+    in_context: str
+
+
+def wrong_items(measured: Measured) -> dict[str, dict[str, Costs]]:
+    """Condition -> contrastive set -> 1 for every item that is wrong."""
+    found: dict[str, dict[str, Costs]] = {}
+    for name, by_condition in measured.right.items():
+        for condition, right in by_condition.items():
+            wrong = 1.0 - np.asarray(right, np.float64)
+            found.setdefault(condition, {})[name] = Costs(wrong, np.ones(len(wrong)))
+    return found
+
+
+LOG_PERPLEXITY = Yardstick("log-perplexity", "nats per token", lambda measured: measured.costs, ALONE, OFFLINE)
+WRONG_ITEMS = Yardstick("share of wrong items", "of items", wrong_items, WITHOUT, WITH)
 
 
 @dataclass(frozen=True)
@@ -33,11 +59,12 @@ class Family:
     members: Mapping[str, Contender]
     spread: SeedSpread | None
     target_tokens: int
+    yardstick: Yardstick = LOG_PERPLEXITY
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """A difference in log-perplexity (nats per token) and what is known of its error. `seeds`: of the side that has
+    """A difference by a yardstick and what is known of its error. `seeds`: of the side that has
     the fewest."""
 
     estimate: Estimate
@@ -57,22 +84,23 @@ def contender_name(measured: Measured, condition: str) -> str:
     return name if measured.row.section is None else f"{name}, {condition}"
 
 
-def families(rows: Sequence[Measured]) -> list[Family]:
+def families(rows: Sequence[Measured], yardstick: Yardstick = LOG_PERPLEXITY) -> list[Family]:
     """Rows of the bundled recipes, seeds together; one family for every budget."""
     found: dict[str, list[Measured]] = {}
     for measured in rows:
-        if measured.row.bundled and measured.costs:
+        if measured.row.bundled and yardstick.of(measured):
             found.setdefault(measured.row.budget, []).append(measured)
-    return [family(members) for members in found.values()]
+    return [family(members, yardstick) for members in found.values()]
 
 
-def family(rows: Sequence[Measured]) -> Family:
+def family(rows: Sequence[Measured], yardstick: Yardstick = LOG_PERPLEXITY) -> Family:
     variants: dict[str, list[dict[str, Costs]]] = {}
     for measured in rows:
-        for condition, costs in measured.costs.items():
+        for condition, costs in yardstick.of(measured).items():
             variants.setdefault(contender_name(measured, condition), []).append(costs)
     members = {name: Contender(name, mean_costs(seeds), len(seeds)) for name, seeds in variants.items()}
-    return Family(members, seed_spread(rows), max(measured.row.target_tokens for measured in rows))
+    tokens = max(measured.row.target_tokens for measured in rows)
+    return Family(members, seed_spread(rows, yardstick), tokens, yardstick)
 
 
 def mean_costs(seeds: Sequence[Mapping[str, Costs]]) -> dict[str, Costs]:
@@ -89,18 +117,19 @@ def seed_groups(rows: Sequence[Measured]) -> list[list[Measured]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def seed_spread(rows: Sequence[Measured]) -> SeedSpread | None:
-    """The spread of log-perplexity from seed to seed, pooled over variants with several seeds; a frozen sentence model
-    is the same in all, so rows with context count by what they cost in it."""
+def seed_spread(rows: Sequence[Measured], yardstick: Yardstick = LOG_PERPLEXITY) -> SeedSpread | None:
+    """The spread from seed to seed, pooled over variants with several seeds; a frozen sentence model is the same in
+    all, so rows with context count by what they cost in it."""
     groups = []
     for group in seed_groups(rows):
-        found = [one.log_perplexity(OFFLINE if one.row.has_context else ALONE) for one in group]
-        groups.append([estimate.value for estimate in found if estimate])
+        conditions = [yardstick.in_context if one.row.has_context else yardstick.alone for one in group]
+        found = [yardstick.of(one).get(condition) for one, condition in zip(group, conditions, strict=True)]
+        groups.append([mean_estimate([one.estimate for one in costs.values()]).value for costs in found if costs])
     return pooled_spread(groups)
 
 
 def contrast(worse: Sequence[Contender], better: Sequence[Contender], spread: SeedSpread | None = None) -> Contrast:
-    """Log-perplexities of `worse` less those of `better`, summed, unit by unit; the mean over the sets that all have.
+    """Costs of `worse` less those of `better`, summed, unit by unit; the mean over the sets that all have.
 
     Seeds add the spread's variance over its seeds for every member: they are other models, whatever the text."""
     members = [*worse, *better]

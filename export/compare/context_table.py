@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from export.compare.conditions import ALONE, IN_CONTEXT, OFFLINE
+from export.compare.conditions import ALONE, IN_CONTEXT, OFFLINE, WITHOUT
 from export.compare.contenders import Contender, contrast
 from export.compare.look import Looks
 from export.compare.measurements import Measured
@@ -69,7 +69,7 @@ def zero_table(rows: Sequence[Measured]) -> str:
 
 
 def contrastive_table(rows: Sequence[Measured], items: Sequence[ContrastiveItem], name: str) -> str:
-    """Accuracy on all items and on every gender, with context and without."""
+    """Accuracy on all items and on every gender, without context, with its own and with another's."""
     everything = by_group(items, [True] * len(items))
     groups = [group for group in everything if not group.startswith("template ")]
     cells = []
@@ -86,9 +86,9 @@ def contrastive_table(rows: Sequence[Measured], items: Sequence[ContrastiveItem]
 
 
 def gains(right: Mapping[str, Sequence[bool]], condition: str) -> str:
-    if condition != "with context":
+    if condition == WITHOUT:
         return NONE
-    gained, lost, p_value = sign_test(right["without context"], right[condition])
+    gained, lost, p_value = sign_test(right[WITHOUT], right[condition])
     return f"+{gained} -{lost}, p {p_value:.2f}"
 
 

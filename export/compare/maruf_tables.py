@@ -1,6 +1,6 @@
 """Maruf et al. 2019, Tables 2 and 3, with the claims of its text and controls of ours."""
 
-from export.compare.conditions import ALONE, OFFLINE, ONLINE, SHUFFLED
+from export.compare.conditions import ALONE, ANOTHERS, OFFLINE, ONLINE, SHUFFLED, WITH, WITHOUT
 from export.compare.papers import MARUF, PaperClaim, PaperTable, better, equal
 
 COLUMNS = ("BLEU, TED", "BLEU, News", "BLEU, Europarl")
@@ -65,6 +65,40 @@ CONTROLS = PaperTable(
                (at("all-no-context", ALONE), at("all-encoder-sparse-soft", OFFLINE))),
     ),
     "shuffled: at test every sentence sees another document's sentences. ROW-shuffled: trained that way.",
+)  # fmt: skip
+
+KINDS = ("flat-sentence", "flat-word", "sparse-soft", "sparse-sparse")
+LAYERS = (*BLEU, "encoder-sparse-soft-online", "encoder-sparse-soft-offline", "all-encoder-sparse-soft")
+JUDGED = (*LAYERS, "encoder-sparse-soft-shuffled")
+MARUF_ITEMS = PaperTable(
+    MARUF,
+    "contrastive items, which the paper lacks",
+    (),
+    {at(row, condition): () for row in JUDGED for condition in (WITHOUT, ANOTHERS, WITH)},
+    (
+        better("with its document a layer finds more right answers than the sentence model",
+               *((at(row, WITHOUT), at(row, WITH)) for row in LAYERS)),
+        better("what a layer finds comes of the document: another's tells it less",
+               *((at(row, ANOTHERS), at(row, WITH)) for row in LAYERS)),
+        *(
+            PaperClaim(f"hierarchical attention finds more than flat attention, {side}", (
+                (tuple(at(f"{side}-{kind}", WITH) for kind in ("flat-sentence", "flat-word")),
+                 tuple(at(f"{side}-{kind}", WITH) for kind in ("sparse-soft", "sparse-sparse"))),
+            ))
+            for side in ("encoder", "decoder")
+        ),
+        better("words tell more than sentences",
+               *((at(f"{side}-flat-sentence", WITH), at(f"{side}-flat-word", WITH))
+                 for side in ("encoder", "decoder"))),
+        better("context in both languages tells more than in the source language",
+               *((at(f"encoder-{kind}", WITH), at(f"decoder-{kind}", WITH))
+                 for kind in KINDS)),
+        better("a layer that saw its document in training finds more than one that saw another's",
+               (at("encoder-sparse-soft-shuffled", WITH), at("encoder-sparse-soft", WITH))),
+        better("it finds more where everything learns",
+               (at("encoder-sparse-soft", WITH), at("all-encoder-sparse-soft", WITH))),
+    ),
+    "Without context, after another item's sentences, and after its own.",
 )  # fmt: skip
 
 MARUF_TABLES = (table("Table 2: offline", OFFLINE, 0), table("Table 3: online", ONLINE, 1), CONTROLS)

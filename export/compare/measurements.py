@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from export.compare.conditions import ALONE, IN_CONTEXT, SHUFFLED, distances, stored_document
+from export.compare.conditions import ALONE, ANOTHERS, IN_CONTEXT, SHUFFLED, WITHOUT, distances, stored_document
 from export.compare.estimate import Costs, Estimate, mean_estimate
 from export.compare.likelihood import sentence_nll
 from export.compare.look import Looks, costs_in_context
@@ -18,10 +18,11 @@ from export.compare.text import TextChoice, TextSet, read_set
 from export.compare.translate import longest, translations_alone, translations_in_context
 from export.compare.windows import SENTENCES, Json, mean_window_sizes, shown_pair, window_masks
 from model.config import SITES
-from model.contrastive.accuracy import judge
+from model.contrastive.accuracy import judge, judge_in_context, with_context_of_another
 from model.data.items import ContrastiveItem, read_items
 from model.data.vocabulary import Vocabulary
 from model.document_greedy import document_store
+from model.translation_model import TranslationModel
 
 By = dict[str, dict[str, Any]]
 """Condition -> set -> what was measured."""
@@ -100,7 +101,7 @@ class Measured:
     translations: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     looks: dict[str, dict[str, Looks]] = field(default_factory=dict)
     right: dict[str, dict[str, list[bool]]] = field(default_factory=dict)
-    """Contrastive set -> "without context" or "with context" -> every item."""
+    """Contrastive set -> WITHOUT, WITH or ANOTHERS -> every item."""
     window_sizes: Json = field(default_factory=list)
     window_masks: Json = field(default_factory=list)
     """See windows.py for these two."""
@@ -198,11 +199,20 @@ def measure_windows(row: Row, plan: MeasurementPlan, store: Store) -> None:
 
 def measure_contrastive(row: Row, plan: MeasurementPlan, store: Store) -> None:
     for name in plan.contrastive:
-        if not row.is_language_model and store.get(row.weights_hash, plan.items_key(name)) is None:
-            model: Any = row.load_in_context() if row.has_context else row.load_alone()
-            right = judge(model, Vocabulary(row.vocabulary), plan.read_items(name))
-            found = {condition: list(map(int, every)) for condition, every in right.items()}
-            store.put(row.weights_hash, plan.items_key(name), found)
+        known = store.get(row.weights_hash, plan.items_key(name)) or {}
+        if row.is_language_model or (ANOTHERS if row.has_context else WITHOUT) in known:
+            continue
+        vocabulary, items = Vocabulary(row.vocabulary), plan.read_items(name)
+        if row.has_context:
+            model = row.load_in_context()
+            right = judge(model, vocabulary, items)
+            right[ANOTHERS] = judge_in_context(model, vocabulary, with_context_of_another(items))
+        else:
+            alone = row.load_alone()
+            assert isinstance(alone, TranslationModel)
+            right = judge(alone, vocabulary, items)
+        found = {condition: list(map(int, every)) for condition, every in right.items()}
+        store.put(row.weights_hash, plan.items_key(name), found)
 
 
 def measure_precisions(row: Row, plan: MeasurementPlan, store: Store) -> None:

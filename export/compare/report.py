@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from export.compare.claims import TIE, Claim, OrderGroup, asked, ngram_claims, ngram_groups
-from export.compare.contenders import Family, families
+from export.compare.contenders import LOG_PERPLEXITY, WRONG_ITEMS, Family, families
 from export.compare.context_table import context_summary, contrastive_table, zero_table
+from export.compare.maruf_tables import MARUF_ITEMS
 from export.compare.measurements import Measured, MeasurementPlan
 from export.compare.paper_tables import PAPER_TABLES
 from export.compare.papers import PaperTable
@@ -85,12 +86,17 @@ class Found:
         return ngram_groups(self.rows)
 
     @cached_property
+    def item_families(self) -> list[Family]:
+        return families(self.in_context, WRONG_ITEMS)
+
+    @cached_property
     def papers(self) -> list[tuple[Family, PaperTable, list[Claim]]]:
         """Every paper's table of which several rows were trained, family by family, with its claims."""
         return [
             (family, paper, [asked(claim, source(paper), family) for claim in paper.claims])
-            for family in self.families
-            for paper in PAPER_TABLES
+            for tables, found in ((PAPER_TABLES, self.families), ((MARUF_ITEMS,), self.item_families))
+            for family in found
+            for paper in tables
             if has_rows(paper, family.members)
         ]
 
@@ -151,20 +157,26 @@ def short_sections(found: Found) -> list[Section]:
 
 
 def verdict_note(found: Found) -> str:
-    spreads = [
-        f"{family.spread.deviation:.3f} nats ({family.spread.freedom} degrees of freedom, "
-        f"{family.target_tokens / 1e6:.1f} M target tokens)"
-        for family in found.families
-        if family.spread
-    ]
-    seeds = f"From seed to seed log-perplexity differs by {'; '.join(spreads)}. " if spreads else ""
+    seeds = "".join(map(seeds_note, (found.families, found.item_families)))
+    about = " and ".join([LOG_PERPLEXITY.name, *([WRONG_ITEMS.name] if found.item_families else [])])
     return (
-        f"Claims are about log-perplexity, by paired differences between rows of one budget: the same text, steps and "
+        f"Claims are about {about}, by paired differences between rows of one budget: the same text, steps and "
         f"rates. A verdict needs two seeds on both sides; its 95% interval has the error over text and that over "
         f"seeds, each by Student's t at its degrees of freedom (4.3 for two). {seeds}Rows count "
         f"as equal within {TIE} nats and within half of an effect that is itself resolved. With so many claims one in "
         f"twenty would be resolved by chance."
     )
+
+
+def seeds_note(families: Sequence[Family]) -> str:
+    """By how much seeds of one variant differ, budget by budget; all families have one yardstick."""
+    spreads = [
+        f"{family.spread.deviation:.3f} {family.yardstick.unit.partition(' per ')[0]} ({family.spread.freedom} degrees "
+        f"of freedom, {family.target_tokens / 1e6:.1f} M target tokens)"
+        for family in families
+        if family.spread
+    ]
+    return f"From seed to seed {families[0].yardstick.name} differs by {'; '.join(spreads)}. " if spreads else ""
 
 
 def full_sections(found: Found) -> list[Section]:

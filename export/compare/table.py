@@ -187,9 +187,9 @@ def claim_sentence(claim: Claim) -> str:
     is_tie = any(step.is_tie for step in claim.steps)
     if len(found) == 1:
         direction = "" if is_tie else ", as claimed" if found[0] > 0 else ", against the claim"
-        return f"- {text}, {signed(found[0])} nats per token{direction}."
+        return f"- {text}, {signed(found[0])} {claim.yardstick.unit}{direction}."
     direction = "" if is_tie else f", {sum(value > 0 for value in found)} as claimed"
-    measured = f"{signed(min(found))} to {signed(max(found))} nats per token"
+    measured = f"{signed(min(found))} to {signed(max(found))} {claim.yardstick.unit}"
     return f"- {text}, {measured} in {len(found)} differences{direction}."
 
 
@@ -209,7 +209,13 @@ def claim_table(claim: Claim) -> str:
             f"{found.seed_error:.3f}, {found.freedom}" if found.freedom else NONE,
         ]  # fmt: skip
         cells.append([step.label, *errors, step.verdict])
-    head = ["difference in log-perplexity", "nats per token", "error over text", "over seeds, degrees of freedom", ""]
+    head = [
+        f"difference in {claim.yardstick.name}",
+        claim.yardstick.unit,
+        "error over text",
+        "over seeds, degrees of freedom",
+        "",
+    ]
     return f"**{claim.text}: {claim.verdict}**\n\n{table(head, cells)}"
 
 
@@ -241,7 +247,7 @@ def paper_table(paper: PaperTable, family: Family) -> str:
         else:
             change = contrast([ours], [base], family.spread) if base and ours is not base else None
             cells.append([short(name), *theirs, estimate_text(ours.log_perplexity), difference_text(change)])
-    text = table(["row", *paper.columns, "log-perplexity, ours", f"less {short(paper.base)}'s"], cells)
+    text = table(["row", *paper.columns, f"{family.yardstick.name}, ours", f"less {short(paper.base)}'s"], cells)
     return f"{text}\n\n{paper.note}" if paper.note else text
 
 

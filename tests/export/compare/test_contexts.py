@@ -1,16 +1,32 @@
 """The whole command on tiny runs with context."""
 
 import argparse
+import dataclasses
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from export.compare import measurements
+from export.compare.claims import HOLDS, MISSING, ONE_SEED, asked
 from export.compare.command import compare_command
-from export.compare.conditions import ALONE, IN_CONTEXT, SHUFFLED, distances, stored_document
-from export.compare.maruf_tables import BLEU
+from export.compare.conditions import (
+    ALONE,
+    ANOTHERS,
+    IN_CONTEXT,
+    SHUFFLED,
+    WITH,
+    WITHOUT,
+    distances,
+    stored_document,
+)
+from export.compare.contenders import WRONG_ITEMS, families
+from export.compare.maruf_tables import BLEU, MARUF_ITEMS
+from export.compare.measurements import Measured, MeasurementPlan, measure_contrastive
+from export.compare.report import Found, markdown, short_sections
 from export.compare.rows import CompareError, find_rows, read_row
+from export.compare.store import Store
 from export.compare.text import TextChoice, read_set
 from export.compare.translate import translations_in_context
 from model.config import CONTEXT_ATTENTIONS, CONTEXT_SIDES
@@ -152,3 +168,49 @@ def test_every_row_of_the_paper_has_a_recipe_of_the_same_kind() -> None:
         assert recipe.document.freezes_base
     controls = [row for row in bundled_rows("documents") if row.partition("/")[2] not in expected]
     assert len(controls) == 4
+
+
+def judged(folder: Path, base: Path, name: str, seed: int, shares: dict[str, float]) -> Measured:
+    """A row as if it were a bundled one, with such shares of 400 items right; seeds differ a little."""
+    attention = name.partition("-")[2]
+    run = read_row(finished_run(folder / f"{name}-{seed}", base, attention))
+    numbers = np.random.default_rng([seed, len(name)]).random(400)
+    right = {condition: (numbers < share).tolist() for condition, share in shares.items()}
+    return Measured(dataclasses.replace(run, bundled=f"documents/{name}"), {}, right={"items": right})
+
+
+def test_what_a_layer_finds_is_compared_with_what_it_finds_after_another_items_sentences(tmp_path: Path) -> None:
+    """Paired by item, with the error of seeds: 0.7 of the items with their context, 0.5 with another's."""
+    base = base_folder(tmp_path / "base")
+    shares = {WITHOUT: 0.5, WITH: 0.7, ANOTHERS: 0.5}
+    rows = [judged(tmp_path, base, "encoder-sparse-soft", seed, shares) for seed in (1, 2, 3)]
+    rows += [judged(tmp_path, base, "encoder-flat-word", 1, shares | {WITH: 0.5})]
+    (family,) = families(rows, WRONG_ITEMS)
+    seen = family.members[f"documents/encoder-sparse-soft, {WITH}"]
+    assert seen.seeds == 3
+    assert seen.costs["items"].estimate.value == pytest.approx(0.3, abs=0.05)
+    claims = {claim.text: asked(claim, "", family) for claim in MARUF_ITEMS.claims}
+    own = next(claim for text, claim in claims.items() if text.startswith("what a layer finds comes of the document"))
+    verdicts = {step.label: step for step in own.steps}
+    resolved = verdicts[f"encoder-sparse-soft, {ANOTHERS} - encoder-sparse-soft, {WITH}"]
+    assert resolved.verdict == HOLDS
+    assert resolved.difference is not None
+    assert resolved.difference.estimate.value == pytest.approx(0.2, abs=0.03)
+    assert verdicts[f"encoder-flat-word, {ANOTHERS} - encoder-flat-word, {WITH}"].verdict == ONE_SEED
+    assert verdicts[f"decoder-flat-word, {ANOTHERS} - decoder-flat-word, {WITH}"].verdict == MISSING
+    text = markdown(short_sections(Found(rows, MeasurementPlan(SAMPLE, (), ()), "full")))
+    assert "of items in" in text
+    assert "From seed to seed share of wrong items differs by 0.0" in text
+    assert "Claims are about log-perplexity and share of wrong items" in text
+
+
+def test_rows_that_were_judged_without_anothers_context_are_judged_again(runs: Path, data: Path) -> None:
+    row = next(row for row in find_rows([runs]) if row.name == "encoder-sparse-soft")
+    plan, store = MeasurementPlan(data, (), (), contrastive=("items",), items=2), Store(None)
+    measure_contrastive(row, plan, store)
+    found = store.get(row.weights_hash, plan.items_key("items"))
+    assert found is not None
+    assert list(found) == [WITHOUT, WITH, ANOTHERS]
+    store.put(row.weights_hash, plan.items_key("items"), {WITHOUT: [1, 1], WITH: [1, 1]})
+    measure_contrastive(row, plan, store)
+    assert store.get(row.weights_hash, plan.items_key("items")) == found
