@@ -17,6 +17,7 @@ from model.config import ConfigError
 from model.training.bundled import bundled_name, find_recipe
 from model.training.checkpoint import METRICS, SUMMARY, VOCABULARY, WEIGHTS, save_model
 from model.training.document_checkpoint import (
+    CONTEXT_CONFIG,
     CONTEXT_SUMMARY,
     CONTEXT_WEIGHTS,
     has_context,
@@ -95,8 +96,9 @@ def keep_context(run: Path, summary: dict[str, Any], folder: Path) -> None:
 
 def keep_whole(run: Path, recipe: DocumentRecipe, summary: dict[str, Any], folder: Path) -> None:
     """Write a run that changed its sentence model: this and the context layer, if it has one. The vocabulary stays with
-    the sentence model that the run began with."""
-    shutil.rmtree(folder, ignore_errors=True)
+    the sentence model that the run began with, whose folder this may be: its other files stay, too."""
+    for name in (CONTEXT_CONFIG, CONTEXT_WEIGHTS, CONTEXT_SUMMARY):
+        (folder / name).unlink(missing_ok=True)
     save_model(load_file(run / WEIGHTS), recipe.model, folder, torch.float16)
     if has_context(run):
         save_context(load_file(run / CONTEXT_WEIGHTS), load_context_config(run), folder, torch.float16)

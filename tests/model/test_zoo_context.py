@@ -85,6 +85,19 @@ def test_a_sentence_model_that_learned_too_is_kept_with_its_layer(tmp_path: Path
         assert torch.allclose(tensor, after.state_dict()[key], atol=1e-3)
 
 
+def test_it_may_take_the_place_of_the_sentence_model_and_the_layer_that_it_began_with(tmp_path: Path) -> None:
+    source, place = run(tmp_path / "run", "documents/all-encoder-sparse-soft"), tmp_path / "place"
+    shutil.copytree(BASE, place)
+    for name in ("vocabulary.model", "ATTRIBUTION.md", CONTEXT_SUMMARY):
+        (place / name).write_text("stays", encoding="utf-8")
+    keep_run(source, place)
+    assert not (place / CONTEXT_SUMMARY).exists()  # training.json is about both now
+    assert {(place / name).read_text(encoding="utf-8") for name in ("vocabulary.model", "ATTRIBUTION.md")} == {"stays"}
+    before, after = load_document_model(source), load_document_model(place)
+    for key, tensor in before.state_dict().items():
+        assert torch.allclose(tensor, after.state_dict()[key], atol=1e-3)
+
+
 def test_the_control_without_context_is_kept_as_a_sentence_model(tmp_path: Path) -> None:
     source, kept = run(tmp_path / "run", "documents/all-no-context"), tmp_path / "kept"
     for file in ("context.json", CONTEXT_WEIGHTS):
