@@ -15,8 +15,9 @@ from export.onnx_graph.exporter import Axes, export_module
 from export.paged_attention import Pages, example_pages, look_at_pages, page_axes, page_names
 from export.pruned_attention import attend_used
 from export.signature import encode_signature
-from model.attention.selective import HierarchicalAttention
+from model.attention.selective import ContextAttention, HierarchicalAttention
 from model.config import ConfigError
+from model.context import Store
 from model.document import DocumentModel
 from model.translation_model import TranslationModel
 
@@ -78,6 +79,24 @@ class PrunedAttendGraph(nn.Module):
         return [*projected(self.model.base, mixed.state), looked, gate]
 
 
+class NearGraph(nn.Module):
+    """What PrunedAttendGraph gives, for few sentences: they lie in one page, and nothing is looked up.
+
+    memory [batch, source, d] without padding, distance [batch, J] (0: not visible), word_keep [batch, J, W] and the
+    stored tensors.
+    """
+
+    def __init__(self, model: DocumentModel) -> None:
+        super().__init__()
+        self.model = encoder_side(model)
+
+    def forward(self, memory: Tensor, distance: Tensor, word_keep: Tensor, tensors: list[Tensor]) -> list[Tensor]:
+        store = Store(tuple(tensors), word_keep > 0)
+        found = self.model.context(memory, memory, store, distance[:, None])
+        looked = found.sentence_weights.mean(dim=2)
+        return [*projected(self.model.base, found.state), looked, found.gate.mean(dim=(1, 2))]
+
+
 class ProjectGraph(nn.Module):
     """memory [batch, source, d] -> every layer's cross-attention tensors, flat: EncodeGraph after its encoder."""
 
@@ -115,6 +134,25 @@ def attend_example(model: DocumentModel) -> tuple[Tensor, Tensor, list[Tensor]]:
     return torch.randn(batch, source, width), keep, example_pages(model.context.attention, batch, width)
 
 
+def near_example(model: DocumentModel) -> tuple[Tensor, Tensor, Tensor, list[Tensor]]:
+    """Arguments of NearGraph."""
+    batch, sentences, words, width = 2, 3, 4, model.base.config.d_model
+    places = torch.ones(batch, sentences, words, dtype=torch.int32)
+    sizes = {
+        name: places.shape if name.startswith("word") else places.shape[:2]
+        for name in model.context.attention.store_names
+    }
+    tensors = [torch.randn(*size, width) for size in sizes.values()]
+    return torch.randn(batch, 5, width), places[..., 0], places, tensors
+
+
+def near_axes(attention: ContextAttention) -> Axes:
+    """The free axes of NearGraph's arguments, by name."""
+    names = ("sentence_keep", "word_keep", *attention.store_names)
+    stored: Axes = {name: ("batch", "J", "W") if name.startswith("word") else ("batch", "J") for name in names}
+    return {"memory": ("batch", "source"), **stored}
+
+
 def document_graphs(model: DocumentModel, ranges: Ranges | None) -> dict[str, onnx.ModelProto]:
     """The graphs by the names of ContextGraphs: at fp32, or with `ranges` at int8. `pruned` for hierarchical attention
     only."""
@@ -138,7 +176,8 @@ def document_graphs(model: DocumentModel, ranges: Ranges | None) -> dict[str, on
         "attend": export_module(ContextAttendGraph(model), attend_example(model), inputs, looked),
         "project": export_module(ProjectGraph(model), (memory,), {"memory": ("batch", "source")}, cross),
     }
+    given: Axes = {**cross, "looked": ("batch", None, "J"), "gate": ("batch",)}
+    exported["near"] = export_module(NearGraph(model), near_example(model), near_axes(attention), given)
     if isinstance(attention, HierarchicalAttention):
-        given: Axes = {**cross, "looked": ("batch", None, "J"), "gate": ("batch",)}
         exported["pruned"] = export_module(PrunedAttendGraph(model), attend_example(model), inputs, given)
     return {kind: edited(graph, kind, ranges).model() for kind, graph in exported.items()}

@@ -34,7 +34,10 @@ def graph_files(format: str, precision: str, with_shortlist: bool = False) -> Gr
     return dataclasses.replace(files, step_shortlist=f"step-shortlist.{precision}.onnx")
 
 
-CONTEXT_GRAPHS = {"encoder": ("store", "attend", "project", "pruned"), "decoder": ("store", "attend", "step", "score")}
+CONTEXT_GRAPHS = {
+    "encoder": ("store", "attend", "project", "pruned", "near"),
+    "decoder": ("store", "attend", "step", "score"),
+}
 """The graphs that context on each side needs."""
 HAVE_ZEROS = ("sparse-soft", "sparse-sparse")
 """Kinds of context attention that give some sentences a weight of zero."""

@@ -49,6 +49,8 @@ project memory -> the source's tensors, as encode gives them
 pruned  attend and project in one, for documents of many sentences: the words of sentences without a weight are not
         read. Inputs as attend's -> the source's tensors; looked [batch, heads, J] and gate [batch], means over the
         source. Only where sentences are weighed by sparsemax.
+near    the same as pruned for few sentences, in one page whose names have no number: memory, sentence_keep, word_keep
+        and the store's tensors -> as pruned. One sentence at a time, without padding, so there is no keep.
 
 On the decoder's side, where the words of a document are those of its translations, the graphs are
 
@@ -105,13 +107,16 @@ class ContextGraphs:
     """On the encoder's side only."""
     pruned: str = ""
     """On the encoder's side, where weights of sentences may be zero."""
+    near: str = ""
+    """On the encoder's side; "" in artifacts of older exports."""
     step: str = ""
     """On the decoder's side only, like `score`."""
     score: str = ""
 
     @property
     def files(self) -> tuple[str, ...]:
-        return tuple(filter(None, (self.store, self.attend, self.project, self.pruned, self.step, self.score)))
+        looks = (self.attend, self.project, self.pruned, self.near)
+        return tuple(filter(None, (self.store, *looks, self.step, self.score)))
 
 
 @dataclass(frozen=True)

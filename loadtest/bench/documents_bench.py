@@ -14,7 +14,7 @@ from loadtest.bench.report import Row
 from server.artifact import Artifact
 from server.backends.context import SentenceContext, StoredDocument
 from server.backends.load import load_backend
-from server.backends.onnx_context import OnnxContext
+from server.backends.onnx_context import NEAR_PLACES, OnnxContext
 from server.documents.job_runner import JobRunner
 from server.documents.sentence_states import DocumentCache, StateReader
 from server.documents.service import DocumentService, NewDocument
@@ -154,18 +154,26 @@ def _looks(artifact: Path, texts: Sequence[str], sizes: Sequence[int], rounds: i
         chosen = range(0, size, max(1, size // SAMPLE))
         seen = [SentenceContext(stored, np.abs(np.arange(size) - index)) for index in chosen]
         read = context.read([encoded[index] for index in chosen])
-        spent: dict[bool, list[float]] = {True: [], False: []}
+        spent: dict[str, list[float]] = {"used words": [], "all words": []}
+        if stored.num_places <= NEAR_PLACES:
+            spent["one page"] = []
         used: list[int] = []
         for _ in range(rounds):
-            for pruned, own in spent.items():
-                context.pruned_from = 0 if pruned else size + 1
+            for way, own in spent.items():
+                context.near_places = NEAR_PLACES if way == "one page" else 0
+                context.pruned_from = 0 if way == "used words" else size + 1
                 started = time.process_time()
                 found = [context.attend(*both) for both in zip(read, seen, strict=True)]
                 own.append(1e3 * (time.process_time() - started) / len(found))
                 used = [int((one.use.weights > 0).any(axis=0).sum()) for one in found if one.use is not None]
         if context.can_prune:
-            ours, peer = median(spent[True]), median(spent[False])
+            ours, peer = median(spent["used words"]), median(spent["all words"])
             rows.append(Row(f"{size} sentences, a look: used words or all", ours, peer, ours / peer, "ms of processor"))
+        if "one page" in spent:
+            ours, peer = median(spent["one page"]), median(spent["all words"])
+            rows.append(
+                Row(f"{size} sentences, a look: in one page or several", ours, peer, ours / peer, "ms of processor")
+            )
         share = mean(used) / (size - 1)
         rows.append(Row(f"{size} sentences, used by a sentence", mean(used), size - 1, share, "sentences"))
     return rows

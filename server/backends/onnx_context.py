@@ -14,6 +14,9 @@ from server.backends.state import Array, Encoded, Flags, Floats, Ints
 PRUNED_FROM = 50
 """In documents of so many sentences or more, only the words of sentences with a weight are read. Measured to be slower
 for 10 sentences and faster for 100 (see loadtest/bench/results); nothing between was measured."""
+NEAR_PLACES = 1024
+"""Words that sentences have room for, padded to the longest, up to which they are laid in one page: of a graph that
+looks at a few sentences most of the time goes into its many nodes, and pages multiply them."""
 
 
 class OnnxContext:
@@ -37,6 +40,8 @@ class OnnxContext:
         )
         self.pruned_from = PRUNED_FROM
         self._pruned = open_graph(artifact, files.pruned, device) if files.pruned else None
+        self.near_places = NEAR_PLACES
+        self._near = open_graph(artifact, files.near, device) if files.near else None
         self._word_weights = [
             name for name in self._attend_graph.signature.output_names if name.startswith("word_weights")
         ]
@@ -112,14 +117,22 @@ class OnnxContext:
 
     def _attend(self, alone: Encoded, memory: Floats, context: SentenceContext) -> Attended:
         context = context.trimmed()
+        if self._near is not None and context.stored.num_places <= self.near_places:
+            feeds = {"memory": memory[None], **context.stored.in_one_page(context.distance)}
+            *source, looked, gate = self._near.run([*self._source_tensors, "looked", "gate"], feeds)
+            use = ContextUse(np.pad(looked[0], ((0, 0), (context.skipped, 0))), float(gate[0]))
+            return self._attended(alone, source, use)
         if self._pruned is not None and context.stored.num_sentences >= self.pruned_from:
             feeds = self._feeds(memory, context)
             *source, looked, gate = self._pruned.run([*self._source_tensors, "looked", "gate"], feeds)
         else:
             new_memory, weights, gate = self._look(memory, context, ["new_memory", "sentence_weights", "gate"])
             source, looked = self._project.run(self._source_tensors, {"memory": new_memory}), weights.mean(axis=2)
+        return self._attended(alone, source, use_of(context, looked, gate))
+
+    def _attended(self, alone: Encoded, source: Sequence[Floats], use: ContextUse) -> Attended:
         tensors = {name: tensor[0] for name, tensor in zip(self._source_tensors, source, strict=True)}
-        return Attended(Encoded(alone.length, {**alone.tensors, **tensors}), use_of(context, looked, gate))
+        return Attended(Encoded(alone.length, {**alone.tensors, **tensors}), use)
 
     def explain(
         self,

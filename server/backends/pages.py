@@ -94,6 +94,37 @@ class StoredDocument:
             for name, tensor in page.tensors(distance).items()
         }
 
+    @property
+    def num_places(self) -> int:
+        """Words that all sentences have room for in one page."""
+        widths = [page.keep.shape[2] for page in self.pages if len(page.numbers)]
+        return self.num_sentences * max(widths, default=0)
+
+    def in_one_page(self, distance: Ints) -> dict[str, Array]:
+        """Inputs of a graph that takes one page: as `tensors`, all sentences in their order."""
+        filled = [page for page in self.pages if len(page.numbers)]
+        seen = distance.astype(np.int32)[None]
+        if len(filled) == 1:
+            return {"sentence_keep": seen, "word_keep": filled[0].keep, **filled[0].states}
+        width = max(page.keep.shape[2] for page in filled)
+        whole = {name: self._gathered(name, filled, width) for name in filled[0].states}
+        keep: Flags = (np.arange(width)[None, :] < self.num_words[:, None]).astype(np.int32)[None]
+        return {"sentence_keep": seen, "word_keep": keep, **whole}
+
+    def _gathered(self, name: str, filled: Sequence[Page], width: int) -> Floats:
+        """One stored tensor of all sentences, [1, J, d] or [1, J, W, d]."""
+        example = filled[0].states[name]
+        of_words = example.ndim == 4
+        found: Floats = np.zeros(
+            (1, self.num_sentences, *((width,) if of_words else ()), example.shape[-1]), np.float32
+        )
+        for page in filled:
+            if of_words:
+                found[0, page.numbers, : page.keep.shape[2]] = page.states[name][0]
+            else:
+                found[0, page.numbers] = page.states[name][0]
+        return found
+
 
 def last_width(longest: int) -> int:
     """The width of the last page, for sentences of up to `longest` words."""

@@ -45,7 +45,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Artifact:
 
 GRAPHS = (
     "encode", "step", "step-shortlist", "score", "align", "context-store", "context-attend", "context-project",
-    "context-pruned",
+    "context-pruned", "context-near",
 )  # fmt: skip
 
 
