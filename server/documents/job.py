@@ -14,6 +14,7 @@ from server.documents.stores.interface import UnknownDocument
 from server.documents.stores.records import Document, Sentence
 from server.documents.stores.threads import in_store_thread
 from server.documents.translate import Heard, translate_sentences
+from server.documents.visibility import within_reach
 from server.engine.request import EngineStopped, Overloaded
 from server.glossary import TermRefused
 from server.text.terms import Terms
@@ -129,11 +130,13 @@ class _Work:
             await self._draft(translator, known, undrafted[: self._batch])
             return
         planned = known.pending[: self._batch]
-        states = await self._states_of(translator, known)
+        states = await self._states_of(translator, known, planned)
         owner = self._lease.document_id
         done = await translate_sentences(
             translator, known.document, planned, states, owner=owner, heard=self._heard, terms=self._terms
         )
+        later = {part.source_ids for one in known.pending[self._batch :] for part in one.parts}
+        self._reads.forget({part.source_ids for one in planned for part in one.parts} - later)
         await self._save(known, planned, done)
 
     async def _draft(self, translator: Translator, known: Reading, planned: Sequence[Sentence]) -> None:
@@ -145,10 +148,14 @@ class _Work:
         else:
             await self._save(known, planned, drafted)
 
-    async def _states_of(self, translator: Translator, known: Reading) -> DocumentStates | None:
-        contents = [context_of(one) for one in known.sentences]
+    async def _states_of(
+        self, translator: Translator, known: Reading, planned: Sequence[Sentence]
+    ) -> DocumentStates | None:
+        """The states of all sentences that the planned ones can see."""
+        shown = within_reach(known.sentences, planned, translator.reach)
+        contents = [(one.index, context_of(one)) for one in shown]
         if self._states is None or self._states[0] != contents:
-            states = await self._reader.of_document(translator, self._lease.document_id, known.sentences, self._reads)
+            states = await self._reader.of_document(translator, self._lease.document_id, shown, self._reads)
             self._states = (contents, states)
         return self._states[1]
 

@@ -27,6 +27,12 @@ class Reads:
             self._kept[read.source_ids] = read
             self._num_bytes += read.num_bytes
 
+    def forget(self, sources: Iterable[tuple[int, ...]]) -> None:
+        """Make room: these have been translated."""
+        for ids in sources:
+            read = self._kept.pop(ids, None)
+            self._num_bytes -= 0 if read is None else read.num_bytes
+
     def get(self, source_ids: tuple[int, ...]) -> Read | None:
         return self._kept.get(source_ids)
 

@@ -29,6 +29,14 @@ def around(mode: Mode, index: int, sentences: Sequence[Sentence], reach: int | N
     return [one for one in sentences if one.index == index or sees(mode, index, one.index, reach)]
 
 
+def within_reach(sentences: Sequence[Sentence], some: Iterable[Sentence], reach: int | None) -> Sequence[Sentence]:
+    """`some` and the sentences around them, up to `reach` away (None: all)."""
+    if reach is None:
+        return sentences
+    near = {one.index + step for one in some for step in range(-reach, reach + 1)}
+    return [one for one in sentences if one.index in near]
+
+
 def distances(mode: Mode, index: int, owners: Owners, reach: int | None = None) -> Ints:
     """How many sentences away the parts [J] are that sentence `index` sees, 0 for the others."""
     away: Ints = np.maximum(index - owners, 0) if mode == "online" else np.abs(index - owners)

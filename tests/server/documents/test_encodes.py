@@ -1,6 +1,7 @@
 """A sentence of a document is encoded once: for its draft, its states, its translation, and where that looked."""
 
 import asyncio
+import dataclasses
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from server.backends.arrays import Array
-from server.backends.context import SentenceContext, all_of
+from server.backends.context import Read, SentenceContext, all_of
 from server.backends.onnx_session import OnnxGraph
 from server.documents import reads
 from server.documents.sentence_states import StateReader, context_of
@@ -19,6 +20,7 @@ from server.metrics import Metrics
 from server.scoring import ScoringItem, score
 from server.settings import EngineSettings
 from server.translator import Translator
+from tests.documents import lively_document_model, write_document_artifact
 from tests.server.api.conftest import settings_for
 from tests.server.documents.test_store_calls import serving, translated, until
 
@@ -66,6 +68,33 @@ def test_sentences_of_a_document_and_appended_ones(translator: Translator, encod
                 assert sum(encoded) == len(SOURCES) + 2 * len(APPENDED)
 
     asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("mode", ["offline", "online"])
+def test_a_long_document_of_sentences_that_see_not_far_keeps_no_more_than_a_batch(
+    encoded: list[int], mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """230 sentences in batches of 128, with room for 140 encodings. The same as where all are kept."""
+    model = lively_document_model()
+    model.config = dataclasses.replace(model.config, reach=2)
+    artifact = write_document_artifact(model, tmp_path, graphs=(("onnx", "fp32"),))
+    found = Translator.load(artifact, settings_for(artifact).engine, Metrics())
+    sources = [f"The girl has {number} umbrellas." if number % 50 else "Yes." for number in range(230)]
+
+    async def scenario() -> list[Any]:
+        async with serving({found.name: found}) as (documents, _):
+            _, sentences = await translated(documents, found, sources, mode)
+            return [(one.parts, one.translation, one.context_used) for one in sentences]
+
+    try:
+        everything = asyncio.run(scenario())
+        encoded.clear()
+        monkeypatch.setattr(Read, "num_bytes", property(lambda read: 1))
+        monkeypatch.setattr(reads, "READS_BYTES", 140)
+        assert asyncio.run(scenario()) == everything
+        assert sum(encoded) == len(set(sources))
+    finally:
+        found.stop(0)
 
 
 def test_it_changes_nothing(translator: Translator, encoded: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
