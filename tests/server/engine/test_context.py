@@ -176,6 +176,8 @@ def test_ways_to_look_are_the_same(
     whole = translate_in_context(backend, sources, seen)
     monkeypatch.setattr(backend.context, "near_places", near_places)
     monkeypatch.setattr(backend.context, "pruned_from", pruned_from)
+    looked = [result.context is not None for result in whole]
+    assert looked == [not online, *[True] * (len(sources) - 1)]  # online the first has nothing to look at
     for one, other in zip(translate_in_context(backend, sources, seen), whole, strict=True):
         assert_same(one, other)
         assert (one.context is None) == (other.context is None)
