@@ -40,6 +40,9 @@ class DocumentSection:
     base_rate: float = 1.0
     """Where everything learns, what the rates are multiplied by for the sentence model: the layer is new to the task,
     and the sentence model is not."""
+    alone: float = 0.0
+    """Where everything learns, the share of updates in which no sentence sees another, so that the sentence model
+    stays as good by itself on text that comes in documents."""
     rep_refresh: str = "epoch"
     """Where everything learns, which model represents stored sentences: that of the epoch's start (epoch), or for
     ever the one training began with (never, as in the paper). update: the model as it is, and gradients flow into
@@ -88,6 +91,10 @@ class DocumentSection:
             raise ConfigError(f"document first_gate must be between 0 and 1, or null, not {self.first_gate!r}")
         if not isinstance(self.base_rate, int | float) or not 0 < self.base_rate <= 1:
             raise ConfigError(f"document base_rate must be above 0 and at most 1, not {self.base_rate!r}")
+        if not isinstance(self.alone, int | float) or not 0 <= self.alone < 1:
+            raise ConfigError(f"document alone must be a share from 0 on and below 1, not {self.alone!r}")
+        if self.alone and self.train == "context_only":
+            raise ConfigError("document alone is for train 'all': a frozen sentence model learns nothing from itself")
         if not isinstance(self.quiet, int | float) or self.quiet < 0:
             raise ConfigError(f"document quiet must be a number from 0 on, not {self.quiet!r}")
         if not isinstance(self.items, Mapping):

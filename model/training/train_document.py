@@ -129,7 +129,8 @@ class DocumentTraining(TrainingRun[Passage]):
         # Where the sentence model is frozen, a sentence that sees no other teaches nothing.
         skips = self.section.freezes_base and bool(distance.any())
         rows = distance.any(dim=1).nonzero()[:, 0] if skips else torch.arange(len(work.queries))
-        loss, nll, tokens = self.loss(work, distance, rows, self.represents, self.training.label_smoothing)
+        represents = None if numbers.random() < self.section.alone else self.represents
+        loss, nll, tokens = self.loss(work, distance, rows, represents, self.training.label_smoothing)
         if loss.requires_grad:
             (loss / tokens).backward()  # type: ignore[no-untyped-call]
         return nll, tokens

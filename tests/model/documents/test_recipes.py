@@ -31,6 +31,8 @@ def test_the_bundled_recipes_are_for_documents() -> None:
         ({"visible": "past"}, "visible must be one of offline, online"),
         ({"first_gate": 1.0}, "first_gate must be between 0 and 1, or null, not 1.0"),
         ({"base_rate": 0}, "base_rate must be above 0 and at most 1, not 0"),
+        ({"train": "all", "alone": 1}, "alone must be a share from 0 on and below 1, not 1"),
+        ({"alone": 0.2}, "alone is for train 'all'"),
         ({"quiet": -1}, "quiet must be a number from 0 on, not -1"),
         ({"items": "dev"}, "items must map contrastive sets to numbers, not 'dev'"),
         ({"max_sentences": 1}, "max_sentences must be a whole number from 2 on, not 1"),

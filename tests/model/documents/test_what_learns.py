@@ -64,6 +64,19 @@ def test_the_sentence_model_can_learn_more_slowly_than_the_layer(base: Path, tmp
         assert moved[0.1][name] == pytest.approx(full * (0.1 if name.startswith("base.") else 1), rel=0.02), name
 
 
+def test_in_updates_alone_the_sentence_model_learns_and_the_layer_does_not(base: Path, tmp_path: Path) -> None:
+    run = DocumentTraining(recipe(base, train="all", alone=0.5), SAMPLE, tmp_path)
+    passage, alone = run.epoch_work(0)[0], 0
+    for run.step in range(60):
+        run.documents.zero_grad()
+        run.backward(passage)
+        assert all(parameter.grad is not None for parameter in run.documents.base.parameters())
+        (layer_learns,) = {parameter.grad is not None for parameter in run.documents.context.parameters()}
+        alone += not layer_learns
+    assert 18 <= alone <= 42
+    run.update(passage)
+
+
 def test_a_frozen_model_learns_only_from_sentences_that_see_another(base: Path, tmp_path: Path) -> None:
     run = DocumentTraining(recipe(base, visible="online"), SAMPLE, tmp_path)
     passage = run.epoch_work(0)[0]
