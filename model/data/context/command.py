@@ -27,6 +27,7 @@ class MakeContextDataCommand:
         parser.add_argument(
             "--lexicon", type=Path, help="genders of nouns: NOUN, tab, m, f or n, tab, translations (default: the text)"
         )
+        parser.add_argument("--terms", metavar="NAME", help="a corpus of dictionary entries below the data folder")
         parser.add_argument(
             "--exclude",
             type=Path,
@@ -47,7 +48,8 @@ class MakeContextDataCommand:
             for item in read_items(path)
             for sentence in (item.source, *item.source_context)
         )
-        training, dev = find_material(pairs, lexicon, excluded)
+        terms = read_corpus(args.data, args.terms, "en", "de") if args.terms else []
+        training, dev = find_material(pairs, lexicon, excluded, terms)
         if not training.things:
             raise ConfigError(
                 "the text has no noun whose gender and translation are sure: give more text or a --lexicon"

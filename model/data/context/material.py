@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from model.data.context.antecedents import Antecedents, Text, find_antecedents
+from model.data.context.dictionary import rare_things, used_nouns
 from model.data.context.genders import Lexicon, genders_in_text
 from model.data.context.it import Decided, ThingPredicates, sort_pronouns
 from model.data.context.nouns import Noun, for_dev, things_in_text
@@ -31,12 +32,17 @@ class Material:
 
 
 def find_material(
-    pairs: Sequence[SentencePair], lexicon: Lexicon, excluded: frozenset[str] = frozenset()
+    pairs: Sequence[SentencePair],
+    lexicon: Lexicon,
+    excluded: frozenset[str] = frozenset(),
+    terms: Sequence[SentencePair] = (),
 ) -> tuple[Material, Material]:
-    """For training and for dev. `excluded` are source sentences that are never used, for example of a test set."""
+    """For training and for dev. `excluded` are source sentences that are never used, for example of a test set; `terms`
+    are entries of a dictionary."""
     pairs = [pair for pair in pairs if pair.source not in excluded]
     genders = {**genders_in_text(pair.target for pair in pairs), **{noun: entry[0] for noun, entry in lexicon.items()}}
     things = things_in_text(pairs, genders, lexicon)
+    things += rare_things(used_nouns(pairs, lexicon, terms), things, genders)
     by_source: dict[str, list[Noun]] = defaultdict(list)
     for noun in things:
         by_source[noun.source].append(noun)

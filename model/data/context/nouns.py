@@ -47,6 +47,11 @@ def is_person(source: str, target: str, genders: Mapping[str, Gender]) -> bool:
     return source in PERSONS or has_feminine or is_feminine
 
 
+def is_plural(word: str) -> bool:
+    """Whether an English noun looks like a plural."""
+    return word.endswith("s") and not word.endswith(("ss", "us", "is"))
+
+
 def things_in_text(
     pairs: Sequence[SentencePair],
     genders: Mapping[str, Gender],
@@ -83,9 +88,9 @@ def _may_be_thing(
     word: str, noun: str, as_noun: Counter[str], in_source: Counter[str], genders: Mapping[str, Gender]
 ) -> bool:
     is_noun = as_noun[word] >= 2 and as_noun[word] / in_source[word] >= 0.25
-    is_plural = word.endswith("s") and not word.endswith(("ss", "us", "is"))
     is_oblique = noun.endswith("n") and (noun[:-1] in genders or noun[:-2] in genders)
-    return is_noun and not is_plural and not is_oblique and word not in NO_THINGS and not is_person(word, noun, genders)
+    is_thing = word not in NO_THINGS and not is_person(word, noun, genders)
+    return is_noun and is_thing and not is_plural(word) and not is_oblique
 
 
 def _unambiguous(nouns: list[Noun]) -> Noun | None:

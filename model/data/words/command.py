@@ -4,11 +4,11 @@ import argparse
 from pathlib import Path
 
 from model.config import ConfigError
+from model.data.context.dictionary import used_nouns
 from model.data.context.genders import read_lexicon
 from model.data.context.write import write_documents
 from model.data.corpus import read_corpus
 from model.data.words.accuracy import read_word_set
-from model.data.words.nouns import used_nouns
 from model.data.words.sentences import find_frames, nouns_in_sentences
 from model.data.words.terms import used_terms
 
@@ -28,8 +28,8 @@ class MakeWordDataCommand:
         )
         parser.add_argument("--terms", metavar="NAME", help="a corpus of dictionary entries below the data folder")
         parser.add_argument("--out", required=True, type=Path, help="folder for the corpora words-nouns, words-terms")
-        parser.add_argument("--sentences", type=int, default=20, help="sentences for each noun (default 20)")
-        parser.add_argument("--nouns", type=int, default=5000, help="so many of the most frequent (default 5000)")
+        parser.add_argument("--sentences", type=int, default=10, help="sentences for each noun (default 10)")
+        parser.add_argument("--nouns", type=int, default=12000, help="so many of the most frequent (default 12000)")
         parser.add_argument(
             "--exclude",
             type=Path,
@@ -40,13 +40,15 @@ class MakeWordDataCommand:
 
     def run(self, args: argparse.Namespace) -> int:
         pairs = [pair for name in args.corpora for pair in read_corpus(args.data, name, "en", "de")]
-        nouns = used_nouns(pairs, read_lexicon(args.lexicon))[: args.nouns]
+        terms = read_corpus(args.data, args.terms, "en", "de") if args.terms else []
+        entries = used_nouns(pairs, read_lexicon(args.lexicon), terms)[: args.nouns]
+        nouns = [entry.noun for entry in entries]
         frames = find_frames(pairs, nouns)
         if not frames:
             raise ConfigError("no sentence has one of the dictionary's nouns behind a determiner: give more text")
         made = {"words-nouns": list(nouns_in_sentences(frames, nouns, args.sentences, args.seed))}
         if args.terms:
-            made["words-terms"] = list(used_terms(read_corpus(args.data, args.terms, "en", "de"), pairs))
+            made["words-terms"] = list(used_terms(terms, pairs))
         tested = {item.source.lower() for item in read_word_set(args.exclude)}
         args.out.mkdir(parents=True, exist_ok=True)
         for name, sentences in made.items():

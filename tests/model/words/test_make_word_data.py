@@ -7,11 +7,9 @@ from pathlib import Path
 import pytest
 
 from model.config import ConfigError
-from model.data.context.genders import Lexicon
 from model.data.context.nouns import Noun
 from model.data.corpus import SentencePair
 from model.data.words.command import make_word_data_command
-from model.data.words.nouns import used_nouns
 from model.data.words.sentences import find_frames, nouns_in_sentences
 from model.data.words.terms import used_terms
 
@@ -60,18 +58,6 @@ def test_a_noun_goes_into_sentences_of_its_gender_only() -> None:
         ("the cup", "die Tasse"), ("cup", "Tasse"),
         ("My apple is old.", "Mein Apfel ist alt."), ("the apple", "der Apfel"), ("apple", "Apfel"),
     }  # fmt: skip
-
-
-def test_nouns_that_the_text_has_in_english_only_come_from_the_dictionary() -> None:
-    text = pairs(("The kettle boils.", "Es kocht."), ("A kettle sings.", "Da singt etwas."))
-    lexicon: Lexicon = {
-        "Teekessel": ("n", ("teapot", "kettle")),
-        "Kessel": ("m", ("kettle",)),
-        "Wal": ("m", ("whale",)),
-    }
-    found = {noun.source: noun for noun in used_nouns(text, lexicon)}
-    assert (found["kettle"].target, found["kettle"].gender) == ("Kessel", "m")
-    assert "whale" not in found
 
 
 def test_terms_are_those_that_the_text_uses() -> None:
