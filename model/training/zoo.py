@@ -95,13 +95,15 @@ def keep_context(run: Path, summary: dict[str, Any], folder: Path) -> None:
 
 
 def keep_whole(run: Path, recipe: DocumentRecipe, summary: dict[str, Any], folder: Path) -> None:
-    """Write a run that changed its sentence model: this and the context layer, if it has one. The vocabulary stays with
-    the sentence model that the run began with, whose folder this may be: its other files stay, too."""
+    """Write a run that changed its sentence model: this, the context layer, if it has one, and the metrics. The
+    vocabulary stays with the sentence model that the run began with, whose folder this may be: its other files stay,
+    too."""
     for name in (CONTEXT_CONFIG, CONTEXT_WEIGHTS, CONTEXT_SUMMARY):
         (folder / name).unlink(missing_ok=True)
     save_model(load_file(run / WEIGHTS), recipe.model, folder, torch.float16)
     if has_context(run):
         save_context(load_file(run / CONTEXT_WEIGHTS), load_context_config(run), folder, torch.float16)
+    shutil.copyfile(run / METRICS, folder / METRICS)
     summary = {"command": train_command_line(recipe.name, recipe), **summary, "stored_as": "fp16"}
     write_summary(summary, folder / SUMMARY)
 

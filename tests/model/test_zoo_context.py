@@ -14,7 +14,7 @@ from export.compare.rows import read_row
 from model.config import ContextConfig
 from model.document import DocumentModel
 from model.training.bundled import find_recipe
-from model.training.checkpoint import WEIGHTS, load_model
+from model.training.checkpoint import METRICS, WEIGHTS, load_model
 from model.training.document_checkpoint import (
     CONTEXT_SUMMARY,
     CONTEXT_WEIGHTS,
@@ -40,6 +40,7 @@ def run(folder: Path, name: str = ROW, **training: Any) -> Path:
     values["training"] |= training
     summary = {"recipe": values, "steps": 300, "target_tokens": 5000, "seconds": 61}
     (folder / "training.json").write_text(json.dumps(summary), encoding="utf-8")
+    (folder / METRICS).write_text("step,nll dev\n300,1.5\n", encoding="utf-8")
     return folder
 
 
@@ -75,7 +76,7 @@ def test_a_sentence_model_that_learned_too_is_kept_with_its_layer(tmp_path: Path
     name = "documents/all-encoder-sparse-soft"
     source, kept = run(tmp_path / "run", name), tmp_path / "kept"
     keep_run(source, kept)
-    files = ["config.json", "context.json", CONTEXT_WEIGHTS, "training.json", WEIGHTS]
+    files = ["config.json", "context.json", CONTEXT_WEIGHTS, METRICS, "training.json", WEIGHTS]
     assert sorted(path.name for path in kept.iterdir()) == files
     assert sum(path.stat().st_size for path in kept.iterdir()) < 6 * 2**20
     summary = json.loads((kept / "training.json").read_text(encoding="utf-8"))
@@ -92,6 +93,7 @@ def test_it_may_take_the_place_of_the_sentence_model_and_the_layer_that_it_began
         (place / name).write_text("stays", encoding="utf-8")
     keep_run(source, place)
     assert not (place / CONTEXT_SUMMARY).exists()  # training.json is about both now
+    assert (place / METRICS).read_bytes() == (source / METRICS).read_bytes()
     assert {(place / name).read_text(encoding="utf-8") for name in ("vocabulary.model", "ATTRIBUTION.md")} == {"stays"}
     before, after = load_document_model(source), load_document_model(place)
     for key, tensor in before.state_dict().items():
@@ -103,7 +105,7 @@ def test_the_control_without_context_is_kept_as_a_sentence_model(tmp_path: Path)
     for file in ("context.json", CONTEXT_WEIGHTS):
         (source / file).unlink()
     keep_run(source, kept)
-    assert sorted(path.name for path in kept.iterdir()) == ["config.json", "training.json", WEIGHTS]
+    assert sorted(path.name for path in kept.iterdir()) == ["config.json", METRICS, "training.json", WEIGHTS]
     row = read_row(kept)
     assert (row.base, row.has_context) == (kept, False)
 

@@ -76,6 +76,7 @@ def used_nouns(pairs: Sequence[SentencePair], lexicon: Lexicon, terms: Sequence[
     by_noun = translations(lexicon, terms, genders)
     for thing in things_in_text(pairs, genders, lexicon):
         by_noun[thing.target].add(thing.source)
+    # English words are in lower case and German nouns are not, so that one counter holds both.
     uses, said = Counter[str](), Counter[str]()
     together = Counter[tuple[str, str]]()
     for pair in pairs:
