@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from model.data.context.english import DETERMINERS, FUNCTION, NO_THINGS
-from model.data.context.genders import Lexicon, genders_in_text
+from model.data.context.genders import Lexicon
 from model.data.context.german import Gender
-from model.data.context.nouns import Noun, is_person, is_plural, things_in_text
+from model.data.context.nouns import Noun, is_person, is_plural
 from model.data.context.words import flat, split
 from model.data.corpus import SentencePair
 
@@ -68,13 +68,18 @@ class Entry:
         return best.weight >= 3 * sum(other.weight for other in self.meanings if other.gender != best.gender)
 
 
-def used_nouns(pairs: Sequence[SentencePair], lexicon: Lexicon, terms: Sequence[SentencePair] = ()) -> list[Entry]:
+def used_nouns(
+    pairs: Sequence[SentencePair],
+    lexicon: Lexicon,
+    terms: Sequence[SentencePair],
+    genders: Mapping[str, Gender],
+    things: Sequence[Noun],
+) -> list[Entry]:
     """Nouns of the text and of the dictionary, which is the lexicon and the entries `terms`, in the singular; those
     first that the text has most, then those that the dictionary has most. Words that hardly stand in either are left
-    out."""
-    genders = {**genders_in_text(pair.target for pair in pairs), **{noun: entry[0] for noun, entry in lexicon.items()}}
+    out. `genders` and `things`: those of text and lexicon (`known_genders`, `things_in_text`)."""
     by_noun = translations(lexicon, terms, genders)
-    for thing in things_in_text(pairs, genders, lexicon):
+    for thing in things:
         by_noun[thing.target].add(thing.source)
     # English words are in lower case and German nouns are not, so that one counter holds both.
     uses, said = Counter[str](), Counter[str]()

@@ -48,6 +48,11 @@ def read_lexicon(path: Path) -> Lexicon:
     return lexicon
 
 
+def known_genders(sentences: Iterable[str], lexicon: Lexicon) -> dict[str, Gender]:
+    """Those of the lexicon, and of other nouns those of the text."""
+    return {**genders_in_text(sentences), **{noun: gender for noun, (gender, _) in lexicon.items()}}
+
+
 def determiner_chances() -> dict[Gender, dict[str, float]]:
     """P(determiner | gender) of a singular noun."""
     others = len(STRONG_STEMS) + len(MIXED_STEMS) - 1

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from model.data.context.antecedents import Antecedents, Text, find_antecedents
 from model.data.context.dictionary import rare_things, used_nouns
-from model.data.context.genders import Lexicon, genders_in_text
+from model.data.context.genders import Lexicon, known_genders
 from model.data.context.it import Decided, ThingPredicates, sort_pronouns
 from model.data.context.nouns import Noun, for_dev, things_in_text
 from model.data.context.persons import Profession, person_pairs, professions
@@ -40,9 +40,9 @@ def find_material(
     """For training and for dev. `excluded` are source sentences that are never used, for example of a test set; `terms`
     are entries of a dictionary."""
     pairs = [pair for pair in pairs if pair.source not in excluded]
-    genders = {**genders_in_text(pair.target for pair in pairs), **{noun: entry[0] for noun, entry in lexicon.items()}}
+    genders = known_genders((pair.target for pair in pairs), lexicon)
     things = things_in_text(pairs, genders, lexicon)
-    things += rare_things(used_nouns(pairs, lexicon, terms), things, genders)
+    things += rare_things(used_nouns(pairs, lexicon, terms, genders, things), things, genders)
     by_source: dict[str, list[Noun]] = defaultdict(list)
     for noun in things:
         by_source[noun.source].append(noun)

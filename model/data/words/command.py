@@ -5,7 +5,8 @@ from pathlib import Path
 
 from model.config import ConfigError
 from model.data.context.dictionary import used_nouns
-from model.data.context.genders import read_lexicon
+from model.data.context.genders import known_genders, read_lexicon
+from model.data.context.nouns import things_in_text
 from model.data.context.write import write_documents
 from model.data.corpus import read_corpus
 from model.data.words.accuracy import read_word_set
@@ -41,8 +42,10 @@ class MakeWordDataCommand:
     def run(self, args: argparse.Namespace) -> int:
         pairs = [pair for name in args.corpora for pair in read_corpus(args.data, name, "en", "de")]
         terms = read_corpus(args.data, args.terms, "en", "de") if args.terms else []
-        entries = used_nouns(pairs, read_lexicon(args.lexicon), terms)[: args.nouns]
-        nouns = [entry.noun for entry in entries]
+        lexicon = read_lexicon(args.lexicon)
+        genders = known_genders((pair.target for pair in pairs), lexicon)
+        entries = used_nouns(pairs, lexicon, terms, genders, things_in_text(pairs, genders, lexicon))
+        nouns = [entry.noun for entry in entries[: args.nouns]]
         frames = find_frames(pairs, nouns)
         if not frames:
             raise ConfigError("no sentence has one of the dictionary's nouns behind a determiner: give more text")

@@ -1,8 +1,9 @@
 """Which nouns people use, and how they are said."""
 
 from model.data.context.dictionary import Entry, rare_things, used_nouns
-from model.data.context.genders import Lexicon
+from model.data.context.genders import Lexicon, known_genders
 from model.data.context.german import Gender
+from model.data.context.nouns import things_in_text
 from model.data.corpus import SentencePair
 
 LEXICON: Lexicon = {
@@ -39,7 +40,9 @@ TEXT = pairs(
 
 
 def entries(text: list[SentencePair] = TEXT, terms: tuple[tuple[str, str], ...] = ()) -> dict[str, Entry]:
-    return {entry.source: entry for entry in used_nouns(text, LEXICON, pairs(*terms))}
+    genders = known_genders((pair.target for pair in text), LEXICON)
+    things = things_in_text(text, genders, LEXICON)
+    return {entry.source: entry for entry in used_nouns(text, LEXICON, pairs(*terms), genders, things)}
 
 
 def test_what_the_text_says_goes_before_what_the_dictionary_says() -> None:
