@@ -23,14 +23,18 @@ from model.masks import context_distance
 @dataclass(frozen=True)
 class PlacedPair:
     """A pair at place `index` of document number `document`; `draft` is the sentence model's own translation, where
-    context in the target language is used."""
+    context in the target language is used. `needs_context`: it stands in a made document, and by itself may have any
+    of several translations."""
 
     pair: Pair
     document: int
     index: int
     draft: tuple[int, ...] = ()
+    needs_context: bool = False
 
 
+MADE = "context-"
+"""What the names of corpora begin with that are made so that context decides."""
 Document = list[PlacedPair]
 
 
@@ -89,11 +93,12 @@ def read_documents(
         (pair.document if is_divided else number for number, pair in enumerate(pairs)),
         strict=True,
     )
-    documents = []
+    documents, made = [], Path(name).name.startswith(MADE)
     for number, group in itertools.groupby(encoded, key=lambda item: item[2]):
         kept = [Pair(s, t) for s, t, _ in group if 0 < max(len(s), len(t)) <= max_pair_length]
         if kept:
-            documents.append([PlacedPair(pair, number, index) for index, pair in enumerate(kept)])
+            placed = (PlacedPair(pair, number, index, needs_context=made) for index, pair in enumerate(kept))
+            documents.append(list(placed))
     return documents
 
 

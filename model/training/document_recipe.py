@@ -42,7 +42,8 @@ class DocumentSection:
     and the sentence model is not."""
     alone: float = 0.0
     """Where everything learns, the share of updates in which no sentence sees another, so that the sentence model
-    stays as good by itself on text that comes in documents."""
+    stays as good by itself on text that comes in documents. Corpora context-* are left out of these: without the
+    sentence that decides it, "it" would be anything."""
     rep_refresh: str = "epoch"
     """Where everything learns, which model represents stored sentences: that of the epoch's start (epoch), or for
     ever the one training began with (never, as in the paper). update: the model as it is, and gradients flow into

@@ -129,7 +129,10 @@ class DocumentTraining(TrainingRun[Passage]):
         # Where the sentence model is frozen, a sentence that sees no other teaches nothing.
         skips = self.section.freezes_base and bool(distance.any())
         rows = distance.any(dim=1).nonzero()[:, 0] if skips else torch.arange(len(work.queries))
-        represents = None if numbers.random() < self.section.alone else self.represents
+        represents: TranslationModel | None = self.represents
+        by_themselves = [row for row, sentence in enumerate(work.queries) if not sentence.needs_context]
+        if numbers.random() < self.section.alone and by_themselves:
+            rows, represents = torch.tensor(by_themselves), None
         loss, nll, tokens = self.loss(work, distance, rows, represents, self.training.label_smoothing)
         if loss.requires_grad:
             (loss / tokens).backward()  # type: ignore[no-untyped-call]

@@ -11,6 +11,8 @@ from model.data.context.words import flat, listed, split
 from model.data.corpus import SentencePair
 
 MAX_WORDS = 14
+MAX_PERSON_WORDS = 30
+"""Sentences that say he or she may be longer: where the pronoun stands is plain."""
 MOST_OF_A_NOUN = 40
 """Pairs with the same noun that are kept; "book" and "car" would be most of the text."""
 Text = tuple[str, str]
@@ -26,6 +28,8 @@ class Antecedents:
     """Pairs with two nouns, both things, of different gender."""
     none: list[Text] = field(default_factory=list)
     """Pairs without a noun and without a third person."""
+    nobody: list[Text] = field(default_factory=list)
+    """Those of them without a man's or a woman's name."""
     people: dict[Gender, list[Text]] = field(default_factory=lambda: {"m": [], "f": []})
     """Pairs that say he or she, and not both."""
     by_noun: dict[Noun, list[Text]] = field(default_factory=dict)
@@ -37,6 +41,7 @@ class Antecedents:
             {gender: [one for one in found if one[1] in nouns] for gender, found in self.one.items()},
             [found for found in self.two if nouns >= {found[1], found[2]}],
             self.none,
+            self.nobody,
             self.people,
             {noun: texts for noun, texts in self.by_noun.items() if noun in nouns},
         )
@@ -48,15 +53,16 @@ def find_antecedents(
     found, seen = Antecedents(), Counter[Noun]()
     for pair in pairs:
         words = flat(pair.source)
-        if not 2 <= len(words) <= MAX_WORDS + 1:
-            continue
         text, said = (pair.source, pair.target), set(words)
-        _sort_person(found, text, said, pair.target)
-        if said & IT:
+        if 2 <= len(words) <= MAX_PERSON_WORDS:
+            _sort_person(found, text, said, pair.target)
+        if not 2 <= len(words) <= MAX_WORDS + 1 or said & IT:
             continue
         nouns = german_nouns(pair.target, genders)
         if not nouns and not said & english.THIRD_PERSON:
             found.none.append(text)
+            if not said & english.GENDERED:
+                found.nobody.append(text)
         things = [noun for word in sorted(said) for noun in by_source.get(word, ()) if noun.target in nouns]
         if len(nouns) == len(things) == 1:
             seen[things[0]] += 1

@@ -7,8 +7,9 @@ from model.config import ConfigError
 from model.data.context.genders import read_lexicon
 from model.data.context.make import UNRELATED, Maker, made_documents
 from model.data.context.material import find_material
-from model.data.context.write import PREFIX, write_documents, write_items
+from model.data.context.write import write_documents, write_items
 from model.data.corpus import read_corpus
+from model.data.documents import MADE
 from model.data.items import read_items
 
 DEV_SHARE = 0.02
@@ -57,13 +58,13 @@ class MakeContextDataCommand:
         (args.out / "dev").mkdir(parents=True, exist_ok=True)
         for kind, documents in made_documents(training, args.seed, args.size).items():
             sentences = [document.sentences for document in documents]
-            write_documents(sentences, args.out, PREFIX + kind, ("en", "de"))
-            print(f"{PREFIX}{kind}: {len(documents):,} documents")
+            write_documents(sentences, args.out, MADE + kind, ("en", "de"))
+            print(f"{MADE}{kind}: {len(documents):,} documents")
         unrelated = list(Maker(training, f"{args.seed}/unrelated").unrelated())[: round(UNRELATED * args.size)]
-        write_documents(unrelated, args.out, f"{PREFIX}unrelated", ("en", "de"))
+        write_documents(unrelated, args.out, f"{MADE}unrelated", ("en", "de"))
         items = made_documents(dev, args.seed, args.size * DEV_SHARE)
-        write_items(items, args.out / "dev" / f"{PREFIX}items.jsonl.gz", args.seed)
-        print(f"{PREFIX}unrelated: {len(unrelated):,} documents; dev/{PREFIX}items: {sum(map(len, items.values())):,}")
+        write_items(items, args.out / "dev" / f"{MADE}items.jsonl.gz", args.seed)
+        print(f"{MADE}unrelated: {len(unrelated):,} documents; dev/{MADE}items: {sum(map(len, items.values())):,}")
         return 0
 
 

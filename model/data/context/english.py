@@ -14,6 +14,24 @@ DEFINITE = DETERMINERS - {"a", "an"}
 THIRD_PERSON = _words("he she him her his hers they them their it its itself himself herself themselves")
 FEMALE = _words("she her hers herself")
 MALE = _words("he him his himself")
+GENDERED = (
+    MALE
+    | FEMALE
+    | _words(
+        "tom mary john bob jim bill mike alice jane mr mrs miss ms man woman men women father mother brother sister"
+        " boy girl wife husband son daughter uncle aunt king queen prince princess sir lady gentleman lord god jesus"
+        " male female"
+    )
+)
+"""Words that say themselves who is a man and who a woman."""
+ANIMALS = _words("tiger wolf lion bear monkey elephant donkey dog cat fox rabbit hare ape goat")
+PERSON_SUBJECTS = _words("i you he she who tom mary father mother brother sister husband wife man woman")
+BEING = _words("is was 's 'm am are 're were be been become became")
+PERSON_VERBS = _words(
+    "said says told tells asked asks wants wanted thinks thought knows knew believes believed wrote writes decided"
+    " smiled laughed replied answered refused tried hopes hoped died who himself herself"
+)
+"""Words behind a person: "the mayor said", "a teacher who"."""
 FUNCTION = _words(
     "the a an of to in is it and i you he she we they was are be been do does did have has had not n't that this on"
     " for with at from by as my your his her our their me him us them what who how when where why if or but so up"

@@ -54,19 +54,28 @@ _TO_FEMININE = {
     for stem in ("der", *STRONG_STEMS, *MIXED_STEMS)
     for case in CASES
 } | {"zum": "zur", "beim": "bei der", "vom": "von der"}
+NOMINATIVE = frozenset(determiner(stem, "m", "nominative") for stem in ("der", *STRONG_STEMS, *MIXED_STEMS))
+"""Determiners of a masculine noun in the nominative alone."""
+_JOINING = {"und", "oder", "sowie", "wie"}
+_HIS = {determiner("sein", gender, case) for gender in GENDERS for case in CASES}
 _RELATIVE = {"der": "die", "den": "die", "dem": "der", "dessen": "deren"}
+
+
+def only_person(words: list[Word], nouns: Mapping[str, str]) -> tuple[int, str] | None:
+    """Place and first form of the only one of `nouns` (masculine -> feminine), in the singular; None where there is not
+    exactly one."""
+    found = [(place, noun) for place, word in enumerate(words) if (noun := _masculine(word.core, nouns))]
+    return found[0] if len(found) == 1 else None
 
 
 def feminine(words: list[Word], nouns: Mapping[str, str]) -> list[Word] | None:
     """The sentence with its only masculine person of `nouns` (masculine -> feminine) made feminine: the noun, its
-    determiner, an adjective between them and a relative pronoun after them. None where there is not exactly one, or
-    where the rule cannot tell."""
-    spots = [place for place, word in enumerate(words) if _masculine(word.core, nouns)]
-    if len(spots) != 1:
+    determiner, an adjective between them and a relative pronoun after them. None where there is not exactly one, where
+    a possessive may mean it, or where the rule cannot tell."""
+    person, result = only_person(words, nouns), list(words)
+    if person is None or any(map(_is_his, words, words[1:])):
         return None
-    place, result = spots[0], list(words)
-    noun = _masculine(words[place].core, nouns)
-    assert noun is not None
+    place, noun = person
     result[place] = words[place]._replace(core=nouns[noun])
     before = words[place - 1].core if place else ""
     two_before = words[place - 2].core if place > 1 else ""
@@ -76,11 +85,24 @@ def feminine(words: list[Word], nouns: Mapping[str, str]) -> list[Word] | None:
         result[place - 2] = _feminine_determiner(words[place - 2])
         if two_before.lower() not in ("dem", "des", "einem", "eines", "zum", "vom", "beim"):
             result[place - 1] = words[place - 1]._replace(core=re.sub(r"(er|en|es|e)$", "e", before))
-    elif noun != words[place].core or before.endswith(("er", "en", "em", "es")):
-        return None  # an inflected noun without its determiner, or perhaps an adjective
+    elif noun != words[place].core or before.endswith(("er", "en", "em", "es")) or before in _JOINING:
+        return None  # an inflected noun without its determiner, perhaps an adjective, or two that share an article
     if words[place].after.startswith(",") and place + 1 < len(words) and words[place + 1].core in _RELATIVE:
         result[place + 1] = words[place + 1]._replace(core=_RELATIVE[words[place + 1].core])
     return result
+
+
+def _is_his(word: Word, after: Word) -> bool:
+    """Whether it is a form of "sein" as a possessive, not as the verb."""
+    return word.lower in _HIS and (word.lower != "sein" or after.core[:1].isupper())
+
+
+def is_nominative(words: list[Word], place: int) -> bool:
+    """Whether the determiner of the masculine noun at `place`, perhaps with an adjective between, says so."""
+    before = [word.lower for word in words[max(0, place - 2) : place]]
+    if len(before) == 2 and ADJECTIVE.fullmatch(before[1]):
+        return before[0] in NOMINATIVE
+    return before[-1:] != [] and before[-1] in NOMINATIVE
 
 
 def _masculine(core: str, nouns: Mapping[str, str]) -> str | None:

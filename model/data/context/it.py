@@ -27,6 +27,10 @@ class Decided:
     """Answer -> translation."""
     kind: str
 
+    @property
+    def is_about_person(self) -> bool:
+        return "n" not in self.targets
+
 
 def one_it(words: Sequence[str]) -> int | None:
     """The place of the only third-person pronoun, if it is "it"."""

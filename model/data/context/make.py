@@ -4,16 +4,17 @@ document becomes a corpus of its own."""
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import accumulate, islice
 
 from model.data.context.antecedents import Text
+from model.data.context.biographies import PEOPLE, SURNAMES, life, work
 from model.data.context.frames import it_frame, noun_frame
 from model.data.context.german import GENDERS, Gender
 from model.data.context.impersonal import impersonal
 from model.data.context.it import Decided, Reference
 from model.data.context.material import Material
 from model.data.context.nouns import Noun
-from model.data.context.persons import PEOPLE, SURNAMES, life, work
+from model.data.context.professions import Profession
 from model.data.context.two_nouns import Made as TwoNouns
 from model.data.context.two_nouns import by_action, by_animacy, by_number, by_repetition, by_selection
 from model.data.items import Antecedent
@@ -41,15 +42,19 @@ class Maker:
         self.material, self.numbers = material, random.Random(seed)
         self.concrete = [noun for noun in material.things if noun.is_concrete]
         self.weights = [min(noun.count + 1, 60) ** 0.5 for noun in self.concrete]
+        self.profession_weights = list(accumulate(one.weight for one in material.professions))
+        people = material.antecedents.people
+        self.people_weights = {g: list(accumulate(len(text[0]) for text in people[g])) for g in PEOPLE}
 
     def document(self, text: Text, decided: Decided, answer: Gender, noun: Noun | None = None) -> Document:
-        """A document that now and then has sentences without nouns before, between or after. `noun`: the one of `text`
-        that is meant."""
+        """A document that now and then has sentences without nouns before, between or after; where no noun but a person
+        is meant, without names. `noun`: the one of `text` that is meant."""
 
         def meant(place: int) -> Antecedent | None:
             return None if noun is None else Antecedent(place, noun.source, noun.target)
 
-        none, draw = self.material.antecedents.none, self.numbers
+        found, draw = self.material.antecedents, self.numbers
+        none = found.nobody if decided.is_about_person else found.none
         if not none:
             return Document((text,), decided, answer, antecedent=meant(0))
         before = [draw.choice(none)] * (draw.random() < 0.2)
@@ -140,18 +145,33 @@ class Maker:
             text, decided, noun, _ = made()
             yield self.document(text, decided, noun.gender, noun)
 
+    def professions(self, count: int) -> list[Profession]:
+        return self.numbers.choices(self.material.professions, cum_weights=self.profession_weights, k=count)
+
+    def person(self, gender: Gender) -> Text | None:
+        """A real pair that says he or she, long ones more often: there a pronoun is harder to find. None where the text
+        has none."""
+        found = self.material.antecedents.people[gender]
+        return self.numbers.choices(found, cum_weights=self.people_weights[gender])[0] if found else None
+
     def persons(self) -> Iterator[Document]:
-        people = self.material.antecedents.people
-        for decided in self.material.persons * 2:
-            for gender in PEOPLE:
-                if people[gender]:
-                    yield self.document(self.numbers.choice(people[gender]), decided, gender)
+        """Real pairs as they are, and with another profession, for he and for she."""
+        for pair in self.material.persons * 2:
+            changed = (pair.with_profession(other) for other in self.professions(3))
+            for one in (pair, *filter(None, changed)):
+                for gender in PEOPLE:
+                    before = self.person(gender)
+                    if before is not None:
+                        yield self.document(before, one.decided, gender)
 
     def biography(self) -> Iterator[Document]:
+        """A frame with a profession after a frame, or after a real sentence, that says he or she."""
         while self.material.professions:
             gender, surname = self.numbers.choice(PEOPLE), self.numbers.choice(SURNAMES)
-            decided = work(self.material.professions, surname, self.numbers)
-            yield self.document(life(gender, surname, self.numbers), decided, gender)
+            one, other = self.professions(2)
+            decided = work(one, other, surname, self.numbers)
+            real = self.person(gender) if self.numbers.random() < 0.4 else None
+            yield self.document(real or life(gender, surname, self.numbers), decided, gender)
 
     def unrelated(self) -> Iterator[list[Text]]:
         """Unrelated sentences in a row: context that decides nothing."""
@@ -162,7 +182,7 @@ class Maker:
 
 SIZES: Mapping[str, int] = {
     "pronominal": 25_000, "swap": 10_000, "pleonastic": 14_000, "event": 14_000, "frame": 15_000, "selection": 8_000,
-    "number": 4_000, "animacy": 5_000, "repetition": 4_000, "person": 12_000, "biography": 10_000,
+    "number": 4_000, "animacy": 5_000, "repetition": 4_000, "person": 16_000, "biography": 12_000,
 }  # fmt: skip
 """The most documents of each kind; there are fewer where the text has fewer."""
 UNRELATED = 25_000

@@ -1,7 +1,7 @@
 """The material of documents, found in parallel text and divided between training and dev: no noun or profession that
 decides a translation is in both."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -10,9 +10,9 @@ from model.data.context.dictionary import rare_things, used_nouns
 from model.data.context.genders import Lexicon, known_genders
 from model.data.context.it import Decided, ThingPredicates, sort_pronouns
 from model.data.context.nouns import Noun, for_dev, things_in_text
-from model.data.context.persons import Profession, person_pairs, professions
+from model.data.context.persons import PersonPair, person_pairs
+from model.data.context.professions import Profession, feminines, professions, said_of_persons
 from model.data.context.pronominal import Pronominal, pronominal_pairs
-from model.data.context.words import flat
 from model.data.corpus import SentencePair
 
 MAX_WORDS = 25
@@ -26,7 +26,7 @@ class Material:
     referential: list[Decided]
     pleonastic: list[Decided]
     event: list[Decided]
-    persons: list[Decided]
+    persons: list[PersonPair]
     professions: list[Profession]
     everything: list[Text]
 
@@ -42,15 +42,16 @@ def find_material(
     pairs = [pair for pair in pairs if pair.source not in excluded]
     genders = known_genders((pair.target for pair in pairs), lexicon)
     things = things_in_text(pairs, genders, lexicon)
-    things += rare_things(used_nouns(pairs, lexicon, terms, genders, things), things, genders)
+    entries = used_nouns(pairs, lexicon, terms, genders, things)
+    things += rare_things(entries, things, genders)
     by_source: dict[str, list[Noun]] = defaultdict(list)
     for noun in things:
         by_source[noun.source].append(noun)
-    said = Counter(word for pair in pairs for word in set(flat(pair.source)))
-    known = professions(lexicon, genders, said)
+    forms = feminines(genders)
+    known = professions(entries, forms, said_of_persons(pairs))
     pronominal = [one for one in pronominal_pairs(pairs, by_source) if one.decided.source not in excluded]
     sorts = sort_pronouns(pairs, ThingPredicates((pair.source for pair in pairs), set(by_source)))
-    persons = person_pairs(pairs, known)
+    persons = person_pairs(pairs, known, forms)
     antecedents = find_antecedents(pairs, by_source, genders)
     everything = [(pair.source, pair.target) for pair in pairs if len(pair.source.split()) <= MAX_WORDS]
 
@@ -62,8 +63,8 @@ def find_material(
             referential=_deal(sorts["referential"], dev),
             pleonastic=_deal(sorts["pleonastic"], dev),
             event=_deal(sorts["event"], dev),
-            persons=_deal(persons, dev),
-            professions=[one for one in known if for_dev(one.masculine) == dev],
+            persons=[one for one in persons if one.profession.is_dev == dev],
+            professions=[one for one in known if one.is_dev == dev],
             everything=everything,
         )
 

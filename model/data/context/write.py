@@ -10,8 +10,6 @@ from pathlib import Path
 from model.data.context.antecedents import Text
 from model.data.context.make import Document
 
-PREFIX = "context-"
-
 
 def write_documents(documents: Sequence[Sequence[Text]], folder: Path, name: str, languages: tuple[str, str]) -> None:
     """An empty line ends a document. The same documents give the same bytes."""

@@ -46,6 +46,7 @@ NOUNS = {"Lehrer": "Lehrerin", "Arzt": "Ärztin"}
         ("Ich ging zum Arzt.", "Ich ging zur Ärztin."),
         ("Das ist der Arzt, der mir half.", "Das ist die Ärztin, die mir half."),
         ("Maria ist Lehrer.", "Maria ist Lehrerin."),
+        ("Maria will Lehrer sein.", "Maria will Lehrerin sein."),
     ],
 )
 def test_a_profession_becomes_feminine_with_what_agrees_with_it(masculine: str, expected: str) -> None:
@@ -54,6 +55,15 @@ def test_a_profession_becomes_feminine_with_what_agrees_with_it(masculine: str, 
     assert join(made) == expected
 
 
-@pytest.mark.parametrize("sentence", ["Der Lehrer und der Arzt lachen.", "Das Haus ist rot.", "Guter Lehrer lacht."])
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Der Lehrer und der Arzt lachen.",
+        "Das Haus ist rot.",
+        "Guter Lehrer lacht.",
+        "Ein amerikanischer Apologe und Lehrer starb.",
+        "Ein Lehrer sieht sein Feld.",
+    ],
+)
 def test_what_the_rule_cannot_tell_is_left_out(sentence: str) -> None:
     assert feminine(split(sentence), NOUNS) is None

@@ -58,6 +58,15 @@ def test_sentences_of_a_corpus_without_documents_may_stand_alone(base: Path) -> 
     assert max(map(len, divided)) > 1
 
 
+def test_made_corpora_are_known_by_their_name(base: Path, tmp_path: Path) -> None:
+    for name in ("context-swap", "other"):
+        for language in ("en", "de"):
+            (tmp_path / f"{name}.{language}").write_bytes((SAMPLE / f"dialogues.{language}").read_bytes())
+    for name, made in (("context-swap", True), ("other", False)):
+        documents = read_documents(tmp_path, name, ("en", "de"), Vocabulary(base / VOCABULARY), 200)
+        assert {sentence.needs_context for document in documents for sentence in document} == {made}
+
+
 @settings(deadline=None, max_examples=50)
 @given(lengths=st.lists(st.integers(1, 25), min_size=1, max_size=6), most=st.integers(2, 12), tokens=st.integers(4, 90))
 def test_passages_hold_whole_pieces_of_limited_length(lengths: list[int], most: int, tokens: int) -> None:

@@ -1,11 +1,13 @@
 """Which parameters learn from which sentences, and how far the context layer moves at first and later."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 import torch
 
 from model.data.batching import collate
+from model.data.documents import Passage
 from model.document import Words
 from model.training.train_document import DocumentTraining, relative_change
 from tests.documents import lively_document_model
@@ -75,6 +77,19 @@ def test_in_updates_alone_the_sentence_model_learns_and_the_layer_does_not(base:
         alone += not layer_learns
     assert 18 <= alone <= 42
     run.update(passage)
+
+
+def test_what_context_decides_is_not_learned_without_it(base: Path, tmp_path: Path) -> None:
+    run = DocumentTraining(recipe(base, train="all", alone=0.9), SAMPLE, tmp_path)
+    passage = run.epoch_work(0)[0]
+    sentences = [dataclasses.replace(s, needs_context=number % 2 == 0) for number, s in enumerate(passage.queries)]
+    counts = set()
+    for run.step in range(20):
+        counts.add(run.backward(Passage(sentences, sentences))[1])
+    free = sum(len(s.pair.target) + 1 for s in sentences if not s.needs_context)
+    assert counts == {free, sum(len(s.pair.target) + 1 for s in sentences)}
+    made = [dataclasses.replace(s, needs_context=True) for s in sentences]
+    assert run.backward(Passage(made, made))[1] == max(counts)
 
 
 def test_a_frozen_model_learns_only_from_sentences_that_see_another(base: Path, tmp_path: Path) -> None:
