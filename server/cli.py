@@ -19,6 +19,7 @@ COMMANDS = {
     "make-context-data": "make documents whose pronouns and professions need the sentence before",
     "make-word-data": "put the nouns of a dictionary into real sentences",
     "lexicon": "learn which words translate which, for shortlists",
+    "average": "average the weights of runs that went on from one another",
     "zoo": "keep finished runs as small folders",
     "evaluate": "translate a test set and score it",
     "contrastive-accuracy": "how often a model prefers right to wrong translations, with context and without",

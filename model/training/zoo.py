@@ -15,7 +15,7 @@ from safetensors.torch import load_file
 
 from model.config import ConfigError
 from model.training.bundled import bundled_name, find_recipe
-from model.training.checkpoint import METRICS, SUMMARY, VOCABULARY, WEIGHTS, save_model
+from model.training.checkpoint import METRICS, SUMMARY, VOCABULARY, WEIGHTS, load_config, save_model
 from model.training.document_checkpoint import (
     CONTEXT_CONFIG,
     CONTEXT_SUMMARY,
@@ -100,7 +100,7 @@ def keep_whole(run: Path, recipe: DocumentRecipe, summary: dict[str, Any], folde
     too."""
     for name in (CONTEXT_CONFIG, CONTEXT_WEIGHTS, CONTEXT_SUMMARY):
         (folder / name).unlink(missing_ok=True)
-    save_model(load_file(run / WEIGHTS), recipe.model, folder, torch.float16)
+    save_model(load_file(run / WEIGHTS), load_config(run), folder, torch.float16)
     if has_context(run):
         save_context(load_file(run / CONTEXT_WEIGHTS), load_context_config(run), folder, torch.float16)
     shutil.copyfile(run / METRICS, folder / METRICS)

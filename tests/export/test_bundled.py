@@ -110,5 +110,6 @@ def test_int8_translates_as_well_as_fp32_with_and_without_shortlist(exported: Ar
             assert theirs.nll is not None
             assert ours.nll == pytest.approx(theirs.nll, abs=0.005)
             assert ours.bleu > theirs.bleu - 2
-            assert ours.chrf > theirs.chrf - 1
+            assert ours.chrf > theirs.chrf - 1.5
         assert mean(one.bleu for one in quick) > mean(one.bleu for one in fp32) - 1
+        assert mean(one.chrf for one in quick) > mean(one.chrf for one in fp32) - 1

@@ -14,7 +14,7 @@ from export.compare.rows import read_row
 from model.config import ContextConfig
 from model.document import DocumentModel
 from model.training.bundled import find_recipe
-from model.training.checkpoint import METRICS, WEIGHTS, load_model
+from model.training.checkpoint import METRICS, WEIGHTS, load_config, load_model
 from model.training.document_checkpoint import (
     CONTEXT_SUMMARY,
     CONTEXT_WEIGHTS,
@@ -75,7 +75,10 @@ def test_a_layer_can_be_written_beside_its_sentence_model_and_beside_no_other(tm
 def test_a_sentence_model_that_learned_too_is_kept_with_its_layer(tmp_path: Path) -> None:
     name = "documents/all-encoder-sparse-soft"
     source, kept = run(tmp_path / "run", name), tmp_path / "kept"
+    values = json.loads((source / "config.json").read_text(encoding="utf-8"))
+    (source / "config.json").write_text(json.dumps(values | {"dropout": 0.25}), encoding="utf-8")
     keep_run(source, kept)
+    assert load_config(kept).dropout == 0.25  # as it was trained, not as what it began with
     files = ["config.json", "context.json", CONTEXT_WEIGHTS, METRICS, "training.json", WEIGHTS]
     assert sorted(path.name for path in kept.iterdir()) == files
     assert sum(path.stat().st_size for path in kept.iterdir()) < 6 * 2**20

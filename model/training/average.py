@@ -1,0 +1,88 @@
+"""`ringmt average`: the mean of several runs of one model, which is often better than any of them. It needs models that
+went on from one another: their weights lie in one valley of the loss (Izmailov et al. 2018, Wortsman et al. 2022)."""
+
+import argparse
+import dataclasses
+import hashlib
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from model.config import ConfigError
+from model.training.checkpoint import (
+    METRICS,
+    SUMMARY,
+    WEIGHTS,
+    average_weights,
+    find_vocabulary,
+    load_config,
+    save_model,
+)
+from model.training.document_checkpoint import CONTEXT_WEIGHTS, has_context, load_context_config, save_context
+
+
+def average_runs(runs: Sequence[Path], out: Path) -> None:
+    """Write `out`, a run like the last of `runs`, with the mean of all sentence models, and that of the context layers
+    of those that have one. A run that is named twice counts twice. Raises ConfigError for models of several shapes or
+    vocabularies, and for a last run that is not finished. Dropout, which is a matter of training, may differ: what goes
+    on from here has the least."""
+    last = runs[-1]
+    if not (last / SUMMARY).is_file():
+        raise ConfigError(f"{last} is not finished: `ringmt train` ends by writing {SUMMARY} there")
+    configs, vocabulary = [load_config(run) for run in runs], find_vocabulary(last)
+    config = dataclasses.replace(configs[-1], dropout=min(one.dropout for one in configs))
+    layers = [run for run in runs if has_context(run)] if has_context(last) else []
+    for run, one in zip(runs, configs, strict=True):
+        if dataclasses.replace(one, dropout=config.dropout) != config:
+            raise ConfigError(f"{run} holds a model of another shape than {last}: only like models can be averaged")
+        if find_vocabulary(run).read_bytes() != vocabulary.read_bytes():
+            raise ConfigError(f"{run} has another vocabulary than {last}: only models of one can be averaged")
+    for run in layers:
+        if load_context_config(run) != load_context_config(last):
+            raise ConfigError(f"{run} has another context layer than {last}: only like layers can be averaged")
+    save_model(average_weights([run / WEIGHTS for run in runs]), config, out)
+    if layers:
+        save_context(
+            average_weights([run / CONTEXT_WEIGHTS for run in layers]), load_context_config(last), out, torch.float32
+        )
+    for path in (vocabulary, last / METRICS):
+        shutil.copyfile(path, out / path.name)
+    summary = json.loads((last / SUMMARY).read_text(encoding="utf-8"))
+    summary = {name: value for name, value in summary.items() if not name.startswith("dev_") and name != "sha256"}
+    members = [{"run": run.name, **_reading(run), "sha256": _hash(run / WEIGHTS)} for run in runs]
+    summary |= {"weights": f"average of {len(runs)} runs", "average_of": members}
+    (out / SUMMARY).write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
+
+
+def _reading(run: Path) -> dict[str, Any]:
+    """What a run says of how it was trained; nothing where it does not say."""
+    if not (run / SUMMARY).is_file():
+        return {}
+    summary = json.loads((run / SUMMARY).read_text(encoding="utf-8"))
+    return {"recipe": summary["recipe"]["name"], "steps": summary["steps"], "target_tokens": summary["target_tokens"]}
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+class AverageCommand:
+    """Average the weights of runs."""
+
+    help = "average the weights of runs that went on from one another: often better than any of them"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("runs", nargs="+", type=Path, help="folders of one model, the last one a finished run")
+        parser.add_argument("--out", required=True, type=Path, help="a run like the last one, with the mean weights")
+
+    def run(self, args: argparse.Namespace) -> int:
+        average_runs(args.runs, args.out)
+        print(f"{args.out}: the mean of {len(args.runs)} runs")
+        return 0
+
+
+average_command = AverageCommand()
