@@ -68,18 +68,28 @@ CONTROLS = PaperTable(
 )  # fmt: skip
 
 KINDS = ("flat-sentence", "flat-word", "sparse-soft", "sparse-sparse")
-LAYERS = (*BLEU, "encoder-sparse-soft-online", "encoder-sparse-soft-offline", "all-encoder-sparse-soft")
-JUDGED = (*LAYERS, "encoder-sparse-soft-shuffled")
+GROUPS = {
+    "encoder": tuple(f"encoder-{kind}" for kind in KINDS),
+    "decoder": tuple(f"decoder-{kind}" for kind in KINDS),
+    "trained otherwise": ("encoder-sparse-soft-online", "encoder-sparse-soft-offline", "all-encoder-sparse-soft"),
+}
+JUDGED = (*(row for rows in GROUPS.values() for row in rows), "encoder-sparse-soft-shuffled")
 MARUF_ITEMS = PaperTable(
     MARUF,
     "contrastive items, which the paper lacks",
     (),
     {at(row, condition): () for row in JUDGED for condition in (WITHOUT, ANOTHERS, WITH)},
     (
-        better("with its document a layer finds more right answers than the sentence model",
-               *((at(row, WITHOUT), at(row, WITH)) for row in LAYERS)),
-        better("what a layer finds comes of the document: another's tells it less",
-               *((at(row, ANOTHERS), at(row, WITH)) for row in LAYERS)),
+        *(
+            better(f"with its document a layer finds more right answers than the sentence model, {name}",
+                   *((at(row, WITHOUT), at(row, WITH)) for row in rows))
+            for name, rows in GROUPS.items()
+        ),
+        *(
+            better(f"what a layer finds comes of the document, another's tells it less: {name}",
+                   *((at(row, ANOTHERS), at(row, WITH)) for row in rows))
+            for name, rows in GROUPS.items()
+        ),
         *(
             PaperClaim(f"hierarchical attention finds more than flat attention, {side}", (
                 (tuple(at(f"{side}-{kind}", WITH) for kind in ("flat-sentence", "flat-word")),
@@ -87,9 +97,11 @@ MARUF_ITEMS = PaperTable(
             ))
             for side in ("encoder", "decoder")
         ),
-        better("words tell more than sentences",
-               *((at(f"{side}-flat-sentence", WITH), at(f"{side}-flat-word", WITH))
-                 for side in ("encoder", "decoder"))),
+        *(
+            better(f"words tell more than sentences, {side}",
+                   (at(f"{side}-flat-sentence", WITH), at(f"{side}-flat-word", WITH)))
+            for side in ("encoder", "decoder")
+        ),
         better("context in both languages tells more than in the source language",
                *((at(f"encoder-{kind}", WITH), at(f"decoder-{kind}", WITH))
                  for kind in KINDS)),

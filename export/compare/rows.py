@@ -192,8 +192,7 @@ def read_row(folder: Path) -> Row:
         vocabulary = folder
         if isinstance(recipe, DocumentRecipe):
             vocabulary = find_base(recipe.document.base)
-            if summary.get("base_sha256", alone) != alone:
-                raise CompareError(f"{folder} was trained on other weights than those of {recipe.document.base}")
+            alone = known_base(folder, recipe.document.base, alone, summary)
         return Row(
             name=folder.name,
             folder=folder,
@@ -207,6 +206,16 @@ def read_row(folder: Path) -> Row:
         )
     except (OSError, json.JSONDecodeError, KeyError, TypeError, ConfigError) as error:
         raise CompareError(f"{folder} is not a finished run: {type(error).__name__} {error}") from error
+
+
+def known_base(folder: Path, base: str, present: str, summary: dict[str, Any]) -> str:
+    """The hash of the sentence model that a layer was trained on; `present` is that of `base` as it is now. A row that
+    is kept without its weights may stand on one that was replaced since: what was measured counts. Raises CompareError
+    where the layer itself would be put on another model."""
+    trained_on: str = summary.get("base_sha256", present)
+    if trained_on != present and (folder / CONTEXT_WEIGHTS).is_file():
+        raise CompareError(f"{folder} was trained on other weights than those of {base}")
+    return trained_on
 
 
 def parse_summary(recipe: dict[str, Any]) -> Recipe:

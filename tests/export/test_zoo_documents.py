@@ -1,12 +1,15 @@
 """Kept context layers stand on their sentence models, can be trained again, and stay small."""
 
+import dataclasses
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
 import torch
 
 from export.compare.rows import Row, read_row, summary_of
+from model.config import CONTEXT_ATTENTIONS, CONTEXT_SIDES
 from model.data.batching import Pair, collate
 from model.data.vocabulary import Vocabulary
 from model.document import words_of
@@ -14,6 +17,7 @@ from model.training.bundled import find_recipe
 from model.training.checkpoint import SUMMARY
 from model.training.document_checkpoint import CONTEXT_SUMMARY, CONTEXT_WEIGHTS
 from model.training.document_recipe import DocumentRecipe, DocumentSection
+from model.training.zoo import train_command_line
 from tests.models import SENTENCES
 
 ZOO = Path(__file__).parent.parent.parent / "model/zoo"
@@ -31,9 +35,13 @@ def with_weights() -> list[Row]:
     return [row for row in (*ROWS.values(), BUNDLED) if row.has_weights and row.has_context]
 
 
-def test_there_is_a_layer_of_every_kind_and_a_page() -> None:
-    kinds = {(section(row).layer.side, section(row).layer.attention) for row in with_weights() if row is not BUNDLED}
-    assert len(kinds) == 8
+def test_there_is_a_row_of_every_kind_three_where_a_verdict_hangs_on_it_and_a_page() -> None:
+    seeds = Counter(row.bundled for row in ROWS.values())
+    expected = {"encoder": 3, "decoder": 1}
+    assert set(expected) == set(CONTEXT_SIDES)
+    for side, number in expected.items():
+        assert {seeds[f"documents/{side}-{kind}"] for kind in CONTEXT_ATTENTIONS} == {number}
+    assert seeds["documents/encoder-sparse-soft-shuffled"] == 3
     page = (ZOO / "documents/README.md").read_text(encoding="utf-8")
     assert [name for name in ROWS if f"| {name} |" not in page] == []
 
@@ -43,8 +51,9 @@ def test_a_layer_says_how_to_train_it_again(row: Row) -> None:
     summary = json.loads(summary_of(row.folder).read_text(encoding="utf-8"))
     recipe = find_recipe(row.recipe.name)
     assert isinstance(recipe, DocumentRecipe)
-    assert recipe == row.recipe
-    assert summary["command"] == f"ringmt train --recipe {recipe.name} --data DATA --out RUN"
+    training = dataclasses.replace(recipe.training, seed=row.seed)
+    assert dataclasses.replace(recipe, training=training) == row.recipe
+    assert summary["command"] == train_command_line(recipe.name, row.recipe)
     if row.has_weights and row.has_context:
         assert (row.folder / CONTEXT_WEIGHTS).stat().st_size < 3 * 2**20
 

@@ -86,19 +86,3 @@ def test_graphs_at_fp32_find_references_as_probable_as_the_model_does() -> None:
         by_model = [sum(store.get(ROWS[name].alone_hash, f"nll alone {text}")) for text in texts.split(", ")]
         tokens.append(sum(by_model) / costs["fp32"]["nll"])
     assert max(tokens) / min(tokens) < 1.001
-
-
-def test_the_rows_of_the_documents_page_are_those_of_its_tables() -> None:
-    folder = ZOO / "documents"
-    head, *rows = tables(folder / "README.md")[0]
-    described, zeros = by_name(folder, "row", "attention, side"), by_name(folder, "row", "context", "zero sentences")
-    costs = by_name(folder, "row", "context", "test/ted-test")
-    assert [cells[:2] for cells in rows] == [[*key] for key in described]
-    assert head[4:] == ["online less alone", "offline less alone", "sentences without weight"]
-    for name, side, learns, context, online, offline, zero in rows:
-        assert described[name, side][2:4] == [learns, context]
-        if (name, "alone") in costs:  # never sees context
-            assert (online, offline, zero) == (costs[name, "alone"][-1], "-", "-")
-            continue
-        assert (online, offline) == (costs[name, "online"][-1], costs[name, "offline"][-1])
-        assert zero == zeros[name, "offline"][2]

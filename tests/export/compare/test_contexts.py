@@ -2,6 +2,7 @@
 
 import argparse
 import dataclasses
+import json
 import re
 from pathlib import Path
 
@@ -33,7 +34,10 @@ from model.config import CONTEXT_ATTENTIONS, CONTEXT_SIDES
 from model.data.vocabulary import Vocabulary
 from model.document_search import search_document
 from model.training.bundled import bundled_rows, find_recipe
+from model.training.checkpoint import SUMMARY, WEIGHTS, load_config, load_model, save_model
+from model.training.document_checkpoint import CONTEXT_SUMMARY, CONTEXT_WEIGHTS
 from model.training.document_recipe import DocumentRecipe
+from server.artifact import file_hash
 from tests.export.compare.runs import SAMPLE, base_folder, finished_run
 
 ITEM = (
@@ -158,6 +162,25 @@ def test_rows_share_their_frozen_sentence_model(runs: Path, tmp_path: Path) -> N
     assert other.budget != frozen[0].budget  # on another sentence model
 
 
+def test_a_row_without_weights_outlives_the_sentence_model_that_it_was_trained_on(tmp_path: Path) -> None:
+    """What was measured counts, on the sentence model that it was measured on; its layer is put on no other."""
+    base, run = base_folder(tmp_path / "base"), tmp_path / "run"
+    summary = json.loads((finished_run(run, base) / SUMMARY).read_text(encoding="utf-8"))
+    (run / SUMMARY).unlink()
+    hashes = {CONTEXT_WEIGHTS: file_hash(run / CONTEXT_WEIGHTS)}
+    known = {**summary, "sha256": hashes, "base_sha256": file_hash(base / WEIGHTS)}
+    (run / CONTEXT_SUMMARY).write_text(json.dumps(known), encoding="utf-8")
+    before = read_row(run)
+    save_model({name: 2 * weight for name, weight in load_model(base).state_dict().items()}, load_config(base), base)
+    with pytest.raises(CompareError, match="was trained on other weights than those of"):
+        read_row(run)
+    (run / CONTEXT_WEIGHTS).unlink()
+    after = read_row(run)
+    assert (after.alone_hash, after.weights_hash) == (before.alone_hash, before.weights_hash)
+    with pytest.raises(CompareError, match="kept without its weights"):
+        after.load_alone()
+
+
 def test_every_row_of_the_paper_has_a_recipe_of_the_same_kind() -> None:
     expected = {f"{side}-{kind}": (side, kind) for side in CONTEXT_SIDES for kind in CONTEXT_ATTENTIONS}
     assert set(BLEU) == set(expected)
@@ -167,7 +190,7 @@ def test_every_row_of_the_paper_has_a_recipe_of_the_same_kind() -> None:
         assert (recipe.document.layer.side, recipe.document.layer.attention) == (side, kind)
         assert recipe.document.freezes_base
     controls = [row for row in bundled_rows("documents") if row.partition("/")[2] not in expected]
-    assert len(controls) == 4
+    assert len(controls) == 6
 
 
 def judged(folder: Path, base: Path, name: str, seed: int, shares: dict[str, float]) -> Measured:
@@ -197,7 +220,7 @@ def test_what_a_layer_finds_is_compared_with_what_it_finds_after_another_items_s
     assert resolved.difference is not None
     assert resolved.difference.estimate.value == pytest.approx(0.2, abs=0.03)
     assert verdicts[f"encoder-flat-word, {ANOTHERS} - encoder-flat-word, {WITH}"].verdict == ONE_SEED
-    assert verdicts[f"decoder-flat-word, {ANOTHERS} - decoder-flat-word, {WITH}"].verdict == MISSING
+    assert verdicts[f"encoder-flat-sentence, {ANOTHERS} - encoder-flat-sentence, {WITH}"].verdict == MISSING
     text = markdown(short_sections(Found(rows, MeasurementPlan(SAMPLE, (), ()), "full")))
     assert "of items in" in text
     assert "From seed to seed share of wrong items differs by 0.0" in text

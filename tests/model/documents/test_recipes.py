@@ -76,13 +76,15 @@ def test_a_row_changes_the_document_section(tmp_path: Path) -> None:
     assert dataclasses.replace(found, name=base.name, document=base.document) == base
     layer = dataclasses.replace(base.document.layer, attention="flat-word", side="decoder")
     assert found.document == dataclasses.replace(base.document, layer=layer)
-    slower = find_recipe("documents/all-no-context")
-    assert slower.training == dataclasses.replace(base.training, adam_rate=2e-4, muon_rate=4e-4)
     for row in bundled_rows("documents"):
         assert isinstance(find_recipe(row), DocumentRecipe)
     path = tmp_path / "documents.yaml"
     shutil.copyfile(RECIPES / "documents.yaml", path)
-    rows_file(path).write_text("bad: {visble: online}\nworse: [1]\nlayer: {layer: 3}\n", encoding="utf-8")
+    rows_file(path).write_text(
+        "slower: {training: {adam_rate: 2.0e-4}}\nbad: {visble: online}\nworse: [1]\nlayer: {layer: 3}\n",
+        encoding="utf-8",
+    )
+    assert load_any_row(path, "slower").training == dataclasses.replace(base.training, adam_rate=2e-4)
     with pytest.raises(ConfigError, match=r"documents-rows.yaml, row bad: .*did you mean 'visible'"):
         load_any_row(path, "bad")
     with pytest.raises(ConfigError, match="row worse: a row must be a mapping"):
