@@ -2,6 +2,7 @@
 
 from export.compare.conditions import ALONE, ANOTHERS, OFFLINE, ONLINE, SHUFFLED, WITH, WITHOUT
 from export.compare.papers import MARUF, PaperClaim, PaperTable, better, equal
+from model.config import CONTEXT_ATTENTIONS, CONTEXT_SIDES
 
 COLUMNS = ("BLEU, TED", "BLEU, News", "BLEU, Europarl")
 TRANSFORMER = (23.28, 22.78, 28.72)
@@ -36,7 +37,7 @@ def table(title: str, condition: str, column: int) -> PaperTable:
                 (tuple(at(f"{side}-{kind}", condition) for kind in ("flat-sentence", "flat-word")),
                  tuple(at(f"{side}-{kind}", condition) for kind in ("sparse-soft", "sparse-sparse"))),
             ))
-            for side in ("encoder", "decoder")
+            for side in CONTEXT_SIDES
         ),
     )  # fmt: skip
     return PaperTable(MARUF, title, COLUMNS, figures, claims)
@@ -67,10 +68,8 @@ CONTROLS = PaperTable(
     "shuffled: at test every sentence sees another document's sentences. ROW-shuffled: trained that way.",
 )  # fmt: skip
 
-KINDS = ("flat-sentence", "flat-word", "sparse-soft", "sparse-sparse")
 GROUPS = {
-    "encoder": tuple(f"encoder-{kind}" for kind in KINDS),
-    "decoder": tuple(f"decoder-{kind}" for kind in KINDS),
+    **{side: tuple(f"{side}-{kind}" for kind in CONTEXT_ATTENTIONS) for side in CONTEXT_SIDES},
     "trained otherwise": ("encoder-sparse-soft-online", "encoder-sparse-soft-offline", "all-encoder-sparse-soft"),
 }
 JUDGED = (*(row for rows in GROUPS.values() for row in rows), "encoder-sparse-soft-shuffled")
@@ -95,16 +94,16 @@ MARUF_ITEMS = PaperTable(
                 (tuple(at(f"{side}-{kind}", WITH) for kind in ("flat-sentence", "flat-word")),
                  tuple(at(f"{side}-{kind}", WITH) for kind in ("sparse-soft", "sparse-sparse"))),
             ))
-            for side in ("encoder", "decoder")
+            for side in CONTEXT_SIDES
         ),
         *(
             better(f"words tell more than sentences, {side}",
                    (at(f"{side}-flat-sentence", WITH), at(f"{side}-flat-word", WITH)))
-            for side in ("encoder", "decoder")
+            for side in CONTEXT_SIDES
         ),
         better("context in both languages tells more than in the source language",
                *((at(f"encoder-{kind}", WITH), at(f"decoder-{kind}", WITH))
-                 for kind in KINDS)),
+                 for kind in CONTEXT_ATTENTIONS)),
         better("a layer that saw its document in training finds more than one that saw another's",
                (at("encoder-sparse-soft-shuffled", WITH), at("encoder-sparse-soft", WITH))),
         better("it finds more where everything learns",

@@ -28,9 +28,11 @@ from model.training.document_checkpoint import CONTEXT_WEIGHTS, has_context, loa
 def average_runs(runs: Sequence[Path], out: Path) -> None:
     """Write `out`, a run like the last of `runs`, with the mean of all sentence models, and that of the context layers
     of those that have one. A run that is named twice counts twice. Raises ConfigError for models of several shapes or
-    vocabularies, and for a last run that is not finished. Dropout, which is a matter of training, may differ: what goes
-    on from here has the least."""
+    vocabularies, for a last run that is not finished, and for an `out` among the runs. Dropout, which is a matter of
+    training, may differ: what goes on from here has the least."""
     last = runs[-1]
+    if out.resolve() in {run.resolve() for run in runs}:
+        raise ConfigError(f"{out} is one of the runs: give --out a folder of its own")
     if not (last / SUMMARY).is_file():
         raise ConfigError(f"{last} is not finished: `ringmt train` ends by writing {SUMMARY} there")
     configs, vocabulary = [load_config(run) for run in runs], find_vocabulary(last)

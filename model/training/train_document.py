@@ -130,9 +130,9 @@ class DocumentTraining(TrainingRun[Passage]):
         skips = self.section.freezes_base and bool(distance.any())
         rows = distance.any(dim=1).nonzero()[:, 0] if skips else torch.arange(len(work.queries))
         represents: TranslationModel | None = self.represents
-        by_themselves = [row for row, sentence in enumerate(work.queries) if not sentence.needs_context]
-        if numbers.random() < self.section.alone and by_themselves:
-            rows, represents = torch.tensor(by_themselves), None
+        if numbers.random() < self.section.alone:
+            alone = [row for row, sentence in enumerate(work.queries) if not sentence.needs_context]
+            rows, represents = (torch.tensor(alone), None) if alone else (rows, represents)
         loss, nll, tokens = self.loss(work, distance, rows, represents, self.training.label_smoothing)
         if loss.requires_grad:
             (loss / tokens).backward()  # type: ignore[no-untyped-call]

@@ -1,7 +1,7 @@
 """The bundled model: what int8 costs, and that its weights in the zoo are the ones that are served."""
 
+from collections.abc import Iterable
 from pathlib import Path
-from statistics import mean
 from typing import Any
 
 import numpy as np
@@ -93,12 +93,18 @@ def test_int8_in_context_is_close_to_fp32(exported: Artifact) -> None:
 
 
 SETS = ["tatoeba-dev", "dialogues", "tatoeba"]
+SIZES = [len(lines(SAMPLE / f"{name}.en")) for name in SETS]
 RUNS: list[tuple[str, UseShortlist]] = [("fp32", "off"), ("int8", "off"), ("int8", "on")]
 
 
+def together(scores: Iterable[float]) -> float:
+    """The mean of the sets' scores, every sentence counted alike."""
+    return float(np.average(list(scores), weights=SIZES))
+
+
 def test_int8_translates_as_well_as_fp32_with_and_without_shortlist(exported: Artifact) -> None:
-    """A handful of words that flip move the BLEU of 60 sentences by more than one, that of 571 do not. That training
-    saw some of them is nothing to the difference (whole dev sets: server/RESULTS.md)."""
+    """On 11,869 dev sentences int8 loses 0.1 BLEU and chrF. A handful of words that flip move a set of 90 sentences by
+    more than one, so the bound is for all together. That training saw some of them is nothing to the difference."""
     options = SearchOptions(length_penalty=exported.manifest.length_penalty)
     fp32, int8, listed = (
         evaluate(exported, SAMPLE, SETS, load_backend(exported, "onnx", precision, shortlist), options)
@@ -109,7 +115,5 @@ def test_int8_translates_as_well_as_fp32_with_and_without_shortlist(exported: Ar
         for ours, theirs in zip(quick, fp32, strict=True):
             assert theirs.nll is not None
             assert ours.nll == pytest.approx(theirs.nll, abs=0.005)
-            assert ours.bleu > theirs.bleu - 2
-            assert ours.chrf > theirs.chrf - 1.5
-        assert mean(one.bleu for one in quick) > mean(one.bleu for one in fp32) - 1
-        assert mean(one.chrf for one in quick) > mean(one.chrf for one in fp32) - 1
+        assert together(one.bleu for one in quick) > together(one.bleu for one in fp32) - 0.5
+        assert together(one.chrf for one in quick) > together(one.chrf for one in fp32) - 0.5

@@ -78,15 +78,15 @@ def test_models_that_are_not_alike_are_refused(runs: tuple[Path, Path, Path], tm
     sentences, first, last = runs
     with pytest.raises(ConfigError, match=r"sentences is not finished: `ringmt train` ends by writing training\.json"):
         average(tmp_path / "out", last, sentences)
+    with pytest.raises(ConfigError, match="last is one of the runs: give --out a folder of its own"):
+        average(last, first, last)
     (first / "vocabulary.model").write_bytes(b"another")
     with pytest.raises(ConfigError, match=r"first has another vocabulary than .*last"):
         average(tmp_path / "out", first, last)
+    shutil.copyfile(last / "vocabulary.model", first / "vocabulary.model")
     for file, message in (("context.json", "another context layer"), ("config.json", "another shape")):
-        values = json.loads((sentences / "config.json").read_text(encoding="utf-8")) if file == "config.json" else {}
-        values |= {"num_heads": 2} if file == "config.json" else json.loads((last / file).read_text(encoding="utf-8"))
-        values |= {"ffn_dim": 8}
-        shutil.copyfile(last / "vocabulary.model", first / "vocabulary.model")
-        (first / file).write_text(json.dumps(values), encoding="utf-8")
+        values = json.loads((first / file).read_text(encoding="utf-8"))
+        (first / file).write_text(json.dumps(values | {"ffn_dim": 8}), encoding="utf-8")
         with pytest.raises(ConfigError, match=f"first .*{message}"):
             average(tmp_path / "out", first, last)
     assert not (tmp_path / "out").exists()

@@ -12,7 +12,7 @@ from model.data.corpus import SentencePair
 
 MAX_WORDS = 14
 MAX_PERSON_WORDS = 30
-"""Sentences that say he or she may be longer: where the pronoun stands is plain."""
+"""Sentences that say he or she may be longer: no noun of theirs has to be the only one."""
 MOST_OF_A_NOUN = 40
 """Pairs with the same noun that are kept; "book" and "car" would be most of the text."""
 Text = tuple[str, str]

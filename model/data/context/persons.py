@@ -9,7 +9,7 @@ from model.data.context import english
 from model.data.context.german import feminine, is_nominative, only_person
 from model.data.context.it import Decided
 from model.data.context.professions import Profession, with_article
-from model.data.context.words import flat, join, like, split
+from model.data.context.words import Word, capitalized, flat, join, like, split
 from model.data.corpus import SentencePair
 
 MAX_WORDS = 30
@@ -70,11 +70,9 @@ def person_pairs(
 def _other_source(sentence: str, old: str, new: str) -> str | None:
     """`new` in the place of the only `old`, with the article that it needs; None where there is not exactly one."""
     words = split(sentence)
-    places = [place for place, word in enumerate(words) if word.lower == old]
-    if len(places) != 1:
+    place = _exchange(words, old, new)
+    if place is None:
         return None
-    place = places[0]
-    words[place] = words[place]._replace(core=like(new, words[place].core))
     if place and words[place - 1].lower in ("a", "an"):
         article = with_article(new).split()[0]
         words[place - 1] = words[place - 1]._replace(core=like(article, words[place - 1].core))
@@ -84,8 +82,14 @@ def _other_source(sentence: str, old: str, new: str) -> str | None:
 def _other_target(sentence: str, old: str, new: str) -> str | None:
     """`new` in the place of the only `old`, in the same form; None where there is not exactly one."""
     words = split(sentence)
-    places = [place for place, word in enumerate(words) if word.core == old]
+    return None if _exchange(words, old, new) is None else join(words)
+
+
+def _exchange(words: list[Word], old: str, new: str) -> int | None:
+    """Put `new` in the place of the only `old`, in `words` itself. Returns the place; None where there is not exactly
+    one."""
+    places = [place for place, word in enumerate(words) if word.core in (old, capitalized(old))]
     if len(places) != 1:
         return None
-    words[places[0]] = words[places[0]]._replace(core=new)
-    return join(words)
+    words[places[0]] = words[places[0]]._replace(core=like(new, words[places[0]].core))
+    return places[0]

@@ -89,7 +89,8 @@ def test_what_context_decides_is_not_learned_without_it(base: Path, tmp_path: Pa
     free = sum(len(s.pair.target) + 1 for s in sentences if not s.needs_context)
     assert counts == {free, sum(len(s.pair.target) + 1 for s in sentences)}
     made = [dataclasses.replace(s, needs_context=True) for s in sentences]
-    assert run.backward(Passage(made, made))[1] == max(counts)
+    for run.step in range(20):
+        assert run.backward(Passage(made, made))[1] == max(counts)
 
 
 def test_a_frozen_model_learns_only_from_sentences_that_see_another(base: Path, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import httpx
 import pytest
 import uvicorn
 
+from server.api.access import TIMEOUT_HEADER
 from server.api.app import create_app
 from server.api.state import ServerState
 from server.serve_command import DrainingServer, config_of
@@ -34,8 +35,10 @@ class RunningServer:
     uvicorn: uvicorn.Server
     thread: threading.Thread
 
-    def client(self) -> httpx.Client:
-        return httpx.Client(base_url=self.url, timeout=PATIENCE)
+    def client(self, within: float | None = None) -> httpx.Client:
+        """A client; each of its requests asks for an answer `within` so many seconds."""
+        headers = {} if within is None else {TIMEOUT_HEADER: str(within)}
+        return httpx.Client(base_url=self.url, timeout=PATIENCE, headers=headers)
 
     def translate(self, text: object, **fields: object) -> httpx.Response:
         with self.client() as client:

@@ -1,5 +1,6 @@
 """What is refused, and that nothing refused leaves a trace."""
 
+import dataclasses
 import socket
 import threading
 import time
@@ -12,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
+from server.api import documents as routes
 from server.backends.onnx_context import OnnxContext
 from server.documents.stores.interface import StoreError
 from server.documents.stores.open_store import open_store
@@ -23,6 +25,9 @@ from tests.server.documents.some import keep
 
 MANY_CHARS = 1_200
 """After normalization: 20 sentences of the tiny model."""
+ONE_SLOT = EngineSettings(
+    slots=1, max_waiting=512, num_workers=1, precision="fp32", max_beam_size=4, translation_cache_bytes=0
+)
 
 
 @pytest.fixture
@@ -129,10 +134,7 @@ def test_corrections_that_say_nothing_and_queries_that_are_wrong(documents: Docu
 
 
 def test_a_document_that_is_not_done_has_no_result(document_artifact: Path) -> None:
-    engine = EngineSettings(
-        slots=1, max_waiting=512, num_workers=1, precision="fp32", max_beam_size=4, translation_cache_bytes=0
-    )
-    with ready(settings_for(document_artifact, engine)) as server, server.client() as client:
+    with ready(settings_for(document_artifact, ONE_SLOT)) as server, server.client() as client:
         accepted = Documents(client).post(202, sentences=STORY * 50, wait=False)
         response = client.get(f"/v1/documents/{accepted['id']}/result")
         assert "when it is done" in checked(response, 409)["error"]["message"]
@@ -169,10 +171,8 @@ def test_limits(document_artifact: Path) -> None:
 
 
 def test_a_full_engine_refuses_what_waits_and_loses_no_document(document_artifact: Path) -> None:
-    engine = EngineSettings(
-        slots=1, max_waiting=24, num_workers=1, precision="fp32", max_beam_size=4, translation_cache_bytes=0
-    )
-    with ready(settings_for(document_artifact, engine)) as server, server.client() as client:
+    full = dataclasses.replace(ONE_SLOT, max_waiting=24)
+    with ready(settings_for(document_artifact, full)) as server, server.client() as client:
         documents = Documents(client)
         expected = documents.post(sentences=STORY * 3, beam_size=4)
         names = [documents.post(202, sentences=STORY * 3, beam_size=4, wait=False)["id"] for _ in range(12)]
@@ -183,10 +183,8 @@ def test_a_full_engine_refuses_what_waits_and_loses_no_document(document_artifac
 def test_an_append_that_finds_no_room_is_refused_and_nothing_is_kept(
     document_artifact: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine = EngineSettings(
-        slots=1, max_waiting=4, num_workers=1, precision="fp32", max_beam_size=4, translation_cache_bytes=0
-    )
-    settings = settings_for(document_artifact, engine)
+    full = dataclasses.replace(ONE_SLOT, max_waiting=4)
+    settings = settings_for(document_artifact, full)
     with ready(settings) as server, server.client() as client, ThreadPoolExecutor(2) as pool:
         documents = Documents(client)
         name = documents.post(sentences=STORY[:1], mode="online")["id"]
@@ -210,26 +208,24 @@ def test_an_append_that_finds_no_room_is_refused_and_nothing_is_kept(
         documents.append(name, "Next.", first_index=1)
 
 
-def test_waiting_ends_at_the_deadline_and_the_document_goes_on(document_artifact: Path) -> None:
-    engine = EngineSettings(
-        slots=1, max_waiting=512, num_workers=1, precision="fp32", max_beam_size=4, translation_cache_bytes=0
-    )
-    settings = settings_for(document_artifact, engine, request_timeout=1)
-    with ready(settings) as server, server.client() as client:
-        accepted = Documents(client).post(202, sentences=STORY * 50, beam_size=4)
+def test_waiting_ends_at_the_deadline_and_the_document_goes_on(
+    document_artifact: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Long, so that a busy machine reads the document in time too.
+    monkeypatch.setattr(routes, "READING_SECONDS", 30)
+    with ready(settings_for(document_artifact, ONE_SLOT)) as server, server.client() as client:
+        with server.client(within=30.5) as hurried:
+            accepted = Documents(hurried).post(202, sentences=STORY * 50, beam_size=4)
         assert accepted["state"] in ("queued", "running")
-        until(lambda: client.get(f"/v1/documents/{accepted['id']}").json()["state"] == "done", "it is done")
+        Documents(client).done(accepted["id"], explain="false")
 
 
 def test_a_late_append_keeps_nothing(document_artifact: Path) -> None:
-    engine = EngineSettings(
-        slots=1, max_waiting=512, num_workers=1, precision="fp32", max_beam_size=4, translation_cache_bytes=0
-    )
-    settings = settings_for(document_artifact, engine, request_timeout=0.2)
-    with ready(settings) as server, server.client() as client:
+    with ready(settings_for(document_artifact, ONE_SLOT)) as server, server.client() as client:
         documents = Documents(client)
         name = documents.post(sentences=[], mode="online", beam_size=4)["id"]
-        documents.append(name, STORY * 40, 504)
+        with server.client(within=0.2) as hurried:
+            Documents(hurried).append(name, STORY * 40, 504)
         assert documents.get(name)["sentences"] == []
         until(lambda: server.sentences == 0, "every slot is free")
 
@@ -237,14 +233,15 @@ def test_a_late_append_keeps_nothing(document_artifact: Path) -> None:
 def test_a_late_look_at_the_context_is_answered_in_time(
     document_artifact: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with ready(settings_for(document_artifact, request_timeout=0.5)) as server, server.client() as client:
+    with ready(settings_for(document_artifact)) as server, server.client() as client:
         name = Documents(client).post(202, sentences=STORY, wait=False)["id"]
         Documents(client).done(name)
         may_go = threading.Event()
         explain = OnnxContext.explain
         monkeypatch.setattr(OnnxContext, "explain", lambda *given: (may_go.wait(60), explain(*given))[1])
         try:
-            assert Documents(client).context(name, 1, 504)["error"]["type"] == "deadline_exceeded"
+            with server.client(within=0.5) as hurried:
+                assert Documents(hurried).context(name, 1, 504)["error"]["type"] == "deadline_exceeded"
         finally:
             may_go.set()
 
