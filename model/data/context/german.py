@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Literal
 
-from model.data.context.words import Word, like
+from model.data.context.words import Word, like, listed
 
 Gender = Literal["m", "f", "n"]
 Case = Literal["nominative", "accusative", "dative", "genitive"]
@@ -49,6 +49,17 @@ def determiner_forms() -> dict[str, set[tuple[Gender, Case]]]:
 
 DETERMINERS = determiner_forms()
 ADJECTIVE = re.compile(r"[a-zäöüß]{2,}(e|er|es|en|em)")
+ADJECTIVE_ENDINGS = ("e", "en", "er", "es", "em")
+REFLEXIVE = frozenset(("mich", "dich", "sich", "uns", "euch"))
+DATIVE_PRONOUNS = frozenset(("mir", "dir", "ihm", "ihr", "ihnen"))
+DATIVE_VERBS = frozenset(
+    listed(
+        "helfen danken folgen glauben gehören gefallen vertrauen verzeihen vergeben gratulieren begegnen widersprechen"
+        " zuhören dienen schaden drohen gehorchen nützen passen fehlen antworten beitreten zustimmen ähneln nachgeben"
+        " entkommen trauen misstrauen schmeicheln beistehen zusehen genügen widerstehen ausweichen nacheifern"
+    )
+)
+"""Verbs whose object is in the dative."""
 _TO_FEMININE = {
     determiner(stem, "m", case): determiner(stem, "f", case)
     for stem in ("der", *STRONG_STEMS, *MIXED_STEMS)
@@ -95,6 +106,17 @@ def feminine(words: list[Word], nouns: Mapping[str, str]) -> list[Word] | None:
 def _is_his(word: Word, after: Word) -> bool:
     """Whether it is a form of "sein" as a possessive, not as the verb."""
     return word.lower in _HIS and (word.lower != "sein" or after.core[:1].isupper())
+
+
+def inflected(adjective: str, ending: str) -> str:
+    """An adjective in front of a noun; as it is for the ending ""."""
+    if not ending:
+        return adjective
+    if adjective.endswith("hoch"):
+        return f"{adjective.removesuffix('ch')}h{ending}"
+    if adjective.endswith(("el", "euer", "auer")):  # dunkel, teuer, sauer: an unstressed e goes
+        return adjective[:-2] + adjective[-1] + ending
+    return adjective.removesuffix("e") + ending
 
 
 def is_nominative(words: list[Word], place: int) -> bool:

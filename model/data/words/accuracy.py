@@ -1,6 +1,6 @@
-"""Accuracy on single words: nouns alone and in a sentence, short phrases of interfaces.
+"""Accuracy on single words: nouns, adjectives and verbs alone and in a sentence, short phrases of interfaces.
 
-A test set is a file of lines KIND, tab, source, tab, accepted translations between bars; KIND is `noun` or `interface`.
+A test set is a file of lines KIND, tab, source, tab, accepted translations between bars; KIND is one of KINDS.
 """
 
 import re
@@ -8,9 +8,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-FRAMES = ("The {} is new.", "Where is the {}?", "I can see a {}.", "This is my {}.", "Have you seen the {}?")
-"""A noun stands in one of them, in turn. German keeps a noun's form in all of them."""
-KINDS = ("noun", "interface")
+from model.data.context.german import ADJECTIVE_ENDINGS, inflected
+
+KINDS: dict[str, tuple[str, ...]] = {
+    "noun": ("The {} is new.", "Where is the {}?", "I can see a {}.", "This is my {}.", "Have you seen the {}?"),
+    "adjective": ("It was very {}.", "This is a {} house.", "They have a {} dog."),
+    "verb": ("I want to {} it.", "You must not {} it.", "Can you {} it?"),
+    "interface": (),
+}
+"""Sentences for words of each kind; a word stands in one of them, in turn. German keeps the form of nouns and verbs in
+all of theirs."""
+ALONE = {"verb": "to {}"}
+"""How words of a kind are asked alone, if not as they are."""
 
 
 class WordSetError(ValueError):
@@ -26,9 +35,14 @@ class WordItem:
     accepted: tuple[str, ...]
 
     def is_right(self, translation: str) -> bool:
-        """Whole words count. A noun keeps its capital; a phrase may begin in any case, and end as it likes."""
+        """Whole words count. A noun keeps its capital, others have none; an adjective may have any ending; a phrase may
+        begin in any case, and end as it likes."""
         flags = re.IGNORECASE if self.kind == "interface" else 0
-        return any(re.search(rf"\b{re.escape(text)}\b", translation, flags) for text in self.accepted)
+        texts = {form for text in self.accepted for form in self._forms(text)}
+        return any(re.search(rf"\b{re.escape(text)}\b", translation, flags) for text in texts)
+
+    def _forms(self, text: str) -> list[str]:
+        return [inflected(text, ending) for ending in ("", *ADJECTIVE_ENDINGS)] if "adjective" in self.kind else [text]
 
 
 @dataclass(frozen=True)
@@ -41,26 +55,27 @@ class WordAccuracy:
 
 
 def read_word_set(path: Path) -> list[WordItem]:
-    """Every item; a noun is asked alone and in a sentence. Raises WordSetError with the line that is no item."""
+    """Every item; a word is asked alone and in a sentence. Raises WordSetError with the line that is no item."""
     items = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         kind, *rest = line.split("\t")
         if kind not in KINDS or len(rest) != 2 or not all(rest):
-            raise WordSetError(f"{path}, line {number}: expected noun or interface, tab, source, tab, translations")
-        source, accepted = rest[0], tuple(rest[1].split("|"))
-        items.append(WordItem(kind, source, accepted))
-        if kind == "noun":
-            frame = FRAMES[number % len(FRAMES)].format(source)
-            items.append(WordItem("noun in a sentence", _with_article(frame, source), accepted))
+            expected = f"{', '.join([*KINDS][:-1])} or {[*KINDS][-1]}"
+            raise WordSetError(f"{path}, line {number}: expected {expected}, tab, source, tab, translations")
+        source, accepted, sentences = rest[0], tuple(rest[1].split("|")), KINDS[kind]
+        items.append(WordItem(kind, ALONE.get(kind, "{}").format(source), accepted))
+        if sentences:
+            sentence = _with_article(sentences[number % len(sentences)].format(source), source)
+            items.append(WordItem(f"{kind} in a sentence", sentence, accepted))
     return items
 
 
-def _with_article(sentence: str, noun: str) -> str:
+def _with_article(sentence: str, word: str) -> str:
     """ "a apple" -> "an apple"; plurals go without an article and with their own verb."""
-    if noun in ("stairs", "scissors", "trousers"):
+    if word in ("stairs", "scissors", "trousers"):
         sentence = sentence.replace("is the", "are the").replace(" is new", " are new").replace("a ", "the ")
         return sentence.replace("This is", "These are")
-    return sentence.replace(" a ", " an ") if noun[0] in "aeiou" else sentence
+    return sentence.replace(" a ", " an ") if word[0] in "aeiou" else sentence
 
 
 def word_accuracy(items: Sequence[WordItem], translate: Callable[[list[str]], list[str]]) -> list[WordAccuracy]:

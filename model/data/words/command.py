@@ -1,6 +1,7 @@
 """`ringmt make-word-data`."""
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 from model.config import ConfigError
@@ -8,18 +9,21 @@ from model.data.context.dictionary import used_nouns
 from model.data.context.genders import known_genders, read_lexicon
 from model.data.context.nouns import things_in_text
 from model.data.context.write import write_documents
-from model.data.corpus import read_corpus
+from model.data.corpus import SentencePair, read_corpus
 from model.data.words.accuracy import read_word_set
-from model.data.words.sentences import find_frames, nouns_in_sentences
+from model.data.words.adjectives import adjective_frames, adjectives_in_sentences, used_adjectives
+from model.data.words.nouns import noun_frames, nouns_in_sentences
 from model.data.words.terms import used_terms
+from model.data.words.verbs import used_verbs, verb_frames, verbs_in_sentences, what_verbs_take
 
+Pairs = Sequence[SentencePair]
 WORD_SET = Path(__file__).parent / "en-de.tsv"
 
 
 class MakeWordDataCommand:
     """Text that teaches single words."""
 
-    help = "put the nouns of a dictionary into real sentences, and choose the dictionary's entries that people use"
+    help = "put the words of a dictionary into real sentences, and choose the dictionary's entries that people use"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--data", required=True, type=Path, help="folder with NAME.en.gz and NAME.de.gz")
@@ -27,10 +31,14 @@ class MakeWordDataCommand:
         parser.add_argument(
             "--lexicon", required=True, type=Path, help="a line each: German noun, tab, m, f or n, tab, translations"
         )
-        parser.add_argument("--terms", metavar="NAME", help="a corpus of dictionary entries below the data folder")
-        parser.add_argument("--out", required=True, type=Path, help="folder for the corpora words-nouns, words-terms")
-        parser.add_argument("--sentences", type=int, default=10, help="sentences for each noun (default 10)")
-        parser.add_argument("--nouns", type=int, default=12000, help="so many of the most frequent (default 12000)")
+        parser.add_argument(
+            "--terms",
+            metavar="NAME",
+            help="a corpus of dictionary entries below the data folder: adjectives, verbs, phrases",
+        )
+        parser.add_argument("--out", required=True, type=Path, help="folder for the corpora words-*")
+        parser.add_argument("--sentences", type=int, default=10, help="sentences for each word (default 10)")
+        parser.add_argument("--nouns", type=int, default=12000, help="so many nouns, the most frequent (default 12000)")
         parser.add_argument(
             "--exclude",
             type=Path,
@@ -46,20 +54,38 @@ class MakeWordDataCommand:
         genders = known_genders((pair.target for pair in pairs), lexicon)
         entries = used_nouns(pairs, lexicon, terms, genders, things_in_text(pairs, genders, lexicon))
         nouns = [entry.noun for entry in entries[: args.nouns]]
-        frames = find_frames(pairs, nouns)
+        frames = noun_frames(pairs, nouns)
         if not frames:
             raise ConfigError("no sentence has one of the dictionary's nouns behind a determiner: give more text")
         made = {"words-nouns": list(nouns_in_sentences(frames, nouns, args.sentences, args.seed))}
         if args.terms:
+            made["words-adjectives"] = _adjectives(pairs, terms, args)
+            made["words-verbs"] = _verbs(pairs, terms, {entry.source for entry in entries}, args)
             made["words-terms"] = list(used_terms(terms, pairs))
-        tested = {item.source.lower() for item in read_word_set(args.exclude)}
+        tested = {_bare(item.source) for item in read_word_set(args.exclude)}
         args.out.mkdir(parents=True, exist_ok=True)
         for name, sentences in made.items():
-            kept = [both for both in sentences if both[0].lower() not in tested]
+            kept = [both for both in sentences if _bare(both[0]) not in tested]
             write_documents([kept], args.out, name, ("en", "de"))
             print(f"{name}: {len(kept):,} pairs")
-        print(f"{len(nouns):,} nouns, {len(frames):,} sentences to put them into")
         return 0
+
+
+def _bare(source: str) -> str:
+    """What a word set asks, as the same word is written elsewhere: "to borrow" is "borrow"."""
+    return source.lower().removeprefix("to ")
+
+
+def _adjectives(pairs: Pairs, terms: Pairs, args: argparse.Namespace) -> list[tuple[str, str]]:
+    adjectives = used_adjectives(pairs, terms)
+    frames = adjective_frames(pairs, adjectives)
+    return list(adjectives_in_sentences(frames, adjectives, args.sentences, args.seed))
+
+
+def _verbs(pairs: Pairs, terms: Pairs, nouns: set[str], args: argparse.Namespace) -> list[tuple[str, str]]:
+    verbs = used_verbs(pairs, terms)
+    frames, takes = verb_frames(pairs, verbs), what_verbs_take(pairs, terms, verbs)
+    return list(verbs_in_sentences(frames, verbs, takes, nouns, args.sentences, args.seed))
 
 
 make_word_data_command = MakeWordDataCommand()

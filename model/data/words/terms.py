@@ -8,6 +8,8 @@ from model.data.corpus import SentencePair
 
 MIN_COUNT = 5
 MAX_WORDS = 4
+PLACEHOLDERS = frozenset(("etw", "jd", "jdm", "jdn", "jds"))
+"""What German dictionaries write for "something" and "somebody"."""
 
 
 def used_terms(terms: Sequence[SentencePair], text: Sequence[SentencePair]) -> Iterator[tuple[str, str]]:
@@ -21,6 +23,6 @@ def used_terms(terms: Sequence[SentencePair], text: Sequence[SentencePair]) -> I
         answered.update(flat(pair.target))
     for term in terms:
         source, target = flat(term.source), flat(term.target)
-        is_short = len(source) <= MAX_WORDS
+        is_short = len(source) <= MAX_WORDS and PLACEHOLDERS.isdisjoint(target)
         if is_short and all(said[word] >= MIN_COUNT for word in source) and any(answered[word] for word in target):
             yield term.source, term.target

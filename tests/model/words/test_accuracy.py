@@ -9,15 +9,18 @@ from model.data.words.accuracy import WordItem, WordSetError, read_word_set, wor
 WORDS = Path(__file__).parents[3] / "model" / "data" / "words" / "en-de.tsv"
 
 
-def test_a_noun_is_asked_alone_and_in_a_sentence(tmp_path: Path) -> None:
+def test_a_word_is_asked_alone_and_in_a_sentence(tmp_path: Path) -> None:
     path = tmp_path / "words.tsv"
     path.write_text(
-        "noun\tapple\tApfel\nnoun\tstairs\tTreppe|Stufen\ninterface\tSave as...\tSpeichern unter\n", "utf-8"
-    )
-    items = read_word_set(path)
-    assert [item.kind for item in items] == ["noun", "noun in a sentence"] * 2 + ["interface"]
-    assert [item.source for item in items] == [
-        "apple", "Where is the apple?", "stairs", "I can see the stairs.", "Save as...",
+        "noun\tapple\tApfel\nnoun\tstairs\tTreppe|Stufen\ninterface\tSave as...\tSpeichern unter\n"
+        "adjective\tugly\thässlich\nverb\tsew\tnähen\n", "utf-8",
+    )  # fmt: skip
+    assert [(item.kind, item.source) for item in read_word_set(path)] == [
+        ("noun", "apple"), ("noun in a sentence", "Where is the apple?"),
+        ("noun", "stairs"), ("noun in a sentence", "I can see the stairs."),
+        ("interface", "Save as..."),
+        ("adjective", "ugly"), ("adjective in a sentence", "This is an ugly house."),
+        ("verb", "to sew"), ("verb in a sentence", "Can you sew it?"),
     ]  # fmt: skip
 
 
@@ -29,6 +32,10 @@ def test_a_noun_is_asked_alone_and_in_a_sentence(tmp_path: Path) -> None:
         ("noun", "Hut", "Die hut ist neu.", False),
         ("interface", "Speichern unter", "speichern unter ...", True),
         ("interface", "Speichern unter", "Speichern", False),
+        ("adjective", "still", "Still", False),
+        ("adjective in a sentence", "dunkel", "Ein dunkler Hund.", True),
+        ("adjective in a sentence", "dunkel", "Ein verdunkelter Hund.", False),
+        ("verb in a sentence", "leihen", "Ich will es ausleihen.", False),
     ],
 )
 def test_whole_words_count(kind: str, accepted: str, translation: str, is_right: bool) -> None:
@@ -43,7 +50,7 @@ def test_accuracy_by_kind_with_the_mistakes() -> None:
     assert (interface.items, interface.right) == (1, 0)
 
 
-@pytest.mark.parametrize("line", ["noun\tlamp", "verb\tgo\tgehen", "noun\t\tLampe", ""])
+@pytest.mark.parametrize("line", ["noun\tlamp", "adverb\toften\toft", "noun\t\tLampe", ""])
 def test_a_line_that_is_no_item_is_named(tmp_path: Path, line: str) -> None:
     path = tmp_path / "words.tsv"
     path.write_text(f"noun\thut\tHütte\n{line}\n", "utf-8")
