@@ -1,7 +1,6 @@
 """`ringmt make-word-data`."""
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 
 from model.config import ConfigError
@@ -9,14 +8,16 @@ from model.data.context.dictionary import used_nouns
 from model.data.context.genders import known_genders, read_lexicon
 from model.data.context.nouns import things_in_text
 from model.data.context.write import write_documents
-from model.data.corpus import SentencePair, read_corpus
+from model.data.corpus import read_corpus
 from model.data.words.accuracy import read_word_set
 from model.data.words.adjectives import adjective_frames, adjectives_in_sentences, used_adjectives
 from model.data.words.nouns import noun_frames, nouns_in_sentences
+from model.data.words.phrases import phrases
 from model.data.words.terms import used_terms
 from model.data.words.verbs import used_verbs, verb_frames, verbs_in_sentences, what_verbs_take
 
-Pairs = Sequence[SentencePair]
+PHRASE_NOUNS = 4000
+"""Of the most used nouns, so many stand in phrases."""
 WORD_SET = Path(__file__).parent / "en-de.tsv"
 
 
@@ -59,8 +60,15 @@ class MakeWordDataCommand:
             raise ConfigError("no sentence has one of the dictionary's nouns behind a determiner: give more text")
         made = {"words-nouns": list(nouns_in_sentences(frames, nouns, args.sentences, args.seed))}
         if args.terms:
-            made["words-adjectives"] = _adjectives(pairs, terms, args)
-            made["words-verbs"] = _verbs(pairs, terms, {entry.source for entry in entries}, args)
+            adjectives, verbs = used_adjectives(pairs, terms), used_verbs(pairs, terms)
+            takes, said_nouns = what_verbs_take(pairs, terms, verbs), {entry.source for entry in entries}
+            amount = (args.sentences, args.seed)
+            made["words-adjectives"] = list(
+                adjectives_in_sentences(adjective_frames(pairs, adjectives), adjectives, *amount)
+            )
+            made["words-verbs"] = list(verbs_in_sentences(verb_frames(pairs, verbs), verbs, takes, said_nouns, *amount))
+            with_object = [verb for verb in verbs if takes.get(verb.source) == "object"]
+            made["words-phrases"] = list(phrases(nouns[:PHRASE_NOUNS], adjectives, with_object, args.seed))
             made["words-terms"] = list(used_terms(terms, pairs))
         tested = {_bare(item.source) for item in read_word_set(args.exclude)}
         args.out.mkdir(parents=True, exist_ok=True)
@@ -74,18 +82,6 @@ class MakeWordDataCommand:
 def _bare(source: str) -> str:
     """What a word set asks, as the same word is written elsewhere: "to borrow" is "borrow"."""
     return source.lower().removeprefix("to ")
-
-
-def _adjectives(pairs: Pairs, terms: Pairs, args: argparse.Namespace) -> list[tuple[str, str]]:
-    adjectives = used_adjectives(pairs, terms)
-    frames = adjective_frames(pairs, adjectives)
-    return list(adjectives_in_sentences(frames, adjectives, args.sentences, args.seed))
-
-
-def _verbs(pairs: Pairs, terms: Pairs, nouns: set[str], args: argparse.Namespace) -> list[tuple[str, str]]:
-    verbs = used_verbs(pairs, terms)
-    frames, takes = verb_frames(pairs, verbs), what_verbs_take(pairs, terms, verbs)
-    return list(verbs_in_sentences(frames, verbs, takes, nouns, args.sentences, args.seed))
 
 
 make_word_data_command = MakeWordDataCommand()

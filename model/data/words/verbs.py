@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Literal
 
+from model.data.context.english import FUNCTION
 from model.data.context.german import CONTRACTED, DATIVE_PRONOUNS, DATIVE_VERBS, REFLEXIVE
 from model.data.context.words import Word, listed, split
 from model.data.corpus import SentencePair
@@ -45,7 +46,7 @@ def used_verbs(pairs: Sequence[SentencePair], terms: Sequence[SentencePair]) -> 
     known = grouped(
         (entry[1], entry[3])
         for entry in _entries(terms)
-        if sum(said[form] for form in english_forms(entry[1])) >= MIN_USES
+        if entry[1] not in FUNCTION and sum(said[form] for form in english_forms(entry[1])) >= MIN_USES
     )
     return most_said(pairs, terms, known, english_forms, german_forms)
 

@@ -52,13 +52,15 @@ def test_the_command_writes_the_same_text_twice_and_leaves_the_word_set_out(tmp_
     """`lamp`, `empty` and `to paint` are items of the bundled word set."""
     assert run(tmp_path, "one") == run(tmp_path, "two") == 0
     made = {}
-    for name in ("nouns", "adjectives", "verbs", "terms"):
+    for name in ("nouns", "adjectives", "verbs", "phrases", "terms"):
         one, two = ((tmp_path / out / f"words-{name}.en.gz").read_bytes() for out in ("one", "two"))
         assert one == two
         made[name] = set(gzip.decompress(one).decode().split("\n"))
     assert "the lamp" in made["nouns"]
     assert {"They saw an empty car.", "It was new.", "new"} <= made["adjectives"]
     assert {"I can paint it.", "He wants to fix it.", "to fix"} <= made["verbs"]
+    assert made["phrases"] & {"Fix lamp", "Paint lamp"}
+    assert made["phrases"] & {"New lamp", "Empty lamp"}
     assert "new" in made["terms"]
     assert not {"lamp", "empty", "to paint", "paint"} & set[str]().union(*made.values())
 
