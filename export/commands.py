@@ -64,7 +64,7 @@ class ExportCommand:
         parser.add_argument(
             "--shortlist",
             default="auto",
-            help="frequent and extra words, like 2560+192, for a checkpoint with a lexicon; auto (default) or off",
+            help="frequent and extra words, like 3072+64, for a checkpoint with a lexicon; auto (default) or off",
         )
         parser.add_argument(
             "--length-penalty", type=float, default=1.0, help="the model's default (choose it on dev data)"

@@ -118,7 +118,7 @@ def test_small_vocabularies_and_checkpoints_without_lexicon_have_no_list(tmp_pat
     assert shortlist_plan(tmp_path, "auto") is None
     random_lexicon(320).save(tmp_path / LEXICON)
     assert shortlist_plan(tmp_path, "auto") is None
-    random_lexicon(6000).save(tmp_path / LEXICON)
+    random_lexicon(7000).save(tmp_path / LEXICON)
     plan = shortlist_plan(tmp_path, "auto")
     assert plan is not None
     assert (len(plan.frequent), plan.num_extra) == DEFAULT_SHORTLIST
