@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import torch
 
-from export.artifact_writer import DEFAULT_SHORTLIST
+from export.artifact_writer import default_shortlist
 from export.onnx_graph.shortlist import ShortlistPlan
 from model.config import EOS_ID, ModelConfig
 from model.data.lexicon import Lexicon
@@ -54,7 +54,8 @@ def random_lexicon(vocab_size: int, translations: int = 8) -> Lexicon:
 
 def random_plan(vocab_size: int) -> ShortlistPlan:
     """A shortlist of the size that export takes by default; a small one for small vocabularies."""
-    sizes = DEFAULT_SHORTLIST if vocab_size > sum(DEFAULT_SHORTLIST) else (64, 64)
+    default = default_shortlist(vocab_size)
+    sizes = default if vocab_size > sum(default) else (64, 64)
     return ShortlistPlan.of(random_lexicon(vocab_size), *sizes)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from export.artifact_writer import DEFAULT_SHORTLIST, ExportOptions, export_artifact, shortlist_plan
+from export.artifact_writer import ExportOptions, default_shortlist, export_artifact, shortlist_plan
 from export.onnx_graph.shortlist import ShortlistPlan
 from loadtest.bench.shapes import random_lexicon
 from model.data.lexicon import LEXICON, NULL_ID, Lexicon
@@ -121,5 +121,6 @@ def test_small_vocabularies_and_checkpoints_without_lexicon_have_no_list(tmp_pat
     random_lexicon(7000).save(tmp_path / LEXICON)
     plan = shortlist_plan(tmp_path, "auto")
     assert plan is not None
-    assert (len(plan.frequent), plan.num_extra) == DEFAULT_SHORTLIST
+    assert (len(plan.frequent), plan.num_extra) == default_shortlist(7000) == (3072, 64)
     assert shortlist_plan(tmp_path, None) is None
+    assert default_shortlist(32_000) == (2560, 192)
