@@ -9,7 +9,7 @@ from model.data.context import english
 from model.data.context.german import feminine, is_nominative, only_person
 from model.data.context.it import Decided
 from model.data.context.professions import Profession, with_article
-from model.data.context.words import Word, capitalized, flat, join, like, split
+from model.data.context.words import Word, capitalized, flat, join, like, only_place, split
 from model.data.corpus import SentencePair
 
 MAX_WORDS = 30
@@ -88,8 +88,7 @@ def _other_target(sentence: str, old: str, new: str) -> str | None:
 def _exchange(words: list[Word], old: str, new: str) -> int | None:
     """Put `new` in the place of the only `old`, in `words` itself. Returns the place; None where there is not exactly
     one."""
-    places = [place for place, word in enumerate(words) if word.core in (old, capitalized(old))]
-    if len(places) != 1:
-        return None
-    words[places[0]] = words[places[0]]._replace(core=like(new, words[places[0]].core))
-    return places[0]
+    place = only_place(words, lambda word: word.core in (old, capitalized(old)))
+    if place is not None:
+        words[place] = words[place]._replace(core=like(new, words[place].core))
+    return place

@@ -1,6 +1,7 @@
 """A sentence as words with the punctuation around them, so that a word can be replaced and nothing else changes."""
 
 import re
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 PUNCTUATION = ".,;:!?\"'`´()[]{}<>«»„“”‚‘’…–—-/*"  # noqa: RUF001 - all of them occur in text
@@ -41,6 +42,12 @@ def join(words: list[Word]) -> str:
 def flat(sentence: str) -> list[str]:
     """Lower-case words, contractions apart and punctuation as words: "It's late." -> it 's late ."""
     return TOKEN.findall(sentence.replace("’", "'").lower())  # noqa: RUF001 - both apostrophes occur in text
+
+
+def only_place(words: Sequence[Word], fits: Callable[[Word], bool]) -> int | None:
+    """Where the only word that fits stands; None where there is not exactly one."""
+    places = [place for place, word in enumerate(words) if fits(word)]
+    return places[0] if len(places) == 1 else None
 
 
 def listed(words: str) -> tuple[str, ...]:

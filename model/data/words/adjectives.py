@@ -10,9 +10,9 @@ from itertools import pairwise
 
 from model.data.context.english import BEING, DETERMINERS, FUNCTION, PREPOSITIONS
 from model.data.context.german import ADJECTIVE_ENDINGS, inflected
-from model.data.context.words import Word, split
+from model.data.context.words import Word, only_place, split
 from model.data.corpus import SentencePair
-from model.data.words.frames import Frame, only_place, only_place_of, put_into, short_sentences
+from model.data.words.frames import Frame, only_place_of, put_into, short_sentences
 from model.data.words.translations import Translation, most_said, single_words
 
 MIN_USES = 2

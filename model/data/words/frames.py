@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from model.data.context.words import Word, join, like, split
+from model.data.context.words import Word, join, like, only_place, split
 from model.data.corpus import SentencePair
 
 Kind = TypeVar("Kind", bound=Hashable)
@@ -43,12 +43,6 @@ def short_sentences(pairs: Sequence[SentencePair]) -> Iterator[tuple[list[Word],
         both = split(source), split(target)
         if max(map(len, both)) <= MAX_WORDS:
             yield both
-
-
-def only_place(words: Sequence[Word], fits: Callable[[Word], bool]) -> int | None:
-    """Where the only word that fits stands; None where there is not exactly one."""
-    places = [place for place, word in enumerate(words) if fits(word)]
-    return places[0] if len(places) == 1 else None
 
 
 def only_place_of(words: Sequence[Word], lower: str) -> int | None:

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 
 from model.data.context.german import ADJECTIVE, CONTRACTED, DETERMINERS, Gender
 from model.data.context.nouns import Noun
-from model.data.context.words import Word
+from model.data.context.words import Word, only_place
 from model.data.corpus import SentencePair
-from model.data.words.frames import Frame, always, only_place, only_place_of, put_into, short_sentences
+from model.data.words.frames import Frame, always, only_place_of, put_into, short_sentences
 
 WEAK = ("e", "ent", "ant", "ist", "at", "oge", "and", "ekt")
 """Endings of masculine nouns that take -n or -en outside of the nominative."""

@@ -12,7 +12,7 @@ from model.data.words.translations import Translation
 
 ENDINGS: Mapping[Gender, str] = {"m": "er", "f": "e", "n": "es"}
 """Of an adjective that stands in front of a noun alone, in the nominative."""
-ATTEMPTS = 2
+DRAWN = 2
 """Phrases of each kind for every noun."""
 
 
@@ -33,4 +33,4 @@ def phrases(
 
 def _drawn(words: Sequence[Translation], rng: random.Random) -> list[Translation]:
     """Some words; the root of their uses, so that the most common do not take it all."""
-    return rng.choices(words, [(one.uses + 1) ** 0.5 for one in words], k=ATTEMPTS) if words else []
+    return rng.choices(words, [(one.uses + 1) ** 0.5 for one in words], k=DRAWN) if words else []

@@ -37,18 +37,20 @@ def most_said(
     for source in translations:
         for form in english(source):
             by_form[form].add(source)
-    counts, pairs_with = [], Counter[str]()
-    for pairs in (entries, text):
-        together, pairs_with = Counter[tuple[str, str]](), Counter[str]()
+
+    def counted(pairs: Sequence[SentencePair]) -> tuple[Counter[str], Counter[tuple[str, str]]]:
+        """Pairs with each English word, and with both it and each of its translations."""
+        alone, together = Counter[str](), Counter[tuple[str, str]]()
         for pair in pairs:
-            words, answer = flat(pair.source), {word.core for word in split(pair.target)}
-            for source in {source for word in words for source in by_form.get(word, ())}:
-                pairs_with[source] += 1
+            answer = {word.core for word in split(pair.target)}
+            for source in {source for word in flat(pair.source) for source in by_form.get(word, ())}:
+                alone[source] += 1
                 together.update(
                     (source, target) for target in translations[source] if not forms_of[target].isdisjoint(answer)
                 )
-        counts.append(together)
-    listed, said = counts
+        return alone, together
+
+    (pairs_with, said), (_, listed) = counted(text), counted(entries)
     found = []
     for source, several in translations.items():
         best = max(several, key=lambda target: said[source, target] + min(listed[source, target], 20) / 20)

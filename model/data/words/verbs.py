@@ -12,9 +12,9 @@ from typing import Literal
 
 from model.data.context.english import FUNCTION
 from model.data.context.german import CONTRACTED, DATIVE_PRONOUNS, DATIVE_VERBS, REFLEXIVE
-from model.data.context.words import Word, listed, split
+from model.data.context.words import Word, listed, only_place, split
 from model.data.corpus import SentencePair
-from model.data.words.frames import Frame, always, only_place, only_place_of, put_into, short_sentences
+from model.data.words.frames import Frame, always, only_place_of, put_into, short_sentences
 from model.data.words.translations import Translation, grouped, most_said
 
 ENTRY = re.compile(r"to ([a-z]{2,})(?: (?:sth|sb)\..*| \{.*)?\t((?:etw|jdn)\.(?:/(?:etw|jdn)\.)? )?([a-zäöüß]+n)")

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from model.data.context.nouns import Noun
-from model.data.words.phrases import ATTEMPTS, phrases
+from model.data.words.phrases import DRAWN, phrases
 from model.data.words.translations import Translation
 
 FILE, PAGE, BOOK = Noun("folder", "Ordner", "m", 9), Noun("page", "Seite", "f", 5), Noun("book", "Buch", "n", 4)
@@ -26,6 +26,6 @@ def test_common_words_come_more_often_and_rare_ones_too() -> None:
     many = [Noun(f"n{number}", f"N{number}", "f", 1) for number in range(200)]
     made = list(phrases(many, [Translation("new", "neu", 99), Translation("odd", "seltsam", 3)], [], seed=1))
     counts = Counter(source.split()[0] for source, _ in made)
-    assert len(made) == 200 * ATTEMPTS
+    assert len(made) == 200 * DRAWN
     assert counts["New"] > 2 * counts["Odd"] > 0
     assert made == list(phrases(many, [Translation("new", "neu", 99), Translation("odd", "seltsam", 3)], [], seed=1))

@@ -40,7 +40,7 @@ def test_the_deadline_is_the_documented_one(tiny_artifact: Path, monkeypatch: py
         for fields in ({}, {"context": "Yes."}):
             started = time.monotonic()
             assert error_of(server.translate("Yes.", **fields), 504)["type"] == "deadline_exceeded"
-            assert time.monotonic() - started < 10
+            assert time.monotonic() - started < 1.7
 
 
 def test_every_route_counts_its_work_and_forgets_it(server: RunningServer) -> None:

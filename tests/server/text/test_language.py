@@ -81,7 +81,7 @@ def test_every_text_gets_a_candidate_and_a_probability(text: str, candidates: li
 def test_a_megabyte_is_told_at_once() -> None:
     started = time.monotonic()
     assert identify("Die Katze saß auf der Matte. " * 40_000, ["en", "de"])[0] == "de"
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 1
 
 
 def test_threads_do_not_disturb_each_other() -> None:
