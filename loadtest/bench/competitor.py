@@ -27,7 +27,7 @@ class Competitor(Protocol):
 def config_of(options: dict[str, Any]) -> ModelConfig:
     if options["config"] is not None:
         return ModelConfig.from_dict(options["config"])
-    return shape(options["shape"], options["order"], options["max_length"])
+    return shape(options["shape"], options["order"])
 
 
 def build(options: dict[str, Any]) -> Competitor:

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from loadtest.bench.measure import CompetitorOptions, Workload, alternate, competitors, median
 from loadtest.bench.report import Row
 
-FULL_LENGTH = 64
-"""Ring slots of our own full attention: enough for the target length that is timed."""
 LISTED = ", shortlist"
 
 
@@ -52,14 +50,14 @@ def engine_rows(plan: EnginePlan) -> list[Row]:
 def ours_of(plan: EnginePlan) -> dict[str, CompetitorOptions]:
     """Label -> options."""
     cores = os.cpu_count() or 1
-    orders: dict[str, tuple[int | None, int | None]] = {"N=8": (8, None)}
+    orders: dict[str, int | None] = {"N=8": 8}
     if plan.with_full:
-        orders["full attention"] = (None, FULL_LENGTH)
+        orders["full attention"] = None
     return {
         name + (LISTED if listed else ""): CompetitorOptions(
-            "ours", plan.shape, plan.precision, order, length, workers=cores, shortlist=listed
+            "ours", plan.shape, plan.precision, order, workers=cores, shortlist=listed
         )
-        for name, (order, length) in orders.items()
+        for name, order in orders.items()
         for listed in (True, False)
     }
 

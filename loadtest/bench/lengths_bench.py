@@ -22,11 +22,7 @@ def length_rows(
     name: str, precision: str, rounds: int, with_peer: bool, lengths: tuple[int, ...] = LENGTHS
 ) -> list[Row]:
     """Microseconds per step (all sentences gain a token), N=8 and full attention, and cache bytes per sentence."""
-    longest = max(lengths)
-    options = [
-        CompetitorOptions("ours", name, precision, 8),
-        CompetitorOptions("ours", name, precision, None, longest),
-    ]
+    options = [CompetitorOptions("ours", name, precision, order) for order in (8, None)]
     if with_peer:
         options.append(CompetitorOptions("ctranslate2", name, precision, None))
     rows = []

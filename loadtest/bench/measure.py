@@ -14,14 +14,13 @@ from typing import Any
 
 @dataclass(frozen=True)
 class CompetitorOptions:
-    """Which engine, with which model, on how many threads. `order` N, None for full attention over `max_length`;
-    `config` (a ModelConfig's dictionary) stands for a model that is none of the shapes."""
+    """Which engine, with which model, on how many threads. `order` N, None for full attention; `config` (a
+    ModelConfig's dictionary) stands for a model that is none of the shapes."""
 
     engine: str
     shape: str
     precision: str
     order: int | None
-    max_length: int | None = None
     workers: int = 1
     threads: int = 1
     config: dict[str, Any] | None = None

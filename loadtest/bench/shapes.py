@@ -24,10 +24,9 @@ SHAPES = {
 }
 
 
-def shape(name: str, order: int | None, max_length: int | None = None) -> ModelConfig:
-    """A shape with decoder order N; with full attention the ring has `max_length` slots."""
-    config = dataclasses.replace(SHAPES[name], ngram=order)
-    return config if max_length is None else dataclasses.replace(config, max_length=max_length)
+def shape(name: str, order: int | None) -> ModelConfig:
+    """A shape with decoder order N, None for full attention."""
+    return dataclasses.replace(SHAPES[name], ngram=order)
 
 
 def random_model(config: ModelConfig) -> TranslationModel:

@@ -9,8 +9,6 @@ from loadtest.bench.shapes import shape
 from model.config import AttentionConfig, ModelConfig
 
 BATCH, BEAM = 32, 4
-FULL_LENGTH = 64
-"""Ring slots of full attention: enough for the target length that is timed."""
 LOCAL = AttentionConfig(kind="localness")
 ADDITIVE = AttentionConfig(kind="window", window_mode="additive")
 SEGMENTS = dataclasses.replace(ADDITIVE, segment=5)
@@ -27,7 +25,7 @@ def variants(base: ModelConfig) -> dict[str, ModelConfig]:
         "plain, N=2": dataclasses.replace(base, ngram=2),
         "plain, N=4": dataclasses.replace(base, ngram=4),
         "plain, N=16": dataclasses.replace(base, ngram=16),
-        "plain, full attention": dataclasses.replace(base, ngram=None, max_length=FULL_LENGTH),
+        "plain, full attention": base,
         "relative positions, N=8": dataclasses.replace(eight, encoder_attention=relative, decoder_attention=relative),
         "localness in the encoder, N=8": dataclasses.replace(eight, encoder_attention=LOCAL),
         "localness everywhere, N=8": dataclasses.replace(

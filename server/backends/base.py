@@ -47,9 +47,11 @@ class Backend(Protocol):
         source_length: int,
         document: Mapping[str, Layout] = NO_DOCUMENT,
         scores: bool = False,
+        capacity: int | None = None,
     ) -> DecoderState:
         """An empty batch, whose memory is where the graphs run; for `bind`, or for `bind_scores` if it `scores`.
-        `document`: room for a slot's document, where steps look at one."""
+        `document`: room for a slot's document, where steps look at one. `capacity`: ring slots, where fewer than the
+        manifest's are enough: a sentence may then run up to this position, and has to move to a longer ring there."""
         ...
 
     def bind(self, state: DecoderState) -> Step:
@@ -79,9 +81,12 @@ def split_batch(signature: Signature, tensors: Mapping[str, Array], source_keep:
     return sentences
 
 
-def batch_sizes(manifest: Manifest, slots: int, beam: int, source_length: int) -> dict[str, int]:
-    """The free axes of a step's memory."""
-    return {"slot": slots, "beam": beam, "entry": manifest.ring_capacity * beam, "source": source_length}
+def batch_sizes(
+    manifest: Manifest, slots: int, beam: int, source_length: int, capacity: int | None = None
+) -> dict[str, int]:
+    """The free axes of a step's memory; `capacity` None for all of the manifest's ring slots."""
+    entries = (capacity or manifest.ring_capacity) * beam
+    return {"slot": slots, "beam": beam, "entry": entries, "source": source_length}
 
 
 def input_arrays(signature: Signature, arrays: Mapping[str, Array], what: str) -> dict[str, Array]:
@@ -92,7 +97,7 @@ def input_arrays(signature: Signature, arrays: Mapping[str, Array], what: str) -
         array = arrays.get(tensor.name)
         if array is None:
             raise ArtifactError(f"{what} reads {tensor.name}, which this server does not know")
-        if (array.dtype.name, array.ndim) != (tensor.dtype, len(tensor.axes)):
+        if array.dtype != tensor.dtype or array.ndim != len(tensor.axes):
             raise ArtifactError(
                 f"{what} reads {tensor.name} as {tensor.dtype} {list(tensor.axes)}, here it is "
                 f"{array.dtype.name} {list(array.shape)}"

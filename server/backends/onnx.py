@@ -66,12 +66,13 @@ class OnnxBackend:
         source_length: int,
         document: Mapping[str, Layout] = NO_DOCUMENT,
         scores: bool = False,
+        capacity: int | None = None,
     ) -> DecoderState:
         graph = self._graph(bool(document), scores)
-        sizes = batch_sizes(self.manifest, slots, beam, source_length)
+        sizes = batch_sizes(self.manifest, slots, beam, source_length, capacity)
         host = HostMemory(remembered(graph.signature), sizes, document)
         memory = DeviceMemory(host, self._device) if self._memory_on_device else host
-        return DecoderState(self.manifest, slots, beam, source_length, memory)
+        return DecoderState(self.manifest, slots, beam, source_length, memory, capacity)
 
     def _graph(self, looks: bool, scores: bool) -> OnnxGraph:
         """The step for sentences of one kind."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -56,6 +57,7 @@ class RingTables:
     entry: Ints
 
     @classmethod
+    @lru_cache(maxsize=32)  # nobody writes to them
     def of(cls, capacity: int, beam: int) -> "RingTables":
         own_key = np.zeros((capacity, beam, capacity * beam), np.bool_)
         beams = np.arange(beam)
@@ -76,8 +78,17 @@ class DecoderState:
     company.
     """
 
-    def __init__(self, manifest: Manifest, slots: int, beam: int, source_length: int, memory: Memory) -> None:
-        heads, capacity = manifest.num_heads, manifest.ring_capacity
+    def __init__(
+        self,
+        manifest: Manifest,
+        slots: int,
+        beam: int,
+        source_length: int,
+        memory: Memory,
+        capacity: int | None = None,
+    ) -> None:
+        """`capacity`: ring slots, None for as many as the manifest says."""
+        heads, capacity = manifest.num_heads, capacity or manifest.ring_capacity
         self.memory = memory
         entries = capacity * beam
         self.slots, self.beam, self.capacity, self.source_length = slots, beam, capacity, source_length
@@ -193,21 +204,23 @@ class DecoderState:
         self.memory.release(slot)
 
     def copy_slots(self, other: "DecoderState", slots: Sequence[int]) -> None:
-        """Continue `slots` of another state here, in slots 0, 1, ...; only valid before this state's first step."""
+        """Continue `slots` of another state here, in slots 0, 1, ...; only valid before this state's first step, and
+        where both rings have a slot for every entry that is some row's past."""
         count, keep = len(slots), list(slots)
         width = min(self.source_length, other.source_length)
+        entries = min(self.capacity, other.capacity) * self.beam
         self.clock = other.clock
         mine, theirs = self.current, other.current
         for here, there in (
             (mine.token, theirs.token),
             (mine.parent, theirs.parent),
             (mine.score, theirs.score),
-            (mine.ancestry, theirs.ancestry),
             (self.is_row, other.is_row),
             (self.position, other.position),
             (self.is_running, other.is_running),
         ):
             here[:count] = there[keep]
+        mine.ancestry[:count, :, :entries] = theirs.ancestry[keep, :, :entries]
         self._turn_rings()
         self.source_keep[:count, :width] = other.source_keep[keep, :width]
         self.memory.copy_slots(other.memory, keep)

@@ -58,10 +58,11 @@ class TorchScriptBackend:
         source_length: int,
         document: Mapping[str, Layout] = NO_DOCUMENT,
         scores: bool = False,
+        capacity: int | None = None,
     ) -> DecoderState:
-        sizes = batch_sizes(self.manifest, slots, beam, source_length)
+        sizes = batch_sizes(self.manifest, slots, beam, source_length, capacity)
         memory = HostMemory(remembered(self._signature), sizes, document)
-        return DecoderState(self.manifest, slots, beam, source_length, memory)
+        return DecoderState(self.manifest, slots, beam, source_length, memory, capacity)
 
     def bind(self, state: DecoderState) -> Step:
         memory = state.memory

@@ -250,7 +250,7 @@ class Engine:
             if sentence.request.targets:
                 self.meter.scored(result)
             else:
-                self.meter.finished(result, lane.state.capacity)
+                self.meter.finished(result, self.backend.manifest.ring_capacity)
         except Exception as error:
             lane.release(slot)
             self._refuse(sentence.request, error)

@@ -15,6 +15,7 @@ from server.backends.state import DEAD_SCORE, DecoderState, Ints
 from server.engine.beam import agreed, backtrack, common_beginning, ended, is_complete, normalize
 from server.engine.history import Choices, History
 from server.engine.request import Hypothesis, SentenceRequest
+from server.engine.room import Room, fitting, ring_room, round_up_slots
 from server.outcomes import FinishReason
 
 
@@ -74,7 +75,8 @@ class LaneKind(NamedTuple):
 
 
 class Lane:
-    """Slots of one kind. Grows and shrinks with its sentences; the step graph sees only `state.slots` slots.
+    """Slots of one kind. Grows and shrinks with its sentences; the step graph sees only `state.slots` slots, and rings
+    as long as the sentences that run.
 
     `fresh` are the sentences that have not made a step yet.
     """
@@ -86,6 +88,7 @@ class Lane:
         self.backend, self.beam, self.max_slots = backend, beam, max_slots
         self.kind = LaneKind(beam, bool(document))
         self.max_target_length, self.ids = backend.manifest.max_target_length, backend.manifest.special_ids
+        self._most_ring = backend.manifest.ring_capacity
         self.forces_eos = backend.manifest.forced_eos
         self.running: list[Running | None] = []
         self.num_running = 0
@@ -97,14 +100,16 @@ class Lane:
         """Slots of sentences whose next token is given."""
         self._first_limit = sys.maxsize
         """No sentence reaches its maximum length before the clock stands here."""
-        self._resize(1, 16, document, [])
+        self._ring_limit = sys.maxsize
+        """No sentence reaches the end of the rings before the clock stands here, but for rings that begin anew."""
+        self._resize(Room(1, 16, ring_room(1, self._most_ring)), document, [])
 
-    def _resize(self, slots: int, source_length: int, document: Mapping[str, Layout], keep: list[int]) -> None:
+    def _resize(self, room: Room, document: Mapping[str, Layout], keep: list[int]) -> None:
         """Move the sentences of the slots in `keep` to the first slots of a state of another size. If that fails,
         nothing has changed."""
-        state = self._new_state(slots, source_length, document)
+        state = self._new_state(room, document)
+        slots, count = room.slots, len(keep)
         history = History(self.max_target_length, slots, self.beam)
-        count = len(keep)
         if count:
             state.copy_slots(self.state, keep)
             first = min(running.first_clock for running in self.running if running is not None)
@@ -120,26 +125,54 @@ class Lane:
             setattr(self, name, values)
         self.running = [self.running[slot] for slot in keep] + [None] * (slots - count)
         self._forced = {new for new, slot in enumerate(keep) if slot in self._forced}
+        self._watch_rings()
 
-    def _new_state(self, slots: int, source_length: int, document: Mapping[str, Layout]) -> DecoderState:
-        return self.backend.new_state(slots, self.beam, source_length, document)
+    def _watch_rings(self) -> None:
+        """Note when the sentence that is furthest reaches the end of the rings. Those that come later do so later."""
+        state = self.state
+        is_whole = state.capacity == self._most_ring
+        self._ring_limit = sys.maxsize if is_whole else state.clock + state.capacity - int(state.position.max())
+
+    def _new_state(self, room: Room, document: Mapping[str, Layout]) -> DecoderState:
+        return self.backend.new_state(room.slots, self.beam, room.source_length, document, capacity=room.ring)
 
     def _bind(self, state: DecoderState) -> None:
         self._step: Step = self.backend.bind(state)
 
     def fit(self, arriving: list[EncodedSentence]) -> None:
-        """Make room for `arriving`, or give up room that is not needed: a step's time grows with slots and source
-        length."""
+        """Make room for `arriving`, or give up room that is not needed: a step's time grows with slots, source length
+        and rings."""
         occupied = [slot for slot, running in enumerate(self.running) if running is not None]
         contents = [running.sentence.content for running in self.running if running is not None]
         contents += [sentence.content for sentence in arriving]
         if not contents:
             return
         longest, document = max(content.length for content in contents), document_layout(contents)
-        slots = fitting(len(contents), self.state.slots, round_up_slots(len(contents), self.max_slots))
-        width = fitting(longest, self.state.source_length, -(-longest // 8) * 8)
-        if (slots, width) != (self.state.slots, self.state.source_length) or not suits(self.state.memory, document):
-            self._resize(slots, width, document, occupied)
+        positions = min(self._num_positions(), self._most_ring)
+        room = Room(
+            slots=fitting(len(contents), self.state.slots, round_up_slots(len(contents), self.max_slots)),
+            source_length=fitting(longest, self.state.source_length, -(-longest // 8) * 8),
+            ring=fitting(positions, self.state.capacity, ring_room(positions, self._most_ring)),
+        )
+        if room != self._room or not suits(self.state.memory, document):
+            self._resize(room, document, occupied)
+
+    @property
+    def _room(self) -> Room:
+        return Room(self.state.slots, self.state.source_length, self.state.capacity)
+
+    def _num_positions(self) -> int:
+        """How many positions the sentence that is furthest has after the next step."""
+        return int(self.state.position.max()) + 1
+
+    def _lengthen_rings(self) -> None:
+        """Make room for the next position of the sentence that is furthest. (The one that was may have left.)"""
+        ring = ring_room(self._num_positions(), self._most_ring)
+        if ring <= self.state.capacity:
+            self._watch_rings()
+            return
+        occupied = [slot for slot, running in enumerate(self.running) if running is not None]
+        self._resize(self._room._replace(ring=ring), self.state.memory.document, occupied)
 
     def admit(self, sentence: EncodedSentence) -> None:
         """Seat a sentence in a free slot, for which `fit` has made room; it takes part in the next step. Raises
@@ -167,6 +200,11 @@ class Lane:
 
     def step(self) -> None:
         """Run the graph once: candidates and the following rows are in the state afterwards."""
+        if self.state.clock >= self._ring_limit:
+            self._lengthen_rings()
+        self._run()
+
+    def _run(self) -> None:
         self._step()
 
     def advance(self) -> list[int]:
@@ -280,6 +318,8 @@ class Lane:
         """Raise AssertionError if slots, sentences and state disagree (called by tests after every step)."""
         assert len(self.running) == self.state.slots <= self.max_slots
         assert self.num_running == sum(running is not None for running in self.running)
+        if self.state.capacity < self._most_ring:
+            assert self.state.position.max() <= self.state.capacity, "a row has overwritten its own past"
         rows = self.state.current
         for slot, running in enumerate(self.running):
             live = rows.score[slot] > DEAD_SCORE / 2
@@ -295,14 +335,3 @@ class Lane:
                 assert self.state.source_keep[slot].sum() == running.sentence.length
         assert rows.parent.min() >= 0
         assert rows.parent.max() < self.beam
-
-
-def fitting(needed: int, present: int, rounded: int) -> int:
-    """`present` if it suffices and more than half of it is needed, else `rounded`."""
-    return present if present // 2 < needed <= present else rounded
-
-
-def round_up_slots(needed: int, most: int) -> int:
-    """1, 2, 4, 8, then multiples of 8: few shapes, little idle arithmetic."""
-    sizes = [size for size in (1, 2, 4, 8) if size >= needed]
-    return min(most, sizes[0] if sizes else -(-needed // 8) * 8)

@@ -11,6 +11,7 @@ from server.backends.state import DecoderState, Floats
 from server.engine.beam import normalize
 from server.engine.lane import EncodedSentence, Lane
 from server.engine.request import Hypothesis
+from server.engine.room import Room
 
 
 class ScoringLane(Lane):
@@ -23,8 +24,10 @@ class ScoringLane(Lane):
         super().__init__(backend, beam, max_slots, document)
         self.kind = self.kind._replace(scores=True)
 
-    def _new_state(self, slots: int, source_length: int, document: Mapping[str, Layout]) -> DecoderState:
-        return self.backend.new_state(slots, self.beam, source_length, document, scores=True)
+    def _new_state(self, room: Room, document: Mapping[str, Layout]) -> DecoderState:
+        return self.backend.new_state(
+            room.slots, self.beam, room.source_length, document, scores=True, capacity=room.ring
+        )
 
     def _bind(self, state: DecoderState) -> None:
         self._score: ScoreStep = self.backend.bind_scores(state)
@@ -33,7 +36,7 @@ class ScoringLane(Lane):
         super().admit(sentence)
         self.fresh.clear()  # It decodes no first token.
 
-    def step(self) -> None:
+    def _run(self) -> None:
         self._log_probabilities: Floats = self._score()
 
     def advance(self) -> list[int]:

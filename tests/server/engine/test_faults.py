@@ -14,6 +14,7 @@ from server.backends.state import DecoderState, Encoded, Flags, Ints
 from server.engine.engine import Engine, lane_width
 from server.engine.lane import Lane
 from server.engine.request import Cancelled, DeadlineExceeded, SearchOptions, SentenceRequest
+from server.engine.room import Room
 from tests.server.engine.conftest import LoadBackend
 from tests.server.engine.runs import new_engine, translate
 from tests.server.engine.test_engine import assert_same, some_sources
@@ -139,10 +140,10 @@ def test_room_that_cannot_be_made_costs_who_asked_for_it(load: LoadBackend, monk
     engine.step()
     fit: Callable[..., None] = Lane._resize
 
-    def resize(lane: Lane, slots: int, source_length: int, *rest: object) -> None:
-        if source_length > 16:
+    def resize(lane: Lane, room: Room, *rest: object) -> None:
+        if room.source_length > 16:
             raise MemoryError("no memory for the source")
-        fit(lane, slots, source_length, *rest)
+        fit(lane, room, *rest)
 
     monkeypatch.setattr(Lane, "_resize", resize)
     engine.waiting.put([long, later])

@@ -1,0 +1,135 @@
+"""Rings of full attention are as long as the sentences that run, and no bit of a result depends on how long that is."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.config import EOS_ID
+from server.artifact import Artifact
+from server.backends.base import NO_DOCUMENT, Backend
+from server.backends.load import load_backend
+from server.backends.memory import Layout
+from server.backends.onnx import OnnxBackend
+from server.backends.state import DecoderState
+from server.engine.lane import Lane
+from server.engine.request import SearchOptions, SentenceRequest
+from server.engine.room import ring_room
+from tests.models import lively_model, tiny_config, write_artifact
+from tests.server.engine.runs import new_engine, run
+from tests.server.engine.test_scoring import asked, long_target
+
+Ask = Callable[[int, int], SentenceRequest]
+"""Of a length in tokens and a beam width."""
+MOST = 120
+LENGTHS = (7, 16, 17, 40, 70, 110)
+
+
+class WholeRings(OnnxBackend):
+    """The slow twin: every ring has all the slots that it will ever need."""
+
+    def new_state(
+        self,
+        slots: int,
+        beam: int,
+        source_length: int,
+        document: Mapping[str, Layout] = NO_DOCUMENT,
+        scores: bool = False,
+        capacity: int | None = None,
+    ) -> DecoderState:
+        return super().new_state(slots, beam, source_length, document, scores)
+
+
+@pytest.fixture(scope="module")
+def artifact(tmp_path_factory: pytest.TempPathFactory) -> Artifact:
+    """Full attention, and translations that never end by themselves."""
+    model = lively_model(tiny_config(ngram=None, max_length=MOST))
+    with torch.no_grad():
+        model.embedding.weight[EOS_ID] = 0  # far below the best of random logits
+    return Artifact.load(write_artifact(model, tmp_path_factory.mktemp("full")))
+
+
+def search(length: int, beam: int) -> SentenceRequest:
+    source = (*range(10, 10 + length % 13), 3)
+    return SentenceRequest(source, SearchOptions(beam_size=beam, num_hypotheses=beam, max_length=length))
+
+
+def score(length: int, beam: int) -> SentenceRequest:
+    return asked((*range(20, 20 + length % 13), 3), [long_target(length, seed) for seed in range(beam)])
+
+
+def together(backend: Backend, requests: list[SentenceRequest]) -> list[object]:
+    """Hypotheses of sentences of which one comes in at every third step."""
+    engine = new_engine(backend, slots=3)
+    for request in requests:
+        engine.waiting.put([request])
+        for _ in range(3):
+            engine.step()
+            engine.check_integrity()
+    run(engine)
+    return [request.future.result(timeout=0).hypotheses for request in requests]
+
+
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+@pytest.mark.parametrize("beam", [1, 3, 4])
+@pytest.mark.parametrize("ask", [search, score])
+def test_rings_that_grow_and_shrink_give_the_bits_of_whole_ones(
+    artifact: Artifact, ask: Ask, beam: int, precision: str
+) -> None:
+    growing, whole = (kind(artifact, precision, use_shortlist=False) for kind in (OnnxBackend, WholeRings))
+    for backend in (growing, whole):
+        backend.prepare_scores()
+    lengths = (*LENGTHS, *reversed(LENGTHS))
+    expected = together(whole, [ask(length, beam) for length in lengths])
+    assert together(growing, [ask(length, beam) for length in lengths]) == expected
+    assert [together(growing, [ask(length, beam)])[0] for length in lengths] == expected
+
+
+def test_rings_are_as_long_as_the_sentence_that_is_furthest(artifact: Artifact) -> None:
+    engine = new_engine(load_backend(artifact, "onnx", "fp32"), slots=3)
+    engine.waiting.put([search(60, 2), search(5, 2)])
+    seen = []
+    while not engine.is_idle:
+        engine.step()
+        seen.append(only_lane(engine.lanes.values()).state.capacity)
+    assert seen == [32] * 32 + [48] * 16 + [64] * 12
+    engine.waiting.put([search(5, 2)])
+    engine.step()
+    assert only_lane(engine.lanes.values()).state.capacity == 32
+
+
+def only_lane(lanes: Iterable[Lane]) -> Lane:
+    [lane] = lanes
+    return lane
+
+
+def test_a_ring_that_cannot_grow_costs_its_lane_alone(artifact: Artifact, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = new_engine(load_backend(artifact, "onnx", "fp32"), slots=4)
+    long, short, other = search(40, 2), search(10, 2), search(14, 4)
+    engine.waiting.put([long, short, other])
+    engine.step()
+
+    def resize(*arguments: object) -> None:
+        raise MemoryError("no memory for longer rings")
+
+    monkeypatch.setattr(Lane, "_resize", resize)
+    run(engine)
+    with pytest.raises(MemoryError):
+        long.future.result(timeout=0)
+    assert short.future.result(timeout=0)
+    assert other.future.result(timeout=0)
+    monkeypatch.undo()
+    again = search(40, 2)
+    engine.waiting.put([again])
+    run(engine)
+    assert again.future.result(timeout=0).hypotheses[0].num_tokens == 40
+
+
+@given(st.integers(1, 5000), st.integers(1, 5000))
+def test_a_ring_has_room_and_little_too_much(positions: int, most: int) -> None:
+    room = ring_room(positions, most)
+    assert room == most or (positions <= room < most and room % 16 == 0)
+    assert room <= max(32, 1.5 * positions + 16)
+    assert ring_room(room, most) == room
