@@ -1,6 +1,7 @@
 """Rings of full attention are as long as the sentences that run, and no bit of a result depends on how long that is."""
 
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 
 import pytest
 import torch
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.config import EOS_ID
+from model.translation_model import TranslationModel
 from server.artifact import Artifact
 from server.backends.base import NO_DOCUMENT, Backend
 from server.backends.load import load_backend
@@ -15,11 +17,12 @@ from server.backends.memory import Layout
 from server.backends.onnx import OnnxBackend
 from server.backends.state import DecoderState
 from server.engine.lane import Lane
-from server.engine.request import SearchOptions, SentenceRequest
+from server.engine.request import Hypothesis, SearchOptions, SentenceRequest
 from server.engine.room import ring_room
 from tests.models import lively_model, tiny_config, write_artifact
 from tests.server.engine.runs import new_engine, run
 from tests.server.engine.test_scoring import asked, long_target
+from tests.variants import lively_variant
 
 Ask = Callable[[int, int], SentenceRequest]
 """Of a length in tokens and a beam width."""
@@ -44,11 +47,14 @@ class WholeRings(OnnxBackend):
 
 @pytest.fixture(scope="module")
 def artifact(tmp_path_factory: pytest.TempPathFactory) -> Artifact:
-    """Full attention, and translations that never end by themselves."""
-    model = lively_model(tiny_config(ngram=None, max_length=MOST))
+    return endless(lively_model(tiny_config(ngram=None, max_length=MOST)), tmp_path_factory.mktemp("full"))
+
+
+def endless(model: TranslationModel, folder: Path) -> Artifact:
+    """Translations never end by themselves."""
     with torch.no_grad():
         model.embedding.weight[EOS_ID] = 0  # far below the best of random logits
-    return Artifact.load(write_artifact(model, tmp_path_factory.mktemp("full")))
+    return Artifact.load(write_artifact(model, folder))
 
 
 def search(length: int, beam: int) -> SentenceRequest:
@@ -60,7 +66,7 @@ def score(length: int, beam: int) -> SentenceRequest:
     return asked((*range(20, 20 + length % 13), 3), [long_target(length, seed) for seed in range(beam)])
 
 
-def together(backend: Backend, requests: list[SentenceRequest]) -> list[object]:
+def together(backend: Backend, requests: list[SentenceRequest]) -> list[tuple[Hypothesis, ...]]:
     """Hypotheses of sentences of which one comes in at every third step."""
     engine = new_engine(backend, slots=3)
     for request in requests:
@@ -85,6 +91,31 @@ def test_rings_that_grow_and_shrink_give_the_bits_of_whole_ones(
     expected = together(whole, [ask(length, beam) for length in lengths])
     assert together(growing, [ask(length, beam) for length in lengths]) == expected
     assert [together(growing, [ask(length, beam)])[0] for length in lengths] == expected
+
+
+@pytest.mark.parametrize("name", ["gauss-query-relative", "mw", "aw"])
+def test_rings_grow_in_every_kind_of_decoder(name: str, tmp_path: Path) -> None:
+    artifact = endless(lively_variant(name, loudness=1, ngram=None), tmp_path)
+    growing, whole = (kind(artifact, "int8", use_shortlist=False) for kind in (OnnxBackend, WholeRings))
+    lengths = (38, 7, 33, 40, 20)
+    expected = together(whole, [search(length, 3) for length in lengths])
+    assert together(growing, [search(length, 3) for length in lengths]) == expected
+    assert [together(growing, [search(length, 3)])[0] for length in lengths] == expected
+
+
+@pytest.mark.parametrize("kind", ["torchscript", "device"])
+def test_rings_grow_in_every_backend(artifact: Artifact, kind: str) -> None:
+    """`device`: memory in values of the runtime, as a CUDA device needs it."""
+    growing = load_backend(artifact, "torchscript", "fp32")
+    if kind == "device":
+        growing = OnnxBackend(artifact, "fp32", use_shortlist=False, memory_on_device=True)
+    whole = WholeRings(artifact, "fp32", use_shortlist=False)
+    lengths = (70, 20, 40)
+    expected = together(whole, [search(length, 2) for length in lengths])
+    found = together(growing, [search(length, 2) for length in lengths])
+    for mine, theirs in zip(found, expected, strict=True):
+        assert [one.ids for one in mine] == [one.ids for one in theirs]
+        assert [one.score for one in mine] == pytest.approx([one.score for one in theirs], abs=1e-3)
 
 
 def test_rings_are_as_long_as_the_sentence_that_is_furthest(artifact: Artifact) -> None:
