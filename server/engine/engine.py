@@ -31,8 +31,9 @@ def lane_width(beam_size: int) -> int:
 class Engine:
     """Runs the sentences of a waiting room. Not thread-safe: one worker owns it.
 
-    An exception fails only the sentences that it is about: one sentence while it is encoded, admitted or answered, a
-    lane's sentences when the lane's step fails. They get the exception; their slots are free again.
+    An exception fails only the sentences that it is about: one sentence while it is encoded, admitted or answered,
+    those at the end of their rings when these cannot grow, a lane's sentences when the lane's step fails. They get the
+    exception; their slots are free again.
     """
 
     def __init__(self, backend: Backend, waiting: WaitingRoom, slots: int, meter: EngineMeter, share: int = 1) -> None:
@@ -198,6 +199,11 @@ class Engine:
         """Step one lane, then release the sentences that are complete, cancelled or late."""
         started = time.monotonic()
         rows = lane.num_running * lane.beam
+        try:
+            lane.lengthen_rings()
+        except Exception as error:  # those that have room run on
+            for slot in lane.past_the_rings():
+                self._refuse(lane.release(slot).sentence.request, error)
         try:
             lane.step()
             complete = lane.advance()

@@ -101,7 +101,7 @@ class Lane:
         self._first_limit = sys.maxsize
         """No sentence reaches its maximum length before the clock stands here."""
         self._ring_limit = sys.maxsize
-        """No sentence reaches the end of the rings before the clock stands here, but for rings that begin anew."""
+        """No sentence needs longer rings before the clock stands here."""
         self._resize(Room(1, 16, ring_room(1, self._most_ring)), document, [])
 
     def _resize(self, room: Room, document: Mapping[str, Layout], keep: list[int]) -> None:
@@ -165,14 +165,22 @@ class Lane:
         """How many positions the sentence that is furthest has after the next step."""
         return int(self.state.position.max()) + 1
 
-    def _lengthen_rings(self) -> None:
-        """Make room for the next position of the sentence that is furthest. (The one that was may have left.)"""
+    def lengthen_rings(self) -> None:
+        """Before a step: make room for the next position of the sentence that is furthest. If that fails, nothing has
+        changed."""
+        if self.state.clock < self._ring_limit:
+            return
         ring = ring_room(self._num_positions(), self._most_ring)
-        if ring <= self.state.capacity:
+        if ring <= self.state.capacity:  # the sentence that was furthest has left
             self._watch_rings()
             return
         occupied = [slot for slot, running in enumerate(self.running) if running is not None]
         self._resize(self._room._replace(ring=ring), self.state.memory.document, occupied)
+
+    def past_the_rings(self) -> list[int]:
+        """Slots of sentences that longer rings are needed for."""
+        past: list[int] = np.flatnonzero(self.state.position >= self.state.capacity).tolist()
+        return past
 
     def admit(self, sentence: EncodedSentence) -> None:
         """Seat a sentence in a free slot, for which `fit` has made room; it takes part in the next step. Raises
@@ -200,11 +208,6 @@ class Lane:
 
     def step(self) -> None:
         """Run the graph once: candidates and the following rows are in the state afterwards."""
-        if self.state.clock >= self._ring_limit:
-            self._lengthen_rings()
-        self._run()
-
-    def _run(self) -> None:
         self._step()
 
     def advance(self) -> list[int]:

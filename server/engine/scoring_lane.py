@@ -36,7 +36,7 @@ class ScoringLane(Lane):
         super().admit(sentence)
         self.fresh.clear()  # It decodes no first token.
 
-    def _run(self) -> None:
+    def step(self) -> None:
         self._log_probabilities: Floats = self._score()
 
     def advance(self) -> list[int]:

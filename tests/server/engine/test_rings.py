@@ -1,6 +1,6 @@
 """Rings of full attention are as long as the sentences that run, and no bit of a result depends on how long that is."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from model.config import EOS_ID
 from model.translation_model import TranslationModel
 from server.artifact import Artifact
-from server.backends.base import NO_DOCUMENT, Backend
+from server.backends.base import Backend
 from server.backends.load import load_backend
-from server.backends.memory import Layout
 from server.backends.onnx import OnnxBackend
-from server.backends.state import DecoderState
+from server.engine import lane
 from server.engine.lane import Lane
 from server.engine.request import Hypothesis, SearchOptions, SentenceRequest
 from server.engine.room import ring_room
@@ -26,23 +25,21 @@ from tests.variants import lively_variant
 
 Ask = Callable[[int, int], SentenceRequest]
 """Of a length in tokens and a beam width."""
+Together = Callable[[Backend, list[SentenceRequest]], list[tuple[Hypothesis, ...]]]
 MOST = 120
 LENGTHS = (7, 16, 17, 40, 70, 110)
 
 
-class WholeRings(OnnxBackend):
-    """The slow twin: every ring has all the slots that it will ever need."""
+@pytest.fixture
+def with_whole_rings(monkeypatch: pytest.MonkeyPatch) -> Together:
+    """The slow twin of `together`: every ring has all the slots that it will ever need."""
 
-    def new_state(
-        self,
-        slots: int,
-        beam: int,
-        source_length: int,
-        document: Mapping[str, Layout] = NO_DOCUMENT,
-        scores: bool = False,
-        capacity: int | None = None,
-    ) -> DecoderState:
-        return super().new_state(slots, beam, source_length, document, scores)
+    def run_whole(backend: Backend, requests: list[SentenceRequest]) -> list[tuple[Hypothesis, ...]]:
+        with monkeypatch.context() as patch:
+            patch.setattr(lane, "ring_room", lambda positions, most: most)
+            return together(backend, requests)
+
+    return run_whole
 
 
 @pytest.fixture(scope="module")
@@ -82,36 +79,35 @@ def together(backend: Backend, requests: list[SentenceRequest]) -> list[tuple[Hy
 @pytest.mark.parametrize("beam", [1, 3, 4])
 @pytest.mark.parametrize("ask", [search, score])
 def test_rings_that_grow_and_shrink_give_the_bits_of_whole_ones(
-    artifact: Artifact, ask: Ask, beam: int, precision: str
+    artifact: Artifact, with_whole_rings: Together, ask: Ask, beam: int, precision: str
 ) -> None:
-    growing, whole = (kind(artifact, precision, use_shortlist=False) for kind in (OnnxBackend, WholeRings))
-    for backend in (growing, whole):
-        backend.prepare_scores()
+    backend = load_backend(artifact, "onnx", precision, "off")
+    backend.prepare_scores()
     lengths = (*LENGTHS, *reversed(LENGTHS))
-    expected = together(whole, [ask(length, beam) for length in lengths])
-    assert together(growing, [ask(length, beam) for length in lengths]) == expected
-    assert [together(growing, [ask(length, beam)])[0] for length in lengths] == expected
+    expected = with_whole_rings(backend, [ask(length, beam) for length in lengths])
+    assert together(backend, [ask(length, beam) for length in lengths]) == expected
+    assert [together(backend, [ask(length, beam)])[0] for length in lengths] == expected
 
 
 @pytest.mark.parametrize("name", ["gauss-query-relative", "mw", "aw"])
-def test_rings_grow_in_every_kind_of_decoder(name: str, tmp_path: Path) -> None:
+def test_rings_grow_in_every_kind_of_decoder(name: str, with_whole_rings: Together, tmp_path: Path) -> None:
     artifact = endless(lively_variant(name, loudness=1, ngram=None), tmp_path)
-    growing, whole = (kind(artifact, "int8", use_shortlist=False) for kind in (OnnxBackend, WholeRings))
+    backend = load_backend(artifact, "onnx", "int8", "off")
     lengths = (38, 7, 33, 40, 20)
-    expected = together(whole, [search(length, 3) for length in lengths])
-    assert together(growing, [search(length, 3) for length in lengths]) == expected
-    assert [together(growing, [search(length, 3)])[0] for length in lengths] == expected
+    expected = with_whole_rings(backend, [search(length, 3) for length in lengths])
+    assert together(backend, [search(length, 3) for length in lengths]) == expected
+    assert [together(backend, [search(length, 3)])[0] for length in lengths] == expected
 
 
 @pytest.mark.parametrize("kind", ["torchscript", "device"])
-def test_rings_grow_in_every_backend(artifact: Artifact, kind: str) -> None:
+def test_rings_grow_in_every_backend(artifact: Artifact, with_whole_rings: Together, kind: str) -> None:
     """`device`: memory in values of the runtime, as a CUDA device needs it."""
     growing = load_backend(artifact, "torchscript", "fp32")
     if kind == "device":
         growing = OnnxBackend(artifact, "fp32", use_shortlist=False, memory_on_device=True)
-    whole = WholeRings(artifact, "fp32", use_shortlist=False)
+    whole = load_backend(artifact, "onnx", "fp32", "off")
     lengths = (70, 20, 40)
-    expected = together(whole, [search(length, 2) for length in lengths])
+    expected = with_whole_rings(whole, [search(length, 2) for length in lengths])
     found = together(growing, [search(length, 2) for length in lengths])
     for mine, theirs in zip(found, expected, strict=True):
         assert [one.ids for one in mine] == [one.ids for one in theirs]
@@ -132,26 +128,30 @@ def test_rings_are_as_long_as_the_sentence_that_is_furthest(artifact: Artifact) 
 
 
 def only_lane(lanes: Iterable[Lane]) -> Lane:
-    [lane] = lanes
-    return lane
+    [only] = lanes
+    return only
 
 
-def test_a_ring_that_cannot_grow_costs_its_lane_alone(artifact: Artifact, monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = new_engine(load_backend(artifact, "onnx", "fp32"), slots=4)
-    long, short, other = search(40, 2), search(10, 2), search(14, 4)
-    engine.waiting.put([long, short, other])
+def test_a_ring_that_cannot_grow_costs_those_at_its_end(artifact: Artifact, monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = load_backend(artifact, "onnx", "fp32")
+    engine = new_engine(backend, slots=4)
+    long, later, other = search(40, 2), search(25, 2), search(14, 4)
+    engine.waiting.put([long, other])
+    for _ in range(10):
+        engine.step()
+    engine.waiting.put([later])
     engine.step()
 
     def resize(*arguments: object) -> None:
         raise MemoryError("no memory for longer rings")
 
-    monkeypatch.setattr(Lane, "_resize", resize)
-    run(engine)
+    with monkeypatch.context() as patch:
+        patch.setattr(Lane, "_resize", resize)
+        run(engine)
     with pytest.raises(MemoryError):
         long.future.result(timeout=0)
-    assert short.future.result(timeout=0)
-    assert other.future.result(timeout=0)
-    monkeypatch.undo()
+    for request, length, beam in ((later, 25, 2), (other, 14, 4)):
+        assert request.future.result(timeout=0).hypotheses == together(backend, [search(length, beam)])[0]
     again = search(40, 2)
     engine.waiting.put([again])
     run(engine)
