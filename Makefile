@@ -3,6 +3,8 @@ VENV ?= .venv
 PYTHON ?= python3
 PORT ?= 8000
 SCALE ?= 100
+# One more than there are cores: while a test waits for a server, another one computes.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(len(os.sched_getaffinity(0)) + 1)' 2>/dev/null || echo auto)
 BIN = $(VENV)/bin
 
 .PHONY: help serve test ray chaos check format image loadtest soak clean
@@ -15,7 +17,7 @@ serve: $(VENV)/.serve  ## install and serve on http://127.0.0.1:8000 (PORT=...)
 	$(BIN)/ringmt serve --port $(PORT)
 
 test: $(VENV)/.dev  ## install and run the tests
-	$(BIN)/python -m pytest -q -n auto --dist worksteal
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
 ray: $(VENV)/.ray  ## install Ray (500 MB) and test two replicas under Ray Serve
 	$(BIN)/python -m pytest -q tests/docker/test_ray.py

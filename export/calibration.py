@@ -11,7 +11,7 @@ from export.onnx_graph.linear import OUTPUT
 from model.data.batching import Pair, collate
 from model.document import DocumentModel
 from model.document_search import stack_store, store_sentence
-from model.greedy import greedy
+from model.greedy import greedy, source_batch
 from model.translation_model import TranslationModel
 
 Ranges = dict[str, float]
@@ -29,8 +29,12 @@ def input_ranges(model: TranslationModel, sources: Sequence[Sequence[int]], max_
         # Weights that do not sum to one are largest where there is least to see.
         sources = [*sources, [model.config.eos_id]]
     words = [list(ids[:-1]) for ids in sources]
+    most = min(max_length, model.config.max_length)
+    translations = greedy(model, words, most)
     with recorded_ranges(model) as ranges:
-        greedy(model, words, min(max_length, model.config.max_length), batch_rows=1)  # padding would widen the ranges
+        for source, target in zip(words, translations, strict=True):  # one by one: padding would widen the ranges
+            seen = torch.tensor([[model.config.ids.bos, *target][:most]])
+            model.hidden(*source_batch(model, [source]), seen)
     return ranges
 
 
