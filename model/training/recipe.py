@@ -63,6 +63,8 @@ class Recipe:
     start: str | None = dataclasses.field(default=None, kw_only=True)
     """A checkpoint folder, or a model that comes with RingMT, whose weights and vocabulary training begins with (or
     weights only: data.vocab_anew); null: random weights, a vocabulary of the corpora."""
+    anew: tuple[str, ...] = dataclasses.field(default=(), kw_only=True)
+    """Only with `start`: parts that begin at random all the same, such as `decoder`."""
 
 
 def parse_section(kind: type[Any], values: Any, where: str) -> Any:
@@ -89,14 +91,19 @@ def parse_recipe(values: Any) -> Recipe:
     """Raises ConfigError that names the section and the key."""
     if not isinstance(values, dict):
         raise ConfigError("a recipe is a YAML mapping with the sections name, model, data, training")
-    reject_unknown_keys(values, ("name", "start", "model", "data", "training"), "the recipe")
+    reject_unknown_keys(values, ("name", "start", "anew", "model", "data", "training"), "the recipe")
     for section in ("name", "model", "data", "training"):
         if section not in values:
             raise ConfigError(f"the recipe lacks the section '{section}'")
     data: DataRecipe = parse_section(DataRecipe, values["data"], "the recipe's data section")
     training = parse_training(values["training"])
     model = ModelConfig.from_dict({"vocab_size": data.vocab_size, **values["model"]})
-    return Recipe(str(values["name"]), model, data, training, start=values.get("start"))
+    start, anew = values.get("start"), values.get("anew", [])
+    if not isinstance(anew, list | tuple) or (anew and start is None):
+        raise ConfigError(
+            f"'anew' lists parts that do not begin as in the recipe's 'start', which must be there: {anew!r}"
+        )
+    return Recipe(str(values["name"]), model, data, training, start=start, anew=tuple(map(str, anew)))
 
 
 def read_yaml(path: Path) -> Any:

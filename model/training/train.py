@@ -62,6 +62,18 @@ def load_text(recipe: DataRecipe, data: Path, vocabulary: Vocabulary) -> Trainin
     )
 
 
+def begin_as(model: AnyModel, start: Path, anew: tuple[str, ...]) -> None:
+    """Put the weights of the checkpoint `start` into `model`, but for those of the parts `anew`. Raises ConfigError
+    where the model has no such part or another shape."""
+    parts = [name for name, _ in model.named_children()]
+    for part in anew:
+        if part not in parts:
+            raise ConfigError(f"the recipe's 'anew' names '{part}'; the model's parts are {', '.join(parts)}")
+    fresh = {name: weight.clone() for name, weight in model.state_dict().items() if name.partition(".")[0] in anew}
+    load_weights(model, start)
+    model.load_state_dict(fresh, strict=False)
+
+
 def batch_loss(model: AnyModel, batch: Batch, smoothing: float) -> tuple[Tensor, Tensor]:
     """(smoothed loss, nll), each summed over the batch's target tokens."""
     hidden = model.hidden(batch.source, batch.source_keep, batch.target_in)
@@ -101,7 +113,7 @@ class Training(TrainingRun[list[Pair]]):
         torch.manual_seed(recipe.training.seed)
         self.translator = new_model(recipe.model)
         if start is not None:
-            load_weights(self.translator, start)
+            begin_as(self.translator, start, recipe.anew)
             if recipe.data.vocab_anew:
                 move_embedding(self.translator, Vocabulary(find_vocabulary(start)), vocabulary)
         self.translator.to("cuda" if torch.cuda.is_available() else "cpu")

@@ -127,6 +127,16 @@ def test_every_recipe_is_readable() -> None:
         ({"name": "x"}, "lacks the section 'model'"),
         ({"name": "x", "modle": {}}, "unknown key 'modle' in the recipe: did you mean 'model'"),
         ({"name": "x", "model": {}, "data": {"source": "en"}, "training": {"steps": 1}}, "lacks 'target'"),
+        (
+            {
+                "name": "x",
+                "anew": ["decoder"],
+                "model": {},
+                "data": {"source": "en", "target": "de", "corpora": {}, "dev": {}},
+                "training": {"steps": 1},
+            },
+            "lists parts that do not begin as in the recipe's 'start'",
+        ),
         ([], "YAML mapping"),
     ],
 )
@@ -275,6 +285,21 @@ def test_training_may_begin_with_another_models_weights_and_vocabulary(trained: 
     assert vocabularies[0].read_bytes() == vocabularies[1].read_bytes()
     summary = json.loads((tmp_path / "next" / "training.json").read_text(encoding="utf-8"))
     assert summary["recipe"]["start"] == str(trained)
+
+
+def test_parts_of_a_start_may_begin_anew(trained: Path, tmp_path: Path) -> None:
+    recipe = dataclasses.replace(tiny(10, evaluate_every=10), start=str(trained), anew=("decoder",))
+    run = Training(recipe, SAMPLE, tmp_path / "anew")
+    old, new = load_model(trained).state_dict(), run.translator.state_dict()
+    matrices = [name for name in old if old[name].dim() == 2]
+    assert {name for name in matrices if not torch.equal(old[name], new[name])} == {
+        name for name in matrices if name.startswith("decoder.")
+    }
+    full = dataclasses.replace(recipe.model, ngram=None)
+    other = Training(dataclasses.replace(recipe, model=full), SAMPLE, tmp_path / "full").translator.state_dict()
+    assert all(torch.equal(new[name], other[name]) for name in new)  # a twin begins with the same decoder
+    with pytest.raises(ConfigError, match="names 'decodr'; the model's parts are embedding, encoder, decoder"):
+        Training(dataclasses.replace(recipe, anew=("decodr",)), SAMPLE, tmp_path / "other")
 
 
 def test_a_start_can_take_a_vocabulary_of_its_own(trained: Path, tmp_path: Path) -> None:
