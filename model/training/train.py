@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from model.config import PAD_ID, ConfigError
+from model.config import PAD_ID, ConfigError, reject_unknown_keys
 from model.data.batching import Batch, Pair, batches_by_tokens, collate, epoch_batches, epoch_items
 from model.data.corpus import data_hash, read_corpus
 from model.data.vocabulary import Vocabulary, train_vocabulary
@@ -65,10 +65,7 @@ def load_text(recipe: DataRecipe, data: Path, vocabulary: Vocabulary) -> Trainin
 def begin_as(model: AnyModel, start: Path, anew: tuple[str, ...]) -> None:
     """Put the weights of the checkpoint `start` into `model`, but for those of the parts `anew`. Raises ConfigError
     where the model has no such part or another shape."""
-    parts = [name for name, _ in model.named_children()]
-    for part in anew:
-        if part not in parts:
-            raise ConfigError(f"the recipe's 'anew' names '{part}'; the model's parts are {', '.join(parts)}")
+    reject_unknown_keys(anew, [name for name, _ in model.named_children()], "the recipe's 'anew'")
     fresh = {name: weight.clone() for name, weight in model.state_dict().items() if name.partition(".")[0] in anew}
     load_weights(model, start)
     model.load_state_dict(fresh, strict=False)

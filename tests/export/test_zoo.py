@@ -17,8 +17,9 @@ from model.config import EOS_ID
 from model.data.batching import Pair
 from model.data.vocabulary import Vocabulary
 from model.reference_search import reference_search
-from model.training.bundled import find_recipe
+from model.training.bundled import bundled_name, find_recipe
 from model.training.checkpoint import load_any_model, load_config, load_model
+from model.training.recipe import parse_recipe
 from server.artifact import Artifact
 from server.backends.load import load_backend
 from server.engine.request import SearchOptions
@@ -87,6 +88,15 @@ def test_a_row_says_how_to_train_it_again(name: str) -> None:
     assert (row.folder / "metrics.csv").stat().st_size > 100
     assert sum(path.stat().st_size for path in row.folder.iterdir()) < 8 * 2**20
     assert summary["sha256"] == {"weights.safetensors": row.weights_hash}
+
+
+@pytest.mark.parametrize("name", ["n8", "full"])
+def test_the_twins_were_trained_as_their_recipes_say(name: str) -> None:
+    summary = json.loads((ZOO / "twin" / name / "training.json").read_text(encoding="utf-8"))
+    recipe = parse_recipe(summary["recipe"])
+    assert bundled_name(recipe) == f"twin/{name}"
+    assert recipe.model == load_config(ZOO / "twin" / name)
+    assert (recipe.start, recipe.anew) == ("en-de", ("decoder",))
 
 
 @pytest.mark.parametrize("name", TRANSLATING)

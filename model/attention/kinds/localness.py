@@ -93,9 +93,11 @@ def per_head(linear: nn.Linear, hidden: Tensor) -> Tensor:
 
 
 def mean_visible_key(key: Tensor, order: KeyOrder) -> Tensor:
-    """Mean of the visible keys, key [batch, heads, key, head_dim] -> [batch, query or 1, d] in the keys' precision.
+    """Mean of the visible keys, key [batch, heads, key, head_dim] -> [batch, query or 1, d] in the keys' precision,
+    summed in fp32 at least.
 
     One row for all queries where they see the same keys.
     """
-    share = order.keep.float() / order.count.clamp(min=1)  # [batch or 1, 1, query or 1, key]
-    return merge_heads(torch.matmul(share, key.float())).to(key.dtype)
+    precision = torch.promote_types(key.dtype, torch.float32)
+    share = order.keep.to(precision) / order.count.clamp(min=1)  # [batch or 1, 1, query or 1, key]
+    return merge_heads(torch.matmul(share, key.to(precision))).to(key.dtype)
