@@ -18,6 +18,7 @@ COMMANDS = {
     "train": "train a model from a recipe",
     "make-context-data": "make documents whose pronouns and professions need the sentence before",
     "make-word-data": "put the nouns of a dictionary into real sentences",
+    "make-everyday-data": "write phrases, places, times and amounts as people use them every day",
     "lexicon": "learn which words translate which, for shortlists",
     "average": "average the weights of runs that went on from one another",
     "zoo": "keep finished runs as small folders",

@@ -15,9 +15,12 @@ KINDS: dict[str, tuple[str, ...]] = {
     "adjective": ("It was very {}.", "This is a {} house.", "They have a {} dog."),
     "verb": ("I want to {} it.", "You must not {} it.", "Can you {} it?"),
     "interface": (),
+    "everyday": (),
 }
 """Sentences for words of each kind; a word stands in one of them, in turn. German keeps the form of nouns and verbs in
 all of theirs."""
+PHRASES = ("interface", "everyday")
+"""Kinds that are asked as they are."""
 ALONE = {"verb": "to {}"}
 """How words of a kind are asked alone, if not as they are."""
 
@@ -37,7 +40,7 @@ class WordItem:
     def is_right(self, translation: str) -> bool:
         """Whole words count. A noun keeps its capital, others have none; an adjective may have any ending; a phrase may
         begin in any case, and end as it likes."""
-        flags = re.IGNORECASE if self.kind == "interface" else 0
+        flags = re.IGNORECASE if self.kind in PHRASES else 0
         texts = {form for text in self.accepted for form in self._forms(text)}
         return any(re.search(rf"\b{re.escape(text)}\b", translation, flags) for text in texts)
 

@@ -70,18 +70,18 @@ class MakeWordDataCommand:
             with_object = [verb for verb in verbs if takes.get(verb.source) == "object"]
             made["words-phrases"] = list(phrases(nouns[:PHRASE_NOUNS], adjectives, with_object, args.seed))
             made["words-terms"] = list(used_terms(terms, pairs))
-        tested = {_bare(item.source) for item in read_word_set(args.exclude)}
+        tested = {bare(item.source) for item in read_word_set(args.exclude)}
         args.out.mkdir(parents=True, exist_ok=True)
         for name, sentences in made.items():
-            kept = [both for both in sentences if _bare(both[0]) not in tested]
+            kept = [both for both in sentences if bare(both[0]) not in tested]
             write_documents([kept], args.out, name, ("en", "de"))
             print(f"{name}: {len(kept):,} pairs")
         return 0
 
 
-def _bare(source: str) -> str:
+def bare(source: str) -> str:
     """What a word set asks, as the same word is written elsewhere: "to borrow" is "borrow"."""
-    return source.lower().removeprefix("to ")
+    return source.lower().removeprefix("to ").rstrip(".!?")
 
 
 make_word_data_command = MakeWordDataCommand()

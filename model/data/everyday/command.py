@@ -1,0 +1,61 @@
+"""`ringmt make-everyday-data`."""
+
+import argparse
+from collections.abc import Iterable
+from pathlib import Path
+
+from model.data.context.write import write_documents
+from model.data.everyday.letters import beginnings
+from model.data.everyday.phrases import from_english, from_german, read_phrases
+from model.data.everyday.places import places_in_sentences, read_places
+from model.data.everyday.quantities import quantities
+from model.data.words.accuracy import read_word_set
+from model.data.words.command import WORD_SET, bare
+
+HERE = Path(__file__).parent
+
+
+class MakeEverydayDataCommand:
+    """Text of what people write every day, and parallel corpora seldom have."""
+
+    help = "write phrases, letters' beginnings, places, times and amounts in English and German"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--out", required=True, type=Path, help="folder for the corpora everyday-*")
+        parser.add_argument("--source", choices=("en", "de"), default="en", help="what is translated (default en)")
+        parser.add_argument("--phrases", type=Path, default=HERE / "phrases.tsv", help="default: the own ones")
+        parser.add_argument("--places", type=Path, default=HERE / "places.tsv", help="default: the own ones")
+        parser.add_argument(
+            "--quantities", type=int, default=400, help="sentences of each kind of time or amount (default 400)"
+        )
+        parser.add_argument(
+            "--exclude",
+            type=Path,
+            nargs="+",
+            default=(WORD_SET, HERE / "held-out.tsv"),
+            help="word sets whose English sources are left out (default: the own ones)",
+        )
+        parser.add_argument("--seed", type=int, default=1)
+
+    def run(self, args: argparse.Namespace) -> int:
+        phrases, to_german = read_phrases(args.phrases), args.source == "en"
+        made: dict[str, Iterable[tuple[str, str]]] = {
+            "everyday-phrases": from_english(phrases) if to_german else _turned(from_german(phrases)),
+            "everyday-letters": beginnings(),
+            "everyday-places": places_in_sentences(read_places(args.places)),
+            "everyday-quantities": quantities(args.quantities, args.seed),
+        }
+        tested = {bare(item.source) for path in args.exclude for item in read_word_set(path)}
+        args.out.mkdir(parents=True, exist_ok=True)
+        for name, sentences in made.items():
+            kept = [pair for pair in dict.fromkeys(sentences) if bare(pair[0]) not in tested]
+            write_documents([kept], args.out, name, ("en", "de"))
+            print(f"{name}: {len(kept):,} pairs")
+        return 0
+
+
+def _turned(pairs: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
+    return ((target, source) for source, target in pairs)
+
+
+make_everyday_data_command = MakeEverydayDataCommand()

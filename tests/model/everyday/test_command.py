@@ -1,0 +1,48 @@
+"""`ringmt make-everyday-data`: the same seed gives the same text, without what the word sets ask."""
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from model.data.corpus import read_corpus
+from model.data.everyday.command import HERE, make_everyday_data_command
+from model.data.words.accuracy import read_word_set
+from model.data.words.command import WORD_SET
+
+NAMES = ["everyday-letters", "everyday-phrases", "everyday-places", "everyday-quantities"]
+
+
+def run(out: Path, *flags: str) -> dict[str, list[tuple[str, str]]]:
+    parser = argparse.ArgumentParser()
+    make_everyday_data_command.add_arguments(parser)
+    assert make_everyday_data_command.run(parser.parse_args(["--out", str(out), *flags])) == 0
+    names = sorted(path.name.removesuffix(".en.gz") for path in out.glob("*.en.gz"))
+    return {name: [(pair.source, pair.target) for pair in read_corpus(out, name, "en", "de")] for name in names}
+
+
+def test_the_same_text_twice_without_what_the_word_sets_ask(tmp_path: Path) -> None:
+    made, again = run(tmp_path / "one"), run(tmp_path / "two")
+    assert list(made) == NAMES
+    assert made == again
+    assert ("Merry Christmas!", "Frohe Weihnachten!") in made["everyday-phrases"]
+    asked = {
+        item.source.lower().rstrip(".!?") for path in (WORD_SET, HERE / "held-out.tsv") for item in read_word_set(path)
+    }
+    sources = {source.lower().rstrip(".!?") for pairs in made.values() for source, _ in pairs}
+    assert len(asked) > 300
+    assert not asked & sources
+
+
+def test_towards_english_the_first_form_is_said(tmp_path: Path) -> None:
+    phrases = run(tmp_path, "--source", "de")["everyday-phrases"]
+    assert ("Many thanks!", "Vielen Dank!") not in phrases
+    assert {("Thanks a lot!", "Vielen Dank!"), ("Thanks a lot", "vielen dank")} <= set(phrases)
+
+
+@pytest.mark.parametrize(("excluded", "is_said"), [("Hello!", False), ("Good night!", True)])
+def test_own_word_sets_are_left_out(tmp_path: Path, excluded: str, is_said: bool) -> None:
+    (tmp_path / "set.tsv").write_text(f"everyday\t{excluded}\tx\n", encoding="utf-8")
+    made = run(tmp_path / "out", "--exclude", str(tmp_path / "set.tsv"), "--quantities", "5")
+    assert (("Hello!", "Hallo!") in made["everyday-phrases"]) is is_said
+    assert len(made["everyday-quantities"]) <= 5 * 7
