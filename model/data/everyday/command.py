@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from model.data.context.write import write_documents
+from model.data.everyday.interfaces import interface_phrases, read_words
 from model.data.everyday.letters import beginnings
 from model.data.everyday.phrases import from_english, from_german, read_phrases
 from model.data.everyday.places import places_in_sentences, read_places
@@ -16,17 +17,18 @@ HERE = Path(__file__).parent
 
 
 class MakeEverydayDataCommand:
-    """Text of what people write every day, and parallel corpora seldom have."""
+    """Text of what people write every day, and parallel corpora seldom have: by hand and by rule."""
 
-    help = "write phrases, letters' beginnings, places, times and amounts in English and German"
+    help = "write phrases, interfaces, letters' beginnings, places, times and amounts in English and German"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--out", required=True, type=Path, help="folder for the corpora everyday-*")
         parser.add_argument("--source", choices=("en", "de"), default="en", help="what is translated (default en)")
         parser.add_argument("--phrases", type=Path, default=HERE / "phrases.tsv", help="default: the own ones")
         parser.add_argument("--places", type=Path, default=HERE / "places.tsv", help="default: the own ones")
+        parser.add_argument("--interface", type=Path, default=HERE / "interface.tsv", help="default: the own words")
         parser.add_argument(
-            "--quantities", type=int, default=400, help="sentences of each kind of time or amount (default 400)"
+            "--amount", type=int, default=400, help="sentences of each kind of what is drawn at random (default 400)"
         )
         parser.add_argument(
             "--exclude",
@@ -43,7 +45,8 @@ class MakeEverydayDataCommand:
             "everyday-phrases": from_english(phrases) if to_german else _turned(from_german(phrases)),
             "everyday-letters": beginnings(),
             "everyday-places": places_in_sentences(read_places(args.places)),
-            "everyday-quantities": quantities(args.quantities, args.seed),
+            "everyday-quantities": quantities(args.amount, args.seed),
+            "everyday-interfaces": interface_phrases(*read_words(args.interface), args.amount, args.seed),
         }
         tested = {bare(item.source) for path in args.exclude for item in read_word_set(path)}
         args.out.mkdir(parents=True, exist_ok=True)

@@ -10,7 +10,7 @@ from model.data.everyday.command import HERE, make_everyday_data_command
 from model.data.words.accuracy import read_word_set
 from model.data.words.command import WORD_SET
 
-NAMES = ["everyday-letters", "everyday-phrases", "everyday-places", "everyday-quantities"]
+NAMES = [f"everyday-{kind}" for kind in ("interfaces", "letters", "phrases", "places", "quantities")]
 
 
 def run(out: Path, *flags: str) -> dict[str, list[tuple[str, str]]]:
@@ -43,6 +43,6 @@ def test_towards_english_the_first_form_is_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("excluded", "is_said"), [("Hello!", False), ("Good night!", True)])
 def test_own_word_sets_are_left_out(tmp_path: Path, excluded: str, is_said: bool) -> None:
     (tmp_path / "set.tsv").write_text(f"everyday\t{excluded}\tx\n", encoding="utf-8")
-    made = run(tmp_path / "out", "--exclude", str(tmp_path / "set.tsv"), "--quantities", "5")
+    made = run(tmp_path / "out", "--exclude", str(tmp_path / "set.tsv"), "--amount", "5")
     assert (("Hello!", "Hallo!") in made["everyday-phrases"]) is is_said
     assert len(made["everyday-quantities"]) <= 5 * 7
