@@ -20,7 +20,7 @@ from export.onnx_writer import InContext, write_onnx
 from export.parity import check_parity
 from export.signature import with_signatures
 from export.torchscript import write_torchscript
-from model.config import SPECIAL_IDS
+from model.config import SPECIAL_IDS, ModelConfig
 from model.data.lexicon import LEXICON, Lexicon
 from model.document import DocumentModel
 from model.training.checkpoint import SUMMARY, VOCABULARY, find_vocabulary, load_model
@@ -82,7 +82,8 @@ def export_artifact(checkpoint: Path, out: Path, options: ExportOptions) -> dict
     has_usual_ids = model.config.ids == SPECIAL_IDS  # the shortlist's
     shortlist = shortlist_plan(checkpoint, options.shortlist) if has_usual_ids else None
     lexicon = find_lexicon(checkpoint)
-    content = Content(model, find_vocabulary(checkpoint), _origin(checkpoint), document, shortlist, lexicon)
+    origin = _origin(checkpoint, model.config)
+    content = Content(model, find_vocabulary(checkpoint), origin, document, shortlist, lexicon)
     return write_artifact(content, out, options)
 
 
@@ -224,8 +225,8 @@ def write_graph(
         write_onnx(model, manifest, graph, ranges, folder, shortlist, in_context)
 
 
-def _origin(checkpoint: Path) -> dict[str, Any]:
-    """What training.json says of the checkpoint, where there is one."""
+def _origin(checkpoint: Path, config: ModelConfig) -> dict[str, Any]:
+    """What training.json says of the checkpoint, where there is one; where that does not, how the model is built."""
     path = checkpoint / SUMMARY
     origin: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    return origin
+    return origin if "model" in origin.get("recipe", {}) else origin | {"model": config.to_dict()}

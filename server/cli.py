@@ -25,6 +25,7 @@ COMMANDS = {
     "evaluate": "translate a test set and score it",
     "contrastive-accuracy": "how often a model prefers right to wrong translations, with context and without",
     "export": "write a trained model as an artifact that can be served",
+    "unpack": "take the weights out of an artifact, to train on with",
     "import": "turn a checkpoint that others trained into an artifact",
     "bench": "measure how fast an artifact translates on this machine",
     "compare": "set trained models side by side, with the uncertainty of every difference",

@@ -78,6 +78,9 @@ class GraphBuilder:
         """The value of a constant; None for other tensors."""
         return numpy_helper.to_array(self._constants[tensor]) if tensor in self._constants else None
 
+    def constant_names(self) -> list[str]:
+        return list(self._constants)
+
     def is_output(self, tensor: str) -> bool:
         return tensor in self._outputs
 

@@ -13,7 +13,15 @@ from model.config import PAD_ID, ConfigError, reject_unknown_keys
 from model.data.batching import Batch, Pair, batches_by_tokens, collate, epoch_batches, epoch_items
 from model.data.corpus import data_hash, read_corpus
 from model.data.vocabulary import Vocabulary, train_vocabulary
-from model.training.checkpoint import VOCABULARY, AnyModel, find_vocabulary, load_weights, new_model, save_model
+from model.training.checkpoint import (
+    VOCABULARY,
+    WEIGHTS,
+    AnyModel,
+    find_vocabulary,
+    load_weights,
+    new_model,
+    save_model,
+)
 from model.training.document_recipe import find_base
 from model.training.loss import projected_cross_entropy
 from model.training.new_vocabulary import move_embedding
@@ -62,6 +70,17 @@ def load_text(recipe: DataRecipe, data: Path, vocabulary: Vocabulary) -> Trainin
     )
 
 
+def find_start(name: str) -> Path:
+    """The checkpoint folder that a recipe's `start` means. Raises ConfigError where there is none with weights."""
+    folder = find_base(name)
+    if not (folder / WEIGHTS).is_file():
+        raise ConfigError(
+            f"{folder} says how '{name}' was trained, but its weights are not there: take them out of an artifact "
+            f"(ringmt unpack ARTIFACT {name}), or train it"
+        )
+    return folder
+
+
 def begin_as(model: AnyModel, start: Path, anew: tuple[str, ...]) -> None:
     """Put the weights of the checkpoint `start` into `model`, but for those of the parts `anew`. Raises ConfigError
     where the model has no such part or another shape."""
@@ -99,7 +118,7 @@ class Training(TrainingRun[list[Pair]]):
     def __init__(self, recipe: Recipe, data: Path, out: Path) -> None:
         out.mkdir(parents=True, exist_ok=True)
         self.recipe = recipe
-        start = find_base(recipe.start) if recipe.start else None
+        start = find_start(recipe.start) if recipe.start else None
         vocabulary = prepare_vocabulary(recipe.data, data, out, start)
         if len(vocabulary) != recipe.model.vocab_size:
             raise ConfigError(

@@ -302,6 +302,12 @@ def test_parts_of_a_start_may_begin_anew(trained: Path, tmp_path: Path) -> None:
         Training(dataclasses.replace(recipe, anew=("decodr",)), SAMPLE, tmp_path / "other")
 
 
+def test_a_start_without_weights_says_where_they_are(tmp_path: Path) -> None:
+    recipe = dataclasses.replace(tiny(10, evaluate_every=10), start="de-en")  # bundled as an artifact alone
+    with pytest.raises(ConfigError, match=r"its weights are not there: .* \(ringmt unpack ARTIFACT de-en\)"):
+        Training(recipe, SAMPLE, tmp_path)
+
+
 def test_a_start_can_take_a_vocabulary_of_its_own(trained: Path, tmp_path: Path) -> None:
     recipe = tiny(10, evaluate_every=10, precision="fp32")
     data = dataclasses.replace(recipe.data, vocab_anew=True, vocab_kind="bpe")
