@@ -90,12 +90,14 @@ def test_a_row_says_how_to_train_it_again(name: str) -> None:
     assert summary["sha256"] == {"weights.safetensors": row.weights_hash}
 
 
+@pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("name", ["n8", "full"])
-def test_the_twins_were_trained_as_their_recipes_say(name: str) -> None:
-    summary = json.loads((ZOO / "twin" / name / "training.json").read_text(encoding="utf-8"))
+def test_the_twins_were_trained_as_their_recipes_say(name: str, seed: int) -> None:
+    folder = ZOO / "twin" / (name if seed == 1 else f"{name}-seed-{seed}")
+    summary = json.loads((folder / "training.json").read_text(encoding="utf-8"))
     recipe = parse_recipe(summary["recipe"])
-    assert bundled_name(recipe) == f"twin/{name}"
-    assert recipe.model == load_config(ZOO / "twin" / name)
+    assert (bundled_name(recipe), recipe.training.seed) == (f"twin/{name}", seed)
+    assert recipe.model == load_config(folder)
     assert (recipe.start, recipe.anew) == ("en-de", ("decoder",))
 
 
