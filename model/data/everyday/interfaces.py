@@ -9,6 +9,7 @@ from pathlib import Path
 from model.config import ConfigError
 from model.data.context.german import GENDERS, Gender, determiner
 from model.data.context.words import capitalized
+from model.data.everyday.lines import numbered_lines
 from model.data.words.phrases import ENDINGS
 
 ADJECTIVES = {
@@ -74,13 +75,13 @@ def read_words(path: Path) -> tuple[list[Noun], list[Verb]]:
     """A line each, with tabs between: noun, singular, plural, German, gender, German plural; or verb, infinitive,
     participle, German, German participle. # begins a comment. Raises ConfigError with the line."""
     nouns, verbs = [], []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in numbered_lines(path):
         kind, *given = line.split("\t")
         if kind == "noun" and len(given) == 5 and given[3] in GENDERS:
             nouns.append(Noun(given[0], given[1], given[2], given[3], given[4]))
         elif kind == "verb" and len(given) == 4:
             verbs.append(Verb(*given))
-        elif line and not line.startswith("#"):
+        else:
             raise ConfigError(
                 f"{path}, line {number}: expected noun, singular, plural, German, m, f or n, German plural; or verb, "
                 "infinitive, participle, German, German participle"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from model.config import ConfigError
 from model.data.context.words import capitalized
+from model.data.everyday.lines import numbered_lines
 
 MARKS = ".!?,:"
 MAX_HEADLINE = 5
@@ -23,9 +24,7 @@ class Phrase:
 def read_phrases(path: Path) -> list[Phrase]:
     """A line each: English forms between bars, tab, German; # begins a comment. Raises ConfigError with the line."""
     found = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        if line.startswith("#") or not line:
-            continue
+    for number, line in numbered_lines(path):
         english, tab, german = line.partition("\t")
         forms = tuple(form.strip() for form in english.split("|"))
         if not (tab and german.strip() and all(forms)):

@@ -8,6 +8,7 @@ from typing import Literal
 from model.config import ConfigError
 from model.data.context.german import GENDERS, Case, Gender, determiner
 from model.data.context.words import capitalized
+from model.data.everyday.lines import numbered_lines
 
 Article = Literal[Gender, "p"]
 """Of a name in the singular its gender, p of one in the plural."""
@@ -89,9 +90,7 @@ def read_places(path: Path) -> list[Place]:
     """A line each: kind, tab, English, tab, German, for some a tab and m, f, n or p; # begins a comment. Raises
     ConfigError with the line."""
     found = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        if line.startswith("#") or not line:
-            continue
+    for number, line in numbered_lines(path):
         kind, english, german, given = (*line.split("\t"), "", "", "")[:4]
         article = next((one for one in ARTICLES if one == given), None)
         if kind not in FRAMES or not german or (given and article is None):
