@@ -34,8 +34,8 @@ class MakeEverydayDataCommand:
             "--exclude",
             type=Path,
             nargs="+",
-            default=(WORD_SET, HERE / "held-out.tsv"),
-            help="word sets whose English sources are left out (default: the own ones)",
+            default=(WORD_SET, HERE / "held-out.tsv", HERE / "held-out-de.tsv"),
+            help="word sets whose sources are left out, English and German ones (default: the own ones)",
         )
         parser.add_argument("--seed", type=int, default=1)
 
@@ -51,7 +51,8 @@ class MakeEverydayDataCommand:
         tested = {bare(item.source) for path in args.exclude for item in read_word_set(path)}
         args.out.mkdir(parents=True, exist_ok=True)
         for name, sentences in made.items():
-            kept = [pair for pair in dict.fromkeys(sentences) if bare(pair[0]) not in tested]
+            pairs = dict.fromkeys(sentences) if to_german else _first_said(sentences)
+            kept = [pair for pair in pairs if tested.isdisjoint(map(bare, pair))]
             write_documents([kept], args.out, name, ("en", "de"))
             print(f"{name}: {len(kept):,} pairs")
         return 0
@@ -59,6 +60,14 @@ class MakeEverydayDataCommand:
 
 def _turned(pairs: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
     return ((target, source) for source, target in pairs)
+
+
+def _first_said(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Of the English sides of a German one, the first."""
+    said: dict[str, str] = {}
+    for english, german in pairs:
+        said.setdefault(german, english)
+    return [(english, german) for german, english in said.items()]
 
 
 make_everyday_data_command = MakeEverydayDataCommand()

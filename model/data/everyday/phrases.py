@@ -1,6 +1,6 @@
 """Phrases that people write every day, in the ways they are typed: "Happy birthday!", "happy birthday"."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,46 +15,50 @@ MAX_HEADLINE = 5
 
 @dataclass(frozen=True)
 class Phrase:
-    """English forms that mean the same, and what German says for all of them."""
+    """Forms that mean the same; the first of a language is what it says for all of the other's."""
 
     english: tuple[str, ...]
-    german: str
+    german: tuple[str, ...]
 
 
 def read_phrases(path: Path) -> list[Phrase]:
-    """A line each: English forms between bars, tab, German; # begins a comment. Raises ConfigError with the line."""
+    """A line each: English forms between bars, tab, German ones; # begins a comment. Raises ConfigError with the line
+    that is none."""
     found = []
     for number, line in numbered_lines(path):
-        english, tab, german = line.partition("\t")
-        forms = tuple(form.strip() for form in english.split("|"))
-        if not (tab and german.strip() and all(forms)):
-            raise ConfigError(f"{path}, line {number}: a phrase is English forms between bars, a tab and German")
-        found.append(Phrase(forms, german.strip()))
+        english, german = (_forms(part) for part in (line if "\t" in line else f"{line}\t").split("\t", 1))
+        if not (all(english) and all(german)):
+            raise ConfigError(f"{path}, line {number}: a phrase is English forms between bars, a tab and German ones")
+        found.append(Phrase(english, german))
     return found
 
 
 def from_english(phrases: Sequence[Phrase]) -> Iterator[tuple[str, str]]:
     """(English, German) for every form of every phrase, as it may be typed."""
-    yield from _once((form, phrase.german) for phrase in phrases for form in phrase.english)
+    yield from _once(((form, phrase.german[0]) for phrase in phrases for form in phrase.english), headlines=True)
 
 
 def from_german(phrases: Sequence[Phrase]) -> Iterator[tuple[str, str]]:
-    """(German, English), the first English form for each, as it may be typed."""
-    yield from _once((phrase.german, phrase.english[0]) for phrase in phrases)
+    """(German, English) for every form of every phrase, as it may be typed."""
+    yield from _once(((form, phrase.english[0]) for phrase in phrases for form in phrase.german), headlines=False)
 
 
-def _once(pairs: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+def _forms(text: str) -> tuple[str, ...]:
+    return tuple(form.strip() for form in text.split("|"))
+
+
+def _once(pairs: Iterable[tuple[str, str]], *, headlines: bool) -> Iterator[tuple[str, str]]:
     """A source has one translation, the first."""
     said: set[str] = set()
     for source, target in pairs:
-        for typed, translated in as_typed(source, target):
+        for typed, translated in as_typed(source, target, headlines=headlines):
             if typed not in said:
                 said.add(typed)
                 yield typed, translated
 
 
-def as_typed(source: str, target: str) -> Iterator[tuple[str, str]]:
-    """The pair; both without their last mark; the source in small letters; and with capitals, as headlines have them.
+def as_typed(source: str, target: str, *, headlines: bool = True) -> Iterator[tuple[str, str]]:
+    """The pair; both without their last mark; the source in small letters; and with capitals, as English headlines.
 
     One word stays as it is: "May" and "Polish" are others in small letters.
     """
@@ -64,7 +68,7 @@ def as_typed(source: str, target: str) -> Iterator[tuple[str, str]]:
     yield bare, bare_target
     if len(words) > 1:
         yield bare.lower(), bare_target
-        if len(words) <= MAX_HEADLINE:
+        if headlines and len(words) <= MAX_HEADLINE:
             yield " ".join(capitalized(word) for word in words), bare_target
 
 

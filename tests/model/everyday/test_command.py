@@ -8,7 +8,7 @@ import pytest
 from model.data.corpus import read_corpus
 from model.data.everyday.command import HERE, make_everyday_data_command
 from model.data.words.accuracy import read_word_set
-from model.data.words.command import WORD_SET
+from model.data.words.command import WORD_SET, bare
 
 NAMES = [f"everyday-{kind}" for kind in ("interfaces", "letters", "phrases", "places", "quantities")]
 
@@ -21,17 +21,32 @@ def run(out: Path, *flags: str) -> dict[str, list[tuple[str, str]]]:
     return {name: [(pair.source, pair.target) for pair in read_corpus(out, name, "en", "de")] for name in names}
 
 
+def asked(*paths: Path) -> set[str]:
+    sources = {bare(item.source) for path in paths for item in read_word_set(path)}
+    assert len(sources) >= 60
+    return sources
+
+
+def said(made: dict[str, list[tuple[str, str]]], side: int) -> set[str]:
+    return {bare(pair[side]) for pairs in made.values() for pair in pairs}
+
+
 def test_the_same_text_twice_without_what_the_word_sets_ask(tmp_path: Path) -> None:
     made, again = run(tmp_path / "one"), run(tmp_path / "two")
     assert list(made) == NAMES
     assert made == again
     assert ("Merry Christmas!", "Frohe Weihnachten!") in made["everyday-phrases"]
-    asked = {
-        item.source.lower().rstrip(".!?") for path in (WORD_SET, HERE / "held-out.tsv") for item in read_word_set(path)
-    }
-    sources = {source.lower().rstrip(".!?") for pairs in made.values() for source, _ in pairs}
-    assert len(asked) > 300
-    assert not asked & sources
+    assert made != run(tmp_path / "german", "--source", "de")
+    assert not asked(WORD_SET, HERE / "held-out.tsv") & said(made, 0)
+
+
+def test_towards_english_no_source_has_two_translations_and_none_is_asked(tmp_path: Path) -> None:
+    made = run(tmp_path, "--source", "de")
+    assert list(made) == NAMES
+    for name, pairs in made.items():
+        sources = [german for _, german in pairs]
+        assert len(sources) == len(set(sources)), name
+    assert not asked(HERE / "held-out-de.tsv") & said(made, 1)
 
 
 def test_towards_english_the_first_form_is_said(tmp_path: Path) -> None:
@@ -40,7 +55,7 @@ def test_towards_english_the_first_form_is_said(tmp_path: Path) -> None:
     assert {("Thanks a lot!", "Vielen Dank!"), ("Thanks a lot", "vielen dank")} <= set(phrases)
 
 
-@pytest.mark.parametrize(("excluded", "is_said"), [("Hello!", False), ("Good night!", True)])
+@pytest.mark.parametrize(("excluded", "is_said"), [("Hello!", False), ("Hallo!", False), ("Good night!", True)])
 def test_own_word_sets_are_left_out(tmp_path: Path, excluded: str, is_said: bool) -> None:
     (tmp_path / "set.tsv").write_text(f"everyday\t{excluded}\tx\n", encoding="utf-8")
     made = run(tmp_path / "out", "--exclude", str(tmp_path / "set.tsv"), "--amount", "5")
