@@ -6,15 +6,14 @@ import numpy as np
 import torch
 
 from export.artifact_text import ArtifactText, Ids
-from export.parity import TOLERANCE, ParityError, padded, sample_sources
+from export.parity import TOLERANCE, ParityError, WayToRun, padded, sample_sources
 from model.alignment import AlignmentHead, Link, alignment, best_head, copied_links, default_head, lexicon_links
 from model.data.batching import Pair
 from model.data.lexicon import Lexicon
 from model.greedy import greedy
 from model.translation_model import TranslationModel
-from server.artifact import AlignmentKind, Artifact, Manifest
+from server.artifact import AlignmentKind, Manifest
 from server.backends.alignment import Aligner
-from server.backends.load import load_backend
 
 INT8_ALIGNMENT_TOLERANCE = 0.5
 """Largest part of a translation's weights that may lie on other pieces at int8 than in the model: only a gross error is
@@ -46,20 +45,20 @@ def head_of(model: TranslationModel, manifest: Manifest) -> AlignmentHead:
     return default_head(model) if chosen is None else AlignmentHead(chosen.layer, chosen.head, chosen.reads)
 
 
-def check_alignments(model: TranslationModel, artifact: Artifact) -> None:
-    """Compare every align graph with the model. Raises ParityError."""
-    for graph in artifact.manifest.graphs:
-        if graph.align:
-            aligner = load_backend(artifact, graph.format, graph.precision, "off").aligner
-            assert aligner is not None
-            aligner.prepare()
-            difference, moved = alignment_difference(model, aligner, head_of(model, artifact.manifest))
-            is_close = difference <= TOLERANCE if graph.precision == "fp32" else moved <= INT8_ALIGNMENT_TOLERANCE
-            if not is_close:
-                raise ParityError(
-                    f"{graph.format} {graph.precision}: alignments differ from the model's by up to {difference:.2g}, "
-                    f"and {moved:.0%} of a translation's lie elsewhere"
-                )
+def check_alignments(model: TranslationModel, way: WayToRun) -> None:
+    """Compare the align graph of a pair with the model, if it has one. It is the same over a shortlist. Raises
+    ParityError."""
+    if way.graph.align and way.shortlist == "off":
+        aligner = way.backend.aligner
+        assert aligner is not None
+        aligner.prepare()
+        difference, moved = alignment_difference(model, aligner, head_of(model, way.manifest))
+        is_close = difference <= TOLERANCE if way.graph.precision == "fp32" else moved <= INT8_ALIGNMENT_TOLERANCE
+        if not is_close:
+            raise ParityError(
+                f"{way.kind}: alignments differ from the model's by up to {difference:.2g}, and {moved:.0%} of a "
+                "translation's lie elsewhere"
+            )
 
 
 @torch.no_grad()

@@ -13,11 +13,11 @@ from export.alignment import check_alignments, choose_head
 from export.artifact_text import ArtifactText
 from export.calibration import Ranges, context_ranges, input_ranges
 from export.context_parity import check_context_parity
-from export.goldens import write_goldens
+from export.goldens import goldens_of
 from export.manifest import context_kind, graph_files, make_manifest, manifest_text, with_context
 from export.onnx_graph.shortlist import ShortlistPlan
 from export.onnx_writer import InContext, write_onnx
-from export.parity import check_parity
+from export.parity import check_parity, ways_to_run
 from export.signature import with_signatures
 from export.torchscript import write_torchscript
 from model.config import SPECIAL_IDS, ModelConfig
@@ -120,7 +120,8 @@ def put_in_place(new: Path, out: Path) -> None:
 
 
 def _write(content: Content, folder: Path, options: ExportOptions) -> dict[str, float]:
-    if not options.calibration and any(precision == "int8" for _, precision in options.graphs):
+    has_int8 = any(precision == "int8" for _, precision in options.graphs)
+    if has_int8 and not options.calibration:
         raise ExportError("int8 needs sentences that set the ranges of activations: give some as calibration")
     model, document, shortlist = content.model, content.document, content.shortlist
     shutil.copyfile(content.vocabulary, folder / VOCABULARY)
@@ -152,20 +153,23 @@ def _write(content: Content, folder: Path, options: ExportOptions) -> dict[str, 
     sample = text.readable_sources(options.calibration)
     if any(graph.align for graph in graphs):
         manifest = dataclasses.replace(manifest, alignment=choose_head(model, text, sample, content.lexicon))
-    ranges = input_ranges(model, sample)
+    ranges = input_ranges(model, sample) if has_int8 else {}
     in_context = None
     if document is not None:
-        in_context = InContext(document, context_ranges(document, sample, ranges) if sample else {})
+        in_context = InContext(document, context_ranges(document, sample, ranges) if has_int8 and sample else {})
     for graph in graphs:
         write_graph(model, manifest, graph, ranges, folder, shortlist, in_context)
     manifest = with_signatures(manifest, folder)
     artifact = Artifact(folder, manifest)
     examples = text.readable_sources(options.examples)
-    differences = check_parity(model, artifact, examples if content.parity_on_examples else ())
-    check_alignments(model, artifact)
-    if document is not None:
-        differences |= check_context_parity(document, artifact)
-    goldens = write_goldens(artifact, examples)
+    differences: dict[str, float] = {}
+    goldens: list[dict[str, Any]] = []
+    for way in ways_to_run(artifact):
+        differences |= check_parity(model, way, examples if content.parity_on_examples else ())
+        check_alignments(model, way)
+        if document is not None:
+            differences |= check_context_parity(document, way)
+        goldens += goldens_of(way, examples)
     (folder / GOLDEN).write_text(json.dumps(goldens, indent=1) + "\n", encoding="utf-8")
     hashes = {path.name: file_hash(path) for path in sorted(folder.iterdir())}
     whole = manifest_text(dataclasses.replace(manifest, files=hashes))

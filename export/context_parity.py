@@ -5,10 +5,9 @@ import torch
 
 from export.parity import (
     INT8_TOLERANCE,
+    WayToRun,
     checked,
     decoding_difference,
-    every_way_to_run,
-    kind_of,
     padded,
     sample_sources,
     two_wraps,
@@ -18,10 +17,8 @@ from model.data.batching import Pair, collate
 from model.decoder import LayerMemory
 from model.document import DocumentModel, words_of
 from model.masks import context_distance
-from server.artifact import Artifact
 from server.backends.base import Backend
 from server.backends.context import SentenceContext, StoredDocument
-from server.backends.load import load_backend
 from server.backends.state import Encoded
 
 CONTEXT_TOLERANCE = 1e-3
@@ -33,20 +30,14 @@ DOCUMENTS = (1, 16)
 """Copies of the sample: a short document, and one of so many sentences that unused ones are pruned."""
 
 
-def check_context_parity(document: DocumentModel, artifact: Artifact) -> dict[str, float]:
-    """Compare every ONNX way to run with the model, the sentences of one document seeing all others. Raises
-    ParityError."""
-    differences = {}
-    for graph, shortlist in every_way_to_run(artifact.manifest):
-        backend = load_backend(artifact, graph.format, graph.precision, shortlist)
-        if backend.context is not None:
-            kind = f"{kind_of(graph, shortlist)} context"
-            steps = two_wraps(artifact.manifest)
-            difference = max(context_difference(document, backend, steps, copies) for copies in DOCUMENTS)
-            differences[kind] = checked(
-                difference, kind, CONTEXT_TOLERANCE if graph.precision == "fp32" else INT8_TOLERANCE
-            )
-    return differences
+def check_context_parity(document: DocumentModel, way: WayToRun) -> dict[str, float]:
+    """Compare a pair of graphs with the model, the sentences of one document seeing all others. Returns the difference
+    by the pair's kind; nothing for graphs that know no context. Raises ParityError."""
+    if way.backend.context is None:
+        return {}
+    kind, steps = f"{way.kind} context", two_wraps(way.manifest)
+    difference = max(context_difference(document, way.backend, steps, copies) for copies in DOCUMENTS)
+    return {kind: checked(difference, kind, CONTEXT_TOLERANCE if way.graph.precision == "fp32" else INT8_TOLERANCE)}
 
 
 @torch.no_grad()

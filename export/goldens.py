@@ -3,36 +3,30 @@
 from collections.abc import Sequence
 from typing import Any
 
-from export.parity import every_way_to_run
-from server.artifact import Artifact
-from server.backends.load import load_backend
+from export.parity import WayToRun
 from server.engine.request import SearchOptions
 from server.engine.synchronous import Source, translate_now
 
 
-def write_goldens(artifact: Artifact, examples: Sequence[tuple[int, ...]]) -> list[dict[str, Any]]:
-    """Every example (ids with EOS) translated by every pair of graphs, alone and, where the graphs know context, once
-    more as the last sentence of a document of all examples before it."""
-    sources, rows = list(examples), []
-    for graph, shortlist in every_way_to_run(artifact.manifest):
-        backend = load_backend(artifact, graph.format, graph.precision, shortlist)
-        asked = [Source(ids) for ids in sources]
-        found = translate_now(backend, asked, SearchOptions())
-        if backend.context is not None:
-            targets = [result.hypotheses[0].ids for result in found] if backend.context.side == "decoder" else []
-            within = [
-                Source(ids, tuple(sources[:index]), tuple(targets[:index]))
-                for index, ids in enumerate(sources)
-                if index
-            ]
-            asked, found = asked + within, found + translate_now(backend, within, SearchOptions())
-        for source, result in zip(asked, found, strict=True):
-            best = result.hypotheses[0]
-            row = {
-                "format": graph.format, "precision": graph.precision,
-                "shortlist": shortlist == "on", "source_ids": source.ids, "target_ids": best.ids,
-                "normalized_score": round(best.normalized_score, 4),
-            }  # fmt: skip
-            row |= {"context_ids": source.before} if source.before else {}
-            rows.append(row | ({"context_target_ids": source.translations} if source.translations else {}))
+def goldens_of(way: WayToRun, examples: Sequence[tuple[int, ...]]) -> list[dict[str, Any]]:
+    """Every example (ids with EOS) translated by a pair of graphs, alone and, where the graphs know context, once more
+    as the last sentence of a document of all examples before it."""
+    sources, backend, rows = list(examples), way.backend, []
+    asked = [Source(ids) for ids in sources]
+    found = translate_now(backend, asked, SearchOptions())
+    if backend.context is not None:
+        targets = [result.hypotheses[0].ids for result in found] if backend.context.side == "decoder" else []
+        within = [
+            Source(ids, tuple(sources[:index]), tuple(targets[:index])) for index, ids in enumerate(sources) if index
+        ]
+        asked, found = asked + within, found + translate_now(backend, within, SearchOptions())
+    for source, result in zip(asked, found, strict=True):
+        best = result.hypotheses[0]
+        row = {
+            "format": way.graph.format, "precision": way.graph.precision,
+            "shortlist": way.shortlist == "on", "source_ids": source.ids, "target_ids": best.ids,
+            "normalized_score": round(best.normalized_score, 4),
+        }  # fmt: skip
+        row |= {"context_ids": source.before} if source.before else {}
+        rows.append(row | ({"context_target_ids": source.translations} if source.translations else {}))
     return rows

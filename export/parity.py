@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -152,31 +152,36 @@ def swap_beams(state: DecoderState) -> None:
         array[:] = array[:, ::-1].copy()
 
 
-def every_way_to_run(manifest: Manifest) -> Iterator[tuple[GraphFiles, UseShortlist]]:
-    """All graphs as they are, and once more over the shortlist where they have one."""
-    for graph in manifest.graphs:
-        yield graph, "off"
-        if graph.step_shortlist:
-            yield graph, "on"
+class WayToRun(NamedTuple):
+    """One pair of an artifact's graphs, opened."""
+
+    manifest: Manifest
+    graph: GraphFiles
+    shortlist: UseShortlist
+    backend: Backend
+
+    @property
+    def kind(self) -> str:
+        """Its name, for messages."""
+        return f"{self.graph.format} {self.graph.precision}" + (" shortlist" if self.shortlist == "on" else "")
 
 
-def check_parity(
-    model: TranslationModel, artifact: Artifact, sources: Sequence[Sequence[int]] = ()
-) -> dict[str, float]:
-    """Compare every pair of graphs with the model over two wraps of the ring, on `sources` or random ones. Raises
-    ParityError."""
-    differences = {}
-    for graph, shortlist in every_way_to_run(artifact.manifest):
-        backend = load_backend(artifact, graph.format, graph.precision, shortlist)
-        difference = step_difference(model, backend, two_wraps(artifact.manifest), sources)
-        kind = kind_of(graph, shortlist)
-        differences[kind] = checked(difference, kind, TOLERANCE if graph.precision == "fp32" else INT8_TOLERANCE)
-    return differences
+def ways_to_run(artifact: Artifact) -> Iterator[WayToRun]:
+    """All graphs as they are, and once more over the shortlist where they have one. Each is opened when its turn comes
+    and not kept: together they may be larger than memory."""
+    for graph in artifact.manifest.graphs:
+        shortlists: tuple[UseShortlist, ...] = ("off", "on") if graph.step_shortlist else ("off",)
+        for shortlist in shortlists:
+            backend = load_backend(artifact, graph.format, graph.precision, shortlist)
+            yield WayToRun(artifact.manifest, graph, shortlist, backend)
 
 
-def kind_of(graph: GraphFiles, shortlist: UseShortlist) -> str:
-    """The name of a way to run, for messages."""
-    return f"{graph.format} {graph.precision}" + (" shortlist" if shortlist == "on" else "")
+def check_parity(model: TranslationModel, way: WayToRun, sources: Sequence[Sequence[int]] = ()) -> dict[str, float]:
+    """Compare a pair of graphs with the model over two wraps of the ring, on `sources` or random ones. Returns the
+    difference by the pair's kind. Raises ParityError."""
+    difference = step_difference(model, way.backend, two_wraps(way.manifest), sources)
+    allowed = TOLERANCE if way.graph.precision == "fp32" else INT8_TOLERANCE
+    return {way.kind: checked(difference, way.kind, allowed)}
 
 
 def two_wraps(manifest: Manifest) -> int:

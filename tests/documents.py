@@ -6,10 +6,13 @@ from pathlib import Path
 import torch
 
 from export.artifact_writer import ExportOptions, export_artifact
+from export.context_parity import check_context_parity
+from export.parity import ways_to_run
 from model.config import ContextConfig
 from model.data.batching import Pair
 from model.document import DocumentModel
 from model.training.document_checkpoint import save_document_model
+from server.artifact import Artifact
 from tests.models import SENTENCES, add_vocabulary, lively_model, tiny_config
 
 ContextArtifact = Callable[[str, str], Path]
@@ -55,16 +58,25 @@ def write_document_artifact(
     folder: Path,
     name: str = "documents",
     graphs: tuple[tuple[str, str], ...] = (("onnx", "fp32"), ("onnx", "int8")),
+    shortlist: tuple[int, int] | None = (64, 64),
 ) -> Path:
-    """An artifact with context and a shortlist, at folder/name."""
+    """An artifact with context, at folder/name."""
     options = ExportOptions(
         name=name,
         languages=("en", "de"),
         graphs=graphs,
         licence="CC0-1.0",
-        shortlist=(64, 64),
+        shortlist=shortlist,
         calibration=SENTENCES[:8],
         examples=SENTENCES[:4],
     )
     export_artifact(write_document_checkpoint(model, folder / f"{name}-checkpoint"), folder / name, options)
     return folder / name
+
+
+def differences_in_context(model: DocumentModel, artifact: Artifact) -> dict[str, float]:
+    """Between the model and every pair of graphs, by its kind. Raises ParityError."""
+    found: dict[str, float] = {}
+    for way in ways_to_run(artifact):
+        found |= check_context_parity(model, way)
+    return found

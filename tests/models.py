@@ -70,12 +70,17 @@ def add_vocabulary(size: int, folder: Path) -> None:
     random_lexicon(size).save(folder / LEXICON)
 
 
-def write_artifact(model: TranslationModel, folder: Path, name: str = "tiny") -> Path:
-    """An artifact with every kind of graph and a shortlist, at folder/name."""
+EVERY_KIND = (("onnx", "int8"), ("onnx", "fp32"), ("torchscript", "fp32"))
+
+
+def write_artifact(
+    model: TranslationModel, folder: Path, name: str = "tiny", graphs: tuple[tuple[str, str], ...] = EVERY_KIND
+) -> Path:
+    """An artifact with a shortlist, at folder/name."""
     options = ExportOptions(
         name=name,
         languages=("en", "de"),
-        graphs=(("onnx", "int8"), ("onnx", "fp32"), ("torchscript", "fp32")),
+        graphs=graphs,
         licence="CC0-1.0",
         shortlist=(64, 64),
         calibration=SENTENCES[:8],

@@ -10,7 +10,7 @@ import torch
 
 from export import context_parity
 from export.artifact_writer import ExportError, ExportOptions, export_artifact
-from export.context_parity import CONTEXT_TOLERANCE, check_context_parity, context_difference
+from export.context_parity import CONTEXT_TOLERANCE, context_difference
 from export.parity import ParityError, padded, sample_sources
 from model.config import CONTEXT_ATTENTIONS
 from model.document import DocumentModel
@@ -18,7 +18,13 @@ from model.translation_model import TranslationModel
 from server.artifact import MANIFEST, Artifact, parse_manifest
 from server.backends.load import load_backend
 from server.engine.golden import GOLDEN, read_goldens, replay
-from tests.documents import ContextArtifact, lively_document_model, write_document_artifact, write_document_checkpoint
+from tests.documents import (
+    ContextArtifact,
+    differences_in_context,
+    lively_document_model,
+    write_document_artifact,
+    write_document_checkpoint,
+)
 
 
 def test_the_manifest_says_what_the_context_is(document_artifact: Path) -> None:
@@ -75,7 +81,7 @@ def test_every_attention_is_exported_and_equals_the_model(
 ) -> None:
     model = lively_document_model(attention, side)
     artifact = Artifact.load(context_artifact(attention, side))
-    differences = check_context_parity(model, artifact)
+    differences = differences_in_context(model, artifact)
     assert set(differences) == {"onnx fp32 context", "onnx fp32 shortlist context"}
     assert max(differences.values()) < CONTEXT_TOLERANCE
     other = lively_document_model(attention, side, seed=3)
