@@ -6,6 +6,7 @@ import statistics
 from pathlib import Path
 
 from export.compare.store import Store
+from model.training.bundled import all_rows
 from tests.export.test_zoo import ROWS, TRANSLATING, ZOO
 
 Table = list[list[str]]
@@ -86,3 +87,15 @@ def test_graphs_at_fp32_find_references_as_probable_as_the_model_does() -> None:
         by_model = [sum(store.get(ROWS[name].alone_hash, f"nll alone {text}")) for text in texts.split(", ")]
         tokens.append(sum(by_model) / costs["fp32"]["nll"])
     assert max(tokens) / min(tokens) < 1.001
+
+
+def test_the_page_names_every_row_that_is_not_trained() -> None:
+    """A row that got a recipe since then is on the page when it is written anew."""
+    page = (ZOO / "README.md").read_text(encoding="utf-8")
+    listed = re.search(r"^Not trained, though their recipes are there: (.*)\.$", page, flags=re.MULTILINE)
+    assert listed is not None
+    trained = {row.bundled for row in ROWS.values()}
+    recipes = {name.partition("/")[0] for name in trained if name}
+    assert listed[1].split(", ") == [
+        row for row in all_rows() if row.partition("/")[0] in recipes and row not in trained
+    ]
