@@ -48,11 +48,11 @@ def head_of(model: TranslationModel, manifest: Manifest) -> AlignmentHead:
 def check_alignments(model: TranslationModel, way: WayToRun) -> None:
     """Compare the align graph of a pair with the model, if it has one. It is the same over a shortlist. Raises
     ParityError."""
-    if way.graph.align and way.shortlist == "off":
+    if way.graph.align and not way.backend.shortlist:
         aligner = way.backend.aligner
         assert aligner is not None
         aligner.prepare()
-        difference, moved = alignment_difference(model, aligner, head_of(model, way.manifest))
+        difference, moved = alignment_difference(model, aligner, head_of(model, way.backend.manifest))
         is_close = difference <= TOLERANCE if way.graph.precision == "fp32" else moved <= INT8_ALIGNMENT_TOLERANCE
         if not is_close:
             raise ParityError(

@@ -35,7 +35,7 @@ def check_context_parity(document: DocumentModel, way: WayToRun) -> dict[str, fl
     by the pair's kind; nothing for graphs that know no context. Raises ParityError."""
     if way.backend.context is None:
         return {}
-    kind, steps = f"{way.kind} context", two_wraps(way.manifest)
+    kind, steps = f"{way.kind} context", two_wraps(way.backend.manifest)
     difference = max(context_difference(document, way.backend, steps, copies) for copies in DOCUMENTS)
     return {kind: checked(difference, kind, CONTEXT_TOLERANCE if way.graph.precision == "fp32" else INT8_TOLERANCE)}
 

@@ -24,7 +24,7 @@ def goldens_of(way: WayToRun, examples: Sequence[tuple[int, ...]]) -> list[dict[
         best = result.hypotheses[0]
         row = {
             "format": way.graph.format, "precision": way.graph.precision,
-            "shortlist": way.shortlist == "on", "source_ids": source.ids, "target_ids": best.ids,
+            "shortlist": backend.shortlist, "source_ids": source.ids, "target_ids": best.ids,
             "normalized_score": round(best.normalized_score, 4),
         }  # fmt: skip
         row |= {"context_ids": source.before} if source.before else {}

@@ -153,17 +153,15 @@ def swap_beams(state: DecoderState) -> None:
 
 
 class WayToRun(NamedTuple):
-    """One pair of an artifact's graphs, opened."""
+    """One pair of an artifact's graphs, and the backend that runs it."""
 
-    manifest: Manifest
     graph: GraphFiles
-    shortlist: UseShortlist
     backend: Backend
 
     @property
     def kind(self) -> str:
         """Its name, for messages."""
-        return f"{self.graph.format} {self.graph.precision}" + (" shortlist" if self.shortlist == "on" else "")
+        return f"{self.graph.format} {self.graph.precision}" + (" shortlist" if self.backend.shortlist else "")
 
 
 def ways_to_run(artifact: Artifact) -> Iterator[WayToRun]:
@@ -172,14 +170,13 @@ def ways_to_run(artifact: Artifact) -> Iterator[WayToRun]:
     for graph in artifact.manifest.graphs:
         shortlists: tuple[UseShortlist, ...] = ("off", "on") if graph.step_shortlist else ("off",)
         for shortlist in shortlists:
-            backend = load_backend(artifact, graph.format, graph.precision, shortlist)
-            yield WayToRun(artifact.manifest, graph, shortlist, backend)
+            yield WayToRun(graph, load_backend(artifact, graph.format, graph.precision, shortlist))
 
 
 def check_parity(model: TranslationModel, way: WayToRun, sources: Sequence[Sequence[int]] = ()) -> dict[str, float]:
     """Compare a pair of graphs with the model over two wraps of the ring, on `sources` or random ones. Returns the
     difference by the pair's kind. Raises ParityError."""
-    difference = step_difference(model, way.backend, two_wraps(way.manifest), sources)
+    difference = step_difference(model, way.backend, two_wraps(way.backend.manifest), sources)
     allowed = TOLERANCE if way.graph.precision == "fp32" else INT8_TOLERANCE
     return {way.kind: checked(difference, way.kind, allowed)}
 

@@ -58,15 +58,14 @@ def write_document_artifact(
     folder: Path,
     name: str = "documents",
     graphs: tuple[tuple[str, str], ...] = (("onnx", "fp32"), ("onnx", "int8")),
-    shortlist: tuple[int, int] | None = (64, 64),
 ) -> Path:
-    """An artifact with context, at folder/name."""
+    """An artifact with context and a shortlist, at folder/name."""
     options = ExportOptions(
         name=name,
         languages=("en", "de"),
         graphs=graphs,
         licence="CC0-1.0",
-        shortlist=shortlist,
+        shortlist=(64, 64),
         calibration=SENTENCES[:8],
         examples=SENTENCES[:4],
     )

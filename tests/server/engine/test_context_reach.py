@@ -47,7 +47,7 @@ def test_documents_are_translated_as_the_reference_protocol_does(
     monkeypatch.setattr(document_search, "stack_store", lambda sentences: rounded(stack_store(sentences)))
     model = lively_document_model(attention, decay=decay)
     model.config = dataclasses.replace(model.config, reach=REACH)
-    artifact = Artifact.load(write_document_artifact(model, tmp_path, graphs=(("onnx", "fp32"),), shortlist=None))
+    artifact = Artifact.load(write_document_artifact(model, tmp_path, graphs=(("onnx", "fp32"),)))
     assert artifact.manifest.context is not None
     assert artifact.manifest.context.reach == REACH
     backend = load_backend(artifact, "onnx", "fp32", "off")
@@ -86,9 +86,7 @@ def test_documents_are_translated_as_the_reference_protocol_does(
 def test_on_the_decoders_side_context_that_is_further_away_counts_less_too(tmp_path: Path) -> None:
     """What is exported is compared with the model, on a document of several sentences."""
     model = lively_document_model("sparse-soft", "decoder", decay="learned")
-    artifact = Artifact.load(
-        write_document_artifact(model, tmp_path / "right", graphs=(("onnx", "fp32"),), shortlist=None)
-    )
+    artifact = Artifact.load(write_document_artifact(model, tmp_path / "right", graphs=(("onnx", "fp32"),)))
     assert differences_in_context(model, artifact)
     with torch.no_grad():
         model.context.decay.raw_rates.add_(2)  # type: ignore[union-attr]
