@@ -1,8 +1,10 @@
 """The served models, by name. They are loaded, replaced and unloaded while requests go on."""
 
 import asyncio
+import gc
 import logging
 import threading
+import weakref
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from pathlib import Path
@@ -21,6 +23,8 @@ LOAD_AT_ONCE = 2
 """Models that are loaded at the same time: on two cores, two take as long as one. More would only take memory."""
 LOOK_SECONDS = 0.1
 """How often a model that waits for its last users checks whether the server stops."""
+HELD_SECONDS = 1.0
+"""How long the last of its memory is awaited after its last user, whose last lines may hold it still."""
 
 Result = TypeVar("Result")
 
@@ -113,21 +117,23 @@ class ServedModels(Mapping[str, Translator]):
         except (ValueError, OSError) as error:  # what cannot be used: the message says it all
             logger.warning("model '%s' was not loaded: %s", name, error)
             raise ApiError("invalid_value", str(error), "name") from error
-        old = self._by_name.get(translator.name)
+        is_new = translator.name not in self._by_name
+        replaced = [] if is_new else [self._by_name[translator.name]]
         self._put(translator)
-        if old is not None:
-            self._let_go(old)
+        if replaced:
+            self._let_go(replaced)
         logger.info("model '%s' was loaded from %s", translator.name, translator.artifact.folder)
-        return translator, old is None
+        return translator, is_new
 
     async def _take_away(self, name: str) -> None:
         if name not in self._by_name:
             raise ApiError("not_found", f"no model '{name}' is served: {nearest(name, self._by_name)}")
         if len(self._by_name) == 1:
             raise ApiError("conflict", f"'{name}' is the only model that is served; load another one first")
-        self._by_name, old = {one: it for one, it in self._by_name.items() if one != name}, self._by_name[name]
+        unloaded = [self._by_name[name]]
+        self._by_name = {one: it for one, it in self._by_name.items() if one != name}
         self._metrics.end_model(name)
-        self._let_go(old)
+        self._let_go(unloaded)
         logger.info("model '%s' is not served any more", name)
 
     def _find(self, name: str, place: str | None) -> Path:
@@ -170,19 +176,25 @@ class ServedModels(Mapping[str, Translator]):
         self._by_name = {**self._by_name, translator.name: translator}
         self._metrics.ready.labels(translator.name).set_function(lambda: float(self._is_ready()))
 
-    def _let_go(self, translator: Translator) -> None:
+    def _let_go(self, leaving: list[Translator]) -> None:
+        """Put away the model in the list, in a thread of its own. It is taken out of the list, so that nobody here
+        holds it when its memory is given back."""
         thread = threading.Thread(
-            target=self._put_away, args=([translator],), name=f"put-away-{translator.name}", daemon=True
+            target=self._put_away, args=(leaving,), name=f"put-away-{leaving[0].name}", daemon=True
         )
         self._leaving = {one for one in self._leaving if one.is_alive()} | {thread}
         thread.start()
 
     def _put_away(self, leaving: list[Translator]) -> None:
-        translator = leaving.pop()  # the thread must not hold it when its memory is given back
+        translator = leaving.pop()
         while not translator.users.wait_until_none(LOOK_SECONDS) and not self._must_stop.is_set():
             pass
         translator.stop(timeout=0)
+        gone = threading.Event()
+        weakref.finalize(translator, gone.set).atexit = False
         del translator
+        gc.collect()
+        gone.wait(HELD_SECONDS)
         give_back()
 
 

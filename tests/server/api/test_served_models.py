@@ -1,9 +1,11 @@
 """Models that come, are replaced and go in any order, under work that takes its time: as a dictionary would have it."""
 
 import asyncio
+import functools
 import shutil
 import tempfile
 import threading
+import weakref
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +15,14 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
+from server.api import served_models
 from server.api.errors import ApiError
-from server.api.served_models import ServedModels
+from server.api.served_models import HELD_SECONDS, ServedModels
 from server.engine.request import SearchOptions, SentenceRequest, SentenceResult
+from server.engine.worker import EngineWorker
 from server.metrics import Metrics
 from server.translator import Translator
-from tests.server.api.conftest import PATIENCE, settings_for
+from tests.server.api.conftest import PATIENCE, settings_for, until
 from tests.server.api.pairs import copy_of
 
 NAMES = ("one", "two", "three")
@@ -136,3 +140,27 @@ def test_any_order(pairs: dict[str, Path]) -> None:
             max_examples=6, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)
         ),
     )
+
+
+def has_stopped(worker: EngineWorker) -> bool:
+    return not worker.is_healthy
+
+
+def test_memory_is_given_back_when_nobody_holds_the_model(
+    pairs: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models = ServedModels(settings_for(pairs["en-de"]), Metrics(), lambda: True)
+    models.load_all()
+    held = models["en-de"]
+    model, given_back = weakref.ref(held), threading.Event()
+    monkeypatch.setattr(served_models, "give_back", given_back.set)
+    held.users.enter()
+    asyncio.run(models.load("en-de", None))
+    held.users.leave()
+    until(functools.partial(has_stopped, held.worker), "the model that was replaced stops")
+    assert not given_back.wait(HELD_SECONDS / 4)
+    del held
+    assert model() is None
+    models.stop_leaving(lambda: PATIENCE)
+    assert given_back.is_set()
+    models["en-de"].stop(timeout=0)
