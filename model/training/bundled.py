@@ -6,9 +6,7 @@ from pathlib import Path
 
 from model.config import ConfigError, reject_unknown_keys
 from model.training.document_recipe import load_any_recipe, load_any_row
-from model.training.recipe import ROWS, Recipe, read_yaml, rows_file
-
-RECIPES = Path(__file__).parent.parent / "recipes"
+from model.training.recipe import RECIPES, ROWS, Recipe, read_recipe, read_yaml, rows_file
 
 
 def find_recipe(name: str) -> Recipe:
@@ -44,7 +42,7 @@ def all_rows() -> list[str]:
 
 def sentence_recipes() -> list[str]:
     """Bundled recipes without the section `document`."""
-    return [base for base in bundled_recipes() if "document" not in read_yaml(RECIPES / f"{base}.yaml")]
+    return [base for base in bundled_recipes() if "document" not in read_recipe(RECIPES / f"{base}.yaml")]
 
 
 def bundled_name(recipe: Recipe) -> str | None:

@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from model.config import ConfigError, ContextConfig, reject_unknown_keys
 from model.training.checkpoint import CONFIG, load_config
 from model.training.recipe import (
@@ -16,8 +14,8 @@ from model.training.recipe import (
     parse_recipe,
     parse_section,
     parse_training,
+    read_recipe,
     read_row,
-    read_yaml,
     rows_file,
 )
 
@@ -155,12 +153,12 @@ def recorded_recipe(values: dict[str, Any]) -> DocumentRecipe:
 
 def load_any_recipe(path: Path) -> Recipe:
     """A DocumentRecipe where the file has the section `document`."""
+    values = read_recipe(path)
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
         if isinstance(values, dict) and "document" in values:
             return parse_document_recipe(values)
         return parse_recipe(values)
-    except (ConfigError, yaml.YAMLError) as error:
+    except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
 
 
@@ -170,7 +168,7 @@ def load_any_row(base: Path, row: str) -> Recipe:
 
     Raises ConfigError that names the nearest row or the key that is wrong.
     """
-    recipe = read_yaml(base)
+    recipe = read_recipe(base)
     if not isinstance(recipe, dict) or "document" not in recipe:
         return load_row(base, row)
     changes = read_row(base, row)

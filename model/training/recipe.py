@@ -1,4 +1,5 @@
-"""A recipe says how one model is trained. It is a YAML file; keys that are not known are refused by name."""
+"""A recipe says how one model is trained. It is a YAML file; keys that are not known are refused by name. One that is
+like another says only what it changes."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -9,7 +10,10 @@ import yaml
 
 from model.config import ConfigError, ModelConfig, reject_unknown_keys
 
+RECIPES = Path(__file__).parent.parent / "recipes"
+"""Those that come with the package."""
 ROWS = "-rows.yaml"
+LIKE = "like"
 
 
 @dataclass(frozen=True)
@@ -114,9 +118,45 @@ def read_yaml(path: Path) -> Any:
         raise ConfigError(f"{path}: {error}") from error
 
 
+def read_recipe(path: Path) -> Any:
+    """The values of a recipe's file. Where it is like another, they are the other's, with those of this file in their
+    place: whole ones, and in sections key by key. Raises ConfigError."""
+    own, base = read_yaml(path), recipe_like(path)
+    if base is None:
+        return own
+    merged = {key: value for key, value in read_yaml(base).items() if key != "name"}
+    for key, value in own.items():
+        there = merged.get(key)
+        merged[key] = {**there, **value} if isinstance(there, dict) and isinstance(value, dict) else value
+    del merged[LIKE]
+    return merged
+
+
+def recipe_like(path: Path) -> Path | None:
+    """The file of the recipe that this one is like: NAME.yaml beside it, or a bundled one; None where it is like none.
+    Raises ConfigError where it is not there, or like another itself."""
+    values = read_yaml(path)
+    if not isinstance(values, dict) or LIKE not in values:
+        return None
+    name = str(values[LIKE])
+    places = (path.with_name(f"{name}.yaml"), RECIPES / f"{name}.yaml")
+    base = next((place for place in places if place.is_file()), None)
+    if base is None:
+        raise ConfigError(f"{path}: there is no recipe '{name}' to be like, neither beside it nor a bundled one")
+    known = read_yaml(base)
+    if not isinstance(known, dict) or LIKE in known:
+        raise ConfigError(f"{path}: '{LIKE}' must name a recipe that says everything itself, which {base} does not")
+    return base
+
+
 def rows_file(base: Path) -> Path:
-    """Where the rows of a recipe are: NAME-rows.yaml beside NAME.yaml."""
-    return base.with_name(f"{base.stem}{ROWS}")
+    """Where the rows of a recipe are: NAME-rows.yaml beside NAME.yaml, or those of the recipe that it is like. It may
+    not be there. Raises ConfigError."""
+    own = base.with_name(f"{base.stem}{ROWS}")
+    if own.is_file() or not base.is_file():
+        return own
+    like = recipe_like(base)
+    return own if like is None else like.with_name(f"{like.stem}{ROWS}")
 
 
 def read_row(base: Path, row: str) -> dict[str, Any]:
@@ -139,7 +179,7 @@ def load_row(base: Path, row: str) -> Recipe:
 
     Raises ConfigError that names the nearest row or the key that is wrong.
     """
-    changes, recipe = read_row(base, row), read_yaml(base)
+    changes, recipe = read_row(base, row), read_recipe(base)
     try:
         parse_recipe(recipe)
         name, model = f"{recipe['name']}/{row}", {**recipe["model"], **changes}

@@ -22,8 +22,7 @@ from model.attention.terms import AttentionTerm
 from model.config import KINDS, AttentionConfig, Kind, ModelConfig
 from model.data.batching import Pair, collate
 from model.reference_search import reference_search
-from model.training.bundled import RECIPES
-from model.training.recipe import load_row
+from model.training.recipe import RECIPES, load_row
 from model.training.train import batch_loss
 from model.translation_model import TranslationModel
 from server.artifact import Artifact

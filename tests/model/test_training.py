@@ -17,13 +17,13 @@ from safetensors.torch import load_file
 
 from model.config import ConfigError
 from model.data.vocabulary import Vocabulary
-from model.training.bundled import RECIPES, bundled_recipes, find_recipe
+from model.training.bundled import bundled_recipes, find_recipe
 from model.training.checkpoint import average_weights, load_model, save_weights
 from model.training.commands import train_command
 from model.training.document_recipe import load_any_recipe
 from model.training.loss import projected_cross_entropy
 from model.training.optimizer import MasterOptimizer
-from model.training.recipe import Recipe, load_row, parse_recipe, read_yaml, rows_file
+from model.training.recipe import RECIPES, Recipe, load_row, parse_recipe, read_yaml, rows_file
 from model.training.schedule import learning_rate
 from model.training.train import Training, train
 from model.translation_model import TranslationModel
@@ -177,6 +177,44 @@ def test_a_row_that_cannot_be_used_says_where(tmp_path: Path) -> None:
         load_row(base, "bad")
     with pytest.raises(ConfigError, match="a row must be a mapping of keys"):
         load_row(base, "worse")
+
+
+def test_a_recipe_like_another_says_only_what_it_changes(tmp_path: Path) -> None:
+    """Sections are changed key by key, and a key as a whole: other corpora are in place of those there."""
+    small, longer = find_recipe("small"), find_recipe("longer/n3")
+    training = dataclasses.replace(small.training, steps=3200, evaluate_every=400)
+    model = dataclasses.replace(small.model, ngram=3)
+    assert longer == dataclasses.replace(small, name="longer/n3", training=training, model=model)
+    own = tmp_path / "own.yaml"
+    own.write_text("{name: own, like: small, start: en-de, data: {corpora: {mine: 2}}}", encoding="utf-8")
+    data = dataclasses.replace(small.data, corpora={"mine": 2})
+    assert load_any_recipe(own) == dataclasses.replace(small, name="own", start="en-de", data=data)
+    (tmp_path / "small.yaml").write_text((RECIPES / "tiny.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+    assert load_any_recipe(own).model == find_recipe("tiny").model  # one beside it comes first
+
+
+def test_a_document_recipe_may_be_like_another(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text("{name: own, like: documents, training: {steps: 7}}", encoding="utf-8")
+    documents, own = find_recipe("documents"), load_any_recipe(tmp_path / "own.yaml")
+    training = dataclasses.replace(documents.training, steps=7)
+    assert own == dataclasses.replace(documents, name="own", training=training)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("{name: own, like: smal}", r"own.yaml: there is no recipe 'smal' to be like, neither beside it nor"),
+     ("{name: own, like: own}", r"own.yaml: 'like' must name a recipe that says everything itself, which .*own.yaml"),
+     ("{name: own, like: longer}", r"own.yaml: 'like' must name a recipe that says everything itself, .*longer.yaml"),
+     ("{like: small}", "own.yaml: the recipe lacks the section 'name'"),
+     ("{name: own, like: small, training: 3}", "own.yaml: the recipe's training section must be"),
+     ("{name: own, like: [", "own.yaml: while parsing"),
+     ("{name: own, like: small, data: {corpra: {}}}", "own.yaml: .*'corpra'.*did you mean 'corpora'")],
+)  # fmt: skip
+def test_a_recipe_that_is_like_none_says_why(text: str, message: str, tmp_path: Path) -> None:
+    own = tmp_path / "own.yaml"
+    own.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=message):
+        load_any_recipe(own)
 
 
 def test_an_unknown_recipe_names_the_nearest() -> None:

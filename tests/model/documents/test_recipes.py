@@ -8,10 +8,10 @@ import pytest
 import yaml
 
 from model.config import ConfigError
-from model.training.bundled import RECIPES, bundled_rows, find_recipe
+from model.training.bundled import bundled_rows, find_recipe
 from model.training.document_checkpoint import load_document_model
 from model.training.document_recipe import DocumentRecipe, find_base, load_any_row, parse_document_recipe
-from model.training.recipe import rows_file
+from model.training.recipe import RECIPES, rows_file
 from tests.model.documents.some import recipe
 
 
