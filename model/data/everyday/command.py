@@ -10,6 +10,7 @@ from model.data.everyday.letters import beginnings
 from model.data.everyday.phrases import from_english, from_german, read_phrases
 from model.data.everyday.places import places_in_sentences, read_places
 from model.data.everyday.quantities import quantities
+from model.data.everyday.things import read_sentences, read_things, things_in_sentences
 from model.data.words.accuracy import read_word_set
 from model.data.words.command import WORD_SET, bare
 
@@ -19,13 +20,17 @@ HERE = Path(__file__).parent
 class MakeEverydayDataCommand:
     """Text of what people write every day, and parallel corpora seldom have: by hand and by rule."""
 
-    help = "write phrases, interfaces, letters' beginnings, places, times and amounts in English and German"
+    help = "write phrases, interfaces, letters' beginnings, things, places, times and amounts in English and German"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--out", required=True, type=Path, help="folder for the corpora everyday-*")
         parser.add_argument("--source", choices=("en", "de"), default="en", help="what is translated (default en)")
         parser.add_argument("--phrases", type=Path, default=HERE / "phrases.tsv", help="default: the own ones")
         parser.add_argument("--places", type=Path, default=HERE / "places.tsv", help="default: the own ones")
+        parser.add_argument("--things", type=Path, default=HERE / "things.tsv", help="default: the own ones")
+        parser.add_argument(
+            "--sentences", type=Path, default=HERE / "sentences.tsv", help="of things; default: the own"
+        )
         parser.add_argument("--interface", type=Path, default=HERE / "interface.tsv", help="default: the own words")
         parser.add_argument(
             "--amount", type=int, default=400, help="sentences of each kind of what is drawn at random (default 400)"
@@ -34,7 +39,7 @@ class MakeEverydayDataCommand:
             "--exclude",
             type=Path,
             nargs="+",
-            default=(WORD_SET, HERE / "held-out.tsv", HERE / "held-out-de.tsv"),
+            default=(WORD_SET, *sorted(HERE.glob("held-out*.tsv"))),
             help="word sets whose sources are left out, English and German ones (default: the own ones)",
         )
         parser.add_argument("--seed", type=int, default=1)
@@ -45,6 +50,7 @@ class MakeEverydayDataCommand:
             "everyday-phrases": from_english(phrases) if to_german else _turned(from_german(phrases)),
             "everyday-letters": beginnings(),
             "everyday-places": places_in_sentences(read_places(args.places)),
+            "everyday-things": things_in_sentences(read_things(args.things), read_sentences(args.sentences)),
             "everyday-quantities": quantities(args.amount, args.seed),
             "everyday-interfaces": interface_phrases(*read_words(args.interface), args.amount, args.seed),
         }
