@@ -13,7 +13,7 @@ from model.data.everyday.lines import numbered_lines
 Article = Literal[Gender, "p"]
 """Of a name in the singular its gender, p of one in the plural."""
 ARTICLES: tuple[Article, ...] = (*GENDERS, "p")
-PLURAL: Mapping[Case, str] = {"nominative": "die", "accusative": "die", "dative": "den"}
+PLURAL: Mapping[Case, str] = {"nominative": "die", "accusative": "die", "dative": "den", "genitive": "der"}
 CONTRACTIONS = {"in dem": "im", "an dem": "am", "in das": "ins"}
 FRAMES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "country": (

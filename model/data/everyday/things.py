@@ -16,6 +16,7 @@ CHOICE = re.compile(r"\[([^|\]]*)\|([^|\]]*)\]")
 VOWEL = re.compile(r"(?!uni)[aeiou]", re.IGNORECASE)
 OF_ONE = re.compile(r"\{a\}|\ba new \{\}")
 CONTRACTED = {**CONTRACTIONS, "zu dem": "zum", "zu der": "zur", "von dem": "vom", "bei dem": "beim"}
+CASE_ENDINGS: dict[str, Case] = {"es": "genitive", "em": "dative", "en": "accusative"}
 PRONOUN_SLOTS: dict[str, Case] = {"er": "nominative", "ihn": "accusative"}
 
 
@@ -44,8 +45,11 @@ class Thing:
         return " ".join([article_like(first, self.article, case), *endings, self.noun(case)])
 
     def noun(self, case: Case) -> str:
-        takes_n = self.article == "p" and case == "dative" and self.german.endswith(("e", "er", "el"))
-        return f"{self.german}n" if takes_n else self.german
+        if self.article == "p":
+            return f"{self.german}n" if case == "dative" and self.german.endswith(("e", "er", "el")) else self.german
+        if case == "genitive" and self.article != "f":
+            return self.german + ("es" if self.german.endswith(("s", "ß", "x", "z")) else "s")
+        return self.german
 
 
 @dataclass(frozen=True)
@@ -74,13 +78,13 @@ class ThingSentence:
 
 
 def case_of(article: str) -> Case:
-    """Of the masculine form of an article: "dem" is dative, "einen" accusative, "dieser" and "mein" are nominative."""
-    return "accusative" if article.endswith("en") else "dative" if article.endswith("em") else "nominative"
+    """Of the masculine form of an article: "dieser" and "mein" are nominative."""
+    return CASE_ENDINGS.get(article[-2:], "nominative")
 
 
 def stem_of(article: str) -> str:
     """Of the masculine form: "der" of "dem", "mein" of "meinen", "dies" of "dieser"."""
-    if article in ("der", "den", "dem"):
+    if article in ("der", "des", "dem", "den"):
         return "der"
     return article if article.lower() in MIXED_STEMS else article[:-2]
 
@@ -91,7 +95,7 @@ def article_like(masculine: str, article: Article, case: Case) -> str:
     if stem == "der":
         return PLURAL[case] if article == "p" else determiner("der", article, case)
     if article == "p":
-        return f"{stem}en" if case == "dative" else f"{stem}e"
+        return stem + {"dative": "en", "genitive": "er"}.get(case, "e")
     known = (
         stem.lower() if stem.lower() in MIXED_STEMS else "dies"
     )  # adjectives without an article end as "dieser" does
@@ -101,7 +105,7 @@ def article_like(masculine: str, article: Article, case: Case) -> str:
 def adjective_like(masculine: str, stem: str, article: Article, case: Case) -> str:
     """An adjective behind an article of this stem: "der nächste", "ein neuer"."""
     bare = re.sub(r"(e|en|er)$", "", masculine)
-    if article == "p" or case == "dative" or (article, case) == ("m", "accusative"):
+    if article == "p" or case in ("dative", "genitive") or (article, case) == ("m", "accusative"):
         return f"{bare}en"
     if stem.lower() in MIXED_STEMS:  # "ein" does not show whether it is "der" or "das": the adjective does
         return bare + {"m": "er", "f": "e", "n": "es"}[article]
