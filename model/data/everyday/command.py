@@ -11,10 +11,13 @@ from model.data.everyday.phrases import from_english, from_german, read_phrases
 from model.data.everyday.places import places_in_sentences, read_places
 from model.data.everyday.quantities import quantities
 from model.data.everyday.things import read_sentences, read_things, things_in_sentences
+from model.data.everyday.verbs import deeds, read_verbs
 from model.data.words.accuracy import read_word_set
 from model.data.words.command import WORD_SET, bare
 
 HERE = Path(__file__).parent
+VERB_USES = 3
+"""Things that a verb is used with in each sentence."""
 
 
 class MakeEverydayDataCommand:
@@ -31,6 +34,7 @@ class MakeEverydayDataCommand:
         parser.add_argument(
             "--sentences", type=Path, default=HERE / "sentences.tsv", help="of things; default: the own"
         )
+        parser.add_argument("--verbs", type=Path, default=HERE / "verbs.tsv", help="of things; default: the own ones")
         parser.add_argument("--interface", type=Path, default=HERE / "interface.tsv", help="default: the own words")
         parser.add_argument(
             "--amount", type=int, default=400, help="sentences of each kind of what is drawn at random (default 400)"
@@ -46,11 +50,13 @@ class MakeEverydayDataCommand:
 
     def run(self, args: argparse.Namespace) -> int:
         phrases, to_german = read_phrases(args.phrases), args.source == "en"
+        things = read_things(args.things)
         made: dict[str, Iterable[tuple[str, str]]] = {
             "everyday-phrases": from_english(phrases) if to_german else _turned(from_german(phrases)),
             "everyday-letters": beginnings(),
             "everyday-places": places_in_sentences(read_places(args.places)),
-            "everyday-things": things_in_sentences(read_things(args.things), read_sentences(args.sentences)),
+            "everyday-things": things_in_sentences(things, read_sentences(args.sentences)),
+            "everyday-verbs": deeds(read_verbs(args.verbs), things, VERB_USES, args.seed),
             "everyday-quantities": quantities(args.amount, args.seed),
             "everyday-interfaces": interface_phrases(*read_words(args.interface), args.amount, args.seed),
         }

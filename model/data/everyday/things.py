@@ -62,9 +62,11 @@ class ThingSentence:
 
     def suits(self, thing: Thing) -> bool:
         """Whether it is of its kind; not the one of which the sentence speaks already; and one where there is "a"."""
+        if not self.kinds & thing.kinds:
+            return False
         is_there = thing.german in self.german or re.search(rf"\b{re.escape(thing.english)}\b", self.english)
         is_one = not thing.several and thing.article != "p"
-        return bool(self.kinds & thing.kinds) and not is_there and (is_one or not OF_ONE.search(self.english))
+        return not is_there and (is_one or not OF_ONE.search(self.english))
 
     def about(self, thing: Thing) -> tuple[str, str]:
         """(English, German)."""

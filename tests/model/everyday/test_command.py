@@ -10,7 +10,7 @@ from model.data.everyday.command import HERE, make_everyday_data_command
 from model.data.words.accuracy import read_word_set
 from model.data.words.command import WORD_SET, bare
 
-NAMES = [f"everyday-{kind}" for kind in ("interfaces", "letters", "phrases", "places", "quantities", "things")]
+NAMES = [f"everyday-{kind}" for kind in ("interfaces", "letters", "phrases", "places", "quantities", "things", "verbs")]
 
 
 def run(out: Path, *flags: str) -> dict[str, list[tuple[str, str]]]:
