@@ -46,13 +46,13 @@ class Verb:
 
     def sentence(self, english: str, german: str) -> ThingSentence:
         """A frame with this verb, for things."""
-        said = {
+        english_forms = {
             "{infinitive}": self.english,
             "{past}": self.past,
             "{participle}": self.participle,
             "{present}": self.present,
         }
-        gesagt = {
+        german_forms = {
             "{infinitive}": f"{self.prefix}{self.german}",
             "{participle}": self.german_participle,
             "{imperative}": self.german,
@@ -60,7 +60,7 @@ class Verb:
             "{with_zu}": f"{self.prefix}zu{self.german}" if self.prefix else f"zu {self.german}",
             "{together}": f"{self.prefix}{self.third}",
         }
-        return ThingSentence(self.kinds, _filled(english, said), _filled(german, gesagt))
+        return ThingSentence(self.kinds, _filled(english, english_forms), _filled(german, german_forms))
 
     @property
     def present(self) -> str:
