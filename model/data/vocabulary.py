@@ -8,6 +8,10 @@ import sentencepiece
 
 from model.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 
+TEMPERATURE = 0.2
+"""The alpha of Kudo 2018, section 3.2: a segmentation is drawn with its probability to this power. Of a vocabulary of
+the kind bpe SentencePiece leaves out this share of the merges (Provilkov et al. 2020)."""
+
 
 def train_vocabulary(sentences: Iterable[str], size: int, path: Path, kind: str = "unigram") -> None:
     """Train a model of `size` pieces and write it to `path`. Unseen characters fall back to bytes, so every text
@@ -44,6 +48,13 @@ class Vocabulary:
     def encode(self, texts: list[str]) -> list[list[int]]:
         """Ids without BOS or EOS."""
         return [list(ids) for ids in self._pieces.encode(texts)]
+
+    def draw(self, texts: list[str], seed: int) -> list[list[int]]:
+        """Ids as `encode` gives them, but of a segmentation that is drawn among all that a text has, by `seed` alone
+        (Kudo 2018, "Subword regularization")."""
+        sentencepiece.set_random_generator_seed(seed)  # read by every new thread: one, so that its draws are in order
+        drawn = self._pieces.encode(texts, enable_sampling=True, alpha=TEMPERATURE, nbest_size=-1, num_threads=1)
+        return [list(ids) for ids in drawn]
 
     def decode(self, ids: list[list[int]]) -> list[str]:
         return [str(text) for text in self._pieces.decode(ids)]

@@ -124,6 +124,8 @@ def parse_document_recipe(values: dict[str, Any]) -> DocumentRecipe:
     for key in values["data"]:
         if key.startswith("vocab"):
             raise ConfigError(f"'{key}' is not for a recipe with the section 'document': the base has its vocabulary")
+        if key == "drawn":
+            raise ConfigError("'drawn' is not for a recipe with the section 'document': it reads pieces as in use")
     document: DocumentSection = parse_section(
         DocumentSection,
         {
@@ -144,7 +146,7 @@ def parse_document_recipe(values: dict[str, Any]) -> DocumentRecipe:
 
 def recorded_recipe(values: dict[str, Any]) -> DocumentRecipe:
     """The recipe as training.json has it. Raises ConfigError where its base is not there."""
-    data = {key: value for key, value in values["data"].items() if not key.startswith("vocab")}
+    data = {key: value for key, value in values["data"].items() if not key.startswith(("vocab", "drawn"))}
     document = {key: value for key, value in values["document"].items() if key not in RETIRED}
     return parse_document_recipe(
         {key: values[key] for key in ("name", "training")} | {"document": document, "data": data}

@@ -70,6 +70,21 @@ def load_text(recipe: DataRecipe, data: Path, vocabulary: Vocabulary) -> Trainin
     )
 
 
+def with_drawn_sources(
+    pairs: list[Pair], share: float, vocabulary: Vocabulary, seed: int, epoch: int, longest: int
+) -> list[Pair]:
+    """`pairs`, of which a random `share` have their sources cut anew at random; one that would be longer than `longest`
+    stays as it is."""
+    numbers = random.Random(f"{seed}/{epoch}/drawn")
+    chosen = numbers.sample(range(len(pairs)), round(len(pairs) * share))
+    texts = vocabulary.decode([pairs[place].source for place in chosen])
+    found = list(pairs)
+    for place, source in zip(chosen, vocabulary.draw(texts, numbers.getrandbits(31)), strict=True):
+        if 0 < len(source) <= longest:
+            found[place] = Pair(source, pairs[place].target)
+    return found
+
+
 def find_start(name: str) -> Path:
     """The checkpoint folder that a recipe's `start` means. Raises ConfigError where there is none with weights."""
     folder = find_base(name)
@@ -124,6 +139,7 @@ class Training(TrainingRun[list[Pair]]):
             raise ConfigError(
                 f"{vocabulary.path} has {len(vocabulary)} pieces, the recipe says {recipe.model.vocab_size}"
             )
+        self.vocabulary = vocabulary
         self.text = load_text(recipe.data, data, vocabulary)
         self.data_hash = data_hash(data, list(recipe.data.corpora), (recipe.data.source, recipe.data.target))
         torch.manual_seed(recipe.training.seed)
@@ -137,7 +153,10 @@ class Training(TrainingRun[list[Pair]]):
         self.resume()
 
     def epoch_work(self, epoch: int) -> list[list[Pair]]:
-        pairs = epoch_items(self.text.train, self.recipe.data.corpora, self.training.seed, epoch)
+        data, seed = self.recipe.data, self.training.seed
+        pairs = epoch_items(self.text.train, data.corpora, seed, epoch)
+        if data.drawn:
+            pairs = with_drawn_sources(pairs, data.drawn, self.vocabulary, seed, epoch, data.max_pair_length)
         return epoch_batches(pairs, self.training.batch_tokens, self.training.seed, epoch)
 
     def backward(self, work: list[Pair]) -> tuple[float, int]:

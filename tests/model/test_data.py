@@ -79,6 +79,17 @@ def test_every_text_has_ids(tmp_path: Path) -> None:
     assert vocabulary.decode(vocabulary.encode(texts)) == texts
 
 
+@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+def test_drawn_pieces_are_other_pieces_of_the_same_text(kind: str, tmp_path: Path) -> None:
+    train_vocabulary(SENTENCES * 4, 320, tmp_path / "v.model", kind)
+    vocabulary = Vocabulary(tmp_path / "v.model")
+    texts = list(SENTENCES)
+    drawn = vocabulary.draw(texts, 1)
+    assert vocabulary.decode(drawn) == vocabulary.decode(vocabulary.encode(texts)) == texts
+    assert sum(map(len, drawn)) > sum(map(len, vocabulary.encode(texts)))
+    assert vocabulary.draw(texts, 1) == drawn != vocabulary.draw(texts, 2)
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [

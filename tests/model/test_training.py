@@ -16,6 +16,7 @@ import torch
 from safetensors.torch import load_file
 
 from model.config import ConfigError
+from model.data.batching import Pair
 from model.data.vocabulary import Vocabulary
 from model.training.bundled import bundled_recipes, find_recipe
 from model.training.checkpoint import average_weights, load_model, save_weights
@@ -25,7 +26,7 @@ from model.training.loss import projected_cross_entropy
 from model.training.optimizer import MasterOptimizer
 from model.training.recipe import RECIPES, Recipe, load_row, parse_recipe, read_yaml, rows_file
 from model.training.schedule import learning_rate
-from model.training.train import Training, train
+from model.training.train import Training, train, with_drawn_sources
 from model.translation_model import TranslationModel
 from tests.models import tiny_config
 
@@ -61,18 +62,43 @@ def test_training_learns_and_leaves_a_checkpoint(trained: Path) -> None:
     assert '"data_sha256"' in (trained / "training.json").read_text(encoding="utf-8")
 
 
-def test_a_run_that_was_stopped_goes_on_with_the_same_curve(trained: Path, tmp_path: Path) -> None:
-    class Stopped(Training):
-        def evaluate(self, train_nll: float) -> bool:
-            super().evaluate(train_nll)
-            return False
+class Stopped(Training):
+    """A run that ends at its first evaluation."""
 
+    def evaluate(self, train_nll: float) -> bool:
+        super().evaluate(train_nll)
+        return False
+
+
+def test_a_run_that_was_stopped_goes_on_with_the_same_curve(trained: Path, tmp_path: Path) -> None:
     Stopped(tiny(20), SAMPLE, tmp_path).run()
     assert len(metrics(tmp_path)) == 1
     train(tiny(20), SAMPLE, tmp_path)
     assert metrics(tmp_path) == metrics(trained)
     ours, theirs = load_file(tmp_path / "weights.safetensors"), load_file(trained / "weights.safetensors")
     assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+
+
+def test_drawn_sources_are_decided_by_seed_and_epoch(trained: Path) -> None:
+    vocabulary = Vocabulary(trained / "vocabulary.model")
+    texts = (SAMPLE / "dialogues.en").read_text(encoding="utf-8").split("\n")
+    pairs = [Pair(ids, [5]) for ids in vocabulary.encode([text for text in texts if text])]
+    found = with_drawn_sources(pairs, 0.5, vocabulary, 1, 0, 40)
+    changed = [new for old, new in zip(pairs, found, strict=True) if new != old]
+    assert 0.3 * len(pairs) < len(changed) <= round(0.5 * len(pairs))
+    assert vocabulary.decode([pair.source for pair in found]) == vocabulary.decode([pair.source for pair in pairs])
+    assert max(len(pair.source) for pair in changed) <= 40
+    assert found == with_drawn_sources(pairs, 0.5, vocabulary, 1, 0, 40)
+    assert found != with_drawn_sources(pairs, 0.5, vocabulary, 1, 1, 40)
+    assert found != with_drawn_sources(pairs, 0.5, vocabulary, 2, 0, 40)
+
+
+def test_a_stopped_run_with_drawn_sources_goes_on_with_the_same_curve(trained: Path, tmp_path: Path) -> None:
+    recipe = dataclasses.replace(tiny(20), data=dataclasses.replace(tiny(20).data, drawn=0.7))
+    train(recipe, SAMPLE, tmp_path / "straight")
+    Stopped(recipe, SAMPLE, tmp_path / "stopped").run()
+    train(recipe, SAMPLE, tmp_path / "stopped")
+    assert metrics(tmp_path / "stopped") == metrics(tmp_path / "straight") != metrics(trained)
 
 
 def test_a_killed_process_goes_on_too(trained: Path, tmp_path: Path) -> None:
@@ -136,6 +162,15 @@ def test_every_recipe_is_readable() -> None:
                 "training": {"steps": 1},
             },
             "lists parts that do not begin as in the recipe's 'start'",
+        ),
+        (
+            {
+                "name": "x",
+                "model": {},
+                "data": {"source": "en", "target": "de", "corpora": {}, "dev": {}, "drawn": 50},
+                "training": {"steps": 1},
+            },
+            "drawn must be a share from 0 to 1, not 50",
         ),
         ([], "YAML mapping"),
     ],
@@ -326,7 +361,8 @@ def test_training_may_begin_with_another_models_weights_and_vocabulary(trained: 
 
 
 def test_parts_of_a_start_may_begin_anew(trained: Path, tmp_path: Path) -> None:
-    recipe = dataclasses.replace(tiny(10, evaluate_every=10), start=str(trained), anew=("decoder",))
+    recipe = tiny(10, evaluate_every=10, precision="fp32")
+    recipe = dataclasses.replace(recipe, start=str(trained), anew=("decoder",))
     run = Training(recipe, SAMPLE, tmp_path / "anew")
     old, new = load_model(trained).state_dict(), run.translator.state_dict()
     matrices = [name for name in old if old[name].dim() == 2]

@@ -48,10 +48,14 @@ def test_a_document_recipe_that_cannot_be_used_says_why(changes: dict[str, objec
         parse_document_recipe(values)
 
 
-def test_the_vocabulary_is_the_bases() -> None:
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [("vocab_size", 8000, "the base has its vocabulary"), ("drawn", 0.5, "it reads pieces as in use")],
+)
+def test_the_vocabulary_is_the_bases(key: str, value: float, message: str) -> None:
     values = yaml.safe_load((RECIPES / "document-encoder.yaml").read_text(encoding="utf-8"))
-    values["data"]["vocab_size"] = 8000
-    with pytest.raises(ConfigError, match="the base has its vocabulary"):
+    values["data"][key] = value
+    with pytest.raises(ConfigError, match=message):
         parse_document_recipe(values)
 
 
