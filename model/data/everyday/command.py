@@ -7,9 +7,11 @@ from pathlib import Path
 from model.data.context.write import write_documents
 from model.data.everyday.interfaces import interface_phrases, read_words
 from model.data.everyday.letters import beginnings
+from model.data.everyday.nationalities import nationalities_in_sentences, read_nationalities
 from model.data.everyday.phrases import from_english, from_german, read_phrases
 from model.data.everyday.places import places_in_sentences, read_places
 from model.data.everyday.quantities import quantities
+from model.data.everyday.spoken import spoken
 from model.data.everyday.things import read_sentences, read_things, things_in_sentences
 from model.data.everyday.verbs import deeds, read_verbs
 from model.data.words.accuracy import read_word_set
@@ -23,13 +25,16 @@ VERB_USES = 3
 class MakeEverydayDataCommand:
     """Text of what people write every day, and parallel corpora seldom have: by hand and by rule."""
 
-    help = "write phrases, interfaces, letters' beginnings, things, places, times and amounts in English and German"
+    help = "write what people say every day, in English and German: phrases, letters, things, places, times, numbers"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--out", required=True, type=Path, help="folder for the corpora everyday-*")
         parser.add_argument("--source", choices=("en", "de"), default="en", help="what is translated (default en)")
         parser.add_argument("--phrases", type=Path, default=HERE / "phrases.tsv", help="default: the own ones")
         parser.add_argument("--places", type=Path, default=HERE / "places.tsv", help="default: the own ones")
+        parser.add_argument(
+            "--nationalities", type=Path, default=HERE / "nationalities.tsv", help="default: the own ones"
+        )
         parser.add_argument("--things", type=Path, default=HERE / "things.tsv", help="default: the own ones")
         parser.add_argument(
             "--sentences", type=Path, default=HERE / "sentences.tsv", help="of things; default: the own"
@@ -55,9 +60,11 @@ class MakeEverydayDataCommand:
             "everyday-phrases": from_english(phrases) if to_german else _turned(from_german(phrases)),
             "everyday-letters": beginnings(),
             "everyday-places": places_in_sentences(read_places(args.places)),
+            "everyday-nationalities": nationalities_in_sentences(read_nationalities(args.nationalities)),
             "everyday-things": things_in_sentences(things, read_sentences(args.sentences)),
             "everyday-verbs": deeds(read_verbs(args.verbs), things, VERB_USES, args.seed),
             "everyday-quantities": quantities(args.amount, args.seed),
+            "everyday-spoken": spoken(2 * args.amount, args.seed),
             "everyday-interfaces": interface_phrases(*read_words(args.interface), args.amount, args.seed),
         }
         tested = {bare(item.source) for path in args.exclude for item in read_word_set(path)}

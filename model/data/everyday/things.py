@@ -13,7 +13,7 @@ from model.data.everyday.places import ARTICLES, CONTRACTIONS, PLURAL, Article
 
 SLOT = re.compile(r"\{([^{}]*)\}")
 CHOICE = re.compile(r"\[([^|\]]*)\|([^|\]]*)\]")
-VOWEL = re.compile(r"(?!uni)[aeiou]", re.IGNORECASE)
+VOWEL = re.compile(r"(?!uni|eu|ukr)[aeiou]", re.IGNORECASE)
 OF_ONE = re.compile(r"\{a\}|\ba new \{\}")
 CONTRACTED = {**CONTRACTIONS, "zu dem": "zum", "zu der": "zur", "von dem": "vom", "bei dem": "beim"}
 CASE_ENDINGS: dict[str, Case] = {"es": "genitive", "em": "dative", "en": "accusative"}

@@ -10,7 +10,8 @@ from model.data.everyday.command import HERE, make_everyday_data_command
 from model.data.words.accuracy import read_word_set
 from model.data.words.command import WORD_SET, bare
 
-NAMES = [f"everyday-{kind}" for kind in ("interfaces", "letters", "phrases", "places", "quantities", "things", "verbs")]
+KINDS = ("interfaces", "letters", "nationalities", "phrases", "places", "quantities", "spoken", "things", "verbs")
+NAMES = [f"everyday-{kind}" for kind in KINDS]
 
 
 def run(out: Path, *flags: str) -> dict[str, list[tuple[str, str]]]:
@@ -37,7 +38,7 @@ def test_the_same_text_twice_without_what_the_word_sets_ask(tmp_path: Path) -> N
     assert made == again
     assert ("Merry Christmas!", "Frohe Weihnachten!") in made["everyday-phrases"]
     assert made != run(tmp_path / "german", "--source", "de")
-    assert not asked(WORD_SET, HERE / "held-out.tsv") & said(made, 0)
+    assert not asked(WORD_SET, HERE / "held-out.tsv", HERE / "held-out-spoken.tsv") & said(made, 0)
 
 
 def test_towards_english_no_source_has_two_translations_and_none_is_asked(tmp_path: Path) -> None:
@@ -46,7 +47,7 @@ def test_towards_english_no_source_has_two_translations_and_none_is_asked(tmp_pa
     for name, pairs in made.items():
         sources = [german for _, german in pairs]
         assert len(sources) == len(set(sources)), name
-    assert not asked(HERE / "held-out-de.tsv") & said(made, 1)
+    assert not asked(HERE / "held-out-de.tsv", HERE / "held-out-spoken-de.tsv") & said(made, 1)
 
 
 def test_towards_english_the_first_form_is_said(tmp_path: Path) -> None:
