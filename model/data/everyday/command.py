@@ -4,7 +4,9 @@ import argparse
 from collections.abc import Iterable
 from pathlib import Path
 
+from model.config import ConfigError
 from model.data.context.write import write_documents
+from model.data.corpus import read_corpus
 from model.data.everyday.interfaces import interface_phrases, read_words
 from model.data.everyday.letters import beginnings
 from model.data.everyday.nationalities import nationalities_in_sentences, read_nationalities
@@ -13,6 +15,7 @@ from model.data.everyday.places import places_in_sentences, read_places
 from model.data.everyday.quantities import quantities
 from model.data.everyday.spoken import spoken
 from model.data.everyday.things import read_sentences, read_things, things_in_sentences
+from model.data.everyday.typed import typed
 from model.data.everyday.verbs import deeds, read_verbs
 from model.data.words.accuracy import read_word_set
 from model.data.words.command import WORD_SET, bare
@@ -51,9 +54,15 @@ class MakeEverydayDataCommand:
             default=(WORD_SET, *sorted(HERE.glob("held-out*.tsv"))),
             help="word sets whose sources are left out, English and German ones (default: the own ones)",
         )
+        parser.add_argument("--data", type=Path, help="folder with NAME.en.gz and NAME.de.gz, for everyday-typed")
+        parser.add_argument(
+            "--corpora", nargs="+", default=(), metavar="NAME", help="of whose sentences some are as people type them"
+        )
         parser.add_argument("--seed", type=int, default=1)
 
     def run(self, args: argparse.Namespace) -> int:
+        if args.corpora and args.data is None:
+            raise ConfigError("--corpora names files of a folder: give it as --data")
         phrases, to_german = read_phrases(args.phrases), args.source == "en"
         things = read_things(args.things)
         made: dict[str, Iterable[tuple[str, str]]] = {
@@ -67,6 +76,11 @@ class MakeEverydayDataCommand:
             "everyday-spoken": spoken(2 * args.amount, args.seed),
             "everyday-interfaces": interface_phrases(*read_words(args.interface), args.amount, args.seed),
         }
+        if args.corpora:
+            languages = ("en", "de") if to_german else ("de", "en")
+            read = [pair for name in args.corpora for pair in read_corpus(args.data, name, *languages)]
+            as_typed = typed(read, args.source, 20 * args.amount, args.seed)
+            made["everyday-typed"] = as_typed if to_german else _turned(as_typed)
         tested = {bare(item.source) for path in args.exclude for item in read_word_set(path)}
         args.out.mkdir(parents=True, exist_ok=True)
         for name, sentences in made.items():

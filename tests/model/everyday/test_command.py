@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from model.config import ConfigError
 from model.data.corpus import read_corpus
 from model.data.everyday.command import HERE, make_everyday_data_command
 from model.data.words.accuracy import read_word_set
 from model.data.words.command import WORD_SET, bare
 
+SAMPLE = Path(__file__).parent.parent.parent / "sample"
 KINDS = ("interfaces", "letters", "nationalities", "phrases", "places", "quantities", "spoken", "things", "verbs")
 NAMES = [f"everyday-{kind}" for kind in KINDS]
 
@@ -38,7 +40,9 @@ def test_the_same_text_twice_without_what_the_word_sets_ask(tmp_path: Path) -> N
     assert made == again
     assert ("Merry Christmas!", "Frohe Weihnachten!") in made["everyday-phrases"]
     assert made != run(tmp_path / "german", "--source", "de")
-    assert not asked(WORD_SET, HERE / "held-out.tsv", HERE / "held-out-spoken.tsv") & said(made, 0)
+    assert not asked(WORD_SET, HERE / "held-out.tsv", HERE / "held-out-spoken.tsv", HERE / "held-out-typed.tsv") & said(
+        made, 0
+    )
 
 
 def test_towards_english_no_source_has_two_translations_and_none_is_asked(tmp_path: Path) -> None:
@@ -47,13 +51,33 @@ def test_towards_english_no_source_has_two_translations_and_none_is_asked(tmp_pa
     for name, pairs in made.items():
         sources = [german for _, german in pairs]
         assert len(sources) == len(set(sources)), name
-    assert not asked(HERE / "held-out-de.tsv", HERE / "held-out-spoken-de.tsv") & said(made, 1)
+    assert not asked(HERE / "held-out-de.tsv", HERE / "held-out-spoken-de.tsv", HERE / "held-out-typed-de.tsv") & said(
+        made, 1
+    )
 
 
 def test_towards_english_the_first_form_is_said(tmp_path: Path) -> None:
     phrases = run(tmp_path, "--source", "de")["everyday-phrases"]
     assert ("Many thanks!", "Vielen Dank!") not in phrases
     assert {("Thanks a lot!", "Vielen Dank!"), ("Thanks a lot", "vielen dank")} <= set(phrases)
+
+
+@pytest.mark.parametrize(("source", "side"), [("en", 0), ("de", 1)])
+def test_real_sentences_come_as_people_type_them(tmp_path: Path, source: str, side: int) -> None:
+    flags = ["--data", str(SAMPLE), "--corpora", "dialogues", "--source", source]
+    made = run(tmp_path, *flags)["everyday-typed"]
+    real = {(pair.source, pair.target) for pair in read_corpus(SAMPLE, "dialogues", "en", "de")}
+    assert len(made) > 100
+    assert not real & set(made)
+    targets = {pair[1 - side].rstrip(".!?") for pair in real}
+    assert {pair[1 - side].rstrip(".!?") for pair in made} <= targets | {target.upper() for target in targets} | {
+        pair[1 - side].upper() for pair in real
+    }
+
+
+def test_corpora_without_their_folder_say_so(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="give it as --data"):
+        run(tmp_path, "--corpora", "dialogues")
 
 
 @pytest.mark.parametrize(("excluded", "is_said"), [("Hello!", False), ("Hallo!", False), ("Good night!", True)])
