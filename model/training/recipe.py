@@ -43,6 +43,9 @@ class DataRecipe:
 class TrainingRecipe:
     steps: int
     batch_tokens: int = 4096
+    sorted_by: str = "target"
+    """How pairs are sorted into batches of like length: "longest" pads least; "target" is how the models were trained
+    that are compared with one another."""
     adam_rate: float = 2e-3
     muon_rate: float | None = 4e-3
     """Peak rate of the layers' matrices under Muon; null trains everything with Adam."""
@@ -91,6 +94,8 @@ def parse_training(values: Any) -> TrainingRecipe:
     training: TrainingRecipe = parse_section(TrainingRecipe, values, "the recipe's training section")
     if training.precision not in ("bf16", "fp32"):
         raise ConfigError(f"precision must be 'bf16' or 'fp32', not '{training.precision}'")
+    if training.sorted_by not in ("target", "longest"):
+        raise ConfigError(f"sorted_by must be 'target' or 'longest', not '{training.sorted_by}'")
     return training
 
 

@@ -157,7 +157,7 @@ class Training(TrainingRun[list[Pair]]):
         pairs = epoch_items(self.text.train, data.corpora, seed, epoch)
         if data.drawn:
             pairs = with_drawn_sources(pairs, data.drawn, self.vocabulary, seed, epoch, data.max_pair_length)
-        return epoch_batches(pairs, self.training.batch_tokens, self.training.seed, epoch)
+        return epoch_batches(pairs, self.training.batch_tokens, seed, epoch, self.training.sorted_by)
 
     def backward(self, work: list[Pair]) -> tuple[float, int]:
         batch = collate(work).to(self.device)

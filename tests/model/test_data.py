@@ -1,5 +1,6 @@
 """Corpora, vocabulary, batches."""
 
+import random
 from pathlib import Path
 
 import pytest
@@ -55,11 +56,28 @@ def test_batches_lose_nothing_and_keep_their_size(pairs: list[Pair], max_tokens:
         assert len(batch) == 1 or widest * len(batch) <= max_tokens
 
 
-@settings(max_examples=20)
-@given(pairs=PAIRS, epoch=st.integers(0, 3))
-def test_an_epoch_is_decided_by_seed_and_number(pairs: list[Pair], epoch: int) -> None:
-    assert epoch_batches(pairs, 64, 1, epoch) == epoch_batches(pairs, 64, 1, epoch)
-    assert sorted(map(id, (p for b in epoch_batches(pairs, 64, 1, epoch) for p in b))) == sorted(map(id, pairs))
+@settings(max_examples=40)
+@given(pairs=PAIRS, epoch=st.integers(0, 3), sorted_by=st.sampled_from(("target", "longest")))
+def test_an_epoch_is_decided_by_seed_and_number(pairs: list[Pair], epoch: int, sorted_by: str) -> None:
+    batches = epoch_batches(pairs, 64, 1, epoch, sorted_by)
+    assert batches == epoch_batches(pairs, 64, 1, epoch, sorted_by)
+    assert sorted(map(id, (p for b in batches for p in b))) == sorted(map(id, pairs))
+
+
+def test_batches_sorted_by_the_longest_side_pad_least_and_differ_from_epoch_to_epoch() -> None:
+    numbers = random.Random(1)
+    lengths = [numbers.randrange(2, 50) for _ in range(4000)]
+    pairs = [
+        Pair([5] * length, [index] * round(length * numbers.uniform(0.6, 1.6))) for index, length in enumerate(lengths)
+    ]
+
+    def padding(sorted_by: str) -> float:
+        batches = [collate(batch) for batch in epoch_batches(pairs, 2048, 1, 0, sorted_by)]
+        tensors = [tensor for batch in batches for tensor in (batch.source, batch.target_out)]
+        return sum(int((one == PAD_ID).sum()) for one in tensors) / sum(one.numel() for one in tensors)
+
+    assert padding("longest") < 0.7 * padding("target")
+    assert epoch_batches(pairs, 2048, 1, 0, "longest") != epoch_batches(pairs, 2048, 1, 1, "longest")
 
 
 def test_batches_are_padded_and_shifted() -> None:

@@ -172,6 +172,15 @@ def test_every_recipe_is_readable() -> None:
             },
             "drawn must be a share from 0 to 1, not 50",
         ),
+        (
+            {
+                "name": "x",
+                "model": {},
+                "data": {"source": "en", "target": "de", "corpora": {}, "dev": {}},
+                "training": {"steps": 1, "sorted_by": "source"},
+            },
+            "sorted_by must be 'target' or 'longest', not 'source'",
+        ),
         ([], "YAML mapping"),
     ],
 )

@@ -50,11 +50,16 @@ def test_a_document_recipe_that_cannot_be_used_says_why(changes: dict[str, objec
 
 @pytest.mark.parametrize(
     ("key", "value", "message"),
-    [("vocab_size", 8000, "the base has its vocabulary"), ("drawn", 0.5, "it reads pieces as in use")],
+    [
+        ("data/vocab_size", 8000, "the base has its vocabulary"),
+        ("data/drawn", 0.5, "it reads pieces as in use"),
+        ("training/sorted_by", "longest", "documents are sorted otherwise"),
+    ],
 )
-def test_the_vocabulary_is_the_bases(key: str, value: float, message: str) -> None:
+def test_what_is_for_sentences_alone_is_refused(key: str, value: object, message: str) -> None:
     values = yaml.safe_load((RECIPES / "document-encoder.yaml").read_text(encoding="utf-8"))
-    values["data"][key] = value
+    section, _, name = key.partition("/")
+    values[section][name] = value
     with pytest.raises(ConfigError, match=message):
         parse_document_recipe(values)
 
