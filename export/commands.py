@@ -120,6 +120,9 @@ class EvaluateCommand:
         parser.add_argument(
             "--words", type=Path, help="a file of single words and phrases, like model/data/words/en-de.tsv"
         )
+        parser.add_argument(
+            "--slips", action="store_true", help="with one slip of the keyboard in every sentence of the sets"
+        )
         parser.add_argument("--graphs", default="onnx-int8", help=f"one of {', '.join(KINDS)} (default onnx-int8)")
         parser.add_argument("--beam", type=int, default=4, help="beam size (default 4)")
         parser.add_argument("--shortlist", default="auto", choices=("auto", "on", "off"), help="default auto")
@@ -146,7 +149,7 @@ class EvaluateCommand:
             print_words(word_accuracy(items, lambda sources: translate(artifact, sources, backend, options)))
         if not args.sets:
             return 0
-        scores = evaluate(artifact, args.data, args.sets.split(","), backend, options)
+        scores = evaluate(artifact, args.data, args.sets.split(","), backend, options, args.slips)
         print("| set | sentences | BLEU | chrF | brevity penalty | nats/token |\n|---|---|---|---|---|---|")
         for row in scores:
             nll = "-" if row.nll is None else f"{row.nll:.3f}"

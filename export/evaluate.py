@@ -1,6 +1,7 @@
 """Quality of an artifact: BLEU and chrF of test sets translated by the server's own engine (sacreBLEU), and the
 log-likelihood of the references."""
 
+import random
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import sacrebleu
 
 from export.artifact_text import ArtifactText
 from model.data.corpus import read_corpus
+from model.data.everyday.typed import slipped
 from server.artifact import Artifact
 from server.backends.base import Backend, CannotScore
 from server.engine.request import SearchOptions
@@ -70,14 +72,18 @@ def score(name: str, hypotheses: list[str], references: list[str], nll: float | 
     )
 
 
-def evaluate(artifact: Artifact, data: Path, sets: list[str], backend: Backend, options: SearchOptions) -> list[Score]:
-    """Score every set (a corpus name below `data`) as `backend` translates it. Raises CorpusError for one that is not
-    there."""
+def evaluate(
+    artifact: Artifact, data: Path, sets: list[str], backend: Backend, options: SearchOptions, slips: bool = False
+) -> list[Score]:
+    """Score every set (a corpus name below `data`) as `backend` translates it, on request with one slip of the
+    keyboard in every source that has a long word. Raises CorpusError for a set that is not there."""
     manifest = artifact.manifest
     scores = []
     for name in sets:
         pairs = read_corpus(data, name, manifest.source_language, manifest.target_language)
         sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
+        if slips:
+            sources = [slipped(source, random.Random(f"{name}/{number}")) for number, source in enumerate(sources)]
         hypotheses = translate(artifact, sources, backend, options)
         scores.append(score(name, hypotheses, references, reference_nll(artifact, sources, references, backend)))
     return scores

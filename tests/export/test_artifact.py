@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import random
 import shutil
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,9 @@ from export.onnx_writer import write_onnx
 from export.parity import ParityError
 from model.config import SPECIAL_IDS
 from model.data.batching import Pair, collate
+from model.data.context.write import write_documents
 from model.data.corpus import read_corpus
+from model.data.everyday.typed import slipped
 from model.data.vocabulary import Vocabulary
 from model.training.checkpoint import VOCABULARY, load_model
 from model.translation_model import TranslationModel
@@ -193,6 +196,23 @@ def test_the_command_writes_an_artifact_and_evaluates_it(
     )
     assert row["bleu"] == direct[0].bleu
     assert row["nll"] == direct[0].nll is not None
+
+
+def test_slips_are_made_in_what_is_read(tiny_artifact: Path, tmp_path: Path) -> None:
+    pairs = read_corpus(SAMPLE, "tatoeba-dev", "en", "de")
+    sources = [slipped(pair.source, random.Random(f"tatoeba-dev/{number}")) for number, pair in enumerate(pairs)]
+    assert sum(source != pair.source for source, pair in zip(sources, pairs, strict=True)) > 30
+    write_documents(
+        [[(source, pair.target) for source, pair in zip(sources, pairs, strict=True)]],
+        tmp_path,
+        "tatoeba-dev",
+        ("en", "de"),
+    )
+    artifact = Artifact.load(tiny_artifact)
+    backend, options = load_backend(artifact, "onnx", "fp32"), SearchOptions(max_length=64)
+    slips = evaluate(artifact, SAMPLE, ["tatoeba-dev"], backend, options, slips=True)
+    assert slips == evaluate(artifact, tmp_path, ["tatoeba-dev"], backend, options)
+    assert slips != evaluate(artifact, SAMPLE, ["tatoeba-dev"], backend, options)
 
 
 def test_references_are_as_probable_as_the_model_finds_them(checkpoint: Path, tiny_artifact: Path) -> None:
