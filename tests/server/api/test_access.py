@@ -138,7 +138,7 @@ def test_concurrency_is_kept_and_given_back(guarded: Guarded) -> None:
         for wrong in ({"text": 1}, {**BODY, "beam_size": 99}, {**BODY, "source": "zz"}):
             assert client.post("/v1/translate", json=wrong).status_code == 422
         with contextlib.suppress(httpx.TimeoutException):
-            client.post("/v1/translate", json={**BODY, "text": MANY_SENTENCES}, timeout=0.2)
+            client.post("/v1/translate", json={**BODY, "text": MANY_SENTENCES}, timeout=0.05)
         until(lambda: client.post("/v1/translate", json=BODY).status_code == 200, "its place is free")
 
 

@@ -155,7 +155,7 @@ def test_files(server: RunningServer) -> None:
 
 
 def test_a_deadline_is_told_in_its_own_words(tiny_artifact: Path) -> None:
-    with ready(settings_for(tiny_artifact, request_timeout=0.1)) as server, server.client() as http:
+    with ready(settings_for(tiny_artifact, request_timeout=0.05)) as server, server.client() as http:
         answer = http.post("/translate", data={"q": MANY_SENTENCES, "source": "en", "target": "de"})
         assert (answer.status_code, set(answer.json())) == (504, {"error"})
         until(lambda: server.sentences == 0, "every slot is free")

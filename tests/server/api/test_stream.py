@@ -117,7 +117,7 @@ def test_what_is_refused_is_refused_with_its_status(server: RunningServer) -> No
 
 
 def test_an_error_after_the_beginning_is_an_event(server: RunningServer) -> None:
-    name, data = stream(server, text="We walk home in the rain.\n" * 400, timeout=0.2)[-1]
+    name, data = stream(server, text="We walk home in the rain.\n" * 400, timeout=0.05)[-1]
     assert (name, data["error"]["type"]) == ("error", "deadline_exceeded")
     assert set(data["error"]) == {"type", "message", "request_id"}
     until(lambda: server.sentences == 0, "every slot is free")
