@@ -124,8 +124,6 @@ def parse_document_recipe(values: dict[str, Any]) -> DocumentRecipe:
     for key in values["data"]:
         if key.startswith("vocab"):
             raise ConfigError(f"'{key}' is not for a recipe with the section 'document': the base has its vocabulary")
-        if key == "drawn":
-            raise ConfigError("'drawn' is not for a recipe with the section 'document': it reads pieces as in use")
     if "sorted_by" in values["training"]:
         raise ConfigError("'sorted_by' is not for a recipe with the section 'document': documents are sorted otherwise")
     document: DocumentSection = parse_section(
@@ -148,7 +146,7 @@ def parse_document_recipe(values: dict[str, Any]) -> DocumentRecipe:
 
 def recorded_recipe(values: dict[str, Any]) -> DocumentRecipe:
     """The recipe as training.json has it. Raises ConfigError where its base is not there."""
-    data = {key: value for key, value in values["data"].items() if not key.startswith(("vocab", "drawn"))}
+    data = {key: value for key, value in values["data"].items() if not key.startswith("vocab")}
     document = {key: value for key, value in values["document"].items() if key not in RETIRED}
     training = {key: value for key, value in values["training"].items() if key != "sorted_by"}
     return parse_document_recipe({"name": values["name"], "training": training, "document": document, "data": data})

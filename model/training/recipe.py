@@ -38,6 +38,10 @@ class DataRecipe:
     """Share of the source sentences that are cut into pieces at random, anew in every epoch, so that a model learns
     words by their parts (Kudo 2018)."""
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.drawn, int | float) or not 0 <= self.drawn <= 1:
+            raise ConfigError(f"data drawn must be a share from 0 to 1, not {self.drawn!r}")
+
 
 @dataclass(frozen=True)
 class TrainingRecipe:
@@ -108,8 +112,6 @@ def parse_recipe(values: Any) -> Recipe:
         if section not in values:
             raise ConfigError(f"the recipe lacks the section '{section}'")
     data: DataRecipe = parse_section(DataRecipe, values["data"], "the recipe's data section")
-    if not isinstance(data.drawn, int | float) or not 0 <= data.drawn <= 1:
-        raise ConfigError(f"data drawn must be a share from 0 to 1, not {data.drawn!r}")
     training = parse_training(values["training"])
     model = ModelConfig.from_dict({"vocab_size": data.vocab_size, **values["model"]})
     start, anew = values.get("start"), values.get("anew", [])

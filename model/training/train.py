@@ -12,6 +12,7 @@ from torch import Tensor
 from model.config import PAD_ID, ConfigError, reject_unknown_keys
 from model.data.batching import Batch, Pair, batches_by_tokens, collate, epoch_batches, epoch_items
 from model.data.corpus import data_hash, read_corpus
+from model.data.drawn import with_drawn_sources
 from model.data.vocabulary import Vocabulary, train_vocabulary
 from model.training.checkpoint import (
     VOCABULARY,
@@ -68,21 +69,6 @@ def load_text(recipe: DataRecipe, data: Path, vocabulary: Vocabulary) -> Trainin
         train={name: encode_corpus(recipe, data, name, vocabulary, None) for name in recipe.corpora},
         dev={name: encode_corpus(recipe, data, name, vocabulary, limit) for name, limit in recipe.dev.items()},
     )
-
-
-def with_drawn_sources(
-    pairs: list[Pair], share: float, vocabulary: Vocabulary, seed: int, epoch: int, longest: int
-) -> list[Pair]:
-    """`pairs`, of which a random `share` have their sources cut anew at random; one that would be longer than `longest`
-    stays as it is."""
-    numbers = random.Random(f"{seed}/{epoch}/drawn")
-    chosen = numbers.sample(range(len(pairs)), round(len(pairs) * share))
-    texts = vocabulary.decode([pairs[place].source for place in chosen])
-    found = list(pairs)
-    for place, source in zip(chosen, vocabulary.draw(texts, numbers.getrandbits(31)), strict=True):
-        if 0 < len(source) <= longest:
-            found[place] = Pair(source, pairs[place].target)
-    return found
 
 
 def find_start(name: str) -> Path:

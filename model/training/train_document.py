@@ -30,6 +30,7 @@ from model.data.documents import (
     passages,
     read_documents,
 )
+from model.data.drawn import with_drawn_documents
 from model.data.items import read_items
 from model.data.vocabulary import Vocabulary
 from model.document import DocumentModel, Words, is_word, words_of
@@ -52,6 +53,7 @@ class DocumentTraining(TrainingRun[Passage]):
         self.recipe, self.section = recipe, recipe.document
         self.base_folder = find_base(self.section.base)
         shutil.copyfile(find_vocabulary(self.base_folder), out / VOCABULARY)
+        self.vocabulary = Vocabulary(out / VOCABULARY)
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         base = load_model(self.base_folder).to(self.device)
         self.load_text(base, data, out)
@@ -75,7 +77,7 @@ class DocumentTraining(TrainingRun[Passage]):
 
     def load_text(self, base: TranslationModel, data: Path, out: Path) -> None:
         """Read the corpora; on the decoder's side also the base's translations of them, kept in out/drafts."""
-        recipe, vocabulary = self.recipe.data, Vocabulary(out / VOCABULARY)
+        recipe, vocabulary = self.recipe.data, self.vocabulary
 
         def documents(name: str, limit: int | None) -> list[Document]:
             languages = (recipe.source, recipe.target)
@@ -119,7 +121,10 @@ class DocumentTraining(TrainingRun[Passage]):
             self.represents.load_state_dict(self.documents.base.state_dict())
             self.represents_epoch = epoch
         seed = self.training.seed
-        documents = epoch_documents(self.train_documents, self.recipe.data.corpora, seed, epoch)
+        data = self.recipe.data
+        documents = epoch_documents(self.train_documents, data.corpora, seed, epoch)
+        if data.drawn:
+            documents = with_drawn_documents(documents, data.drawn, self.vocabulary, seed, epoch, data.max_pair_length)
         return self.passages_of(documents, f"{seed}/{epoch}")
 
     def backward(self, work: Passage) -> tuple[float, int]:

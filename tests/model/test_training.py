@@ -17,6 +17,7 @@ from safetensors.torch import load_file
 
 from model.config import ConfigError
 from model.data.batching import Pair
+from model.data.drawn import with_drawn_sources
 from model.data.vocabulary import Vocabulary
 from model.training.bundled import bundled_recipes, find_recipe
 from model.training.checkpoint import average_weights, load_model, save_weights
@@ -26,7 +27,7 @@ from model.training.loss import projected_cross_entropy
 from model.training.optimizer import MasterOptimizer
 from model.training.recipe import RECIPES, Recipe, load_row, parse_recipe, read_yaml, rows_file
 from model.training.schedule import learning_rate
-from model.training.train import Training, train, with_drawn_sources
+from model.training.train import Training, train
 from model.translation_model import TranslationModel
 from tests.models import tiny_config
 

@@ -52,11 +52,11 @@ def test_a_document_recipe_that_cannot_be_used_says_why(changes: dict[str, objec
     ("key", "value", "message"),
     [
         ("data/vocab_size", 8000, "the base has its vocabulary"),
-        ("data/drawn", 0.5, "it reads pieces as in use"),
+        ("data/drawn", 50, "drawn must be a share from 0 to 1, not 50"),
         ("training/sorted_by", "longest", "documents are sorted otherwise"),
     ],
 )
-def test_what_is_for_sentences_alone_is_refused(key: str, value: object, message: str) -> None:
+def test_data_and_training_that_do_not_fit_documents_are_refused(key: str, value: object, message: str) -> None:
     values = yaml.safe_load((RECIPES / "document-encoder.yaml").read_text(encoding="utf-8"))
     section, _, name = key.partition("/")
     values[section][name] = value
