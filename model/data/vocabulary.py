@@ -49,11 +49,10 @@ class Vocabulary:
         """Ids without BOS or EOS."""
         return [list(ids) for ids in self._pieces.encode(texts)]
 
-    def draw(self, texts: list[str], seed: int) -> list[list[int]]:
-        """Ids as `encode` gives them, but of a segmentation that is drawn among all that a text has, by `seed` alone
-        (Kudo 2018, "Subword regularization")."""
-        sentencepiece.set_random_generator_seed(seed)  # read by every new thread: one, so that its draws are in order
-        drawn = self._pieces.encode(texts, enable_sampling=True, alpha=TEMPERATURE, nbest_size=-1, num_threads=1)
+    def draw(self, texts: list[str]) -> list[list[int]]:
+        """Ids as `encode` gives them, but of a segmentation that is drawn among all that a text has (Kudo 2018,
+        "Subword regularization"). No seed decides it: SentencePiece draws otherwise in every process."""
+        drawn = self._pieces.encode(texts, enable_sampling=True, alpha=TEMPERATURE, nbest_size=-1)
         return [list(ids) for ids in drawn]
 
     def decode(self, ids: list[list[int]]) -> list[str]:

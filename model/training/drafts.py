@@ -5,16 +5,12 @@ Context in the target language is made of them, in training as in use, and never
 
 import dataclasses
 import hashlib
-import itertools
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
-import torch
-from safetensors.torch import load_file, save_file
-
 from model.data.documents import Document
 from model.greedy import greedy
+from model.training.id_lists import load_id_lists, save_id_lists
 from model.translation_model import TranslationModel
 
 
@@ -31,20 +27,9 @@ def drafts_of(
     """Greedy translations in the order of `sources`, from a file in `folder` where one was made from the same.
     `weights` is the model's file."""
     cache = folder / f"{fingerprint(weights, sources, max_length)[:16]}.safetensors"
-    if cache.is_file():
-        kept = load_file(cache)
-        ids = iter(kept["ids"].tolist())
-        return [list(itertools.islice(ids, length)) for length in kept["lengths"].tolist()]
-    drafts = greedy(model, sources, max_length)
-    folder.mkdir(parents=True, exist_ok=True)
-    temporary = cache.with_suffix(".tmp")
-    tensors = {
-        "lengths": torch.tensor([len(draft) for draft in drafts], dtype=torch.int32),
-        "ids": torch.tensor([token for draft in drafts for token in draft], dtype=torch.int32),
-    }
-    save_file(tensors, temporary)
-    os.replace(temporary, cache)
-    return drafts
+    if not cache.is_file():
+        save_id_lists(greedy(model, sources, max_length), cache)
+    return load_id_lists(cache)
 
 
 def with_drafts(documents: Sequence[Document], drafts: Sequence[list[int]]) -> list[Document]:

@@ -36,7 +36,7 @@ class DataRecipe:
     """Longest side of a training pair, in pieces; longer pairs are left out."""
     drawn: float = 0.0
     """Share of the source sentences that are cut into pieces at random, anew in every epoch, so that a model learns
-    words by their parts (Kudo 2018)."""
+    words by their parts (Kudo 2018). How they are cut is chance: two runs never read the same, whatever their seed."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.drawn, int | float) or not 0 <= self.drawn <= 1:

@@ -12,7 +12,6 @@ from torch import Tensor
 from model.config import PAD_ID, ConfigError, reject_unknown_keys
 from model.data.batching import Batch, Pair, batches_by_tokens, collate, epoch_batches, epoch_items
 from model.data.corpus import data_hash, read_corpus
-from model.data.drawn import with_drawn_sources
 from model.data.vocabulary import Vocabulary, train_vocabulary
 from model.training.checkpoint import (
     VOCABULARY,
@@ -24,6 +23,7 @@ from model.training.checkpoint import (
     save_model,
 )
 from model.training.document_recipe import find_base
+from model.training.drawn import DrawnSources
 from model.training.loss import projected_cross_entropy
 from model.training.new_vocabulary import move_embedding
 from model.training.recipe import DataRecipe, Recipe
@@ -125,7 +125,7 @@ class Training(TrainingRun[list[Pair]]):
             raise ConfigError(
                 f"{vocabulary.path} has {len(vocabulary)} pieces, the recipe says {recipe.model.vocab_size}"
             )
-        self.vocabulary = vocabulary
+        self.drawn = DrawnSources(recipe.data, vocabulary, recipe.training.seed, out / "drawn")
         self.text = load_text(recipe.data, data, vocabulary)
         self.data_hash = data_hash(data, list(recipe.data.corpora), (recipe.data.source, recipe.data.target))
         torch.manual_seed(recipe.training.seed)
@@ -139,11 +139,9 @@ class Training(TrainingRun[list[Pair]]):
         self.resume()
 
     def epoch_work(self, epoch: int) -> list[list[Pair]]:
-        data, seed = self.recipe.data, self.training.seed
-        pairs = epoch_items(self.text.train, data.corpora, seed, epoch)
-        if data.drawn:
-            pairs = with_drawn_sources(pairs, data.drawn, self.vocabulary, seed, epoch, data.max_pair_length)
-        return epoch_batches(pairs, self.training.batch_tokens, seed, epoch, self.training.sorted_by)
+        data, training = self.recipe.data, self.training
+        pairs = self.drawn.pairs(epoch_items(self.text.train, data.corpora, training.seed, epoch), epoch)
+        return epoch_batches(pairs, training.batch_tokens, training.seed, epoch, training.sorted_by)
 
     def backward(self, work: list[Pair]) -> tuple[float, int]:
         batch = collate(work).to(self.device)

@@ -30,7 +30,6 @@ from model.data.documents import (
     passages,
     read_documents,
 )
-from model.data.drawn import with_drawn_documents
 from model.data.items import read_items
 from model.data.vocabulary import Vocabulary
 from model.document import DocumentModel, Words, is_word, words_of
@@ -39,6 +38,7 @@ from model.training.checkpoint import VOCABULARY, WEIGHTS, find_vocabulary, load
 from model.training.document_checkpoint import load_context, save_document_model, split_weights
 from model.training.document_recipe import DocumentRecipe, find_base
 from model.training.drafts import drafts_of, with_drafts
+from model.training.drawn import DrawnSources
 from model.training.loss import projected_cross_entropy
 from model.training.run import TrainingRun
 from model.translation_model import TranslationModel
@@ -54,6 +54,7 @@ class DocumentTraining(TrainingRun[Passage]):
         self.base_folder = find_base(self.section.base)
         shutil.copyfile(find_vocabulary(self.base_folder), out / VOCABULARY)
         self.vocabulary = Vocabulary(out / VOCABULARY)
+        self.drawn = DrawnSources(recipe.data, self.vocabulary, recipe.training.seed, out / "drawn")
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         base = load_model(self.base_folder).to(self.device)
         self.load_text(base, data, out)
@@ -121,11 +122,8 @@ class DocumentTraining(TrainingRun[Passage]):
             self.represents.load_state_dict(self.documents.base.state_dict())
             self.represents_epoch = epoch
         seed = self.training.seed
-        data = self.recipe.data
-        documents = epoch_documents(self.train_documents, data.corpora, seed, epoch)
-        if data.drawn:
-            documents = with_drawn_documents(documents, data.drawn, self.vocabulary, seed, epoch, data.max_pair_length)
-        return self.passages_of(documents, f"{seed}/{epoch}")
+        documents = epoch_documents(self.train_documents, self.recipe.data.corpora, seed, epoch)
+        return self.passages_of(self.drawn.documents(documents, epoch), f"{seed}/{epoch}")
 
     def backward(self, work: Passage) -> tuple[float, int]:
         numbers = random.Random(f"{self.training.seed}/{self.step}")

@@ -16,8 +16,6 @@ import torch
 from safetensors.torch import load_file
 
 from model.config import ConfigError
-from model.data.batching import Pair
-from model.data.drawn import with_drawn_sources
 from model.data.vocabulary import Vocabulary
 from model.training.bundled import bundled_recipes, find_recipe
 from model.training.checkpoint import average_weights, load_model, save_weights
@@ -78,28 +76,6 @@ def test_a_run_that_was_stopped_goes_on_with_the_same_curve(trained: Path, tmp_p
     assert metrics(tmp_path) == metrics(trained)
     ours, theirs = load_file(tmp_path / "weights.safetensors"), load_file(trained / "weights.safetensors")
     assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
-
-
-def test_drawn_sources_are_decided_by_seed_and_epoch(trained: Path) -> None:
-    vocabulary = Vocabulary(trained / "vocabulary.model")
-    texts = (SAMPLE / "dialogues.en").read_text(encoding="utf-8").split("\n")
-    pairs = [Pair(ids, [5]) for ids in vocabulary.encode([text for text in texts if text])]
-    found = with_drawn_sources(pairs, 0.5, vocabulary, 1, 0, 40)
-    changed = [new for old, new in zip(pairs, found, strict=True) if new != old]
-    assert 0.3 * len(pairs) < len(changed) <= round(0.5 * len(pairs))
-    assert vocabulary.decode([pair.source for pair in found]) == vocabulary.decode([pair.source for pair in pairs])
-    assert max(len(pair.source) for pair in changed) <= 40
-    assert found == with_drawn_sources(pairs, 0.5, vocabulary, 1, 0, 40)
-    assert found != with_drawn_sources(pairs, 0.5, vocabulary, 1, 1, 40)
-    assert found != with_drawn_sources(pairs, 0.5, vocabulary, 2, 0, 40)
-
-
-def test_a_stopped_run_with_drawn_sources_goes_on_with_the_same_curve(trained: Path, tmp_path: Path) -> None:
-    recipe = dataclasses.replace(tiny(20), data=dataclasses.replace(tiny(20).data, drawn=0.7))
-    train(recipe, SAMPLE, tmp_path / "straight")
-    Stopped(recipe, SAMPLE, tmp_path / "stopped").run()
-    train(recipe, SAMPLE, tmp_path / "stopped")
-    assert metrics(tmp_path / "stopped") == metrics(tmp_path / "straight") != metrics(trained)
 
 
 def test_a_killed_process_goes_on_too(trained: Path, tmp_path: Path) -> None:

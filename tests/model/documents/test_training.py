@@ -1,6 +1,5 @@
 """Runs that train on documents: what they start from, do, keep and choose."""
 
-import dataclasses
 import gzip
 import json
 from pathlib import Path
@@ -10,11 +9,10 @@ import torch
 import yaml
 from safetensors.torch import load_file
 
-from model.data.documents import Passage, PlacedPair
+from model.data.documents import Passage
 from model.greedy import greedy
 from model.training.checkpoint import WEIGHTS, load_model
 from model.training.document_checkpoint import has_context, load_document_model
-from model.training.document_recipe import DocumentRecipe
 from model.training.drafts import drafts_of
 from model.training.train_document import DocumentTraining, train_document
 from tests.documents import some_pairs
@@ -71,48 +69,20 @@ def test_everything_can_learn_and_stores_follow_once_an_epoch(base: Path, tmp_pa
         assert not torch.equal(changed["embedding.weight"], before["embedding.weight"])
 
 
-@pytest.mark.parametrize(("train", "drawn"), [("context_only", 0.0), ("all", 0.0), ("all", 0.5)])
-def test_a_run_that_was_stopped_goes_on_with_the_same_curve(
-    train: str, drawn: float, base: Path, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("train", ["context_only", "all"])
+def test_a_run_that_was_stopped_goes_on_with_the_same_curve(train: str, base: Path, tmp_path: Path) -> None:
     class Stopped(DocumentTraining):
         def evaluate(self, train_nll: float) -> bool:
             super().evaluate(train_nll)
             return False
 
-    whole = with_drawn(recipe(base, train=train, visible="online"), drawn)
+    whole = recipe(base, train=train, visible="online")
     train_document(whole, SAMPLE, tmp_path / "straight")
     Stopped(whole, SAMPLE, tmp_path / "stopped").run()
     train_document(whole, SAMPLE, tmp_path / "stopped")
     for name in (WEIGHTS, "context.safetensors"):
         straight, stopped = (load_file(tmp_path / folder / name) for folder in ("straight", "stopped"))
         assert all(torch.equal(straight[key], stopped[key]) for key in straight)
-
-
-def test_drawn_sources_change_pieces_and_nothing_else(base: Path, tmp_path: Path) -> None:
-    run = DocumentTraining(with_drawn(recipe(base), 0.5), SAMPLE, tmp_path / "drawn")
-    whole = DocumentTraining(recipe(base), SAMPLE, tmp_path / "whole")
-
-    def sentences(training: DocumentTraining, epoch: int) -> list[PlacedPair]:
-        return sorted(
-            (sentence for passage in training.epoch_work(epoch) for sentence in passage.queries),
-            key=lambda sentence: (sentence.document, sentence.index),
-        )
-
-    drawn, straight = sentences(run, 0), sentences(whole, 0)
-    changed = [new for new, old in zip(drawn, straight, strict=True) if new != old]
-    assert 0.2 * len(straight) < len(changed) <= round(0.5 * len(straight))
-    decode = run.vocabulary.decode
-    assert decode([one.pair.source for one in drawn]) == decode([one.pair.source for one in straight])
-    assert [dataclasses.replace(one, pair=old.pair) for one, old in zip(drawn, straight, strict=True)] == straight
-    assert [one.pair.target for one in drawn] == [one.pair.target for one in straight]
-    assert all(passage.keys is passage.queries for passage in run.epoch_work(0))
-    assert sentences(run, 0) == drawn
-    assert {tuple(one.pair.source) for one in sentences(run, 1)} != {tuple(one.pair.source) for one in drawn}
-
-
-def with_drawn(whole: DocumentRecipe, share: float) -> DocumentRecipe:
-    return dataclasses.replace(whole, data=dataclasses.replace(whole.data, drawn=share))
 
 
 def test_the_control_without_context_is_the_sentence_model_trained_on(base: Path, tmp_path: Path) -> None:

@@ -1,0 +1,48 @@
+"""Sources cut into pieces at random, anew in every epoch (subword regularization, Kudo 2018), so that a model learns to
+read words by pieces that it seldom sees, as those of misspelled words are."""
+
+import dataclasses
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+from model.data.batching import Pair
+from model.data.documents import Document
+from model.data.vocabulary import Vocabulary
+from model.training.id_lists import load_id_lists, save_id_lists
+from model.training.recipe import DataRecipe
+
+
+class DrawnSources:
+    """What a run draws. SentencePiece draws otherwise in every process, so the sources of an epoch are kept in
+    `folder`, and a run that was stopped goes on with those that it began with; two runs never draw the same."""
+
+    def __init__(self, recipe: DataRecipe, vocabulary: Vocabulary, seed: int, folder: Path) -> None:
+        self.recipe, self.vocabulary, self.seed, self.folder = recipe, vocabulary, seed, folder
+
+    def pairs(self, pairs: Sequence[Pair], epoch: int) -> list[Pair]:
+        """The epoch's `pairs`, of which the recipe's share have their sources drawn."""
+        if not self.recipe.drawn:
+            return list(pairs)
+        kept = self.folder / f"{epoch}.safetensors"
+        if not kept.is_file():
+            save_id_lists(self._draw(pairs, epoch), kept)
+        return [Pair(source, pair.target) for source, pair in zip(load_id_lists(kept), pairs, strict=True)]
+
+    def documents(self, documents: Sequence[Document], epoch: int) -> list[Document]:
+        """The same for the sentences of documents, which are shown to each other as they are read. Drafts stay."""
+        pairs = [sentence.pair for document in documents for sentence in document]
+        drawn = iter(self.pairs(pairs, epoch))
+        return [[dataclasses.replace(sentence, pair=next(drawn)) for sentence in document] for document in documents]
+
+    def _draw(self, pairs: Sequence[Pair], epoch: int) -> list[list[int]]:
+        """Sources of `pairs`; one that would be longer than the recipe's pairs may be stays as it is."""
+        chosen = random.Random(f"{self.seed}/{epoch}/drawn").sample(
+            range(len(pairs)), round(len(pairs) * self.recipe.drawn)
+        )
+        sources = [pair.source for pair in pairs]
+        texts = self.vocabulary.decode([sources[place] for place in chosen])
+        for place, source in zip(chosen, self.vocabulary.draw(texts), strict=True):
+            if 0 < len(source) <= self.recipe.max_pair_length:
+                sources[place] = source
+        return sources
