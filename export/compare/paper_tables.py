@@ -1,7 +1,9 @@
 """The papers' tables whose rows are in model/recipes, with the claims that their texts make of them."""
 
+import dataclasses
+
 from export.compare.maruf_tables import MARUF_TABLES
-from export.compare.papers import CHELBA, NGUYEN, YANG, PaperClaim, PaperTable, better, equal
+from export.compare.papers import CHELBA, NGUYEN, YANG, PaperClaim, PaperTable, Side, better, equal
 
 FULL, RELATIVE, LOCAL = "small/full", "small/relative", "small/localness-query"
 LOCAL_FULL = "small/localness-query-full"
@@ -173,4 +175,36 @@ SERVED_TABLES = (
     ),
 )  # fmt: skip
 
-PAPER_TABLES = (*YANG_TABLES, *NGUYEN_TABLES, *SERVED_TABLES, *MARUF_TABLES)
+
+def of_longer_training(paper: PaperTable) -> PaperTable:
+    """The same table of the rows that were trained three times as long."""
+
+    def longer(name: str) -> str:
+        return name.replace("small/", "longer/")
+
+    def sides(pair: tuple[Side, Side]) -> tuple[Side, Side]:
+        worse, than = pair
+        return tuple(map(longer, worse)), tuple(map(longer, than))
+
+    claims = (
+        dataclasses.replace(
+            claim, steps=tuple(map(sides, claim.steps)), beside=sides(claim.beside) if claim.beside else None
+        )
+        for claim in paper.claims
+    )
+    head, colon, rest = paper.title.partition(":")
+    return dataclasses.replace(
+        paper,
+        title=f"{head}, after three times the training{colon}{rest}",
+        figures={longer(name): figures for name, figures in paper.figures.items()},
+        claims=tuple(claims),
+    )
+
+
+LONGER_TABLES = tuple(
+    of_longer_training(paper)
+    for paper in (*YANG_TABLES, *NGUYEN_TABLES, *SERVED_TABLES)
+    if paper.base.startswith("small/")
+)
+
+PAPER_TABLES = (*YANG_TABLES, *NGUYEN_TABLES, *SERVED_TABLES, *LONGER_TABLES, *MARUF_TABLES)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from export.compare.claims import TIE, Claim, OrderGroup, asked, ngram_claims, ngram_groups
+from export.compare.claims import MISSING, TIE, Claim, OrderGroup, asked, ngram_claims, ngram_groups
 from export.compare.contenders import LOG_PERPLEXITY, WRONG_ITEMS, Family, families
 from export.compare.context_table import context_summary, contrastive_table, zero_table
 from export.compare.maruf_tables import MARUF_ITEMS
@@ -102,9 +102,9 @@ class Found:
 
     @cached_property
     def claims(self) -> list[Claim]:
-        """Those of which anything was measured."""
-        of_orders = [claim for group in self.orders for claim in ngram_claims(group)]
-        return [*of_orders, *(claim for _, _, claims in self.papers for claim in claims)]
+        """Those of tables of which anything was measured."""
+        tables = [ngram_claims(group) for group in self.orders] + [claims for _, _, claims in self.papers]
+        return [claim for claims in tables if any(one.verdict != MISSING for one in claims) for claim in claims]
 
     @cached_property
     def together(self) -> tuple[Qualities, str]:

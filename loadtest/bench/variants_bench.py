@@ -27,6 +27,7 @@ def variants(base: ModelConfig) -> dict[str, ModelConfig]:
         "plain, N=16": dataclasses.replace(base, ngram=16),
         "plain, full attention": base,
         "relative positions, N=8": dataclasses.replace(eight, encoder_attention=relative, decoder_attention=relative),
+        "relative positions in the encoder, N=8": dataclasses.replace(eight, encoder_attention=relative),
         "localness in the encoder, N=8": dataclasses.replace(eight, encoder_attention=LOCAL),
         "localness everywhere, N=8": dataclasses.replace(
             eight, encoder_attention=LOCAL, decoder_attention=LOCAL, cross_attention=LOCAL

@@ -145,7 +145,7 @@ def test_variants_are_timed_beside_plain_attention(monkeypatch: pytest.MonkeyPat
     assert (plain.name, plain.ratio) == ("tiny int8 beam 4 batch 32, plain, N=8", 1.0)
     assert other.ratio == pytest.approx(other.ours / plain.ours)
     kinds = {config.variant for config in variants(shape("small", None)).values()}
-    assert len(kinds) == 10
+    assert len(kinds) == 11
 
 
 def test_the_figure_is_drawn_from_files(tmp_path: Path) -> None:
