@@ -2,6 +2,7 @@
 read words by pieces that it seldom sees, as those of misspelled words are."""
 
 import dataclasses
+import hashlib
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +16,8 @@ from model.training.recipe import DataRecipe
 
 class DrawnSources:
     """What a run draws. SentencePiece draws otherwise in every process, so the sources of an epoch are kept in
-    `folder`, and a run that was stopped goes on with those that it began with; two runs never draw the same."""
+    `folder`, and a run that was stopped goes on with those that it began with, unless text or share have changed since;
+    two runs never draw the same."""
 
     def __init__(self, recipe: DataRecipe, vocabulary: Vocabulary, seed: int, folder: Path) -> None:
         self.recipe, self.vocabulary, self.seed, self.folder = recipe, vocabulary, seed, folder
@@ -24,7 +26,7 @@ class DrawnSources:
         """The epoch's `pairs`, of which the recipe's share have their sources drawn."""
         if not self.recipe.drawn:
             return list(pairs)
-        kept = self.folder / f"{epoch}.safetensors"
+        kept = self.folder / f"{epoch}-{self._fingerprint(pairs)[:16]}.safetensors"
         if not kept.is_file():
             save_id_lists(self._draw(pairs, epoch), kept)
         return [Pair(source, pair.target) for source, pair in zip(load_id_lists(kept), pairs, strict=True)]
@@ -34,6 +36,11 @@ class DrawnSources:
         pairs = [sentence.pair for document in documents for sentence in document]
         drawn = iter(self.pairs(pairs, epoch))
         return [[dataclasses.replace(sentence, pair=next(drawn)) for sentence in document] for document in documents]
+
+    def _fingerprint(self, pairs: Sequence[Pair]) -> str:
+        """Changes when the sources, their order or how they are drawn change."""
+        drawn = (self.seed, self.recipe.drawn, self.recipe.max_pair_length, [pair.source for pair in pairs])
+        return hashlib.sha256(repr(drawn).encode()).hexdigest()
 
     def _draw(self, pairs: Sequence[Pair], epoch: int) -> list[list[int]]:
         """Sources of `pairs`; one that would be longer than the recipe's pairs may be stays as it is."""

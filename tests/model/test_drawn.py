@@ -85,6 +85,16 @@ def test_what_an_epoch_drew_stays(vocabulary: Vocabulary, tmp_path: Path) -> Non
     assert drawing(vocabulary, tmp_path / "another").pairs(pairs, 3) != first
 
 
+def test_other_text_is_drawn_anew(vocabulary: Vocabulary, tmp_path: Path) -> None:
+    """A run may go on after its text has grown, or was put right: sources stay with their targets."""
+    pairs = some_pairs(vocabulary)
+    drawing(vocabulary, tmp_path).pairs(pairs, 0)
+    for other in (pairs[1:], pairs[::-1]):
+        found = drawing(vocabulary, tmp_path).pairs(other, 0)
+        assert [pair.target for pair in found] == [pair.target for pair in other]
+        assert vocabulary.decode([pair.source for pair in found]) == vocabulary.decode([pair.source for pair in other])
+
+
 def test_sentences_of_documents_keep_their_places(vocabulary: Vocabulary, tmp_path: Path) -> None:
     pairs = some_pairs(vocabulary)
     documents = [

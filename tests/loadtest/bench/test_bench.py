@@ -207,7 +207,7 @@ def test_documents_need_a_model_with_context(tiny_artifact: Path, capsys: pytest
 
 
 def test_python_around_the_graphs_is_told_apart_from_them() -> None:
-    rows = overhead_rows("tiny", "fp32", 2, (1, 4), 2)
+    rows = overhead_rows("tiny", "fp32", 2, (1, 4), 9)
     assert [row.unit for row in rows] == ["us", "%", "%"] * 2
     for per_step, of_step, of_all in (rows[:3], rows[3:]):
         assert per_step.ours > 0
