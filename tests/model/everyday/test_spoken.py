@@ -107,6 +107,7 @@ def german_minutes(words: str) -> int:
         ("number", english_number, german_number, 90),
         ("ordinal", english_ordinal, german_ordinal, 60),
         ("clock", english_minutes, german_minutes, 50),
+        ("half hour", english_minutes, german_minutes, 11),
     ],
 )
 def test_both_sides_say_the_same(
@@ -137,6 +138,6 @@ def test_sentences_as_people_say_them() -> None:
     made = dict(spoken(3000, 1))
     assert made["Today is my twenty-first birthday."] == "Heute ist mein einundzwanzigster Geburtstag."
     assert made["The bus leaves at half past twelve."] == "Der Bus fährt um halb eins ab."
-    assert made["The shop closes at one o'clock."] == "Der Laden schließt um ein Uhr."
+    assert made["The film begins at one o'clock."] == "Der Film beginnt um ein Uhr."
     assert made["It costs a hundred and ten euros."] == "Es kostet hundertzehn Euro."
     assert made["That was in the 1980s."] == "Das war in den 1980ern."
