@@ -132,7 +132,7 @@ def _decade(rng: random.Random) -> tuple[str, str]:
 
 
 def _clock(rng: random.Random) -> tuple[str, str]:
-    """As people say it: the hour, and halves, quarters and minutes from there."""
+    """As people say it: the hour, and quarters and minutes from there."""
     hour = rng.randrange(1, 13)
     here, there = (tuple(num2words(each, lang=lang) for lang in ("en", "de")) for each in (hour, hour % 12 + 1))
     minutes = rng.choice((5, 10, 20))
@@ -140,7 +140,6 @@ def _clock(rng: random.Random) -> tuple[str, str]:
     quarter = rng.choice(("quarter", "a quarter"))
     ways = (
         (f"{here[0]} o'clock", f"{'ein' if hour == 1 else here[1]} Uhr"),
-        _half_past(hour),
         (f"{quarter} past {here[0]}", f"Viertel nach {here[1]}"),
         (f"{quarter} to {there[0]}", f"Viertel vor {there[1]}"),
         (f"{few[0]} past {here[0]}", f"{few[1]} nach {here[1]}"),
@@ -151,10 +150,7 @@ def _clock(rng: random.Random) -> tuple[str, str]:
 
 def _half_hour(rng: random.Random) -> tuple[str, str]:
     """Drawn by themselves: German counts them from the hour that comes, and a model has to see it often to learn it."""
-    return _half_past(rng.randrange(1, 13))
-
-
-def _half_past(hour: int) -> tuple[str, str]:
+    hour = rng.randrange(1, 13)
     return f"half past {num2words(hour, lang='en')}", f"halb {num2words(hour % 12 + 1, lang='de')}"
 
 
