@@ -1,11 +1,17 @@
-"""The same weights in CTranslate2. It computes full attention: it has no decoder window to set for such models."""
+"""The same weights in CTranslate2. It computes full attention: it has no decoder window to set for such models.
 
+Where an encoder has relative positions, CTranslate2 adds no absolute ones, and ours does. Then every source word comes
+with its place as a second factor, whose embedding is what would be added.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import ctranslate2
 import numpy as np
-from ctranslate2.specs.transformer_spec import TransformerSpec
+from ctranslate2.specs.common_spec import EmbeddingsMerge
+from ctranslate2.specs.transformer_spec import TransformerDecoderSpec, TransformerEncoderSpec, TransformerSpec
 from numpy.typing import NDArray
 
 from export.onnx_graph.shortlist import ShortlistPlan
@@ -39,15 +45,35 @@ class Weights:
         return np.concatenate([w for w, _ in pairs]), np.concatenate([b for _, b in pairs])
 
 
+FACTOR = "\N{HALFWIDTH FORMS LIGHT VERTICAL}"
+"""Stands between a word and its place."""
+
+
 def token(index: int) -> str:
     """CTranslate2 wants words; ours are their own numbers."""
     return {UNK_ID: "<unk>", BOS_ID: "<s>", EOS_ID: "</s>"}.get(index, f"w{index}")
 
 
+def source_words(source: Sequence[int], folder: Path) -> list[str]:
+    """What the model in `folder` reads for these ids: words, with their places where it has an embedding of places."""
+    words = [token(index) for index in source]
+    if not (folder / "source_2_vocabulary.json").exists():
+        return words
+    return [f"{word}{FACTOR}{place}" for place, word in enumerate(words)]
+
+
 def convert(model: TranslationModel, folder: Path) -> None:
     """Write `model` as a CTranslate2 model."""
     config, weights = model.config, Weights.of(model)
-    spec = TransformerSpec.from_config((config.encoder_layers, config.decoder_layers), config.num_heads, pre_norm=True)
+    relative = config.encoder_attention.relative
+    encoder = TransformerEncoderSpec(
+        config.encoder_layers,
+        config.num_heads,
+        relative_position=relative,
+        num_source_embeddings=2 if relative else 1,
+        embeddings_merge=EmbeddingsMerge.ADD,
+    )
+    spec = TransformerSpec(encoder, TransformerDecoderSpec(config.decoder_layers, config.num_heads))
     words = [token(index) for index in range(config.vocab_size)]
     spec.register_source_vocabulary(words)
     spec.register_target_vocabulary(words)
@@ -56,7 +82,13 @@ def convert(model: TranslationModel, folder: Path) -> None:
     for side, embeddings in ((spec.encoder, spec.encoder.embeddings[0]), (spec.decoder, spec.decoder.embeddings)):
         embeddings.weight = embedding
         side.scale_embeddings = True
-        side.position_encodings.encodings = sinusoidal_positions(config.max_length, config.d_model).numpy()
+    positions = sinusoidal_positions(config.max_length, config.d_model).numpy()
+    spec.decoder.position_encodings.encodings = positions
+    if relative:
+        spec.register_source_vocabulary([str(place) for place in range(config.max_length)])
+        spec.encoder.embeddings[1].weight = positions / np.float32(config.d_model**0.5)  # scaled like the words
+    else:
+        spec.encoder.position_encodings.encodings = positions
     spec.decoder.start_from_zero_embedding = False
     spec.decoder.projection.weight = embedding
     spec.decoder.projection.bias = np.zeros(config.vocab_size, np.float32)
@@ -64,6 +96,10 @@ def convert(model: TranslationModel, folder: Path) -> None:
     set_norm(spec.decoder.layer_norm, weights, "decoder.norm")
     for index, layer in enumerate(spec.encoder.layer):
         set_self_attention(layer.self_attention, weights, f"encoder.layers.{index}")
+        if relative:
+            tables = f"encoder.layers.{index}.self_attention.terms.relative"
+            layer.self_attention.relative_position_keys = weights[f"{tables}.rel_k"]
+            layer.self_attention.relative_position_values = weights[f"{tables}.rel_v"]
         set_feed_forward(layer.ffn, weights, f"encoder.layers.{index}")
     for index, layer in enumerate(spec.decoder.layer):
         set_self_attention(layer.self_attention, weights, f"decoder.layers.{index}")
@@ -121,14 +157,14 @@ class CTranslate2Engine:
 
     def __init__(self, folder: Path, precision: str, workers: int, threads_each: int, vmap: bool = False) -> None:
         compute_type = {"int8": "int8", "fp32": "float32"}[precision]
-        self.workers, self.vmap = workers, vmap
+        self.workers, self.vmap, self.folder = workers, vmap, folder
         self.translator = ctranslate2.Translator(
             str(folder), device="cpu", compute_type=compute_type, inter_threads=workers, intra_threads=threads_each
         )
 
     def translate(self, sources: list[tuple[int, ...]], beam: int, target_length: int) -> list[list[str]]:
         """All sources at once, a share of them to every worker; exactly `target_length` tokens each."""
-        words = [[token(index) for index in source] for source in sources]
+        words = [source_words(source, self.folder) for source in sources]
         share = -(-len(words) // self.workers)
         results = self.translator.translate_batch(
             words,

@@ -14,7 +14,7 @@ import uvicorn
 from fastapi import FastAPI
 from pydantic import BaseModel
 
-from loadtest.bench.ctranslate2_peer import token
+from loadtest.bench.ctranslate2_peer import source_words
 from model.config import EOS_ID
 from model.data.vocabulary import Vocabulary
 
@@ -35,7 +35,7 @@ def create_peer(model: Path, vocabulary: Vocabulary) -> FastAPI:
     @app.post("/v1/translate")
     async def translate(request: PeerRequest) -> dict[str, str | list[str]]:
         sentences = [request.text] if isinstance(request.text, str) else request.text
-        batch = [[token(index) for index in (*ids, EOS_ID)] for ids in vocabulary.encode(sentences)]
+        batch = [source_words((*ids, EOS_ID), model) for ids in vocabulary.encode(sentences)]
         longest = min(LONGEST, 20 + 3 * max(map(len, batch)))
         results = await asyncio.to_thread(translator.translate_batch, batch, beam_size=4, max_decoding_length=longest)
         texts = vocabulary.decode([[words_to_id(word) for word in one.hypotheses[0]] for one in results])

@@ -1,5 +1,6 @@
 """The bench: the peer computes the same thing, and a short run gives the promised table."""
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from loadtest.bench.overhead_bench import overhead_rows
 from loadtest.bench.report import Row, fallen, markdown, number, write_json
 from loadtest.bench.shapes import random_model, random_plan, random_sources, shape
 from loadtest.bench.variants_bench import variant_rows, variants
-from model.config import EOS_ID
+from model.config import EOS_ID, AttentionConfig
 from model.data.vocabulary import Vocabulary
 from model.reference_search import reference_search
 from server import cli
@@ -23,9 +24,11 @@ from server.settings import BUNDLED_MODELS
 from tests.models import lively_model, tiny_config, write_artifact
 
 
+@pytest.mark.parametrize("relative", [False, True])
 @pytest.mark.parametrize("beam", [1, 4])
-def test_ctranslate2_computes_the_same_with_the_same_weights(tmp_path: Path, beam: int) -> None:
-    model = random_model(shape("tiny", None))
+def test_ctranslate2_computes_the_same_with_the_same_weights(tmp_path: Path, beam: int, relative: bool) -> None:
+    attention = AttentionConfig(relative=relative)
+    model = random_model(dataclasses.replace(shape("tiny", None), encoder_attention=attention))
     convert(model, tmp_path)
     peer = CTranslate2Engine(tmp_path, "fp32", workers=1, threads_each=1)
     sources = random_sources(4, 9, model.config.vocab_size)
