@@ -21,6 +21,11 @@ from model.training.recipe import (
 
 ZOO = Path(__file__).parent.parent / "zoo"
 SECTIONS = ("name", "document", "data", "training")
+NOT_FOR_DOCUMENTS = {
+    "sorted_by": "documents are sorted otherwise",
+    "guided": "a sentence model learns to align by a recipe of its own",
+}
+"""Keys of the training section that sentence models alone have, and why."""
 RETIRED = ("base_dropout", "hide", "hide_repeated")
 """Keys that recorded runs still name, but that no recorded run used; they are ignored."""
 
@@ -124,8 +129,9 @@ def parse_document_recipe(values: dict[str, Any]) -> DocumentRecipe:
     for key in values["data"]:
         if key.startswith("vocab"):
             raise ConfigError(f"'{key}' is not for a recipe with the section 'document': the base has its vocabulary")
-    if "sorted_by" in values["training"]:
-        raise ConfigError("'sorted_by' is not for a recipe with the section 'document': documents are sorted otherwise")
+    for key, why in NOT_FOR_DOCUMENTS.items():
+        if key in values["training"]:
+            raise ConfigError(f"'{key}' is not for a recipe with the section 'document': {why}")
     document: DocumentSection = parse_section(
         DocumentSection,
         {
@@ -148,7 +154,7 @@ def recorded_recipe(values: dict[str, Any]) -> DocumentRecipe:
     """The recipe as training.json has it. Raises ConfigError where its base is not there."""
     data = {key: value for key, value in values["data"].items() if not key.startswith("vocab")}
     document = {key: value for key, value in values["document"].items() if key not in RETIRED}
-    training = {key: value for key, value in values["training"].items() if key != "sorted_by"}
+    training = {key: value for key, value in values["training"].items() if key not in NOT_FOR_DOCUMENTS}
     return parse_document_recipe({"name": values["name"], "training": training, "document": document, "data": data})
 
 

@@ -12,6 +12,7 @@ from torch import Tensor
 from model.config import PAD_ID, ConfigError, reject_unknown_keys
 from model.data.batching import Batch, Pair, batches_by_tokens, collate, epoch_batches, epoch_items
 from model.data.corpus import data_hash, read_corpus
+from model.data.lexicon import LEXICON
 from model.data.vocabulary import Vocabulary, train_vocabulary
 from model.training.checkpoint import (
     VOCABULARY,
@@ -24,10 +25,12 @@ from model.training.checkpoint import (
 )
 from model.training.document_recipe import find_base
 from model.training.drawn import DrawnSources
+from model.training.guided import SureLinks, alignment_loss, lexicon_of
 from model.training.loss import projected_cross_entropy
 from model.training.new_vocabulary import move_embedding
 from model.training.recipe import DataRecipe, Recipe
 from model.training.run import TrainingRun
+from model.translation_model import TranslationModel
 
 
 @dataclass(frozen=True)
@@ -93,11 +96,25 @@ def begin_as(model: AnyModel, start: Path, anew: tuple[str, ...]) -> None:
 
 def batch_loss(model: AnyModel, batch: Batch, smoothing: float) -> tuple[Tensor, Tensor]:
     """(smoothed loss, nll), each summed over the batch's target tokens."""
-    hidden = model.hidden(batch.source, batch.source_keep, batch.target_in)
+    return hidden_loss(model, model.hidden(batch.source, batch.source_keep, batch.target_in), batch, smoothing)
+
+
+def hidden_loss(model: AnyModel, hidden: Tensor, batch: Batch, smoothing: float) -> tuple[Tensor, Tensor]:
+    """`batch_loss` of the last states, [batch, target, d]."""
     wanted = batch.target_out != PAD_ID
     return projected_cross_entropy(
         hidden[wanted], model.embedding.unbiased_projection(), batch.target_out[wanted], smoothing
     )
+
+
+def guided_loss(
+    model: TranslationModel, batch: Batch, smoothing: float, links: SureLinks, share: float
+) -> tuple[Tensor, Tensor]:
+    """`batch_loss` with guided alignment beside it, which counts `share`."""
+    cross = model.decoder.project_source(model.encode(batch.source, batch.source_keep))
+    hidden = model.decoded_from(batch.target_in, cross, batch.source_keep).state
+    loss, nll = hidden_loss(model, hidden, batch, smoothing)
+    return loss + share * alignment_loss(model, batch, cross, links), nll
 
 
 @torch.no_grad()
@@ -136,7 +153,19 @@ class Training(TrainingRun[list[Pair]]):
                 move_embedding(self.translator, Vocabulary(find_vocabulary(start)), vocabulary)
         self.translator.to("cuda" if torch.cuda.is_available() else "cpu")
         super().__init__(recipe.name, recipe.training, self.translator, out)
+        self.links = self.sure_links(start) if recipe.training.guided else None
         self.resume()
+
+    def sure_links(self, start: Path | None) -> SureLinks:
+        """What guided alignment learns from: links by the lexicon in `out`, which is that of the model to begin with,
+        or else learned of the text. Raises ConfigError for a language model, and for a vocabulary that is too large."""
+        if not isinstance(self.translator, TranslationModel):
+            raise ConfigError("a language model has no source: leave 'guided' out of the recipe's training section")
+        data, path = self.recipe.data, self.out / LEXICON
+        if not path.is_file() and start is not None and not data.vocab_anew and (start / LEXICON).is_file():
+            shutil.copyfile(start / LEXICON, path)
+        pairs = [] if path.is_file() else epoch_items(self.text.train, data.corpora, seed=0, epoch=0)
+        return SureLinks(lexicon_of(path, pairs, self.recipe.model.vocab_size), self.recipe.model.source_embedding)
 
     def epoch_work(self, epoch: int) -> list[list[Pair]]:
         data, training = self.recipe.data, self.training
@@ -146,7 +175,11 @@ class Training(TrainingRun[list[Pair]]):
     def backward(self, work: list[Pair]) -> tuple[float, int]:
         batch = collate(work).to(self.device)
         tokens = batch.num_target_tokens
-        loss, nll = batch_loss(self.translator, batch, self.training.label_smoothing)
+        smoothing, model = self.training.label_smoothing, self.translator
+        if self.links is not None and isinstance(model, TranslationModel):
+            loss, nll = guided_loss(model, batch, smoothing, self.links, self.training.guided)
+        else:
+            loss, nll = batch_loss(model, batch, smoothing)
         (loss / tokens).backward()  # type: ignore[no-untyped-call]
         return float(nll), tokens
 

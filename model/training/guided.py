@@ -1,0 +1,78 @@
+"""Guided alignment: one head of cross-attention learns which source piece each piece of a translation comes from (Garg
+et al. 2019, "Jointly Learning to Align and Translate with Transformer Models", section 4).
+
+Without it a model may or may not have a head that tells, by luck; tags, terms of glossaries and the words of an
+explanation are placed by it.
+
+Differs from the paper: the head is the last of the decoder's first layer, at the step that reads a piece, so that it
+knows the piece. It learns from links that a lexicon is sure of instead of from the alignment of every piece.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from model.alignment import LEAST, MARGIN, SMALLEST_SUM, layer_weights
+from model.config import EOS_ID, ConfigError
+from model.data.batching import Batch, Pair
+from model.data.lexicon import Lexicon, train_lexicon
+from model.decoder import LayerMemory
+from model.translation_model import TranslationModel
+
+
+class SureLinks:
+    """Which pieces of a batch translate each other beyond doubt: those of `alignment.lexicon_links`, and where both
+    languages share a vocabulary those that are the same, once on either side."""
+
+    def __init__(self, lexicon: Lexicon, source_embedding: str) -> None:
+        self.size, self.shares_vocabulary = len(lexicon.words), source_embedding == "shared"
+        # What is less probable than this neither makes a link nor stands in the way of one.
+        source, rank = np.nonzero(lexicon.probability >= LEAST / MARGIN)
+        key = np.append(source * self.size + lexicon.words[source, rank], self.size**2)  # the last is no pair's
+        probability = np.append(lexicon.probability[source, rank], np.float16(0))
+        self.key, order = torch.from_numpy(key.astype(np.int64)).sort()
+        self.probability = torch.from_numpy(probability.astype(np.float32))[order]
+
+    def __call__(self, source: Tensor, target: Tensor) -> Tensor:
+        """Ids [batch, source] and [batch, target] on the CPU, EOS and padding allowed -> bool [batch, target,
+        source]."""
+        words = (target > EOS_ID)[:, :, None] & (source > EOS_ID)[:, None, :]
+        wanted = source[:, None, :] * self.size + target[:, :, None]
+        place = torch.searchsorted(self.key, wanted).clamp(max=len(self.key) - 1)
+        probability = torch.where(words & (self.key[place] == wanted), self.probability[place], 0.0)
+        others = torch.maximum(largest_elsewhere(probability, 1), largest_elsewhere(probability, 2))
+        links = (probability >= LEAST) & (probability > MARGIN * others)
+        if self.shares_vocabulary:
+            same = (target[:, :, None] == source[:, None, :]) & words
+            links |= same & (same.sum(1, keepdim=True) == 1) & (same.sum(2, keepdim=True) == 1)
+        return links
+
+
+def largest_elsewhere(values: Tensor, dim: int) -> Tensor:
+    """For every element the largest of the others along `dim`, 0 where there are none: the same shape."""
+    if values.shape[dim] == 1:
+        return torch.zeros_like(values)
+    best, place = values.topk(2, dim)
+    first, second = best.narrow(dim, 0, 1), best.narrow(dim, 1, 1)
+    return first.expand_as(values).scatter(dim, place.narrow(dim, 0, 1), second)
+
+
+def alignment_loss(model: TranslationModel, batch: Batch, cross: list[LayerMemory], links: SureLinks) -> Tensor:
+    """Sum over all sure links of -log of the weight that the target piece has on its source piece; `cross` is what the
+    decoder reads of the source."""
+    sure = links(batch.source.cpu(), batch.target_in[:, 1:].cpu()).to(batch.source.device)
+    weights = layer_weights(model, cross, batch.source_keep, batch.target_in, layer=1)
+    return -weights[:, -1, 1:][sure].clamp(min=SMALLEST_SUM).log().sum()
+
+
+def lexicon_of(path: Path, pairs: list[Pair], vocab_size: int) -> Lexicon:
+    """The lexicon at `path`, learned of `pairs` where there is none yet. Raises ConfigError for a vocabulary that is
+    too large."""
+    if not path.is_file():
+        try:
+            train_lexicon(pairs, vocab_size).save(path)
+        except ValueError as error:
+            raise ConfigError(f"training with 'guided' needs a lexicon: {error}") from error
+    return Lexicon.load(path)
