@@ -17,9 +17,9 @@ from export.signature import step_signature
 from model.config import ConfigError, ModelConfig
 from model.document import DocumentModel
 from model.training.bundled import all_rows, bundled_name, bundled_rows
-from model.training.checkpoint import SUMMARY, WEIGHTS, AnyModel, find_vocabulary, load_any_model, new_model
+from model.training.checkpoint import SUMMARY, WEIGHTS, AnyModel, find_base, find_vocabulary, load_any_model, new_model
 from model.training.document_checkpoint import CONTEXT_SUMMARY, CONTEXT_WEIGHTS, load_document_model
-from model.training.document_recipe import DocumentRecipe, DocumentSection, find_base, recorded_recipe
+from model.training.document_recipe import DocumentRecipe, DocumentSection, recorded_recipe
 from model.training.recipe import Recipe, parse_recipe
 from model.training.zoo import HASHES, train_command_line
 from model.translation_model import TranslationModel

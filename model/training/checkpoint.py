@@ -18,6 +18,7 @@ AnyModel = TranslationModel | LanguageModel
 Model = TypeVar("Model", bound=nn.Module)
 
 SUMMARY, METRICS = "training.json", "metrics.csv"
+ZOO = Path(__file__).parent.parent / "zoo"
 WEIGHTS, CONFIG, VOCABULARY, STATE = "weights.safetensors", "config.json", "vocabulary.model", "training-state.pt"
 
 
@@ -38,6 +39,17 @@ def save_model(
 
 def load_config(folder: Path) -> ModelConfig:
     return ModelConfig.from_dict(json.loads((folder / CONFIG).read_text(encoding="utf-8")))
+
+
+def find_base(name: str) -> Path:
+    """The checkpoint folder that a recipe's `base` or `start` means. Raises ConfigError that names the places."""
+    for folder in (Path(name), ZOO / name):
+        if (folder / CONFIG).is_file():
+            return folder
+    raise ConfigError(
+        f"'{name}' is neither a checkpoint folder nor a model in {ZOO}: train a sentence model first, "
+        f"then name its folder"
+    )
 
 
 def new_model(config: ModelConfig) -> AnyModel:

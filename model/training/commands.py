@@ -67,9 +67,10 @@ class LexiconCommand:
 
     def run(self, args: argparse.Namespace) -> int:
         recipe = DataRecipe(**json.loads((args.checkpoint / SUMMARY).read_text(encoding="utf-8"))["recipe"]["data"])
-        text = load_text(recipe, args.data, Vocabulary(find_vocabulary(args.checkpoint)))
+        vocabulary = Vocabulary(find_vocabulary(args.checkpoint))
+        text = load_text(recipe, args.data, vocabulary)
         pairs = epoch_items(text.train, recipe.corpora, seed=0, epoch=0)
-        train_lexicon(pairs, recipe.vocab_size).save(args.checkpoint / LEXICON)
+        train_lexicon(pairs, len(vocabulary)).save(args.checkpoint / LEXICON)
         print(f"{args.checkpoint / LEXICON}: from {len(pairs):,} pairs")
         return 0
 

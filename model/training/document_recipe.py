@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from model.config import ConfigError, ContextConfig, reject_unknown_keys
-from model.training.checkpoint import CONFIG, load_config
+from model.training.checkpoint import find_base, load_config
 from model.training.recipe import (
     DataRecipe,
     Recipe,
@@ -19,7 +19,6 @@ from model.training.recipe import (
     rows_file,
 )
 
-ZOO = Path(__file__).parent.parent / "zoo"
 SECTIONS = ("name", "document", "data", "training")
 NOT_FOR_DOCUMENTS = {
     "sorted_by": "documents are sorted otherwise",
@@ -188,14 +187,3 @@ def load_any_row(base: Path, row: str) -> Recipe:
         return parse_document_recipe({**recipe, "name": name, "document": section, "training": training})
     except (ConfigError, TypeError) as error:
         raise ConfigError(f"{rows_file(base)}, row {row}: {error}") from error
-
-
-def find_base(name: str) -> Path:
-    """The checkpoint folder that a recipe's `base` means. Raises ConfigError with the places that were looked at."""
-    for folder in (Path(name), ZOO / name):
-        if (folder / CONFIG).is_file():
-            return folder
-    raise ConfigError(
-        f"'{name}' is neither a checkpoint folder nor a model in {ZOO}: train a sentence model first, "
-        f"then name its folder"
-    )

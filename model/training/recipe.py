@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from model.config import ConfigError, ModelConfig, reject_unknown_keys
+from model.training.checkpoint import find_base, load_config
 
 RECIPES = Path(__file__).parent.parent / "recipes"
 """Those that come with the package."""
@@ -79,7 +80,8 @@ class Recipe:
     training: TrainingRecipe
     start: str | None = dataclasses.field(default=None, kw_only=True)
     """A checkpoint folder, or a model that comes with RingMT, whose weights and vocabulary training begins with (or
-    weights only: data.vocab_anew); null: random weights, a vocabulary of the corpora."""
+    weights only: data.vocab_anew); the section `model` says only what differs from it, and may be left out. null:
+    random weights, a vocabulary of the corpora."""
     anew: tuple[str, ...] = dataclasses.field(default=(), kw_only=True)
     """Only with `start`: parts that begin at random all the same, such as `decoder`."""
 
@@ -113,18 +115,33 @@ def parse_recipe(values: Any) -> Recipe:
     if not isinstance(values, dict):
         raise ConfigError("a recipe is a YAML mapping with the sections name, model, data, training")
     reject_unknown_keys(values, ("name", "start", "anew", "model", "data", "training"), "the recipe")
+    start = values.get("start")
     for section in ("name", "model", "data", "training"):
-        if section not in values:
+        if section not in values and not (section == "model" and start):
             raise ConfigError(f"the recipe lacks the section '{section}'")
     data: DataRecipe = parse_section(DataRecipe, values["data"], "the recipe's data section")
     training = parse_training(values["training"])
-    model = ModelConfig.from_dict({"vocab_size": data.vocab_size, **values["model"]})
-    start, anew = values.get("start"), values.get("anew", [])
+    begun = {} if start is None else start_config(str(start), needed="model" not in values)
+    if data.vocab_anew:
+        begun.pop("vocab_size", None)
+    model = ModelConfig.from_dict({"vocab_size": data.vocab_size, **begun, **values.get("model", {})})
+    anew = values.get("anew", [])
     if not isinstance(anew, list | tuple) or (anew and start is None):
         raise ConfigError(
             f"'anew' lists parts that do not begin as in the recipe's 'start', which must be there: {anew!r}"
         )
     return Recipe(str(values["name"]), model, data, training, start=start, anew=tuple(map(str, anew)))
+
+
+def start_config(start: str, needed: bool) -> dict[str, Any]:
+    """The configuration of the model that a recipe's `start` means: the recipe's `model` says what differs. Empty where
+    it is not there, which is a ConfigError only where it is `needed`."""
+    try:
+        return load_config(find_base(start)).to_dict()
+    except ConfigError:
+        if needed:
+            raise
+        return {}
 
 
 def read_yaml(path: Path) -> Any:
@@ -199,7 +216,7 @@ def load_row(base: Path, row: str) -> Recipe:
     changes, recipe = read_row(base, row), read_recipe(base)
     try:
         parse_recipe(recipe)
-        name, model = f"{recipe['name']}/{row}", {**recipe["model"], **changes}
+        name, model = f"{recipe['name']}/{row}", {**recipe.get("model", {}), **changes}
         return parse_recipe({**recipe, "name": name, "model": model})
     except ConfigError as error:
         raise ConfigError(f"{rows_file(base)}, row {row}: {error}") from error

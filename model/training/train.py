@@ -18,12 +18,12 @@ from model.training.checkpoint import (
     VOCABULARY,
     WEIGHTS,
     AnyModel,
+    find_base,
     find_vocabulary,
     load_weights,
     new_model,
     save_model,
 )
-from model.training.document_recipe import find_base
 from model.training.drawn import DrawnSources
 from model.training.guided import SureLinks, alignment_loss, lexicon_of
 from model.training.loss import projected_cross_entropy

@@ -34,9 +34,9 @@ from model.data.items import read_items
 from model.data.vocabulary import Vocabulary
 from model.document import DocumentModel, Words, is_word, words_of
 from model.scoring import encode_items, prefers_reference, score_items
-from model.training.checkpoint import VOCABULARY, WEIGHTS, find_vocabulary, load_model, save_model
+from model.training.checkpoint import VOCABULARY, WEIGHTS, find_base, find_vocabulary, load_model, save_model
 from model.training.document_checkpoint import load_context, save_document_model, split_weights
-from model.training.document_recipe import DocumentRecipe, find_base
+from model.training.document_recipe import DocumentRecipe
 from model.training.drafts import drafts_of, with_drafts
 from model.training.drawn import DrawnSources
 from model.training.loss import projected_cross_entropy

@@ -15,7 +15,7 @@ from safetensors.torch import load_file
 
 from model.config import ConfigError
 from model.training.bundled import bundled_name, find_recipe
-from model.training.checkpoint import METRICS, SUMMARY, VOCABULARY, WEIGHTS, load_config, save_model
+from model.training.checkpoint import METRICS, SUMMARY, VOCABULARY, WEIGHTS, find_base, load_config, save_model
 from model.training.document_checkpoint import (
     CONTEXT_CONFIG,
     CONTEXT_SUMMARY,
@@ -24,7 +24,7 @@ from model.training.document_checkpoint import (
     load_context_config,
     save_context,
 )
-from model.training.document_recipe import DocumentRecipe, find_base, recorded_recipe
+from model.training.document_recipe import DocumentRecipe, recorded_recipe
 from model.training.recipe import Recipe, parse_recipe
 
 HASHES = "sha256"

@@ -18,7 +18,7 @@ from safetensors.torch import load_file
 from model.config import ConfigError
 from model.data.vocabulary import Vocabulary
 from model.training.bundled import bundled_recipes, find_recipe
-from model.training.checkpoint import average_weights, load_model, save_weights
+from model.training.checkpoint import average_weights, load_config, load_model, save_weights
 from model.training.commands import train_command
 from model.training.document_recipe import load_any_recipe
 from model.training.loss import projected_cross_entropy
@@ -207,9 +207,9 @@ def test_a_recipe_like_another_says_only_what_it_changes(tmp_path: Path) -> None
     model = dataclasses.replace(small.model, ngram=3)
     assert longer == dataclasses.replace(small, name="longer/n3", training=training, model=model)
     own = tmp_path / "own.yaml"
-    own.write_text("{name: own, like: small, start: en-de, data: {corpora: {mine: 2}}}", encoding="utf-8")
+    own.write_text("{name: own, like: small, data: {corpora: {mine: 2}}}", encoding="utf-8")
     data = dataclasses.replace(small.data, corpora={"mine": 2})
-    assert load_any_recipe(own) == dataclasses.replace(small, name="own", start="en-de", data=data)
+    assert load_any_recipe(own) == dataclasses.replace(small, name="own", data=data)
     (tmp_path / "small.yaml").write_text((RECIPES / "tiny.yaml").read_text(encoding="utf-8"), encoding="utf-8")
     assert load_any_recipe(own).model == find_recipe("tiny").model  # one beside it comes first
 
@@ -344,6 +344,20 @@ def test_training_may_begin_with_another_models_weights_and_vocabulary(trained: 
     assert vocabularies[0].read_bytes() == vocabularies[1].read_bytes()
     summary = json.loads((tmp_path / "next" / "training.json").read_text(encoding="utf-8"))
     assert summary["recipe"]["start"] == str(trained)
+
+
+def test_a_recipe_with_a_start_says_only_what_differs(trained: Path) -> None:
+    data = {"source": "en", "target": "de", "corpora": {}, "dev": {}}
+    values = {"name": "on", "start": str(trained), "data": data, "training": {"steps": 1}}
+    there = load_config(trained)
+    assert there.vocab_size == 480
+    assert parse_recipe(values).model == there
+    assert parse_recipe({**values, "model": {"ngram": 2}}).model == dataclasses.replace(there, ngram=2)
+    anew = parse_recipe({**values, "data": {**data, "vocab_anew": True, "vocab_size": 600}})
+    assert anew.model == dataclasses.replace(there, vocab_size=600)
+    with pytest.raises(ConfigError, match="'nowhere' is neither a checkpoint folder nor a model in"):
+        parse_recipe({**values, "start": "nowhere"})
+    assert parse_recipe({**values, "start": "nowhere", "model": {"d_model": 64}}).model.d_model == 64
 
 
 def test_parts_of_a_start_may_begin_anew(trained: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from export.compare.rows import read_row
 from model.config import ContextConfig
 from model.document import DocumentModel
 from model.training.bundled import find_recipe
-from model.training.checkpoint import METRICS, WEIGHTS, load_config, load_model
+from model.training.checkpoint import METRICS, WEIGHTS, find_base, load_config, load_model
 from model.training.document_checkpoint import (
     CONTEXT_SUMMARY,
     CONTEXT_WEIGHTS,
@@ -22,7 +22,7 @@ from model.training.document_checkpoint import (
     load_document_model,
     save_document_model,
 )
-from model.training.document_recipe import DocumentRecipe, find_base
+from model.training.document_recipe import DocumentRecipe
 from model.training.zoo import ZooError, keep_run
 
 ROW = "documents/encoder-flat-sentence"

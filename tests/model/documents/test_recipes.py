@@ -9,8 +9,9 @@ import yaml
 
 from model.config import ConfigError
 from model.training.bundled import bundled_rows, find_recipe
+from model.training.checkpoint import find_base
 from model.training.document_checkpoint import load_document_model
-from model.training.document_recipe import DocumentRecipe, find_base, load_any_row, parse_document_recipe
+from model.training.document_recipe import DocumentRecipe, load_any_row, parse_document_recipe
 from model.training.recipe import RECIPES, rows_file
 from tests.model.documents.some import recipe
 
