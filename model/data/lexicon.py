@@ -4,6 +4,7 @@
 A shortlist made from it spares the decoder most of its output projection. Words are the vocabulary's pieces.
 """
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,9 +30,10 @@ class Lexicon:
     by_frequency: NDArray[np.int16]
 
     def save(self, path: Path) -> None:
-        np.savez_compressed(
-            path, words=self.words, probability=self.probability, by_frequency=self.by_frequency
-        )  # the file is the same for the same lexicon
+        """The file is the same for the same lexicon. It is renamed when whole: who is killed leaves no half of it."""
+        temporary = path.with_suffix(".tmp.npz")
+        np.savez_compressed(temporary, words=self.words, probability=self.probability, by_frequency=self.by_frequency)
+        os.replace(temporary, path)
 
     @classmethod
     def load(cls, path: Path) -> "Lexicon":

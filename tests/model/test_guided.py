@@ -74,10 +74,10 @@ def test_beside_it_the_translation_counts_as_ever() -> None:
     assert float(whole[0] - half[0]) == pytest.approx(float(half[0] - none[0]), rel=1e-5)
 
 
-def guided(share: float, **changes: object) -> Recipe:
+def guided(share: float, start: str | None = None) -> Recipe:
     recipe = load_any_recipe(RECIPES / "tiny.yaml")
     training = dataclasses.replace(recipe.training, steps=60, evaluate_every=30, guided=share, patience=9)
-    return dataclasses.replace(recipe, training=training, **changes)  # type: ignore[arg-type]
+    return dataclasses.replace(recipe, training=training, start=start)
 
 
 def agreement(run: Path) -> float:
@@ -123,9 +123,10 @@ def test_a_run_that_goes_on_from_another_takes_its_lexicon(runs: dict[float, Pat
 
 
 def test_a_language_model_and_a_large_vocabulary_are_told(tmp_path: Path) -> None:
-    model = dataclasses.replace(guided(0).model, encoder_layers=0)
+    recipe = guided(0.1)
+    language = dataclasses.replace(recipe, model=dataclasses.replace(recipe.model, encoder_layers=0))
     with pytest.raises(ConfigError, match="a language model has no source: leave 'guided' out"):
-        Training(guided(0.1, model=model), SAMPLE, tmp_path / "language")
+        Training(language, SAMPLE, tmp_path / "language")
     with pytest.raises(ConfigError, match="'guided' needs a lexicon: a lexicon holds at most 32767 words, not 40000"):
         lexicon_of(tmp_path / LEXICON, [], 40_000)
 
