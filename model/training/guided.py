@@ -8,6 +8,8 @@ Differs from the paper: the head is the last of the decoder's first layer, at th
 knows the piece. It learns from links that a lexicon is sure of instead of from the alignment of every piece.
 """
 
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +19,7 @@ from torch import Tensor
 from model.alignment import LEAST, MARGIN, SMALLEST_SUM, layer_weights
 from model.config import EOS_ID, ConfigError
 from model.data.batching import Batch, Pair
-from model.data.lexicon import Lexicon, train_lexicon
+from model.data.lexicon import LEXICON, Lexicon, train_lexicon
 from model.decoder import LayerMemory
 from model.translation_model import TranslationModel
 
@@ -67,12 +69,15 @@ def alignment_loss(model: TranslationModel, batch: Batch, cross: list[LayerMemor
     return -weights[:, -1, 1:][sure].clamp(min=SMALLEST_SUM).log().sum()
 
 
-def lexicon_of(path: Path, pairs: list[Pair], vocab_size: int) -> Lexicon:
-    """The lexicon at `path`, learned of `pairs` where there is none yet. Raises ConfigError for a vocabulary that is
-    too large."""
+def lexicon_of(run: Path, start: Path | None, pairs: Callable[[], list[Pair]], vocab_size: int) -> Lexicon:
+    """The lexicon of the run in the folder `run`: the one that is there, else that of the model `start`, else one that
+    is learned of `pairs`; it stays there. Raises ConfigError for a vocabulary that is too large."""
+    path = run / LEXICON
+    if not path.is_file() and start is not None and (start / LEXICON).is_file():
+        shutil.copyfile(start / LEXICON, path)
     if not path.is_file():
         try:
-            train_lexicon(pairs, vocab_size).save(path)
+            train_lexicon(pairs(), vocab_size).save(path)
         except ValueError as error:
             raise ConfigError(f"training with 'guided' needs a lexicon: {error}") from error
     return Lexicon.load(path)

@@ -12,7 +12,6 @@ from torch import Tensor
 from model.config import PAD_ID, ConfigError, reject_unknown_keys
 from model.data.batching import Batch, Pair, batches_by_tokens, collate, epoch_batches, epoch_items
 from model.data.corpus import data_hash, read_corpus
-from model.data.lexicon import LEXICON
 from model.data.vocabulary import Vocabulary, train_vocabulary
 from model.training.checkpoint import (
     VOCABULARY,
@@ -157,15 +156,18 @@ class Training(TrainingRun[list[Pair]]):
         self.resume()
 
     def sure_links(self, start: Path | None) -> SureLinks:
-        """What guided alignment learns from: links by the lexicon in `out`, which is that of the model to begin with,
-        or else learned of the text. Raises ConfigError for a language model, and for a vocabulary that is too large."""
+        """What guided alignment learns from: links by the lexicon of `start`, where the vocabulary is its own, or of
+        the text. Raises ConfigError for a language model, and for a vocabulary that is too large."""
         if not isinstance(self.translator, TranslationModel):
             raise ConfigError("a language model has no source: leave 'guided' out of the recipe's training section")
-        data, path = self.recipe.data, self.out / LEXICON
-        if not path.is_file() and start is not None and not data.vocab_anew and (start / LEXICON).is_file():
-            shutil.copyfile(start / LEXICON, path)
-        pairs = [] if path.is_file() else epoch_items(self.text.train, data.corpora, seed=0, epoch=0)
-        return SureLinks(lexicon_of(path, pairs, self.recipe.model.vocab_size), self.recipe.model.source_embedding)
+        data, model = self.recipe.data, self.recipe.model
+        lexicon = lexicon_of(
+            self.out,
+            None if data.vocab_anew else start,
+            lambda: epoch_items(self.text.train, data.corpora, seed=0, epoch=0),
+            model.vocab_size,
+        )
+        return SureLinks(lexicon, model.source_embedding)
 
     def epoch_work(self, epoch: int) -> list[list[Pair]]:
         data, training = self.recipe.data, self.training

@@ -22,7 +22,7 @@ from model.training.train import Training
 from model.training.train_document import DocumentTraining
 from tests.model.documents.some import SAMPLE
 from tests.model.documents.some import recipe as for_documents
-from tests.model.test_training import tiny
+from tests.model.runs import tiny
 from tests.models import lively_model, tiny_config, write_checkpoint
 
 LONGEST = 40

@@ -128,7 +128,7 @@ def test_a_language_model_and_a_large_vocabulary_are_told(tmp_path: Path) -> Non
     with pytest.raises(ConfigError, match="a language model has no source: leave 'guided' out"):
         Training(language, SAMPLE, tmp_path / "language")
     with pytest.raises(ConfigError, match="'guided' needs a lexicon: a lexicon holds at most 32767 words, not 40000"):
-        lexicon_of(tmp_path / LEXICON, [], 40_000)
+        lexicon_of(tmp_path, None, list, 40_000)
 
 
 def test_what_it_counts_is_a_number() -> None:
