@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from model.config import ConfigError
+from model.data.lexicon import LEXICON
 from model.training.checkpoint import (
     METRICS,
     SUMMARY,
@@ -26,10 +27,10 @@ from model.training.document_checkpoint import CONTEXT_WEIGHTS, has_context, loa
 
 
 def average_runs(runs: Sequence[Path], out: Path) -> None:
-    """Write `out`, a run like the last of `runs`, with the mean of all sentence models, and that of the context layers
-    of those that have one. A run that is named twice counts twice. Raises ConfigError for models of several shapes or
-    vocabularies, for a last run that is not finished, and for an `out` among the runs. Dropout, which is a matter of
-    training, may differ: what goes on from here has the least."""
+    """Write `out`, a run like the last of `runs`, with the mean of all sentence models, that of the context layers of
+    those that have one, and the lexicon of the last that has one. A run that is named twice counts twice. Raises
+    ConfigError for models of several shapes or vocabularies, for a last run that is not finished, and for an `out`
+    among the runs. Dropout, which is a matter of training, may differ: what goes on from here has the least."""
     last = runs[-1]
     if out.resolve() in {run.resolve() for run in runs}:
         raise ConfigError(f"{out} is one of the runs: give --out a folder of its own")
@@ -51,7 +52,8 @@ def average_runs(runs: Sequence[Path], out: Path) -> None:
         save_context(
             average_weights([run / CONTEXT_WEIGHTS for run in layers]), load_context_config(last), out, torch.float32
         )
-    for path in (vocabulary, last / METRICS):
+    lexicons = [run / LEXICON for run in runs if (run / LEXICON).is_file()]
+    for path in (vocabulary, last / METRICS, *lexicons[-1:]):
         shutil.copyfile(path, out / path.name)
     summary = json.loads((last / SUMMARY).read_text(encoding="utf-8"))
     summary = {name: value for name, value in summary.items() if not name.startswith("dev_") and name != "sha256"}

@@ -10,6 +10,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from model.config import ConfigError
+from model.data.lexicon import LEXICON
 from model.training.average import average_command
 from model.training.checkpoint import load_config
 from model.training.document_checkpoint import CONTEXT_WEIGHTS, load_document_model
@@ -51,6 +52,14 @@ def test_every_weight_is_the_mean_and_a_run_named_twice_counts_twice(
         for name, tensor in load_file(out / file).items():
             assert torch.allclose(tensor, plain[name] - 2 + expected, atol=1e-5), name
     load_document_model(out)
+
+
+def test_the_lexicon_of_the_last_run_that_has_one_is_kept(runs: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    """Without it an artifact has no shortlist, and no sure links to choose the head by that aligns."""
+    assert not (average(tmp_path / "none", *runs) / LEXICON).exists()
+    for run in runs[:2]:
+        (run / LEXICON).write_text(run.name)
+    assert (average(tmp_path / "out", *runs) / LEXICON).read_text() == "first"
 
 
 def test_dropout_may_differ_and_the_least_is_kept(runs: tuple[Path, Path, Path], tmp_path: Path) -> None:
