@@ -8,7 +8,6 @@ Differs from the paper: the head is the last of the decoder's first layer, at th
 knows the piece. It learns from links that a lexicon is sure of instead of from the alignment of every piece.
 """
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -73,11 +72,13 @@ def lexicon_of(run: Path, start: Path | None, pairs: Callable[[], list[Pair]], v
     """The lexicon of the run in the folder `run`: the one that is there, else that of the model `start`, else one that
     is learned of `pairs`; it stays there. Raises ConfigError for a vocabulary that is too large."""
     path = run / LEXICON
-    if not path.is_file() and start is not None and (start / LEXICON).is_file():
-        shutil.copyfile(start / LEXICON, path)
     if not path.is_file():
-        try:
-            train_lexicon(pairs(), vocab_size).save(path)
-        except ValueError as error:
-            raise ConfigError(f"training with 'guided' needs a lexicon: {error}") from error
+        if start is not None and (start / LEXICON).is_file():
+            lexicon = Lexicon.load(start / LEXICON)
+        else:
+            try:
+                lexicon = train_lexicon(pairs(), vocab_size)
+            except ValueError as error:
+                raise ConfigError(f"training with 'guided' needs a lexicon: {error}") from error
+        lexicon.save(path)  # whole or not at all, whoever is killed
     return Lexicon.load(path)
