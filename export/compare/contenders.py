@@ -109,12 +109,17 @@ def mean_costs(seeds: Sequence[Mapping[str, Costs]]) -> dict[str, Costs]:
     return {name: Costs(np.mean([seed[name].nll for seed in seeds], axis=0), seeds[0][name].tokens) for name in names}
 
 
-def seed_groups(rows: Sequence[Measured]) -> list[list[Measured]]:
-    """Rows that differ in their seed alone, where there are several."""
+def by_seed(rows: Sequence[Measured]) -> list[list[Measured]]:
+    """Rows that differ in their seed alone, together."""
     groups: dict[str, list[Measured]] = {}
     for measured in rows:
         groups.setdefault(json.dumps([measured.row.group(), measured.row.budget]), []).append(measured)
-    return [group for group in groups.values() if len(group) > 1]
+    return list(groups.values())
+
+
+def seed_groups(rows: Sequence[Measured]) -> list[list[Measured]]:
+    """Rows that differ in their seed alone, where there are several."""
+    return [group for group in by_seed(rows) if len(group) > 1]
 
 
 def seed_spread(rows: Sequence[Measured], yardstick: Yardstick = LOG_PERPLEXITY) -> SeedSpread | None:

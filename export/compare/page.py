@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from export.compare.contenders import by_seed
 from export.compare.measurements import Measured
 from export.compare.plots import plot_quality_against_order, plot_window_masks, plot_window_sizes
 from export.compare.report import Found, full_sections, markdown, not_trained, short_sections
@@ -82,7 +83,8 @@ def draw(folder: Path, found: Found) -> tuple[list[Picture], list[Picture]]:
             f"layer; a fixed window has 10 everywhere)"
         )
         shown.append(("window-sizes.png", caption))
-    for count, measured in enumerate(one for one in found.rows if one.window_masks):
+    first_seeds = [seeds[0] for seeds in by_seed(found.rows)]
+    for count, measured in enumerate(one for one in first_seeds if one.window_masks):
         name = f"window-masks-{measured.row.name}.png"
         plot_window_masks(mask_layers(measured.window_masks), folder / name)
         caption = (

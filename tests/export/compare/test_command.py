@@ -110,6 +110,7 @@ def test_rows_with_windows_are_drawn_and_language_models_have_perplexities(
     rows, out = tmp_path / "rows", tmp_path / "out"
     finished(rows / "gauss", encoder_attention={"kind": "localness"}, cross_attention={"kind": "localness"})
     finished(rows / "window", decoder_attention={"kind": "window"})
+    finished(rows / "window-again", seed=2, decoder_attention={"kind": "window"})  # one picture for both seeds
     finished(rows / "wind", encoder_attention={"kind": "window"})
     language_model(rows / "lm")
     arguments = options(rows, "--translate-limit", 3, "--json", tmp_path / "measured.json", "--out", out)
