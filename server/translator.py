@@ -293,4 +293,4 @@ def open_vocabularies(artifact: Artifact) -> tuple[Pieces, Pieces]:
 
 def _fewest_sentences(texts: Iterable[str]) -> int:
     """A lower bound of the number of sentences, quickly found: no sentence goes beyond its line."""
-    return sum(any(map(str.isalnum, line)) for text in texts for line in text.splitlines())
+    return sum(any(map(str.isalpha, line)) for text in texts for line in text.splitlines())

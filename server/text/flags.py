@@ -13,6 +13,7 @@ MAX_DIGITS = 1000
 """How many digits of a number are compared, from its end: Python takes minutes to read one of a million digits."""
 
 _DIGITS = re.compile(r"\d+")
+_LONG_NUMBER = re.compile(r"(?<!\d)\d++(?:[.,]\d++){2,}+")
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -33,11 +34,32 @@ def numbers_changed(source: str, target: str) -> bool:
 
     A small number that only one of them has may be a word in the other.
     """
+    if _is_punctuated_otherwise(source, target):
+        return True
     before, after = _numbers(source), _numbers(target)
     lost, new = before - after, after - before
     if (not lost and not new) or _digits(source) == _digits(target):  # the latter: "1000" is "1,000"
         return False
     return bool(lost and new) or any(int(one) > SMALL_NUMBER for one in chain(lost, new))
+
+
+def _is_punctuated_otherwise(source: str, target: str) -> bool:
+    """True when a number with thousands and more is another one though it has the same digits: "1.234.567" is neither
+    "1.234,567" nor "1.234.56.7"."""
+    meant = {(digits, decimals) for digits, decimals in _long_numbers(source) if decimals is not None}
+    known = {digits for digits, _ in meant}
+    return any(one[0] in known and one not in meant for one in _long_numbers(target))
+
+
+def _long_numbers(text: str) -> list[tuple[str, int | None]]:
+    """Digits and number of decimals of what is punctuated twice or more; None where no language writes numbers so."""
+    found: list[tuple[str, int | None]] = []
+    for run in _LONG_NUMBER.findall(text):
+        whole, marks = re.split("[.,]", run), re.findall("[.,]", run)
+        decimals = len(whole.pop()) if marks[-1] != marks[0] else 0
+        is_grouped = len(set(marks[: len(whole) - 1])) == 1 and len(whole[0]) <= 3 and {*map(len, whole[1:])} == {3}
+        found.append((re.sub("[.,]", "", run), decimals if is_grouped else None))
+    return found
 
 
 def is_copy(source: str, target: str) -> bool:

@@ -1,16 +1,18 @@
 """HTML and XML around the text: markup comes back as it was, byte for byte, but for tags inside a sentence, which move
-with their words.
+with their words, and HTML's attributes that people read, which are translated.
 
 A document is cut at its block tags; what is between them is a text with marks for inline tags (`server.text.marks`).
 Nothing is parsed into a tree, so nothing is repaired, reordered or lost that a person wrote.
 """
 
+import dataclasses
 import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from server.text.attributes import Value, fill_slots, has_slots, take_values
 from server.text.marks import MarkedText
 
 Kind = Literal["html", "xml"]
@@ -60,26 +62,29 @@ class Block:
 
 @dataclass(frozen=True)
 class Markup:
-    """Raw markup and blocks in the order of the document."""
+    """Raw markup and blocks in the order of the document; tags have slots for the `values` of their attributes."""
 
     parts: Sequence[str | Block]
     kind: Kind = "html"
+    values: Sequence[Value] = ()
 
     @property
     def texts(self) -> list[str]:
-        """What is to be translated, with marks."""
-        return [part.marked.text for part in self.parts if isinstance(part, Block)]
+        """What is to be translated: blocks, with marks, then values of attributes."""
+        blocks = [part.marked.text for part in self.parts if isinstance(part, Block)]
+        return blocks + [value.text for value in self.values]
 
     def write(self, translations: Sequence[str]) -> str:
         """The document with `translations` of `texts`. Raises ValueError if their number differs."""
-        if len(translations) != sum(isinstance(part, Block) for part in self.parts):
+        if len(translations) != len(self.texts):
             raise ValueError(f"{len(translations)} translations for {len(self.texts)} texts")
         escape = _escape_html if self.kind == "html" else _escape_xml
         remaining = iter(translations)
-        return "".join(
+        document = "".join(
             part if isinstance(part, str) else part.before + part.marked.render(next(remaining), escape) + part.after
             for part in self.parts
         )
+        return fill_slots(document, self.values, list(remaining))
 
 
 @dataclass(frozen=True)
@@ -100,6 +105,7 @@ class _Reader:
     parts: list[str | Block] = field(default_factory=list)
     marked: MarkedText = field(default_factory=MarkedText)
     raw: list[str] = field(default_factory=list)
+    values: list[Value] = field(default_factory=list)
 
     def text(self, raw: str) -> None:
         self.raw.append(raw)
@@ -127,8 +133,8 @@ class _Reader:
         self.parts.append(raw)
 
     def flush(self) -> None:
-        """End the block: a part to translate when it has letters or digits, else as it was."""
-        if any(any(map(str.isalnum, part)) for part in self.marked.parts):
+        """End the block: a part to translate when it has letters, else as it was."""
+        if any(any(map(str.isalpha, part)) for part in self.marked.parts):
             first, last = self.raw[0], self.raw[-1]
             before = first[: len(first) - len(first.lstrip())] if self.kind == "html" else ""
             after = last[len(last.rstrip()) :] if self.kind == "html" else ""
@@ -151,18 +157,21 @@ def read_markup(text: str, kind: Kind = "html", ignored: Iterable[str] = (), lan
     """Cut a document into markup and texts. `ignored` names more elements whose content stays as it is. `language` is
     written into the root's lang attribute. Raises MalformedMarkup for XML that is not well-formed, TooManyMarks."""
     tokens = list(_tokens(text, kind))
+    reads_values = kind == "html" and not has_slots(text)
     inline = _inline_in_xml(tokens) if kind == "xml" else None
     untranslated = frozenset(ignored) | (UNTRANSLATED if kind == "html" else frozenset())
     reader = _Reader(kind)
     index = 0
     while index < len(tokens):
         token = tokens[index]
+        if reads_values and token.name and not token.is_close and not _NO_TRANSLATE.search(token.raw):
+            token = dataclasses.replace(token, raw=take_values(token.raw, token.name, reader.values))
         is_inline = token.name in INLINE or token.name == "" if inline is None else index in inline
         if token.name is None:
             reader.text(token.raw)
         elif _is_opening(token) and (token.name in untranslated or _NO_TRANSLATE.search(token.raw)):
             end = _end_of(tokens, index)
-            raw = "".join(one.raw for one in tokens[index:end])
+            raw = token.raw + "".join(one.raw for one in tokens[index + 1 : end])
             reader.lone(raw) if is_inline else reader.block(raw)
             index = end
             continue
@@ -172,7 +181,7 @@ def read_markup(text: str, kind: Kind = "html", ignored: Iterable[str] = (), lan
             reader.block(_in_language(token, language))
         index += 1
     reader.flush()
-    return Markup([part for part in reader.parts if part], kind)
+    return Markup([part for part in reader.parts if part], kind, reader.values)
 
 
 def _tokens(text: str, kind: Kind) -> Iterator[_Token]:

@@ -10,7 +10,8 @@ _SUFFIXES = (
     "so|zip|gz|tar|png|jpe?g|gif|svg|mp[34]|wav|log|ini|conf|cfg|db|sql|php|po|srt|vtt"
 )
 _EMOJI = (
-    "[\U0001f000-\U0001faff\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\u3030\u303d\u3297\u3299\u00a9\u00ae]"
+    "[\U0001f000-\U0001faff\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\u3030\u303d\u3297\u3299"
+    "\u00a9\u00ae\u2120\u2122]"
 )
 EMOJI = rf"(?:[0-9#*]\ufe0f?\u20e3|{_EMOJI}[\ufe0e\ufe0f\u200d\u20e3\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]*+)++"
 
@@ -22,6 +23,7 @@ _SPACED = (
     r"</?\d{1,4}\s?/?>",
     # Placeholders of templates; code.
     r"\{\{[^{}\n]{0,100}\}\}",
+    r"\{%[^{}\n]{0,200}%\}",
     r"[$#%]\{[^{}\n]{0,100}\}",
     r"\{[^{}\s]{0,100}\}",
     r"\{\s?[\w.-]{1,100}\s?\}",

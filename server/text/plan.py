@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from server.text.long_sentences import split_long
 from server.text.pieces import Pieces
 from server.text.prefix import Prefix, read_prefix, restore_beginning, restore_translation
-from server.text.protection import Masked, Restored, mask, restore
+from server.text.protection import Masked, Restored, has_words, mask, restore
 from server.text.sentences import Segment, split_text, trim
 from server.text.tags import Tag, lift
 from server.text.terms import Terms
@@ -108,8 +108,9 @@ def plan_text(
         else:
             parts = [_part(one, pieces, lifts_tags) for one in _shorter(segment.text, pieces, max_source_length)]
         for part, sentence in parts:
-            is_readable = sentence.masked.is_readable and pieces.empty_length < len(sentence.ids) <= max_source_length
-            segments.append(Segment(part.text, part.is_sentence and is_readable))
+            is_sentence = part.is_sentence and pieces.empty_length < len(sentence.ids) <= max_source_length
+            # Words that the vocabulary cannot spell may be terms.
+            segments.append(Segment(part.text, is_sentence and (sentence.masked.is_readable or has_words(part.text))))
             if segments[-1].is_sentence:
                 planned.append(sentence)
     return TextPlan(tuple(segments), tuple(planned))

@@ -9,23 +9,18 @@ Sentences in capitals are given to the model in small letters; their translation
 """
 
 import re
-import unicodedata
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise, product
 
 from server.text.marks import closing_of, is_mark, is_opening
 from server.text.patterns import protected_spans
 from server.text.terms import Match, Terms
-
-Spells = Callable[[str], bool]
-"""Whether a vocabulary has a piece for a character: `Pieces.spells`."""
+from server.text.unspellable import Spells, in_a_row, unspellable
 
 _STEMS = "XQZKJVWY"
-_WORD = re.compile(r"\w+")
 _BARE_WORD = re.compile(r"\w+(?:[-'\u2019]\w+)*")
 _HYPHENED = re.compile(r"-\w")
-_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _ASCII_WORD = re.compile(r"[A-Za-z0-9_]")
 MIN_CAPITALS = 5
 """Letters of a sentence in capitals; fewer may be an abbreviation ("NASA")."""
@@ -56,7 +51,7 @@ class Masked:
     def is_readable(self) -> bool:
         """Whether anything but masks is left to translate."""
         bare = _mask_pattern(self.stem).sub("", self.text) if self.spans else self.text
-        return any(map(str.isalnum, bare))
+        return any(map(str.isalpha, bare))
 
     def masks_of(self, text: str) -> list[tuple[tuple[int, int], int]]:
         """The places of masks in what the model reads or says, and their numbers, each once."""
@@ -83,10 +78,10 @@ def mask(sentence: str, spells: Spells, terms: Terms | None = None) -> Masked:
     matches = {} if terms is None else {(one.start, one.end): one.target for one in find_terms(sentence, terms)}
     strange = [
         (start, end)
-        for start, end in _unspellable(sentence, spells)
+        for start, end in unspellable(sentence, spells)
         if not any(first < end and start < last for first, last in matches)
     ]
-    places = _joined(sentence, [*protected_spans(sentence), *strange])
+    places = _joined(sentence, [*protected_spans(sentence), *in_a_row(sentence, strange)])
     instead = matches | {place: sentence[slice(*place)] for place in places}
     spans = sorted(instead)
     stem = _free_stem(sentence) if spans else ""
@@ -108,6 +103,12 @@ def mask(sentence: str, spells: Spells, terms: Terms | None = None) -> Masked:
 def find_terms(sentence: str, terms: Terms) -> list[Match]:
     """The terms that a sentence has outside of URLs, placeholders and the like."""
     return terms.find(sentence, _joined(sentence, protected_spans(sentence)))
+
+
+def has_words(sentence: str) -> bool:
+    """Whether there are words outside of URLs, placeholders and the like, in whatever script."""
+    spans = _joined(sentence, protected_spans(sentence))
+    return any(map(str.isalpha, "".join(_between(sentence, spans))))
 
 
 def restore(masked: Masked, target: str) -> Restored:
@@ -187,23 +188,6 @@ def _free_stem(sentence: str) -> str:
     """A stem that no number follows anywhere in the sentence; "" if every stem is taken, as in a hostile sentence."""
     stems = ("".join(letters) for length in (1, 2, 3) for letters in product(_STEMS, repeat=length))
     return next((stem for stem in stems if not re.search(rf"{stem}\s?\d", sentence, re.IGNORECASE)), "")
-
-
-def _unspellable(sentence: str, spells: Spells) -> list[tuple[int, int]]:
-    """(start, end) of words and symbols beyond ASCII that the vocabulary cannot spell; none where most words are
-    such."""
-    strange = {one for one in _NOT_ASCII.findall(sentence) if not one.isspace() and not spells(one)}
-    if not strange:
-        return []
-    words = [(one.span(), not strange.isdisjoint(one[0])) for one in _WORD.finditer(sentence)]
-    if 2 * sum(is_strange for _, is_strange in words) > len(words):
-        return []
-    symbols = [
-        (place, place + 1)
-        for place, one in enumerate(sentence)
-        if one in strange and unicodedata.category(one)[0] == "S"
-    ]
-    return [span for span, is_strange in words if is_strange] + symbols
 
 
 def _joined(sentence: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -2,7 +2,7 @@
 
 The segments of a text, joined, are the text, byte for byte. Sentences are translated; gaps are carried over as they
 are: line breaks and every other control character, whitespace around a sentence, a bullet at the start of a line, and
-whatever has neither letters nor digits ("---", emoji).
+whatever has no letters ("---", emoji, "1,234.50", a telephone number).
 
 Boundaries come from `sentencex`, which cuts after list numbers and some abbreviations; those cuts are taken back here.
 """
@@ -67,7 +67,7 @@ def split_text(text: str, language: str) -> list[Segment]:
 
 def trim(part: str) -> Iterator[Segment]:
     """`part` as gap, sentence and gap; emoji at its ends are gaps. One gap when there is nothing to translate in it."""
-    if not any(character.isalnum() for character in part):
+    if not any(map(str.isalpha, part)):
         yield Segment(part, is_sentence=False)
         return
     start, end = _inner(part)

@@ -88,6 +88,12 @@ def test_a_text_of_nothing_but_terms(translator: Translator) -> None:
     assert outcome.translations[0].text == " Quarz-Antrieb, C plus-plus "
 
 
+def test_a_term_that_the_vocabulary_cannot_spell_is_translated_without_other_words(translator: Translator) -> None:
+    assert not translator.source_pieces.spells("\u4e16")
+    outcome = asyncio.run(translate_with_terms(translator, ["\u732b \u4e16!"], translator.options(2), Terms(MADE_UP)))
+    assert outcome.translations[0].text == "\u732b Welt der \U0001f600!"
+
+
 def test_terms_behind_a_prefix(translator: Translator) -> None:
     """A term that the prefix says is not said again for it."""
     terms, text = Terms(MADE_UP), "The Zorblax sells bread and Zorblax."

@@ -1,17 +1,27 @@
-"""Markdown: paragraphs, headings, list items and table cells are texts; code, addresses of links and syntax stay. The
-lines of a paragraph become one, as a renderer reads them."""
+"""Markdown: paragraphs, headings, list items, table cells and blocks of HTML are texts; code, formulas, addresses of
+links and syntax stay, also that of extensions (task lists, definitions, admonitions). The lines of a paragraph become
+one, as a renderer reads them."""
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from server.text.formats.opened import OpenedFile, decode
 from server.text.marks import MarkedText
+from server.text.markup import Markup, read_markup
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*\n", re.DOTALL)
+_TASK = re.compile(r"\[[ xX]\]\s+")
+_DEFINITION = re.compile(r"[:~][ \t]+")
+# Lines that CommonMark takes for text: ":::note", "!!! note", "{: .class}", "{% block %}", "[[toc]]", "$$".
+_DIRECTIVE = re.compile(r":{3,}|!{3} |\?{3}\+? |\{:[^{}]*\}$|\{%[^{}]*%\}$|\[\[[^\[\]]*\]\]$|\${2}$")
+_FORMULA = re.compile(r"\$\$.*\$\$", re.DOTALL)
 _INLINE = re.compile(
     r"(?P<lone>(?P<tick>`++).{1,2000}?(?<!`)(?P=tick)(?!`)"  # code
     r"|!\[[^\]\n]{0,500}\]\([^()\n]{0,1000}\)"  # an image
     r"|\\[!-/:-@\[-`{-~]"  # an escaped character
+    r"|\${2}[^$]{1,1000}\${2}|(?<![\w$])\$(?=[^\s$])[^$\n]{1,300}(?<=\S)\$(?![\w$])"  # a formula
     r"|<[A-Za-z!/][^<>]{0,1000}>"  # HTML, an address
     r"|\[\^[^\]\n]{1,100}\])"  # a footnote
     r"|(?P<link>\[)(?=[^\[\]]{1,1000}\](?:\([^()\n]{0,1000}\)|\[[^\]\n]{0,200}\]))"
@@ -21,24 +31,48 @@ _INLINE = re.compile(
 )
 
 
+@dataclass(frozen=True)
+class _Paragraph:
+    """A paragraph, or a part of one."""
+
+    marked: MarkedText
+
+    @property
+    def texts(self) -> list[str]:
+        return [self.marked.text]
+
+    def write(self, translations: Sequence[str]) -> str:
+        [translation] = translations
+        return self.marked.render(translation, str)
+
+
+class _Part(NamedTuple):
+    """A stretch of the file, and what is to be translated in it."""
+
+    start: int
+    end: int
+    content: _Paragraph | Markup
+
+
 def open_markdown(data: bytes, language: str) -> OpenedFile:
     text, encoding = decode(data)
-    places = list(_places(text))
-    marked = [_read(" ".join(line.strip() for line in text[start:end].split("\n"))) for start, end in places]
+    parts = list(_parts(text))
 
     def write(translations: Sequence[str]) -> bytes:
-        parts: list[str] = []
-        end = 0
-        for (start, stop), one, translation in zip(places, marked, translations, strict=True):
-            parts += (text[end:start], one.render(translation, str))
-            end = stop
-        return encoding.encode("".join([*parts, text[end:]]))
+        written: list[str] = []
+        end, remaining = 0, iter(translations)
+        for part in parts:
+            own = [next(remaining) for _ in part.content.texts]
+            written += (text[end : part.start], part.content.write(own))
+            end = part.end
+        return encoding.encode("".join([*written, text[end:]]))
 
-    return OpenedFile([one.text for one in marked], write)
+    return OpenedFile([one for part in parts for one in part.content.texts], write)
 
 
-def _places(text: str) -> Iterator[tuple[int, int]]:
-    """(start, end) of inline texts. One that cannot be found again where the parser says it is stays untranslated."""
+def _parts(text: str) -> Iterator[_Part]:
+    """Inline texts and blocks of HTML. One that cannot be found again where the parser says it is stays
+    untranslated."""
     from markdown_it import MarkdownIt
 
     front = _FRONT_MATTER.match(text)
@@ -49,24 +83,35 @@ def _places(text: str) -> Iterator[tuple[int, int]]:
         starts.append(starts[-1] + len(line) + 1)
     cursor = offset
     for token in MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text[offset:]):
-        if token.type != "inline" or token.map is None or not any(map(str.isalnum, token.content)):
+        if token.map is None or not any(map(str.isalpha, token.content)) or _FORMULA.fullmatch(token.content):
             continue
-        stop = min(starts[min(token.map[1], len(lines))], len(text))
-        for start, end in _found(text, token.content, max(cursor, starts[token.map[0]]), stop):
-            yield start, end
+        first, stop = starts[token.map[0]], min(starts[min(token.map[1], len(lines))], len(text))
+        if token.type == "html_block" and text[first:stop].strip() == token.content.strip():
+            yield _Part(first, stop, read_markup(text[first:stop]))
+        if token.type != "inline":
+            continue
+        for number, (start, end) in enumerate(_found(text, token.content, max(cursor, first), stop)):
+            box = None if number else _TASK.match(text, start, end)  # "[ ]": something to do
+            begin = box.end() if box else start
+            yield _Part(begin, end, _read(" ".join(line.strip() for line in text[begin:end].split("\n"))))
             cursor = end
 
 
 def _found(text: str, content: str, start: int, stop: int) -> list[tuple[int, int]]:
     """(start, end) of the content's lines between `start` and `stop`. Consecutive lines are one place, unless there is
-    a hard line break or the syntax of a quote or list between them. Empty when a line is not found."""
+    a hard line break or the syntax of a quote, list or definition between them. Empty when a line is not found."""
     places: list[tuple[int, int]] = []
     is_joined = False
-    for line in content.split("\n"):
+    for line in (one.lstrip() for one in content.split("\n")):
         found = text.find(line, start, stop) if line else -1
         if found < 0:
             return []
         end = found + len(line)
+        if _DIRECTIVE.match(line):
+            is_joined, start = False, end
+            continue
+        if definition := _DEFINITION.match(line):
+            is_joined, found, line = False, found + definition.end(), line[definition.end() :]
         bare = len(line.rstrip().removesuffix("\\"))
         is_hard = line.endswith(("\\", "  ")) or text[end : end + 2] == "  "
         if is_joined and not text[places[-1][1] : found].strip(" \t\r\n"):
@@ -77,7 +122,7 @@ def _found(text: str, content: str, start: int, stop: int) -> list[tuple[int, in
     return places
 
 
-def _read(content: str) -> MarkedText:
+def _read(content: str) -> _Paragraph:
     marked, end = MarkedText(), 0
     for match in _INLINE.finditer(content):
         marked.add_text(content[end : match.start()])
@@ -91,7 +136,7 @@ def _read(content: str) -> MarkedText:
         else:
             _emphasis(marked, match, content)
     marked.add_text(content[end:])
-    return marked
+    return _Paragraph(marked)
 
 
 def _emphasis(marked: MarkedText, match: re.Match[str], content: str) -> None:

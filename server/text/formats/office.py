@@ -131,7 +131,7 @@ class _Paragraph:
 
     @property
     def has_text(self) -> bool:
-        return any(map(str.isalnum, "".join(text for _, _, text in self._runs if isinstance(text, str))))
+        return any(map(str.isalpha, "".join(text for _, _, text in self._runs if isinstance(text, str))))
 
     def write(self, translation: str) -> None:
         """Replace the paragraph's runs with runs for the translation."""

@@ -10,6 +10,8 @@ from server.text.flags import find_flags, is_copy, numbers_changed
     ("source", "target"),
     [
         ("It costs $1,234.56.", "Es kostet 1.234,56 $."),
+        ("1.234.567 Einwohner und 1.234,567 km", "1,234,567 inhabitants and 1,234.567 km"),
+        ("1.234,56 und 12.11.2026", "1234.56 and 12.11,2026"),
         ("on 11/21/2026", "am 21.11.2026"),
         ("10000 people", "10 000 Menschen"),
         ("3 cats", "drei Katzen"),
@@ -27,6 +29,9 @@ def test_the_same_numbers(source: str, target: str) -> None:
     ("source", "target"),
     [
         ("25 dogs", "52 Hunde"),
+        ("1.234.567 Einwohner", "1.234,567 inhabitants"),
+        ("1.234,56 Euro", "1.234.56 euros"),
+        ("1.234,56 Euro", "12.34,56 euros"),
         ("5 mg a day", "6 mg am Tag"),
         ("in 1998", "im Jahr"),
         ("some", "etwa 400"),
@@ -59,3 +64,4 @@ def test_every_flag_is_counted() -> None:
 
 def test_a_number_of_a_megabyte_takes_no_time() -> None:
     assert numbers_changed("7" * 1_000_000, "8" * 1_000_000)
+    assert numbers_changed("7" + ",777" * 250_000, "7" + ".777" * 249_999 + ",777")

@@ -40,11 +40,17 @@ def test_a_paragraph(pieces: Pieces) -> None:
 
 
 def test_a_character_of_too_many_pieces_is_a_gap(pieces: Pieces) -> None:
-    text = "\ufdfa"  # One character that NFKC spells out as eighteen.
-    assert pieces.lengths([text])[0] > 8
-    plan = plan_text(text, "en", pieces, 8)
+    text = "\u33c2"  # One character that NFKC spells out as "a.m.".
+    assert pieces.lengths([text])[0] > 4
+    plan = plan_text(text, "en", pieces, 4)
     assert plan.sentences == []
     assert plan.join([]) == text
+
+
+def test_a_sentence_in_another_script_is_read_as_a_mask(pieces: Pieces) -> None:
+    plan = plan_text("Yes. \u041d\u0435\u0442, \u043d\u0435 \u0442\u0443\u0442! Here.", "en", pieces, 64)
+    assert [sentence.masked.text for sentence in plan.planned] == ["Yes.", "X1!", "Here."]
+    assert plan.join(["Ja.", "X1!", "Hier."]) == "Ja. \u041d\u0435\u0442, \u043d\u0435 \u0442\u0443\u0442! Hier."
 
 
 def test_the_number_of_targets_must_fit(pieces: Pieces) -> None:

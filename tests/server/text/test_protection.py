@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from server.text.patterns import protected_spans
 from server.text.protection import Masked, mask, restore
+from server.text.terms import Terms
 
 
 def spells_ascii(character: str) -> bool:
@@ -25,6 +26,7 @@ PROTECTED = [
     "{name}",
     "{0}",
     "{{ user.name }}",
+    "{% if a > 1 %}",
     "${HOME}",
     "%s",
     "%1$s",
@@ -82,7 +84,40 @@ def test_what_ends_a_sentence_does_not_end_a_url() -> None:
 def test_words_that_the_vocabulary_cannot_spell() -> None:
     masked = mask("Dvo\u0159\u00e1k wrote \u732b here.", spells_ascii)
     assert masked.text == "X1 wrote X2 here."
-    assert mask("\u732b\u732b \u732b", spells_ascii).spans == ()
+
+
+def test_a_sentence_in_another_script_is_not_read() -> None:
+    """Models make up words for it."""
+    masked = mask("\u0414\u043e\u0431\u0440\u044b\u0439 \u0434\u0435\u043d\u044c!", spells_ascii)
+    assert masked.text == "X1!"
+    assert not masked.is_readable
+    assert mask("\u732b\u732b \u732b", spells_ascii).text == "X1"
+
+
+def test_a_term_is_translated_in_whatever_script() -> None:
+    terms = Terms({"\u043c\u0438\u0440": "world", "CO\u2082": "carbon dioxide"})
+    assert restore(mask("CO\u2082", spells_ascii, terms), "X1").text == "carbon dioxide"
+    masked = mask("\u0412\u043e\u0439\u043d\u0430 \u0438 \u043c\u0438\u0440", spells_ascii, terms)
+    assert masked.text == "X1 X2"
+    assert restore(masked, "X1 X2").text == "\u0412\u043e\u0439\u043d\u0430 \u0438 world"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "read"),
+    [
+        ("50 m\u00b2 or 50m\u00b2, 3 km/h\u00b2", "50 X1 or X2, 3 km/X3"),
+        ("CO\u2082 or C\u2086H\u2081\u2082O\u2086 and Ca\u00b2\u207a", "X1 or X2 and X3"),
+        ("E = mc\u00b2 is 10\u207b\u00b3", "E = X1 is X2"),
+        ("See footnote\u00b9.", "See footnote X1."),
+        ("1\u00bd cups, \u00bd cup", "X1 cups, X2 cup"),
+        ("RingMT\u2122 runs", "RingMT X1 runs"),
+    ],
+)
+def test_what_a_vocabulary_would_read_as_other_characters(sentence: str, read: str) -> None:
+    """Vocabularies read "m\u00b2" as "m2"."""
+    masked = mask(sentence, lambda character: True)
+    assert masked.text == read
+    assert restore(masked, read).text == sentence
 
 
 def test_tags_and_emoji_leave_the_word_that_they_touch() -> None:

@@ -128,6 +128,59 @@ def test_markdown() -> None:
         .replace("| Head | Two |", "| HEAD | TWO |")
         .replace("| cell |", "| CELL |")
         .replace("> quoted text\n> goes on", "> QUOTED TEXT\n> GOES ON")
+        .replace("<div>raw</div>", "<div>RAW</div>")
+    )
+
+
+EXTENSIONS = """:::note Title
+
+- [ ] to do, see [x] there
+- [x] done
+  at last
+
+!!! tip
+    indented text
+    goes on
+
+:::warning
+some text
+:::
+
+term
+: a definition
+  goes on
+: another
+
+It costs $5, not $6; let $x_a$ be $$y$$ here.
+
+$$
+\\alpha
+$$
+
+[[toc]]
+
+{: .class}
+
+<details><summary title="a tip">more
+about it</summary>
+<!-- a comment -->
+
+> <p>quoted</p>
+
+</details>
+"""
+
+
+def test_extensions_of_markdown() -> None:
+    written = translated(EXTENSIONS.encode(), "a.md").decode()
+    assert written == (
+        EXTENSIONS.replace("to do, see [x] there", "TO DO, SEE [X] THERE")
+        .replace("done\n  at last", "DONE AT LAST")
+        .replace("indented text\n    goes on", "INDENTED TEXT GOES ON")
+        .replace("some text", "SOME TEXT")
+        .replace("term\n: a definition\n  goes on\n: another", "TERM\n: A DEFINITION GOES ON\n: ANOTHER")
+        .replace('title="a tip">more\nabout it<', 'title="A TIP">MORE ABOUT IT<')
+        .replace("It costs $5, not $6; let $x_a$ be $$y$$ here.", "IT COSTS $5, NOT $6; LET $x_a$ BE $$y$$ HERE.")
     )
 
 
