@@ -22,6 +22,7 @@ from server.text.flags import find_flags
 from server.text.pieces import Pieces, VocabularyError
 from server.text.plan import PlannedSentence, TextPlan, plan_text
 from server.text.tags import Pair
+from server.text.words import has_letters
 from server.translations import TextTranslation, TranslationOutcome, Work
 from server.users import Users
 
@@ -293,4 +294,4 @@ def open_vocabularies(artifact: Artifact) -> tuple[Pieces, Pieces]:
 
 def _fewest_sentences(texts: Iterable[str]) -> int:
     """A lower bound of the number of sentences, quickly found: no sentence goes beyond its line."""
-    return sum(any(map(str.isalpha, line)) for text in texts for line in text.splitlines())
+    return sum(has_letters(line) for text in texts for line in text.splitlines())

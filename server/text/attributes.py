@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from server.text.marks import without_marks
+from server.text.words import has_letters
 
 _SLOT = "\U0010fffe"  # no character: Unicode promises that no text has it
 _SLOTS = re.compile(rf"{_SLOT}(\d+){_SLOT}")
@@ -33,7 +34,7 @@ class Value:
     @property
     def text(self) -> str:
         """What is to be translated."""
-        return without_marks(_SPACES.sub(" ", html.unescape(_unquoted(self.raw))))
+        return without_marks(unescaped(_unquoted(self.raw)))
 
     def written(self, translation: str) -> str:
         """The value in its tag, as it was where the translation is the same."""
@@ -42,6 +43,11 @@ class Value:
         quote = self.raw[0] if self.raw[0] in "\"'" else '"'
         escaped = html.escape(translation, quote=False).replace(quote, "&quot;" if quote == '"' else "&#39;")
         return quote + escaped + quote
+
+
+def unescaped(raw: str) -> str:
+    """Raw HTML between tags or quotes as it is read: references are characters, any spaces are one."""
+    return _SPACES.sub(" ", html.unescape(raw))
 
 
 def has_slots(document: str) -> bool:
@@ -57,7 +63,7 @@ def take_values(tag: str, name: str, values: list[Value]) -> str:
     end = 0
     for one in found:
         value = Value(one["value"])
-        if _is_read(one[1].lower(), name, attributes) and any(map(str.isalpha, value.text)):
+        if _is_read(one[1].lower(), name, attributes) and has_letters(value.text):
             start, stop = one.span("value")
             parts += (tag[end:start], f"{_SLOT}{len(values)}{_SLOT}")
             values.append(value)

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from server.text.attributes import Value, fill_slots, has_slots, take_values
+from server.text.attributes import Value, fill_slots, has_slots, take_values, unescaped
 from server.text.marks import MarkedText
+from server.text.words import has_letters
 
 Kind = Literal["html", "xml"]
 
@@ -42,7 +43,6 @@ _NO_TRANSLATE = re.compile(
     r"""(?:\s|["'])translate\s*=\s*["']?no\b|\sclass\s*=\s*["'][^"']*\bnotranslate\b""", re.IGNORECASE
 )
 _LANG = re.compile(r"""(?<=\s)((?:xml:)?lang\s*=\s*)("[^"]*"|'[^']*'|[^\s>"']+)""", re.IGNORECASE)
-_SPACES = re.compile(r"[ \t\r\n\f]+")
 _XML_ENTITY = re.compile(r"&(?:(lt|gt|amp|quot|apos)|#(\d{1,7})|#x([0-9A-Fa-f]{1,6})|[\w.:-]+);")
 _XML_NAMES = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
 
@@ -110,7 +110,7 @@ class _Reader:
     def text(self, raw: str) -> None:
         self.raw.append(raw)
         if self.kind == "html":
-            self.marked.add_text(_SPACES.sub(" ", html.unescape(raw)))
+            self.marked.add_text(unescaped(raw))
         else:
             for part, is_entity in _xml_texts(raw):
                 self.marked.add_lone(part) if is_entity else self.marked.add_text(part)
@@ -134,7 +134,7 @@ class _Reader:
 
     def flush(self) -> None:
         """End the block: a part to translate when it has letters, else as it was."""
-        if any(any(map(str.isalpha, part)) for part in self.marked.parts):
+        if any(map(has_letters, self.marked.parts)):
             first, last = self.raw[0], self.raw[-1]
             before = first[: len(first) - len(first.lstrip())] if self.kind == "html" else ""
             after = last[len(last.rstrip()) :] if self.kind == "html" else ""
@@ -164,12 +164,13 @@ def read_markup(text: str, kind: Kind = "html", ignored: Iterable[str] = (), lan
     index = 0
     while index < len(tokens):
         token = tokens[index]
-        if reads_values and token.name and not token.is_close and not _NO_TRANSLATE.search(token.raw):
+        is_kept = bool(token.name) and _NO_TRANSLATE.search(token.raw) is not None
+        if reads_values and token.name and not token.is_close and not is_kept:
             token = dataclasses.replace(token, raw=take_values(token.raw, token.name, reader.values))
         is_inline = token.name in INLINE or token.name == "" if inline is None else index in inline
         if token.name is None:
             reader.text(token.raw)
-        elif _is_opening(token) and (token.name in untranslated or _NO_TRANSLATE.search(token.raw)):
+        elif _is_opening(token) and (token.name in untranslated or is_kept):
             end = _end_of(tokens, index)
             raw = token.raw + "".join(one.raw for one in tokens[index + 1 : end])
             reader.lone(raw) if is_inline else reader.block(raw)

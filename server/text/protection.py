@@ -17,6 +17,7 @@ from server.text.marks import closing_of, is_mark, is_opening
 from server.text.patterns import protected_spans
 from server.text.terms import Match, Terms
 from server.text.unspellable import Spells, in_a_row, unspellable
+from server.text.words import has_letters
 
 _STEMS = "XQZKJVWY"
 _BARE_WORD = re.compile(r"\w+(?:[-'\u2019]\w+)*")
@@ -51,7 +52,7 @@ class Masked:
     def is_readable(self) -> bool:
         """Whether anything but masks is left to translate."""
         bare = _mask_pattern(self.stem).sub("", self.text) if self.spans else self.text
-        return any(map(str.isalpha, bare))
+        return has_letters(bare)
 
     def masks_of(self, text: str) -> list[tuple[tuple[int, int], int]]:
         """The places of masks in what the model reads or says, and their numbers, each once."""
@@ -81,7 +82,7 @@ def mask(sentence: str, spells: Spells, terms: Terms | None = None) -> Masked:
         for start, end in unspellable(sentence, spells)
         if not any(first < end and start < last for first, last in matches)
     ]
-    places = _joined(sentence, [*protected_spans(sentence), *in_a_row(sentence, strange)])
+    places = _joined(sentence, [*protected_spans(sentence), *in_a_row(sentence, strange, list(matches))])
     instead = matches | {place: sentence[slice(*place)] for place in places}
     spans = sorted(instead)
     stem = _free_stem(sentence) if spans else ""
@@ -108,11 +109,14 @@ def find_terms(sentence: str, terms: Terms) -> list[Match]:
 def has_words(sentence: str) -> bool:
     """Whether there are words outside of URLs, placeholders and the like, in whatever script."""
     spans = _joined(sentence, protected_spans(sentence))
-    return any(map(str.isalpha, "".join(_between(sentence, spans))))
+    return has_letters("".join(_between(sentence, spans)))
 
 
 def restore(masked: Masked, target: str) -> Restored:
-    """The model's translation with every span in place of its mask, exactly once."""
+    """The model's translation with every span in place of its mask, exactly once. Of a sentence of nothing but masks
+    nothing else comes through."""
+    if _is_only_masks(masked):
+        target = masked.text
     return restore_rest(masked, target, frozenset())
 
 
@@ -132,12 +136,18 @@ def restore_rest(masked: Masked, target: str, said: Set[int]) -> Restored:
 def beginning(masked: Masked, target: str, said: Set[int] = frozenset()) -> str:
     """`restore_rest` for a translation that is not finished: spans whose masks have not come yet are left out, and so
     is a mask at the end, whose number may have more digits."""
+    if _is_only_masks(masked):
+        return ""
     if masked.is_capitals:
         target = target.upper()
     if not masked.spans:
         return target
     target = re.sub(rf"{masked.stem}\s?[0-9]*$", "", target, flags=re.IGNORECASE)
     return _filled(masked, _each_once(masked, target, said)[0])
+
+
+def _is_only_masks(masked: Masked) -> bool:
+    return bool(masked.spans) and not masked.is_readable
 
 
 def _each_once(masked: Masked, target: str, said: Set[int]) -> tuple[str, set[int], bool]:

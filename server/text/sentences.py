@@ -16,6 +16,7 @@ import sentencex
 
 from server.text.marks import MARK, closing_of, is_closing, is_mark, is_opening, opening_of
 from server.text.patterns import OUTER_EMOJI, unbroken_spans
+from server.text.words import has_letters
 
 # What no sentence contains: control characters, line and paragraph separators, lone surrogates.
 _BREAKS = re.compile("([\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+)")
@@ -67,7 +68,7 @@ def split_text(text: str, language: str) -> list[Segment]:
 
 def trim(part: str) -> Iterator[Segment]:
     """`part` as gap, sentence and gap; emoji at its ends are gaps. One gap when there is nothing to translate in it."""
-    if not any(map(str.isalpha, part)):
+    if not has_letters(part):
         yield Segment(part, is_sentence=False)
         return
     start, end = _inner(part)

@@ -6,11 +6,12 @@ which vocabularies read as digits ("m\u00b2" as "m2").
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
+
+from server.text.words import Place
 
 Spells = Callable[[str], bool]
 """Whether a vocabulary has a piece for a character: `Pieces.spells`."""
-Place = tuple[int, int]
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 # Scripts without spaces between words: Thai, Lao, Burmese, Khmer, Kana, Han. Each of their letters counts as a word, so
@@ -45,13 +46,15 @@ def unspellable(sentence: str, spells: Spells) -> list[Place]:
     return sorted(_with_accents(sentence, words) + symbols + misread)
 
 
-def in_a_row(sentence: str, places: Sequence[Place]) -> list[Place]:
+def in_a_row(sentence: str, places: Sequence[Place], apart: Sequence[Place] = ()) -> list[Place]:
     """The places in order; those with nothing but spaces and punctuation between them become one, so that a quotation
-    in another language is one span, however long."""
+    in another language is one span, however long. What is `apart` stays between them."""
     rows: list[Place] = []
     for start, end in places:
-        if rows and _parts_nothing(sentence[rows[-1][1] : start]):
-            rows[-1] = (rows[-1][0], max(end, rows[-1][1]))
+        last = rows[-1][1] if rows else 0
+        is_cut = any(last < end_apart and start_apart < start for start_apart, end_apart in apart)
+        if rows and not is_cut and _parts_nothing(sentence[last:start]):
+            rows[-1] = (rows[-1][0], max(end, last))
         else:
             rows.append((start, end))
     return rows
@@ -68,8 +71,7 @@ def _with_accents(sentence: str, words: Sequence[Place]) -> list[Place]:
 
 
 def _parts_nothing(between: str) -> bool:
-    kinds: Set[str] = {_category(one) for one in between}
-    return kinds <= {"P", "Z"}
+    return {_category(one) for one in between} <= {"P", "Z"}
 
 
 def _category(character: str) -> str:

@@ -15,6 +15,11 @@ Place = tuple[int, int]
 """Start and end of a span of characters in a text, the end exclusive."""
 
 
+def has_letters(text: str) -> bool:
+    """Whether there is anything to translate: numbers and signs stay as they are."""
+    return any(map(str.isalpha, text))
+
+
 @dataclass(frozen=True)
 class Word:
     """A word of a text, from `start` to `end`. `looks` is what it is compared by. `mask` is the number, from 1, of the

@@ -10,13 +10,14 @@ from typing import NamedTuple
 from server.text.formats.opened import OpenedFile, decode
 from server.text.marks import MarkedText
 from server.text.markup import Markup, read_markup
+from server.text.words import has_letters
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*\n", re.DOTALL)
 _TASK = re.compile(r"\[[ xX]\]\s+")
 _DEFINITION = re.compile(r"[:~][ \t]+")
 # Lines that CommonMark takes for text: ":::note", "!!! note", "{: .class}", "{% block %}", "[[toc]]", "$$".
 _DIRECTIVE = re.compile(r":{3,}|!{3} |\?{3}\+? |\{:[^{}]*\}$|\{%[^{}]*%\}$|\[\[[^\[\]]*\]\]$|\${2}$")
-_FORMULA = re.compile(r"\$\$.*\$\$", re.DOTALL)
+_FORMULA = re.compile(r"\$\$[^$]*\$\$")
 _INLINE = re.compile(
     r"(?P<lone>(?P<tick>`++).{1,2000}?(?<!`)(?P=tick)(?!`)"  # code
     r"|!\[[^\]\n]{0,500}\]\([^()\n]{0,1000}\)"  # an image
@@ -83,7 +84,7 @@ def _parts(text: str) -> Iterator[_Part]:
         starts.append(starts[-1] + len(line) + 1)
     cursor = offset
     for token in MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text[offset:]):
-        if token.map is None or not any(map(str.isalpha, token.content)) or _FORMULA.fullmatch(token.content):
+        if token.map is None or not has_letters(token.content) or _FORMULA.fullmatch(token.content):
             continue
         first, stop = starts[token.map[0]], min(starts[min(token.map[1], len(lines))], len(text))
         if token.type == "html_block" and text[first:stop].strip() == token.content.strip():

@@ -15,6 +15,7 @@ from typing import Any
 from server.text.formats.opened import MAX_UNPACKED_BYTES, DamagedFile, FileTooLarge, OpenedFile
 from server.text.formats.xml_files import Elements, local, parse, serialize
 from server.text.marks import is_closing, is_mark, is_opening, nested, split_at_marks
+from server.text.words import has_letters
 
 MAX_PARTS = 10_000
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -131,7 +132,7 @@ class _Paragraph:
 
     @property
     def has_text(self) -> bool:
-        return any(map(str.isalpha, "".join(text for _, _, text in self._runs if isinstance(text, str))))
+        return has_letters("".join(text for _, _, text in self._runs if isinstance(text, str)))
 
     def write(self, translation: str) -> None:
         """Replace the paragraph's runs with runs for the translation."""

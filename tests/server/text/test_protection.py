@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.text.patterns import protected_spans
-from server.text.protection import Masked, mask, restore
+from server.text.protection import Masked, beginning, mask, restore
 from server.text.terms import Terms
 
 
@@ -88,9 +88,11 @@ def test_words_that_the_vocabulary_cannot_spell() -> None:
 
 def test_a_sentence_in_another_script_is_not_read() -> None:
     """Models make up words for it."""
-    masked = mask("\u0414\u043e\u0431\u0440\u044b\u0439 \u0434\u0435\u043d\u044c!", spells_ascii)
+    sentence = "\u0414\u043e\u0431\u0440\u044b\u0439 \u0434\u0435\u043d\u044c!"
+    masked = mask(sentence, spells_ascii)
     assert masked.text == "X1!"
-    assert not masked.is_readable
+    assert restore(masked, "mussten X1, nutzbar").text == sentence
+    assert beginning(masked, "mussten") == ""
     assert mask("\u732b\u732b \u732b", spells_ascii).text == "X1"
 
 
@@ -100,6 +102,8 @@ def test_a_term_is_translated_in_whatever_script() -> None:
     masked = mask("\u0412\u043e\u0439\u043d\u0430 \u0438 \u043c\u0438\u0440", spells_ascii, terms)
     assert masked.text == "X1 X2"
     assert restore(masked, "X1 X2").text == "\u0412\u043e\u0439\u043d\u0430 \u0438 world"
+    between = mask("\u0412\u043e\u0439\u043d\u0430 \u2014 \u041c\u0438\u0440", spells_ascii, Terms({"\u2014": "-"}))
+    assert restore(between, between.text).text == "\u0412\u043e\u0439\u043d\u0430 - \u041c\u0438\u0440"
 
 
 @pytest.mark.parametrize(

@@ -157,6 +157,8 @@ $$
 \\alpha
 $$
 
+$$y$$ is not $$z$$
+
 [[toc]]
 
 {: .class}
@@ -178,6 +180,7 @@ def test_extensions_of_markdown() -> None:
         .replace("done\n  at last", "DONE AT LAST")
         .replace("indented text\n    goes on", "INDENTED TEXT GOES ON")
         .replace("some text", "SOME TEXT")
+        .replace("$$y$$ is not $$z$$", "$$y$$ IS NOT $$z$$")
         .replace("term\n: a definition\n  goes on\n: another", "TERM\n: A DEFINITION GOES ON\n: ANOTHER")
         .replace('title="a tip">more\nabout it<', 'title="A TIP">MORE ABOUT IT<')
         .replace("It costs $5, not $6; let $x_a$ be $$y$$ here.", "IT COSTS $5, NOT $6; LET $x_a$ BE $$y$$ HERE.")
