@@ -8,8 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from export.paged_attention import Pages, look_at_pages
+from model.attention.visible_keys import VisibleKeys
 from model.context import ContextLayer
-from model.decoder import LayerMemory, Visible
+from model.decoder import LayerMemory
 from model.masks import HIDDEN
 from model.spelling import shaped, sizes_of, spelled
 from model.translation_model import TranslationModel
@@ -63,7 +64,7 @@ class StepStates(nn.Module):
         ancestry = inherit_ancestry(ancestry, parent + first_row, own_key, kept_key)
         here = position[:, None]
         # Ancestry holds a row's own past only, so the N-gram mask would hide nothing more.
-        seen = Visible(ancestry[:, None], here, here - key_age, ordered=False)
+        seen = VisibleKeys(ancestry[:, None], here, here - key_age, ordered=False)
         own_rings = by_layer(rings, [layer.self_attention.memory_names for layer in layers])
 
         def remember(layer: int, new: LayerMemory) -> LayerMemory:

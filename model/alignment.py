@@ -15,9 +15,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from model.attention.visible_keys import VisibleKeys
 from model.data.batching import Pair
 from model.data.lexicon import Lexicon
-from model.decoder import LayerMemory, Visible
+from model.decoder import LayerMemory
 from model.masks import ngram_keep, positions_of
 from model.translation_model import TranslationModel
 
@@ -70,7 +71,7 @@ def layer_weights(
     """The weights of one layer's cross-attention, [batch, heads, 1 + piece, source]; `cross` is what the layers up to
     there read of the source."""
     position = positions_of(target)
-    seen = Visible(ngram_keep(position, position, model.config.ngram), position, position)
+    seen = VisibleKeys(ngram_keep(position, position, model.config.ngram), position, position)
     source = model.visible_source(position, source_keep)
     return model.decoder.source_weights(model.embedding(target), seen, cross, source, layer)
 

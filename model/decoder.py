@@ -7,6 +7,7 @@ from typing import NamedTuple
 from torch import Tensor, nn
 
 from model.attention.select import build_attention
+from model.attention.visible_keys import VisibleKeys
 from model.config import ModelConfig
 from model.layers import FeedForward, ResidualLayer, last_norm
 
@@ -16,19 +17,6 @@ LayerMemory = tuple[Tensor, ...]
 Remember = Callable[[int, LayerMemory], LayerMemory]
 """(layer, counted from 0; its self-attention's projection of this pass) -> the memory that it attends to: the ring with
 the projection written into it."""
-
-
-class Visible(NamedTuple):
-    """What the queries of an attention may see, and the positions of queries and keys."""
-
-    keep: Tensor
-    """bool, broadcastable to [batch, heads, query, key]"""
-    query_position: Tensor
-    """[batch or 1, query], absolute"""
-    key_position: Tensor
-    """[batch or 1, key], absolute"""
-    ordered: bool = True
-    """Keys lie in memory by rising position."""
 
 
 class Decoded(NamedTuple):
@@ -56,21 +44,21 @@ class DecoderLayer(ResidualLayer):
         self.number = number
 
     def forward(
-        self, x: Tensor, target: Visible, cross: LayerMemory, source: Visible, remember: Remember | None
+        self, x: Tensor, target: VisibleKeys, cross: LayerMemory, source: VisibleKeys, remember: Remember | None
     ) -> tuple[Tensor, Tensor, LayerMemory]:
         """x [batch, target, d] -> state, query and memory as in Decoded."""
         x, y, memory = self.past(x, target, remember)
-        x = self.leave(self.cross_norm, x, self.cross_attention(y, cross, *source[:3], ordered=source.ordered))
+        x = self.leave(self.cross_norm, x, self.cross_attention(y, cross, source))
         query = self.enter(self.ffn_norm, x)
         return self.leave(self.ffn_norm, x, self.ffn(query)), query, memory
 
-    def past(self, x: Tensor, target: Visible, remember: Remember | None) -> tuple[Tensor, Tensor, LayerMemory]:
+    def past(self, x: Tensor, target: VisibleKeys, remember: Remember | None) -> tuple[Tensor, Tensor, LayerMemory]:
         """x [batch, target, d] -> x after self-attention, what cross-attention asks with, and memory as in Decoded."""
         y = self.enter(self.self_norm, x)
         memory = self.self_attention.project_memory(y)
         if remember is not None:
             memory = remember(self.number - 1, memory)
-        x = self.leave(self.self_norm, x, self.self_attention(y, memory, *target[:3], ordered=target.ordered))
+        x = self.leave(self.self_norm, x, self.self_attention(y, memory, target))
         return x, self.enter(self.cross_norm, x), memory
 
 
@@ -91,9 +79,9 @@ class Decoder(nn.Module):
     def forward(
         self,
         x: Tensor,
-        target: Visible,
+        target: VisibleKeys,
         cross: list[LayerMemory],
-        source: Visible,
+        source: VisibleKeys,
         remember: Remember | None = None,
     ) -> Decoded:
         """x [batch, target, d]. Without `remember` a layer attends to what it projects in this pass."""
@@ -104,7 +92,7 @@ class Decoder(nn.Module):
         return Decoded(self.norm(x), query, memories)
 
     def source_weights(
-        self, x: Tensor, target: Visible, cross: list[LayerMemory], source: Visible, number: int
+        self, x: Tensor, target: VisibleKeys, cross: list[LayerMemory], source: VisibleKeys, number: int
     ) -> Tensor:
         """The cross-attention of layer `number`, counted from 1: x [batch, target, d] -> weights [batch, heads, target,
         source]. `cross` are the memories of the layers up to there."""
@@ -112,4 +100,4 @@ class Decoder(nn.Module):
         for each, projected in zip(below, cross, strict=False):
             x, _, _ = each(x, target, projected, source, None)
         _, y, _ = layer.past(x, target, None)
-        return layer.cross_attention.weights(y, cross[number - 1], *source[:3], ordered=source.ordered)
+        return layer.cross_attention.weights(y, cross[number - 1], source)

@@ -3,6 +3,7 @@
 from torch import Tensor, nn
 
 from model.attention.select import build_attention
+from model.attention.visible_keys import VisibleKeys
 from model.config import ModelConfig, Site
 from model.layers import FeedForward, ResidualLayer, last_norm
 
@@ -17,11 +18,11 @@ class EncoderLayer(ResidualLayer):
         self.ffn_norm = nn.LayerNorm(config.d_model)
         self.ffn = FeedForward(config.d_model, config.ffn_dim, config.activation)
 
-    def forward(self, x: Tensor, keep: Tensor, position: Tensor) -> Tensor:
-        """x [batch, length, d], keep [batch or 1, 1, length or 1, length] -> [batch, length, d]."""
+    def forward(self, x: Tensor, visible: VisibleKeys) -> Tensor:
+        """x [batch, length, d] -> [batch, length, d]."""
         y = self.enter(self.self_norm, x)
         memory = self.self_attention.project_memory(y)
-        x = self.leave(self.self_norm, x, self.self_attention(y, memory, keep, position, position))
+        x = self.leave(self.self_norm, x, self.self_attention(y, memory, visible))
         return self.leave(self.ffn_norm, x, self.ffn(self.enter(self.ffn_norm, x)))
 
 
@@ -33,6 +34,7 @@ class Encoder(nn.Module):
 
     def forward(self, x: Tensor, keep: Tensor, position: Tensor) -> Tensor:
         """x [batch, source, d], keep [batch, 1, 1, source] -> source memory [batch, source, d]."""
+        visible = VisibleKeys(keep, position, position)
         for layer in self.layers:
-            x = layer(x, keep, position)
+            x = layer(x, visible)
         return self.norm(x)  # type: ignore[no-any-return]

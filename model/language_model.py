@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor, nn
 
+from model.attention.visible_keys import VisibleKeys
 from model.config import ConfigError, ModelConfig
 from model.encoder import EncoderLayer
 from model.layers import TargetEmbedding, last_norm
@@ -33,10 +34,10 @@ class LanguageModel(nn.Module):
         """target ids [batch, target] beginning with BOS -> hidden [batch, target, d]. The source is not read: this is
         TranslationModel's shape, so that both are trained by the same code."""
         position = positions_of(target)
-        keep = ngram_keep(position, position, self.config.ngram)
+        visible = VisibleKeys(ngram_keep(position, position, self.config.ngram), position, position)
         x = self.embedding(target, position)
         for layer in self.layers:
-            x = layer(x, keep, position)
+            x = layer(x, visible)
         return self.norm(x)  # type: ignore[no-any-return]
 
     def forward(self, target: Tensor) -> Tensor:

@@ -4,8 +4,9 @@ import torch
 from torch import Tensor, nn
 
 from model.attention.ring_cache import ring_positions, ring_write
+from model.attention.visible_keys import VisibleKeys
 from model.config import ConfigError, ModelConfig
-from model.decoder import Decoded, Decoder, LayerMemory, Visible
+from model.decoder import Decoded, Decoder, LayerMemory
 from model.encoder import Encoder
 from model.layers import TargetEmbedding, TokenEmbedding
 from model.masks import ngram_keep, padding_keep, positions_of
@@ -46,14 +47,14 @@ class TranslationModel(nn.Module):
     def decoded_from(self, target: Tensor, cross: list[LayerMemory], source_keep: Tensor) -> Decoded:
         """`decoded`, for sources that were projected before (see Decoder.project_source)."""
         position = positions_of(target)
-        seen = Visible(ngram_keep(position, position, self.config.ngram), position, position)
+        seen = VisibleKeys(ngram_keep(position, position, self.config.ngram), position, position)
         return self.decoder(  # type: ignore[no-any-return]
             self.embedding(target), seen, cross, self.visible_source(position, source_keep)
         )
 
-    def visible_source(self, position: Tensor, source_keep: Tensor) -> Visible:
+    def visible_source(self, position: Tensor, source_keep: Tensor) -> VisibleKeys:
         """What tokens at `position` [batch or 1, target] see of sources [batch, source]."""
-        return Visible(padding_keep(source_keep), position, positions_of(source_keep))
+        return VisibleKeys(padding_keep(source_keep), position, positions_of(source_keep))
 
     def hidden(self, source: Tensor, source_keep: Tensor, target: Tensor) -> Tensor:
         """Teacher-forced, encoder and decoder in one: hidden [batch, target, d]."""
@@ -92,7 +93,7 @@ class TranslationModel(nn.Module):
         key_position = ring_positions(position, self.config.ring_capacity)
         here = position[:, None]
         # Every filled slot is within the window by construction, so no order is needed for the N-gram mask.
-        seen = Visible(ngram_keep(here, key_position, None), here, key_position, ordered=False)
+        seen = VisibleKeys(ngram_keep(here, key_position, None), here, key_position, ordered=False)
 
         def remember(layer: int, new: LayerMemory) -> LayerMemory:
             return tuple(ring_write(ring, token, position) for ring, token in zip(rings[layer], new, strict=True))

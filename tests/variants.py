@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from model.attention.multi_head import MultiHeadAttention
 from model.attention.select import build_attention
+from model.attention.visible_keys import VisibleKeys
 from model.config import KINDS, AttentionConfig, ModelConfig, Site
 from model.translation_model import TranslationModel
 from tests.models import lively_model, tiny_config
@@ -93,9 +94,11 @@ class Inputs:
 
     def run(self, module: MultiHeadAttention, ordered: bool) -> Tensor:
         memory = module.project_memory(self.x_key)
-        arguments = (self.keep, self.query_position, self.key_position)
-        out: Tensor = module(self.x_query, memory, *arguments, ordered=ordered)
+        out: Tensor = module(self.x_query, memory, self.visible(ordered))
         return out
+
+    def visible(self, ordered: bool = True) -> VisibleKeys:
+        return VisibleKeys(self.keep, self.query_position, self.key_position, ordered)
 
 
 def some_inputs(keep: Tensor, queries: int = 4, seed: int = 0) -> Inputs:

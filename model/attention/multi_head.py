@@ -17,6 +17,7 @@ from model.attention.scaled_dot_product import (
     merge_heads,
     split_heads,
 )
+from model.attention.visible_keys import VisibleKeys
 from model.masks import HIDDEN
 from model.spelling import constant, nothing, shaped, sizes_of, spelled
 
@@ -59,32 +60,13 @@ class MultiHeadAttention(nn.Module):
         key, value = halves(self.memory(x))
         return split_heads(key, self.num_heads), split_heads(value, self.num_heads)
 
-    def forward(
-        self,
-        x: Tensor,
-        memory: tuple[Tensor, ...],
-        keep: Tensor,
-        query_position: Tensor,
-        key_position: Tensor,
-        ordered: bool = True,
-    ) -> Tensor:
-        """x [batch, query, d], memory from project_memory, keep [batch, 1, query, key] -> [batch, query, d].
-
-        Positions ([batch or 1, query] and [batch or 1, key], absolute) are for mechanisms that know an order of keys;
-        plain attention needs none. `ordered`: the keys lie in memory by rising position (see key_order.py).
-        """
+    def forward(self, x: Tensor, memory: tuple[Tensor, ...], visible: VisibleKeys) -> Tensor:
+        """x [batch, query, d], memory from project_memory -> [batch, query, d]. Positions are for mechanisms that know
+        an order of keys; plain attention needs none."""
         key, value = memory
-        return self.output(attend_heads(self.query(x), key, value, keep))  # type: ignore[no-any-return]
+        return self.output(attend_heads(self.query(x), key, value, visible.keep))  # type: ignore[no-any-return]
 
-    def weights(
-        self,
-        x: Tensor,
-        memory: tuple[Tensor, ...],
-        keep: Tensor,
-        query_position: Tensor,
-        key_position: Tensor,
-        ordered: bool = True,
-    ) -> Tensor:
+    def weights(self, x: Tensor, memory: tuple[Tensor, ...], visible: VisibleKeys) -> Tensor:
         """What `forward` weighs the values with: arguments as there -> fp32 [batch, heads, query, key], zero at hidden
         keys."""
-        return masked_softmax(attention_energy(split_heads(self.query(x), self.num_heads), memory[0]), keep)
+        return masked_softmax(attention_energy(split_heads(self.query(x), self.num_heads), memory[0]), visible.keep)

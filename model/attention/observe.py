@@ -10,12 +10,12 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from model.attention.key_order import KeyOrder
 from model.attention.kinds.localness import GaussianLocalness
 from model.attention.kinds.window import WindowAttention
 from model.attention.multi_head import MultiHeadAttention
 from model.attention.scaled_dot_product import split_heads
 from model.attention.terms import TermedAttention
+from model.attention.visible_keys import VisibleKeys
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Seen:
     attention: MultiHeadAttention
     x: Tensor
     memory: tuple[Tensor, ...]
-    order: KeyOrder
+    visible: VisibleKeys
 
     @property
     def window_sizes(self) -> Tensor | None:
@@ -34,7 +34,7 @@ class Seen:
         for term in terms:
             if isinstance(term, GaussianLocalness):
                 return term.window_sizes(
-                    split_heads(self.attention.query(self.x), self.attention.num_heads), self.memory[0], self.order
+                    split_heads(self.attention.query(self.x), self.attention.num_heads), self.memory[0], self.visible
                 )
         return None
 
@@ -44,7 +44,7 @@ class Seen:
         if not isinstance(self.attention, WindowAttention):
             return None
         by_name = dict(zip(self.attention.memory_names, self.memory, strict=True))
-        return self.attention.window_mask(self.x, by_name["left_key"], by_name["right_key"], self.order)
+        return self.attention.window_mask(self.x, by_name["left_key"], by_name["right_key"], self.visible)
 
 
 @contextmanager
@@ -55,22 +55,15 @@ def watch(model: nn.Module) -> Iterator[dict[str, list[Seen]]]:
     hooks = []
 
     def catcher(name: str) -> Any:
-        def catch(
-            attention: nn.Module,
-            given: tuple[Tensor, tuple[Tensor, ...], Tensor, Tensor, Tensor],
-            named: dict[str, bool],
-        ) -> None:
+        def catch(attention: nn.Module, given: tuple[Tensor, tuple[Tensor, ...], VisibleKeys]) -> None:
             assert isinstance(attention, MultiHeadAttention)
-            x, memory, keep, _, key_position = given
-            calls.setdefault(name, []).append(
-                Seen(attention, x, memory, KeyOrder(keep, key_position, named.get("ordered", True)))
-            )
+            calls.setdefault(name, []).append(Seen(attention, *given))
 
         return catch
 
     for name, module in model.named_modules():
         if isinstance(module, MultiHeadAttention):
-            hooks.append(module.register_forward_pre_hook(catcher(name), with_kwargs=True))
+            hooks.append(module.register_forward_pre_hook(catcher(name)))
     try:
         yield calls
     finally:

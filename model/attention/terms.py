@@ -8,20 +8,20 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from model.attention.key_order import KeyOrder
 from model.attention.multi_head import MultiHeadAttention
 from model.attention.scaled_dot_product import attention_energy, masked_softmax, merge_heads, split_heads
+from model.attention.visible_keys import VisibleKeys
 
 
 class AttentionTerm(nn.Module):
     """What a subclass adds to plain attention: it overrides `energy`, and `value` if it adds to values too."""
 
-    def energy(self, query: Tensor, key: Tensor, query_position: Tensor, order: KeyOrder) -> Tensor:
+    def energy(self, query: Tensor, key: Tensor, visible: VisibleKeys) -> Tensor:
         """query [batch, heads, query, head_dim], not scaled, key [batch, heads, key, head_dim] -> fp32, broadcastable
         to [batch, heads, query, key]."""
         raise NotImplementedError
 
-    def value(self, weights: Tensor, query_position: Tensor, order: KeyOrder) -> Tensor | None:
+    def value(self, weights: Tensor, visible: VisibleKeys) -> Tensor | None:
         """weights [batch, heads, query, key] fp32 -> fp32 [batch, heads, query, head_dim], or None for nothing."""
         return None
 
@@ -33,43 +33,25 @@ class TermedAttention(MultiHeadAttention):
         super().__init__(d_model, num_heads)
         self.terms = nn.ModuleDict(terms)
 
-    def forward(
-        self,
-        x: Tensor,
-        memory: tuple[Tensor, ...],
-        keep: Tensor,
-        query_position: Tensor,
-        key_position: Tensor,
-        ordered: bool = True,
-    ) -> Tensor:
+    def forward(self, x: Tensor, memory: tuple[Tensor, ...], visible: VisibleKeys) -> Tensor:
         """See MultiHeadAttention.forward."""
         _, value = memory
-        weights = self.weights(x, memory, keep, query_position, key_position, ordered)
-        order = KeyOrder(keep, key_position, ordered)
+        weights = self.weights(x, memory, visible)
         attended = torch.matmul(weights.to(value.dtype), value)
         for term in self._terms():
-            extra = term.value(weights, query_position, order)
+            extra = term.value(weights, visible)
             if extra is not None:
                 attended = attended + extra.to(value.dtype)
         return self.output(merge_heads(attended))  # type: ignore[no-any-return]
 
-    def weights(
-        self,
-        x: Tensor,
-        memory: tuple[Tensor, ...],
-        keep: Tensor,
-        query_position: Tensor,
-        key_position: Tensor,
-        ordered: bool = True,
-    ) -> Tensor:
+    def weights(self, x: Tensor, memory: tuple[Tensor, ...], visible: VisibleKeys) -> Tensor:
         """See MultiHeadAttention.weights."""
         key, _ = memory
         query = split_heads(self.query(x), self.num_heads)
-        order = KeyOrder(keep, key_position, ordered)
         energy = attention_energy(query, key).float()
         for term in self._terms():
-            energy = energy + term.energy(query, key, query_position, order)
-        return masked_softmax(energy, keep)
+            energy = energy + term.energy(query, key, visible)
+        return masked_softmax(energy, visible.keep)
 
     def _terms(self) -> list[AttentionTerm]:
         """The terms, typed."""

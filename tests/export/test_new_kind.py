@@ -16,9 +16,9 @@ from export.calibration import recorded_ranges
 from export.manifest import graph_files, make_manifest
 from export.parity import sample_sources, step_difference
 from export.signature import with_signatures
-from model.attention.key_order import KeyOrder
 from model.attention.select import build_attention
 from model.attention.terms import AttentionTerm
+from model.attention.visible_keys import VisibleKeys
 from model.config import KINDS, AttentionConfig, Kind, ModelConfig
 from model.data.batching import Pair, collate
 from model.reference_search import reference_search
@@ -54,9 +54,9 @@ class Nearness(AttentionTerm):
         super().__init__()
         self.slope = nn.Parameter(torch.ones(num_heads))
 
-    def energy(self, query: Tensor, key: Tensor, query_position: Tensor, order: KeyOrder) -> Tensor:
+    def energy(self, query: Tensor, key: Tensor, visible: VisibleKeys) -> Tensor:
         """See AttentionTerm.energy."""
-        distance = order.key_position[:, None, None, :] - query_position[:, None, :, None]
+        distance = visible.key_position[:, None, None, :] - visible.query_position[:, None, :, None]
         return -self.slope.float()[:, None, None] * distance.abs().float()
 
 

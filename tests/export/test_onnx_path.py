@@ -20,6 +20,7 @@ from export.onnx_graph.in_place import InPlaceError, check_in_place
 from export.parity import padded, sample_sources, step_difference
 from export.signature import with_signatures
 from model.attention.scaled_dot_product import attention_energy, masked_softmax, merge_heads, split_heads
+from model.attention.visible_keys import VisibleKeys
 from model.config import BOS_ID
 from model.translation_model import TranslationModel
 from server.artifact import Artifact
@@ -46,21 +47,14 @@ class OrderedAttention(nn.Module):
     def project_memory(self, x: Tensor) -> tuple[Tensor, ...]:
         return tuple(split_heads(part, self.num_heads) for part in self.memory(x).chunk(4, dim=-1))
 
-    def forward(
-        self,
-        x: Tensor,
-        memory: tuple[Tensor, ...],
-        keep: Tensor,
-        query_position: Tensor,
-        key_position: Tensor,
-        ordered: bool = True,
-    ) -> Tensor:
+    def forward(self, x: Tensor, memory: tuple[Tensor, ...], visible: VisibleKeys) -> Tensor:
         query = split_heads(self.query(x), self.num_heads)
         key, value, left_key, right_key = memory
         weights, left, right = (
-            masked_softmax(attention_energy(query, part), keep) for part in (key, left_key.float(), right_key)
+            masked_softmax(attention_energy(query, part), visible.keep) for part in (key, left_key.float(), right_key)
         )
-        before = (key_position[:, None, :, None] <= key_position[:, None, None, :]).float()
+        position = visible.key_position
+        before = (position[:, None, :, None] <= position[:, None, None, :]).float()
         window = (left @ before) * (right @ before.transpose(-2, -1))
         return self.output(merge_heads((weights * window) @ value))  # type: ignore[no-any-return]
 

@@ -31,18 +31,15 @@ def test_an_attention_weighs_its_values_with_what_it_says(name: str) -> None:
     attention = attention_of(name, "cross")
     inputs = some_inputs(padded_keep([7, 3, 1], 7), queries=5)
     memory = attention.project_memory(inputs.x_key)
-    where = (inputs.keep, inputs.query_position, inputs.key_position)
-    weights = attention.weights(inputs.x_query, memory, *where)
+    weights = attention.weights(inputs.x_query, memory, inputs.visible())
     assert not weights.masked_select(~inputs.keep).any()
     wanted = attention.output(merge_heads(torch.matmul(weights.to(memory[1].dtype), memory[1])))
-    torch.testing.assert_close(attention(inputs.x_query, memory, *where), wanted, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(attention(inputs.x_query, memory, inputs.visible()), wanted, atol=1e-5, rtol=1e-5)
 
 
 def of_query(seen: Seen) -> torch.Tensor:
     """Weights of the last query of a call, [heads, source]."""
-    position = torch.arange(seen.x.shape[1])[None]
-    call = (seen.x, seen.memory, seen.order.keep, position, seen.order.key_position)
-    return seen.attention.weights(*call)[0, :, -1]
+    return seen.attention.weights(seen.x, seen.memory, seen.visible)[0, :, -1]
 
 
 def slow_alignment(model: TranslationModel, source: list[int], target: list[int], at: AlignmentHead) -> torch.Tensor:

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from model.attention.key_order import KeyOrder
 from model.attention.kinds.localness import GaussianLocalness, gaussian
 from model.attention.multi_head import MultiHeadAttention
 from model.attention.scaled_dot_product import masked_softmax
+from model.attention.visible_keys import VisibleKeys
 from model.masks import ngram_keep
 from model.translation_model import TranslationModel
 from tests.models import tiny_config
@@ -45,7 +45,7 @@ def energy_of(term: GaussianLocalness, keep: Tensor, seed: int = 0) -> Tensor:
     generator = torch.Generator().manual_seed(seed)
     batch, _, _, keys = keep.shape
     query, key = (torch.randn(batch, HEADS, size, 16, generator=generator) for size in (4, keys))
-    return term.energy(query, key, torch.arange(4)[None], KeyOrder(keep, torch.arange(keys)[None], True))
+    return term.energy(query, key, VisibleKeys(keep, torch.arange(4)[None], torch.arange(keys)[None]))
 
 
 @pytest.mark.parametrize("side", ["left", "right"])

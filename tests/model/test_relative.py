@@ -5,8 +5,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.attention.key_order import KeyOrder
 from model.attention.kinds.relative import FARTHEST, RelativePositions
+from model.attention.visible_keys import VisibleKeys
 from model.masks import ngram_keep
 from tests.reference.multi_head import Array, Weights
 from tests.reference.relative import relative_attention
@@ -39,8 +39,8 @@ def test_distances_beyond_the_farthest_share_a_vector() -> None:
     term = RelativePositions(4)
     query = torch.randn(1, 1, 1, 4)
     inputs = some_inputs(torch.ones(1, 1, 1, 60, dtype=torch.bool), queries=1)
-    order = KeyOrder(inputs.keep, inputs.key_position, True)
-    energy = term.energy(query, query, torch.tensor([[30]]), order)[0, 0, 0]
+    visible = VisibleKeys(inputs.keep, torch.tensor([[30]]), inputs.key_position)
+    energy = term.energy(query, query, visible)[0, 0, 0]
     values = energy.tolist()
     assert len(set(values[: 30 - FARTHEST + 1])) == 1
     assert len(set(values[30 + FARTHEST :])) == 1

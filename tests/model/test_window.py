@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from model.attention.key_order import KeyOrder
 from model.attention.kinds.window import segment_mask, token_mask
 from model.attention.multi_head import MultiHeadAttention
+from model.attention.visible_keys import VisibleKeys
 from model.masks import ngram_keep
 from tests.reference.multi_head import Array, Weights
 from tests.reference.window import window_attention, window_mask
@@ -37,8 +37,8 @@ def pointers(length: int, seed: int) -> tuple[Tensor, Tensor]:
     return left, right
 
 
-def all_visible(length: int) -> KeyOrder:
-    return KeyOrder(torch.ones(1, 1, 1, length, dtype=torch.bool), torch.arange(length)[None], True)
+def all_visible(length: int) -> VisibleKeys:
+    return VisibleKeys(torch.ones(1, 1, 1, length, dtype=torch.bool), torch.zeros(1, 1), torch.arange(length)[None])
 
 
 def one_hot(length: int, place: int) -> Tensor:
@@ -103,7 +103,7 @@ def test_a_single_visible_key_has_mask_2() -> None:
     left, right = torch.zeros(1, 1, 1, 5), torch.zeros(1, 1, 1, 5)
     left[..., 3] = right[..., 3] = 1
     keep = left > 0
-    assert float(token_mask(left, right, KeyOrder(keep, torch.arange(5)[None], True))[..., 3]) == 2
+    assert float(token_mask(left, right, VisibleKeys(keep, torch.zeros(1, 1), torch.arange(5)[None]))[..., 3]) == 2
 
 
 @pytest.mark.parametrize(("name", "value"), [("mw", 1.0), ("aw", 0.0)])

@@ -19,9 +19,9 @@ The coordinates are the paper's unless `coordinates` says "thumt", the authors' 
 import torch
 from torch import Tensor, nn
 
-from model.attention.key_order import KeyOrder
 from model.attention.scaled_dot_product import merge_heads
 from model.attention.terms import AttentionTerm
+from model.attention.visible_keys import VisibleKeys
 from model.config import AttentionConfig, ModelConfig
 
 FIXED_WINDOW = 10.0
@@ -49,32 +49,32 @@ class GaussianLocalness(AttentionTerm):
             case "head":
                 self.head_window = nn.Parameter(torch.zeros(num_heads))
 
-    def energy(self, query: Tensor, key: Tensor, query_position: Tensor, order: KeyOrder) -> Tensor:
+    def energy(self, query: Tensor, key: Tensor, visible: VisibleKeys) -> Tensor:
         """G, [batch, heads, query, key], fp32 and never above zero (Eq. 4)."""
         hidden = self.hidden_query(query)
         center = torch.sigmoid(per_head(self.center, hidden))  # [batch, heads, query, 1]
-        window = self.window_size(hidden, key, order)
+        window = self.window_size(hidden, key, visible)
         first = 1 if self.coordinates == "thumt" else 0
-        return gaussian(order.rank - first, (order.count - first) * center, window)
+        return gaussian(visible.rank - first, (visible.count - first) * center, window)
 
     def hidden_query(self, query: Tensor) -> Tensor:
         """query [batch, heads, query, head_dim] -> [batch, query, d]"""
         return torch.tanh(self.hidden(merge_heads(query)))
 
-    def window_sizes(self, query: Tensor, key: Tensor, order: KeyOrder) -> Tensor:
+    def window_sizes(self, query: Tensor, key: Tensor, visible: VisibleKeys) -> Tensor:
         """D of every query, [batch, heads, query, 1], fp32; arguments as those of `energy`."""
-        return self.window_size(self.hidden_query(query), key, order).expand(*query.shape[:3], 1)
+        return self.window_size(self.hidden_query(query), key, visible).expand(*query.shape[:3], 1)
 
-    def window_size(self, hidden: Tensor, key: Tensor, order: KeyOrder) -> Tensor:
+    def window_size(self, hidden: Tensor, key: Tensor, visible: VisibleKeys) -> Tensor:
         """hidden [batch, query, d] -> D, fp32, broadcastable to [batch, heads, query, 1]."""
         match self.window:
             case "fixed":
-                return torch.full_like(order.count, FIXED_WINDOW)
+                return torch.full_like(visible.count, FIXED_WINDOW)
             case "head":
                 return WIDEST_HEAD_WINDOW * torch.sigmoid(self.head_window.float())[:, None, None] + NARROWEST
             case "layer":
-                hidden = torch.tanh(self.mean_key(mean_visible_key(key, order)))  # [batch, query or 1, d]
-        return order.count * torch.sigmoid(per_head(self.spread, hidden)) + NARROWEST
+                hidden = torch.tanh(self.mean_key(mean_visible_key(key, visible)))  # [batch, query or 1, d]
+        return visible.count * torch.sigmoid(per_head(self.spread, hidden)) + NARROWEST
 
 
 def build(config: ModelConfig, wanted: AttentionConfig) -> GaussianLocalness:
@@ -92,12 +92,12 @@ def per_head(linear: nn.Linear, hidden: Tensor) -> Tensor:
     return mapped.transpose(1, 2)[..., None]
 
 
-def mean_visible_key(key: Tensor, order: KeyOrder) -> Tensor:
+def mean_visible_key(key: Tensor, visible: VisibleKeys) -> Tensor:
     """Mean of the visible keys, key [batch, heads, key, head_dim] -> [batch, query or 1, d] in the keys' precision,
     summed in fp32 at least.
 
     One row for all queries where they see the same keys.
     """
     precision = torch.promote_types(key.dtype, torch.float32)
-    share = order.keep.to(precision) / order.count.clamp(min=1)  # [batch or 1, 1, query or 1, key]
+    share = visible.keep.to(precision) / visible.count.clamp(min=1)  # [batch or 1, 1, query or 1, key]
     return merge_heads(torch.matmul(share, key.to(precision))).to(key.dtype)

@@ -10,9 +10,9 @@ reshaped product; the result is the same. Masked keys have distances too, which 
 import torch
 from torch import Tensor, nn
 
-from model.attention.key_order import KeyOrder
 from model.attention.scaled_dot_product import scaled
 from model.attention.terms import AttentionTerm
+from model.attention.visible_keys import VisibleKeys
 
 FARTHEST = 16
 """Distances beyond this share a vector (the paper's k)."""
@@ -30,15 +30,15 @@ class RelativePositions(AttentionTerm):
         nn.init.xavier_uniform_(self.rel_k)
         nn.init.xavier_uniform_(self.rel_v)
 
-    def energy(self, query: Tensor, key: Tensor, query_position: Tensor, order: KeyOrder) -> Tensor:
+    def energy(self, query: Tensor, key: Tensor, visible: VisibleKeys) -> Tensor:
         """q.rel_k[distance]/sqrt(head_dim): [batch, heads, query, key] (Eq. 4)."""
         by_distance = torch.matmul(scaled(query), self.rel_k.T).float()  # [batch, heads, query, 33]
-        index = distance_index(query_position, order.key_position)
+        index = distance_index(visible.query_position, visible.key_position)
         return by_distance.gather(-1, index.expand(*by_distance.shape[:-1], -1))
 
-    def value(self, weights: Tensor, query_position: Tensor, order: KeyOrder) -> Tensor:
+    def value(self, weights: Tensor, visible: VisibleKeys) -> Tensor:
         """Sum over keys of weight * rel_v[distance]: [batch, heads, query, head_dim] (Eq. 3)."""
-        index = distance_index(query_position, order.key_position)
+        index = distance_index(visible.query_position, visible.key_position)
         by_distance = weights.new_zeros(*weights.shape[:-1], 2 * FARTHEST + 1)
         by_distance = by_distance.scatter_add(-1, index.expand(weights.shape), weights)
         return torch.matmul(by_distance, self.rel_v.float())

@@ -17,9 +17,9 @@ MW weights do not sum to one. Differs from the paper: with `renormalize` they ar
 import torch
 from torch import Tensor, nn
 
-from model.attention.key_order import KeyOrder
 from model.attention.multi_head import MultiHeadAttention
 from model.attention.scaled_dot_product import attention_energy, halves, masked_softmax, merge_heads, split_heads
+from model.attention.visible_keys import VisibleKeys
 from model.config import AttentionConfig, ModelConfig
 
 SMALLEST_SUM = 1e-6
@@ -40,27 +40,19 @@ class WindowAttention(MultiHeadAttention):
         left, right = halves(self.boundary_key(x))
         return split_heads(left, self.num_heads), split_heads(right, self.num_heads)
 
-    def window_mask(self, x: Tensor, left_key: Tensor, right_key: Tensor, order: KeyOrder) -> Tensor:
+    def window_mask(self, x: Tensor, left_key: Tensor, right_key: Tensor, visible: VisibleKeys) -> Tensor:
         """x [batch, query, d] -> m, [batch, heads, query, key] fp32 (Eq. 7-11)."""
         left_query, right_query = halves(self.boundary_query(x))
-        left = masked_softmax(attention_energy(split_heads(left_query, self.num_heads), left_key), order.keep)
-        right = masked_softmax(attention_energy(split_heads(right_query, self.num_heads), right_key), order.keep)
-        return (
-            token_mask(left, right, order) if self.segment is None else segment_mask(left, right, order, self.segment)
-        )
+        left = masked_softmax(attention_energy(split_heads(left_query, self.num_heads), left_key), visible.keep)
+        right = masked_softmax(attention_energy(split_heads(right_query, self.num_heads), right_key), visible.keep)
+        if self.segment is None:
+            return token_mask(left, right, visible)
+        return segment_mask(left, right, visible, self.segment)
 
-    def forward(
-        self,
-        x: Tensor,
-        memory: tuple[Tensor, ...],
-        keep: Tensor,
-        query_position: Tensor,
-        key_position: Tensor,
-        ordered: bool = True,
-    ) -> Tensor:
+    def forward(self, x: Tensor, memory: tuple[Tensor, ...], visible: VisibleKeys) -> Tensor:
         """See MultiHeadAttention.forward."""
         value = memory[1]
-        weights = self.weights(x, memory, keep, query_position, key_position, ordered)
+        weights = self.weights(x, memory, visible)
         return self.output(merge_heads(torch.matmul(weights.to(value.dtype), value)))  # type: ignore[no-any-return]
 
 
@@ -77,19 +69,11 @@ class MultiplicativeWindow(WindowAttention):
         """x [batch, key, d] -> one tensor per memory name, each [batch, heads, key, head_dim]."""
         return *super().project_memory(x), *self.project_boundaries(x)
 
-    def weights(
-        self,
-        x: Tensor,
-        memory: tuple[Tensor, ...],
-        keep: Tensor,
-        query_position: Tensor,
-        key_position: Tensor,
-        ordered: bool = True,
-    ) -> Tensor:
+    def weights(self, x: Tensor, memory: tuple[Tensor, ...], visible: VisibleKeys) -> Tensor:
         """See MultiHeadAttention.weights; Eq. 12-13."""
         key, _, left_key, right_key = memory
-        mask = self.window_mask(x, left_key, right_key, KeyOrder(keep, key_position, ordered))
-        weights = masked_softmax(attention_energy(split_heads(self.query(x), self.num_heads), key), keep) * mask
+        mask = self.window_mask(x, left_key, right_key, visible)
+        weights = masked_softmax(attention_energy(split_heads(self.query(x), self.num_heads), key), visible.keep) * mask
         if self.renormalize:
             weights = weights / weights.sum(dim=-1, keepdim=True).clamp(min=SMALLEST_SUM)
         return weights
@@ -110,21 +94,13 @@ class AdditiveWindow(WindowAttention):
         local = split_heads(self.local_key(x), self.num_heads)
         return *super().project_memory(x), local, *self.project_boundaries(x)
 
-    def weights(
-        self,
-        x: Tensor,
-        memory: tuple[Tensor, ...],
-        keep: Tensor,
-        query_position: Tensor,
-        key_position: Tensor,
-        ordered: bool = True,
-    ) -> Tensor:
+    def weights(self, x: Tensor, memory: tuple[Tensor, ...], visible: VisibleKeys) -> Tensor:
         """See MultiHeadAttention.weights; Eq. 14-17."""
         key, _, local_key, left_key, right_key = memory
-        mask = self.window_mask(x, left_key, right_key, KeyOrder(keep, key_position, ordered))
+        mask = self.window_mask(x, left_key, right_key, visible)
         local = attention_energy(split_heads(self.local_query(x), self.num_heads), local_key).float()
         energy = attention_energy(split_heads(self.query(x), self.num_heads), key).float() + local * mask
-        return masked_softmax(energy, keep)
+        return masked_softmax(energy, visible.keep)
 
 
 def build(config: ModelConfig, wanted: AttentionConfig) -> WindowAttention:
@@ -134,17 +110,17 @@ def build(config: ModelConfig, wanted: AttentionConfig) -> WindowAttention:
     return AdditiveWindow(*shape, wanted.segment)
 
 
-def token_mask(left: Tensor, right: Tensor, order: KeyOrder) -> Tensor:
+def token_mask(left: Tensor, right: Tensor, visible: VisibleKeys) -> Tensor:
     """Pointers [batch, heads, query, key], zero at hidden keys -> m of the same shape (Eq. 9)."""
-    return order.prefix_sum(left) * order.suffix_sum(right) + order.prefix_sum(right) * order.suffix_sum(left)
+    return visible.prefix_sum(left) * visible.suffix_sum(right) + visible.prefix_sum(right) * visible.suffix_sum(left)
 
 
-def segment_mask(left: Tensor, right: Tensor, order: KeyOrder, size: int) -> Tensor:
+def segment_mask(left: Tensor, right: Tensor, visible: VisibleKeys, size: int) -> Tensor:
     """Eq. 9 over segments instead of keys: key i counts before key j when its segment does (Eq. 10-11).
 
     Pointers [batch, heads, query, key] -> m of the same shape; the last segment may be shorter than `size`.
     """
-    members = order.segment_members(size)  # [batch, 1, segment, key]
+    members = visible.segment_members(size)  # [batch, 1, segment, key]
     left, right = (torch.matmul(pointer, members.transpose(-2, -1)) for pointer in (left, right))
     mask = left.cumsum(-1) * right.flip(-1).cumsum(-1).flip(-1) + right.cumsum(-1) * left.flip(-1).cumsum(-1).flip(-1)
     return torch.matmul(mask, members)

@@ -1,4 +1,4 @@
-"""The order of keys by their absolute positions: ranks, prefix sums and suffix sums over the visible keys.
+"""What the queries of an attention may see, and the order of the visible keys: ranks, prefix sums and suffix sums.
 
 Keys may lie anywhere in memory (a ring; the rings of several beams side by side), and two keys may share a position
 as long as no query sees both. Where the caller knows that memory order is position order (encoder, cross-attention,
@@ -14,16 +14,17 @@ from torch import Tensor
 
 
 @dataclass(frozen=True)
-class KeyOrder:
-    """What each query may see, and in which order.
-
-    keep: bool, broadcastable to [batch, heads, query, key]; key_position [batch or 1, key], absolute;
-    ordered: keys lie in memory by rising position.
-    """
+class VisibleKeys:
+    """What each query may see, and in which order. One value serves all layers of a pass."""
 
     keep: Tensor
+    """bool, broadcastable to [batch, heads, query, key]"""
+    query_position: Tensor
+    """[batch or 1, query], absolute"""
     key_position: Tensor
-    ordered: bool
+    """[batch or 1, key], absolute"""
+    ordered: bool = True
+    """Keys lie in memory by rising position."""
 
     @cached_property
     def _not_after(self) -> Tensor:
