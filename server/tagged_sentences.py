@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 from server.alignment import ToAlign, align
 from server.documents.cutting import cut
-from server.documents.job import BACK_OFF_SECONDS
 from server.documents.reads import some_at_a_time
 from server.documents.stores.records import Sentence
-from server.engine.request import Overloaded
+from server.engine.caller import in_background
 from server.text.plan import plan_sentence
 from server.text.tags import Pair, lift, place_tags
 from server.text.terms import Terms
@@ -86,13 +85,9 @@ def _moved(part: _Part, pair: Pair) -> Pair:
 
 
 async def _aligned(translator: Translator, items: Sequence[ToAlign]) -> list[tuple[Pair, ...]]:
-    """The pairs of every item; few at a time, so that they find room in the engine, and again where it is full."""
+    """The pairs of every item, few at a time."""
     vocabularies, found = (translator.source_pieces, translator.target_pieces), list[tuple[Pair, ...]]()
     for some in some_at_a_time(translator, items):
-        while True:
-            try:
-                found += await align(translator.worker, vocabularies, some, None)
-                break
-            except Overloaded:
-                await asyncio.sleep(BACK_OFF_SECONDS)
+        with in_background():
+            found += await align(translator.worker, vocabularies, some, None)
     return found

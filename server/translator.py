@@ -12,7 +12,8 @@ from server import tracing
 from server.alignment import align_work
 from server.artifact import EXPORT_AGAIN, Artifact
 from server.backends.context import SentenceContext
-from server.engine.request import Overloaded, SearchOptions, SentenceRequest, SentenceResult
+from server.engine.caller import Service, current
+from server.engine.request import SearchOptions, SentenceRequest, SentenceResult
 from server.engine.wait import wait_for_all
 from server.engine.worker import EngineWorker
 from server.metrics import Metrics
@@ -28,6 +29,8 @@ from server.users import Users
 
 THREAD_ABOVE_CHARS = 10_000
 """Texts longer than this together are cut and rejoined in a thread, so that the event loop stays free."""
+BACKGROUND_AT_ONCE = 128
+"""Sentences that a document or a file has in the engine at the same time."""
 
 
 class TooManySentences(ValueError):
@@ -147,7 +150,8 @@ class Translator:
 
     async def run_in_turn(self, requests: Sequence[SentenceRequest], deadline: float | None) -> list[SentenceResult]:
         """Like `run`, for any number of sentences: they are queued in portions, so that others find room."""
-        at_once = max(1, self.settings.max_waiting // 4)
+        is_background = current.get().service is Service.BACKGROUND
+        at_once = BACKGROUND_AT_ONCE if is_background else max(1, self.settings.max_waiting // 4)
         results: list[SentenceResult] = []
         for start in range(0, len(requests), at_once):
             results += await self.run(requests[start : start + at_once], deadline)
@@ -197,14 +201,13 @@ class Translator:
     def check_room(self, count: int) -> None:
         """Check, before any work is done for them, that at least `count` sentences can be queued now. Raises
         TooManySentences, Overloaded."""
-        if count > self.settings.max_waiting:
+        caller = current.get()
+        if count > self.settings.max_waiting and caller.service is Service.INTERACTIVE:
             raise TooManySentences(
                 f"at least {count} sentences in one request, at most {self.settings.max_waiting} can wait; "
                 "send fewer texts at a time"
             )
-        waiting = len(self.worker.waiting)
-        if waiting + count > self.settings.max_waiting:
-            raise Overloaded(f"{waiting} sentences wait already, at most {self.settings.max_waiting} may")
+        self.worker.waiting.check_room(caller, count)
 
     def _begun(self, prefixes: Sequence[str], options: SearchOptions, index: int, plan: TextPlan) -> TextPlan:
         """The plan of text `index`, with its prefix. Raises PrefixRefused."""

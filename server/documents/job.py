@@ -15,7 +15,8 @@ from server.documents.stores.records import Document, Sentence
 from server.documents.stores.threads import in_store_thread
 from server.documents.translate import Heard, translate_sentences
 from server.documents.visibility import within_reach
-from server.engine.request import EngineStopped, Overloaded
+from server.engine.caller import in_background
+from server.engine.request import EngineStopped
 from server.glossary import TermRefused
 from server.text.terms import Terms
 from server.translator import Translator
@@ -24,8 +25,6 @@ logger = logging.getLogger("ringmt")
 
 BATCH = 128
 """Sentences between two writes: a crash loses no more."""
-BACK_OFF_SECONDS = 0.1
-"""How long to wait when the engine is full."""
 MAX_FAILURES = 3
 """The document has failed when so many of its batches have."""
 
@@ -53,8 +52,12 @@ async def translate_pending(
     called for every sentence before it is written. The document is read once, and again when somebody else changed it.
     Raises LeaseLost, UnknownDocument, Unservable, EngineStopped, StoreError, TermRefused, and the exception of the last
     of MAX_FAILURES batches that failed."""
+    with in_background():
+        await _translate_all(_Work(lease, translators, reader, batch, heard, terms), told)
+
+
+async def _translate_all(work: "_Work", told: Callable[[int, int], None]) -> None:
     failures = 0
-    work = _Work(lease, translators, reader, batch, heard, terms)
     while True:
         known = await work.known()
         pending = len(known.pending)
@@ -68,15 +71,13 @@ async def translate_pending(
                 await work.end()
             elif await work.hand_over():
                 return
-        except Overloaded:
-            await asyncio.sleep(BACK_OFF_SECONDS)
         except (EngineStopped, LeaseLost, TermRefused, UnknownDocument):
             raise
         except Exception:
             failures += 1
             if failures >= MAX_FAILURES:
                 raise
-            logger.exception("sentences of document %s failed, trying again", lease.document_id)
+            logger.exception("sentences of document %s failed, trying again", work.document_id)
 
 
 class _Work:
@@ -97,6 +98,10 @@ class _Work:
         self._reads = Reads()
         self._states: tuple[object, DocumentStates | None] | None = None
         """States with the contents of the sentences that they are made of."""
+
+    @property
+    def document_id(self) -> str:
+        return self._lease.document_id
 
     async def known(self) -> Reading:
         if self._known is None:

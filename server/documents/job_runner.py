@@ -19,6 +19,7 @@ from server.documents.sentence_states import StateReader
 from server.documents.stores.interface import ContextStore, StoreError, UnknownDocument
 from server.documents.stores.records import Document
 from server.documents.stores.threads import in_store_thread
+from server.engine import caller
 from server.engine.request import EngineStopped
 from server.metrics import NO_MODEL, Metrics
 from server.outcomes import DocumentState
@@ -29,8 +30,15 @@ logger = logging.getLogger("ringmt")
 
 MAX_RUNNING = 4
 """Documents that a process works on at the same time."""
+ID_LENGTH = 24
+"""Characters of a document's id before its owner."""
 LOOK_SECONDS = 1.0
 """How often the store is asked for documents that another process queued or gave up."""
+
+
+def tenant_of(document_id: str) -> str:
+    """The owner that a document's id ends with, "" without one."""
+    return document_id[ID_LENGTH + 1 :]
 
 
 class JobRunner:
@@ -168,6 +176,7 @@ class JobRunner:
         """Translate a document once the `others` have ended, renew its lease meanwhile, and report how it ended."""
         started = time.monotonic()
         self._metrics.document_sentences.labels(NO_MODEL).observe(document.num_sentences)
+        caller.current.set(caller.Caller(tenant_of(document.id)))
         trace = None if self._tracing is None else self._tracing.work(started)
         current.set(trace)
         translating = asyncio.ensure_future(self._translate(document, lease, others))

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from server.backends.context import ContextUse, Read, SentenceContext
+from server.engine.caller import Caller, current
+from server.engine.lines import Path
 from server.outcomes import FinishReason
 
 Result = TypeVar("Result")
@@ -91,11 +93,11 @@ class SentenceRequest:
     """One sentence in flight.
 
     `source_ids` end with EOS. `context`: what the sentence sees of its document, None for nothing. Sentences of one
-    `owner` (a document, for example) wait in one line; lines take turns. `targets`: given translations to be scored
-    instead of a search, each ending with EOS and within `max_length`, as many as `beam_size`. `read`: the sentence was
-    encoded already and is not encoded again. `prefix`: ids that every hypothesis begins with, fewer than its length
-    limit; they count neither in its score nor in the length that it is ranked by. The engine resolves `future` exactly
-    once.
+    `owner` (a document, for example) wait in one line among those of their `caller`; lines take turns. `targets`: given
+    translations to be scored instead of a search, each ending with EOS and within `max_length`, as many as `beam_size`.
+    `read`: the sentence was encoded already and is not encoded again. `prefix`: ids that every hypothesis begins with,
+    fewer than its length limit; they count neither in its score nor in the length that it is ranked by. The engine
+    resolves `future` exactly once.
     """
 
     source_ids: tuple[int, ...]
@@ -105,6 +107,7 @@ class SentenceRequest:
     targets: tuple[tuple[int, ...], ...] = ()
     read: Read | None = None
     prefix: tuple[int, ...] = ()
+    caller: Caller = field(default_factory=current.get)
     future: "Future[SentenceResult]" = field(default_factory=Future)
     arrival: float = 0.0
     is_cancelled: bool = False
@@ -118,6 +121,11 @@ class SentenceRequest:
 
     def __post_init__(self) -> None:
         self.deadline = math.inf if self.options.deadline is None else self.options.deadline
+
+    @property
+    def line(self) -> Path:
+        """Where it waits."""
+        return self.caller.tenant, self.caller.service, self.owner
 
     def cancel(self) -> None:
         """Ask for the sentence to be dropped; takes effect at the next step, wherever the sentence is."""
@@ -138,7 +146,13 @@ class Errand(Generic[Result]):
     run: Callable[[], Result]
     cost: int
     owner: Hashable = None
+    caller: Caller = field(default_factory=current.get)
     future: "Future[Result]" = field(default_factory=Future)
+
+    @property
+    def line(self) -> Path:
+        """Where it waits."""
+        return self.caller.tenant, self.caller.service, self.owner
 
     def refuse(self, error: Exception) -> None:
         """Answer it, still waiting, with an error."""

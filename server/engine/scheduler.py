@@ -1,23 +1,43 @@
 """The waiting room: sentences queue here, their owners take turns; cancelled and late ones leave. Knows no tensors."""
 
+import sys
 import threading
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
-from server.engine.lines import Lines
+from server.engine.caller import Caller, Service
+from server.engine.lines import Lines, Path
 from server.engine.request import Cancelled, DeadlineExceeded, Errand, Overloaded, SentenceRequest
+from server.shared_budget import SharedBudget
+
+WEIGHTS: Mapping[Hashable, int] = {Service.INTERACTIVE: 4}
+"""Turns of a tenant's interactive requests to one of its documents and files."""
 
 
 class WaitingRoom:
-    """Bounded; shared by the threads that submit and the workers that take. Errands wait in lines of their own, with a
-    bound of their own."""
+    """Shared by the threads that submit and the workers that take. Errands wait in lines of their own, with a bound of
+    their own.
+
+    Whose turn it is: tenants (the owners of API keys) take turns; within a tenant, interactive requests and background
+    work, in shares of 4 to 1; within these, each request and each document. See `Lines`.
+
+    How much may wait: interactive sentences and errands are bounded in all and for each tenant (see `SharedBudget`),
+    and what does not fit is refused. Background work counts for none of these bounds, so that no request is refused
+    because of it. It is bounded by its number of jobs: each waits for its few sentences before it queues more.
+    """
 
     def __init__(self, max_waiting: int, max_tokens: int | None = None) -> None:
-        """At most `max_waiting` sentences, and `max_tokens` source tokens, may wait."""
+        """A tenant may have at most `max_waiting` interactive sentences waiting, and `max_tokens` source tokens."""
         self.max_waiting, self.max_tokens = max_waiting, max_tokens
-        self._waiting: Lines[SentenceRequest] = Lines()
-        self._errands: Lines[Errand[Any]] = Lines()
+        self._waiting: Lines[SentenceRequest] = Lines(weights=WEIGHTS)
+        self._errands: Lines[Errand[Any]] = Lines(weights=WEIGHTS)
+        self._count = 0
+        """Sentences that wait, in however many lines each does."""
+        self._cost = 0
+        self._sentences = SharedBudget(max_waiting)
+        self._tokens = SharedBudget(sys.maxsize if max_tokens is None else max_tokens)
+        self._interactive_errands = SharedBudget(max_waiting)
         lock = threading.Lock()
         self._changed = threading.Condition(lock)
         self._lock = lock
@@ -28,37 +48,75 @@ class WaitingRoom:
         self._closed = False
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return self._count
+
+    def check_room(self, caller: Caller, count: int) -> None:
+        """Raise Overloaded if `count` sentences of the caller cannot be queued now."""
+        if caller.service is Service.BACKGROUND or self._sentences.fits(caller.tenant, count):
+            return
+        own, waiting = self._sentences.held(caller.tenant), self._sentences.total
+        others = f", and {waiting - own} of others" if waiting > own else ""
+        raise Overloaded(f"{own} sentences wait already{others}, at most {self.max_waiting} may")
 
     def put(self, requests: list[SentenceRequest]) -> None:
-        """Queue all of `requests` or none. Raises Overloaded when they do not fit."""
+        """Queue all of `requests`, which have one caller, or none. Raises Overloaded when they do not fit."""
+        if not requests:
+            return
+        caller = requests[0].caller
         with self._changed:
-            if len(self._waiting) + len(requests) > self.max_waiting:
-                raise Overloaded(f"{len(self._waiting)} sentences wait already, at most {self.max_waiting} may")
-            tokens = sum(len(request.source_ids) for request in requests)
-            # A request above the budget is let in when nothing waits; otherwise it never would be.
-            if self.max_tokens is not None and self._waiting and self._waiting.cost + tokens > self.max_tokens:
-                raise Overloaded(f"{self._waiting.cost} source tokens wait already, at most {self.max_tokens} may")
+            self.check_room(caller, len(requests))
+            self._check_tokens(caller, sum(len(request.source_ids) for request in requests))
             now = time.monotonic()
             for request in requests:
                 request.arrival = now
                 request.future.set_running_or_notify_cancel()  # from here on only the engine resolves it
-                self._waiting.put(request, len(request.source_ids), request.owner)
+                self._count_in(request)
+                self._waiting.put(request, len(request.source_ids), *request.line)
             self._wake(len(requests))
 
-    def put_again(self, request: SentenceRequest, owner: Hashable) -> None:
-        """Let a waiting sentence wait in another owner's line as well; it is taken by the line whose turn comes first.
-        No effect when there is no room, or when it has been taken."""
+    def _check_tokens(self, caller: Caller, tokens: int) -> None:
+        """Raise Overloaded if so many source tokens of the caller cannot be queued now."""
+        if caller.service is Service.BACKGROUND or self._tokens.fits(caller.tenant, tokens):
+            return
+        # A request above the budget is let in when nothing of its tenant waits; otherwise it never would be.
+        if self._tokens.held(caller.tenant):
+            raise Overloaded(f"{self._tokens.total} source tokens wait already, at most {self.max_tokens} may")
+
+    def _count_in(self, request: SentenceRequest) -> None:
+        self._count += 1
+        self._cost += len(request.source_ids)
+        if request.caller.service is Service.INTERACTIVE:
+            self._sentences.take(request.caller.tenant, 1)
+            self._tokens.take(request.caller.tenant, len(request.source_ids))
+
+    def _count_out(self, request: SentenceRequest) -> None:
+        """The sentence waits no longer, in none of its lines."""
+        request.is_taken = True
+        self._count -= 1
+        self._cost -= len(request.source_ids)
+        if request.caller.service is Service.INTERACTIVE:
+            self._sentences.give_back(request.caller.tenant, 1)
+            self._tokens.give_back(request.caller.tenant, len(request.source_ids))
+        if not self._count:  # what is left was taken by another of its lines
+            self._waiting.clear()
+
+    def put_again(self, request: SentenceRequest, line: Path) -> None:
+        """Let a waiting sentence wait in another line as well; it is taken by the line whose turn comes first, and
+        counts once. No effect when it has been taken, or when as many wait in several lines as may wait in all."""
         with self._changed:
-            if not request.is_taken and len(self._waiting) < self.max_waiting:
-                self._waiting.put(request, len(request.source_ids), owner)
+            if not request.is_taken and len(self._waiting) - self._count < self.max_waiting:
+                self._waiting.put(request, len(request.source_ids), *line)
 
     def put_errand(self, errand: "Errand[Any]") -> None:
         """Queue an errand. Raises Overloaded when it does not fit."""
         with self._changed:
-            if len(self._errands) >= self.max_waiting:
-                raise Overloaded(f"{len(self._errands)} errands wait already, at most {self.max_waiting} may")
-            self._errands.put(errand, errand.cost, errand.owner)
+            tenant, is_counted = errand.caller.tenant, errand.caller.service is Service.INTERACTIVE
+            if is_counted and not self._interactive_errands.fits(tenant, 1):
+                waiting = self._interactive_errands.total
+                raise Overloaded(f"{waiting} errands wait already, at most {self.max_waiting} may")
+            if is_counted:
+                self._interactive_errands.take(tenant, 1)
+            self._errands.put(errand, errand.cost, *errand.line)
             self._wake(1)
 
     def _wake(self, count: int) -> None:
@@ -68,7 +126,7 @@ class WaitingRoom:
     @property
     def waiting_tokens(self) -> int:
         """Source tokens of the sentences that wait."""
-        return self._waiting.cost
+        return self._cost
 
     @property
     def num_errands(self) -> int:
@@ -78,11 +136,11 @@ class WaitingRoom:
     @property
     def is_done(self) -> bool:
         """Nothing waits and nothing that was taken is unanswered."""
-        return not (len(self._waiting) or len(self._errands) or self.in_flight)
+        return not (self._count or len(self._errands) or self.in_flight)
 
     def fair_share(self, workers: int) -> int:
         """How many of the sentences that wait or are in flight each of `workers` should have."""
-        return -(-(len(self._waiting) + self.in_flight) // workers)
+        return -(-(self._count + self.in_flight) // workers)
 
     def leave(self) -> None:
         """A sentence or an errand that was taken has been answered."""
@@ -100,19 +158,21 @@ class WaitingRoom:
         widest = 0
         now = time.monotonic()
         with self._changed:
-            while self._waiting and len(taken) < count:
+            while self._count and len(taken) < count:
                 request = self._waiting.peek()
-                if request.is_taken or is_over(request, now):
-                    if not request.is_taken:
-                        request.is_taken = True
-                        dropped.append(request)
+                if request.is_taken:
                     self._waiting.pop(is_free=True)
+                    continue
+                if is_over(request, now):
+                    self._waiting.pop(is_free=True)
+                    self._count_out(request)
+                    dropped.append(request)
                     continue
                 widest = max(widest, len(request.source_ids))
                 if taken and widest * (len(taken) + 1) > max_tokens:
                     break
-                request.is_taken = True
                 taken.append(self._waiting.pop())
+                self._count_out(request)
                 self.in_flight += 1
         for request in dropped:  # without the lock: a callback may queue another sentence
             drop(request)
@@ -124,13 +184,16 @@ class WaitingRoom:
             if not self._errands:
                 return None
             self.in_flight += 1
-            return self._errands.pop()
+            errand = self._errands.pop()
+            if errand.caller.service is Service.INTERACTIVE:
+                self._interactive_errands.give_back(errand.caller.tenant, 1)
+            return errand
 
     def wait(self, timeout: float) -> None:
         """For workers: block until something waits, the room is closed, or `timeout` seconds have passed. New sentences
         wake as many workers as there are sentences."""
         with self._lock:
-            if self._waiting or self._errands or self._closed:
+            if self._count or self._errands or self._closed:
                 return
             woken = threading.Condition(self._lock)
             self._idle.append(woken)
@@ -161,8 +224,10 @@ class WaitingRoom:
         with self._changed:
             waiting = dict.fromkeys(one for one in self._waiting if not one.is_taken)
             left = [*waiting, *self._errands]
-            self._waiting.clear()
+            for one in waiting:
+                self._count_out(one)
             self._errands.clear()
+            self._interactive_errands.clear()
         return left
 
 

@@ -9,9 +9,10 @@ import dataclasses
 import pickle
 import threading
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 
+from server.engine.lines import Path
 from server.engine.request import Cancelled, DeadlineExceeded, Hypothesis, SentenceRequest, SentenceResult, Timings
 from server.engine.translation_cache import TranslationCache
 from server.outcomes import SearchLookup
@@ -48,7 +49,13 @@ class SharedSearch(SentenceRequest):
     def __init__(self, key: bytes, members: list[SentenceRequest]) -> None:
         first = members[0]
         super().__init__(
-            first.source_ids, first.options, first.context, first.owner, prefix=first.prefix, read=first.read
+            first.source_ids,
+            first.options,
+            first.context,
+            first.owner,
+            prefix=first.prefix,
+            read=first.read,
+            caller=first.caller,
         )
         self.key, self.members = key, members
         self.deadline = max(one.deadline for one in members)
@@ -69,10 +76,10 @@ class SharedSearches:
         self,
         cache: TranslationCache,
         submit: Callable[[Sequence[SentenceRequest]], None],
-        also_wait: Callable[[SentenceRequest, Hashable], None],
+        also_wait: Callable[[SentenceRequest, Path], None],
         told: Callable[[SearchLookup], None] = lambda _: None,
     ) -> None:
-        """`submit` queues all sentences or none; `also_wait` lets a queued one wait in another owner's line as well;
+        """`submit` queues all sentences or none; `also_wait` lets a queued one wait in another line as well;
         `told` is called for every lookup."""
         self.cache, self._submit, self._also_wait, self._told = cache, submit, also_wait, told
         self._lock = threading.Lock()
@@ -134,8 +141,8 @@ class SharedSearches:
         if request.told is not None:
             search.told = search.tell
         search.deadline = max(search.deadline, request.deadline)
-        if request.owner != search.owner:
-            self._also_wait(search, request.owner)
+        if request.line != search.line:
+            self._also_wait(search, request.line)
 
     def _leave(self, member: SentenceRequest, search: SharedSearch) -> None:
         """A member is cancelled: the others go on without it. With the last member the search itself is cancelled."""

@@ -1,13 +1,15 @@
 """The waiting room."""
 
+import contextlib
 import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from server.engine.caller import Caller, Service
 from server.engine.lines import QUANTUM
-from server.engine.request import Cancelled, DeadlineExceeded, Overloaded, SearchOptions, SentenceRequest
+from server.engine.request import Cancelled, DeadlineExceeded, Errand, Overloaded, SearchOptions, SentenceRequest
 from server.engine.scheduler import WaitingRoom
 
 
@@ -49,15 +51,117 @@ def test_all_or_nothing() -> None:
     assert len(room) == 2
 
 
-def test_who_waits_in_a_second_line_takes_room_and_leaves_once() -> None:
-    room, shared = WaitingRoom(2), sentence()
+def test_who_waits_in_several_lines_counts_once_and_leaves_once() -> None:
+    room, shared = WaitingRoom(2, 6), sentence(3)
     room.put([shared])
-    room.put_again(shared, "another")
-    room.put_again(shared, "a third")
-    assert len(room) == 2
-    assert room.take(5, 100) == ([shared], [])
-    room.put_again(shared, "too late")
-    assert (len(room), room.in_flight) == (0, 1)
+    room.put_again(shared, ("", Service.INTERACTIVE, "another"))
+    room.put_again(shared, ("", Service.INTERACTIVE, "a third"))
+    assert (len(room), room.waiting_tokens) == (1, 3)
+    other = sentence(3)
+    room.put([other])  # the copies take no room from others
+    assert room.take(5, 100) == ([shared, other], [])
+    room.put_again(shared, ("", Service.INTERACTIVE, "too late"))
+    assert (len(room), room.waiting_tokens, room.in_flight) == (0, 0, 2)
+    assert room.is_done is False
+    room.put([sentence(3), sentence(3)])
+    assert room.take(5, 100)[1] == []
+
+
+def test_a_shared_sentence_is_taken_by_the_line_whose_turn_comes_first() -> None:
+    room = WaitingRoom(99)
+    book = [SentenceRequest((7,) * QUANTUM, SearchOptions(), owner="book") for _ in range(4)]
+    text = sentence()
+    room.put([*book, text])
+    room.put_again(book[3], (*text.line[:2], "the text's"))
+    taken, _ = room.take(9, 9999)
+    assert taken == [book[0], text, book[3], book[1], book[2]]
+
+
+caller = st.builds(Caller, st.sampled_from(["", "a", "b", "c"]), st.sampled_from(Service))
+amounts = st.tuples(caller, st.integers(1, 9), st.integers(1, 4))
+"""A caller, how many sentences it sends, and how many of the room are taken after that."""
+
+
+@given(steps=st.lists(amounts, max_size=30), limit=st.integers(1, 30))
+def test_what_may_wait_is_what_a_slow_count_says(steps: list[tuple[Caller, int, int]], limit: int) -> None:
+    """Background work is always let in and changes nothing for others; of one key no more interactive sentences wait
+    than it leaves free."""
+    room, waiting = WaitingRoom(limit), list[SentenceRequest]()
+    for who, count, leaving in steps:
+        new = [SentenceRequest((5, 3), SearchOptions(), caller=who) for _ in range(count)]
+        interactive = [one for one in waiting if one.caller.service is Service.INTERACTIVE]
+        own = sum(one.caller.tenant == who.tenant for one in interactive)
+        free = 2 * limit - len(interactive) - count
+        may = free >= 0 and own + count <= max(1, free)
+        try:
+            room.put(new)
+            waiting += new
+            assert may or who.service is Service.BACKGROUND
+        except Overloaded:
+            assert not may
+            assert who.service is Service.INTERACTIVE
+        assert len(room) == len(waiting)
+        for _ in range(leaving):
+            gone, _ = room.take(1, 99)
+            waiting = [one for one in waiting if one not in gone]
+        assert len(room) == len(waiting)
+
+
+@given(greedy=st.lists(st.integers(1, 400), max_size=40))
+def test_whatever_one_key_and_its_documents_ask_for_there_is_room_for_another(greedy: list[int]) -> None:
+    room = WaitingRoom(64, 10**6)
+    for count in greedy:
+        for service in Service:
+            with contextlib.suppress(Overloaded):
+                room.put([SentenceRequest((5, 3), SearchOptions(), caller=Caller("a", service)) for _ in range(count)])
+    room.put([SentenceRequest((5, 3), SearchOptions(), caller=Caller("b")) for _ in range(32)])
+
+
+def test_tokens_are_shared_like_sentences_but_one_request_of_each_key_is_let_in() -> None:
+    room, a, b = WaitingRoom(100, max_tokens=20), Caller("a"), Caller("b")
+
+    def put(who: Caller, length: int) -> None:
+        room.put([SentenceRequest((7,) * length, SearchOptions(), caller=who)])
+
+    put(a, 30)
+    with pytest.raises(Overloaded):
+        put(a, 1)
+    put(b, 30)
+    with pytest.raises(Overloaded):
+        put(b, 1)
+    put(Caller("a", Service.BACKGROUND), 1000)
+
+
+def test_a_text_is_served_before_a_crowd_of_another_keys_documents() -> None:
+    room = WaitingRoom(99)
+    crowd = Caller("a", Service.BACKGROUND)
+    for document in range(100):
+        room.put([SentenceRequest((7,) * QUANTUM, SearchOptions(), owner=document, caller=crowd) for _ in range(3)])
+    text = [SentenceRequest((7,) * QUANTUM, SearchOptions(), owner="text", caller=Caller("b")) for _ in range(5)]
+    room.put(text)
+    taken, _ = room.take(10, 99_999)
+    assert [one in text for one in taken] == [False, True] * 5
+
+
+def errand(who: Caller) -> Errand[None]:
+    return Errand(lambda: None, 1, caller=who)
+
+
+def test_errands_are_bounded_for_each_key_and_background_does_not_count() -> None:
+    room = WaitingRoom(2)
+    for _ in range(9):
+        room.put_errand(errand(Caller("a", Service.BACKGROUND)))
+    room.put_errand(errand(Caller("a")))
+    room.put_errand(errand(Caller("a")))
+    with pytest.raises(Overloaded):
+        room.put_errand(errand(Caller("a")))
+    room.put_errand(errand(Caller("b")))
+    while room.take_errand() is not None:
+        pass
+    room.put_errand(errand(Caller("a")))
+    room.empty()
+    room.put_errand(errand(Caller("a")))
+    room.put_errand(errand(Caller("a")))
 
 
 def test_cancelled_and_late_sentences_leave_on_the_way() -> None:
