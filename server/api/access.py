@@ -14,11 +14,17 @@ _AUTHORIZATION = re.compile(r"(?:Bearer|DeepL-Auth-Key)\s+(\S+)", re.IGNORECASE)
 
 
 def let_in(
-    request: Request, keys: KeyRing, scope: Scope | None, presented: str | None, admin_is_open: bool
+    request: Request,
+    keys: KeyRing,
+    scope: Scope | None,
+    presented: str | None,
+    admin_is_open: bool,
+    is_work: bool = True,
 ) -> Key | None:
-    """Admit a request; returns the key that was `presented`, whose `leave` must be called when the request is over.
-    None on a server without keys, where the scope `admin` is refused unless `admin_is_open`. Raises ApiError (401, 403
-    or 429), and UnknownDocument for another key's document, as for one that does not exist."""
+    """Admit a request; returns the key that was `presented`. If the request `is_work`, the key's `leave` must be called
+    when it is over; otherwise it does not count for the key's concurrency. None on a server without keys, where the
+    scope `admin` is refused unless `admin_is_open`. Raises ApiError (401, 403 or 429), and UnknownDocument for another
+    key's document, as for one that does not exist."""
     if not keys.keys:
         if scope == "admin" and not admin_is_open:
             message = "this is for keys of the scope 'admin': start the server with --api-keys, or with --open-admin on"
@@ -35,7 +41,7 @@ def let_in(
     if document_id is not None and not key.owns(document_id):
         raise UnknownDocument(document_id)
     try:
-        key.enter()
+        key.enter(is_work)
     except LimitReached as limit:
         raise ApiError("overloaded", str(limit), headers={"Retry-After": str(limit.seconds)}) from None
     return key

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from fastapi import Response
@@ -48,22 +48,17 @@ class EventStream(Response):
 
     media_type = MEDIA_TYPE
 
-    def __init__(self, events: Events, deadline: float, close: Callable[[], None] = lambda: None) -> None:
-        """`close` ends the work behind the events; it is called even if no event was read."""
+    def __init__(self, events: Events, deadline: float) -> None:
+        """The work behind the events is ended by the request's `Visit.leave`, even if no event was read."""
         super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
         del self.headers["content-length"]
-        self._events, self._deadline, self._close = events, deadline, close
-        self.when_over: Callable[[], None] = lambda: None
+        self._events, self._deadline = events, deadline
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        try:
-            async with aclosing(self._events):
-                sending = before(self._deadline + READING_SECONDS, self._send(request, send))
-                await unless_disconnected(request, sending)
-        finally:
-            self._close()
-            self.when_over()
+        async with aclosing(self._events):
+            sending = before(self._deadline + READING_SECONDS, self._send(request, send))
+            await unless_disconnected(request, sending)
 
     async def _send(self, request: Request, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})

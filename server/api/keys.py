@@ -67,9 +67,9 @@ class Key:
     def owns(self, document_id: str) -> bool:
         return "admin" in self.scopes or document_id.endswith(f"-{self.owner}")
 
-    def enter(self) -> None:
-        """Count a request in. Raises LimitReached, with nothing counted."""
-        if self.concurrency is not None and self.in_work >= self.concurrency:
+    def enter(self, is_work: bool = True) -> None:
+        """Count a request in; one that `is_work` until `leave` is called. Raises LimitReached, with nothing counted."""
+        if is_work and self.concurrency is not None and self.in_work >= self.concurrency:
             raise LimitReached(f"this key has {self.in_work} requests in work already, the most that it may have", 1)
         if self.rate is not None:
             now = self.clock()
@@ -78,7 +78,8 @@ class Key:
             if self._tokens < 1:
                 raise LimitReached(f"this key may send {self.rate:g} requests a second", (1 - self._tokens) / self.rate)
             self._tokens -= 1
-        self.in_work += 1
+        if is_work:
+            self.in_work += 1
 
     def leave(self) -> None:
         """A request that entered is over."""

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from server import tracing
 from server.api.errors import NATIVE, ApiError, Dialect, from_engine
 from server.api.state import ServerState
+from server.api.visit import Visit
 from server.logs import request_id
 from server.metrics import NO_MODEL, REJECTIONS
 
@@ -33,7 +34,9 @@ class ClientGone(Exception):
 class RequestMiddleware:
     """X-Request-ID and Server-Timing on every answer, requests counted, exceptions turned into answers.
 
-    A route leaves `model` and `timings` (stage -> seconds) in the request's state.
+    A route leaves `model` and `timings` (stage -> seconds) in the request's state, and its `visit`, whose `leave` is
+    called when nothing of the request is left, however it ended: an answer may be lost between its handler and the
+    socket.
     """
 
     def __init__(
@@ -66,6 +69,7 @@ class RequestMiddleware:
         try:
             await self._answer(scope, receive, record.wrap(counted_send), record)
         finally:
+            record.leave()
             self._count(scope, record)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, record: "_Record") -> None:
@@ -125,6 +129,12 @@ class _Record:
         self.trace: tracing.Trace | None = None
         self.state: dict[str, Any] = scope.setdefault("state", {})
         self.state["request_id"] = self.request_id
+
+    def leave(self) -> None:
+        """Give back what the request holds."""
+        visit: Visit | None = self.state.get("visit")
+        if visit is not None:
+            visit.leave()
 
     @property
     def model(self) -> str:

@@ -17,9 +17,10 @@ from server.api.disconnect import unless_disconnected
 from server.api.errors import NATIVE, ApiError, Dialect
 from server.api.event_stream import EventStream
 from server.api.invalid import first_error, invalid_field
-from server.api.keys import Scope
+from server.api.keys import Scope, owner_of
 from server.api.state import ServerState
 from server.api.visit import Visit
+from server.engine import caller
 from server.settings import nearest
 
 Handle = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -32,6 +33,8 @@ class DoorRoute(APIRoute):
 
     dialect: ClassVar[Dialect] = NATIVE
     reads_forms: ClassVar[bool] = False
+    is_work: ClassVar[bool] = True
+    """Whether a request counts for the concurrency of its key."""
 
     def get_route_handler(self) -> Handle:
         handle = super().get_route_handler()
@@ -41,9 +44,12 @@ class DoorRoute(APIRoute):
             state.check_ready()
             deadline = time.monotonic() + seconds_for(request, state.settings.request_timeout)
             presented = await before(deadline, self.presented(request, state)) if state.keys.keys else None
-            key = let_in(request, state.keys, self.scope, presented, state.settings.open_admin == "on")
+            key = let_in(request, state.keys, self.scope, presented, state.settings.open_admin == "on", self.is_work)
             visit = Visit(request, state, deadline, key)
+            if key is not None and self.is_work:
+                visit.when_over(key.leave)
             request.state.visit = visit
+            caller.current.set(caller.Caller(owner_of(key)))
             response: Response | None = None
             try:
                 read = await before(visit.deadline, self._read(request, state.settings.max_body_bytes))
@@ -52,9 +58,7 @@ class DoorRoute(APIRoute):
             except RequestValidationError as error:
                 raise self.invalid(error) from None
             finally:
-                if isinstance(response, EventStream):  # its work has only begun
-                    response.when_over = visit.leave
-                else:
+                if not isinstance(response, EventStream):  # its work has only begun: RequestMiddleware ends it
                     visit.leave()
 
         return admitted

@@ -65,7 +65,8 @@ async def translate(body: TranslateRequest, visit: Admitted, request: Request) -
         raise ApiError("invalid_value", NO_STREAM, "stream")
     if body.stream or asks_for_events(request):
         stream = await TranslationStream.begin(translator, body.texts, options, context, body.prefixes, body.alignment)
-        return EventStream(_events(stream, body, visit, translator), visit.deadline, stream.close)
+        visit.when_over(stream.close)
+        return EventStream(_events(stream, body, visit, translator), visit.deadline)
     if terms is None:
         outcome = await translator.translate(
             body.texts, options, context, prefixes=body.prefixes, aligns=body.alignment

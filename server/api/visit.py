@@ -2,6 +2,7 @@
 
 import contextlib
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -17,13 +18,13 @@ from server.translator import Translator
 
 @dataclass
 class Visit:
-    """`deadline`, a time.monotonic() value, is when the request must be answered; `DoorRoute` ends its work then."""
+    """`deadline`, a time.monotonic() value, is when the request must be answered; `DoorRoute` ends its work then. What
+    the request holds (its models, its part of its key's concurrency, a stream's sentences) is given back by `leave`."""
 
     request: Request
     state: ServerState
     deadline: float
     key: Key | None = None
-    """Its limits count this request until `leave`."""
     _working: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
     def translator(self, model: str | None, source: str, target: str) -> Translator:
@@ -60,10 +61,18 @@ class Visit:
         if seconds is not None:
             self.deadline = min(self.deadline, time.monotonic() + seconds)
 
+    def when_over(self, callback: Callable[[], None]) -> None:
+        """Have something given back by `leave`."""
+        self._working.callback(callback)
+
+    def go_on(self) -> Callable[[], None]:
+        """For work that goes on when the request is answered: it holds what the request held until it calls what is
+        returned."""
+        return self._working.pop_all().close
+
     def leave(self) -> None:
+        """The request is over. It may be called more than once."""
         self._working.close()
-        if self.key is not None:
-            self.key.leave()
 
 
 async def _visit_of(request: Request) -> Visit:  # async, or FastAPI hands every request to a thread and back for it

@@ -13,7 +13,9 @@ from typing import Any
 
 import httpx
 import pytest
+from starlette.requests import ClientDisconnect
 
+from server.api.event_stream import EventStream
 from server.engine.lane import Lane
 from tests.models import SENTENCES
 from tests.server.api.conftest import PATIENCE, RunningServer, ready, settings_for, until
@@ -174,3 +176,54 @@ def test_from_the_cache_it_is_the_same(tiny_artifact: Path) -> None:
         first, second = (stream(caching, text=[TEXT, TEXT])[-1][1]["translations"] for _ in range(2))
     assert first == second
     assert first[0] == first[1]
+
+
+def test_a_stream_that_is_lost_before_it_is_sent_frees_its_slots(
+    server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client has hung up, or the server gives up, between the handler and the first byte."""
+
+    async def lost(*_: object) -> None:
+        raise ClientDisconnect
+
+    until(lambda: server.sentences == 0, "what came before is over")
+    go_on, step = threading.Event(), Lane.step
+
+    def held(lane: Lane) -> None:
+        assert go_on.wait(PATIENCE)
+        step(lane)
+
+    monkeypatch.setattr(Lane, "step", held)
+    monkeypatch.setattr(EventStream, "__call__", lost)
+    cancelled = server.metric("requests_cancelled_total", stage="running", model="tiny")
+    waiting = server.metric("requests_cancelled_total", stage="waiting", model="tiny")
+    body = {"text": "We walk home in the rain.\n" * 50, "source": "en", "target": "de", "stream": True}
+    with server.client() as client:
+        assert client.post("/v1/translate", json=body).status_code == 500
+    until(lambda: server.metric("requests_in_progress", model="tiny") == 0, "the request is over")
+    go_on.set()
+    until(lambda: server.sentences == 0, "every slot is free")
+    cancelled = server.metric("requests_cancelled_total", stage="running", model="tiny") - cancelled
+    waiting = server.metric("requests_cancelled_total", stage="waiting", model="tiny") - waiting
+    assert cancelled + waiting == 50
+
+
+def test_a_client_that_hangs_up_after_the_head_frees_its_slots(
+    server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    until(lambda: server.sentences == 0, "what came before is over")
+    go_on, step = threading.Event(), Lane.step
+
+    def held(lane: Lane) -> None:
+        assert go_on.wait(PATIENCE)
+        step(lane)
+
+    monkeypatch.setattr(Lane, "step", held)
+    cancelled = server.metric("requests_cancelled_total", stage="running", model="tiny")
+    with asked(server, text="We walk home in the rain.\n" * 50, stream=True) as response:
+        assert response.status_code == 200
+        running = server.state.translators["tiny"].worker.running_sentences
+    until(lambda: server.metric("requests_in_progress", model="tiny") == 0, "the request is over")
+    go_on.set()
+    until(lambda: server.sentences == 0, "every slot is free")
+    assert server.metric("requests_cancelled_total", stage="running", model="tiny") - cancelled >= running
