@@ -63,16 +63,20 @@ async def translate_file(
     sentences, translations, targets = await _translated(legs, opened.texts, reader, options, mode, told, terms)
     written = await asyncio.to_thread(opened.write, targets)
     suffix = suffix_of(name, data)
-    pairs = zip(sentences, translations, strict=True)
-    flags = Counter(flag for one, translation in pairs for flag in find_flags(one.source, translation))
+    flags = await asyncio.to_thread(_flags, sentences, translations)
     return TranslatedFile(
         written,
         translated_name(name, language),
         FORMATS[suffix].media_type,
         len(sentences),
         sum(map(len, opened.texts)),
-        dict(flags),
+        flags,
     )
+
+
+def _flags(sentences: Sequence[Sentence], translations: Sequence[str]) -> dict[str, int]:
+    pairs = zip(sentences, translations, strict=True)
+    return dict(Counter(flag for one, translation in pairs for flag in find_flags(one.source, translation)))
 
 
 async def _translated(

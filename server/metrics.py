@@ -3,7 +3,7 @@
 Durations are in seconds, sizes in bytes; counters end in `_total`. Every metric has the label `model`: "" for a request
 without a served model, and for what all models share. Series exist with zero from the start, so that the rate of a
 fresh server is 0 and not absent.
-Written by: `server.api` requests_total, _duration, _in_progress, _rejected and ready; `server.translator`
+Written by: `server.api` requests_total, _duration, _in_progress, _rejected, ready and files*; `server.translator`
 sentences_flagged_total and model_load_seconds; `server.documents` document_*, context_store_* and context_cache_*; the
 engine the rest. docker/METRICS.md is the table for operators, and under test.
 """
@@ -54,6 +54,7 @@ class Metrics:
         self._add_memory()
         self._add_context()
         self._add_documents()
+        self._add_files()
         self._add_build()
 
     def _add_requests(self) -> None:
@@ -184,6 +185,11 @@ class Metrics:
         self.document_sentences = self._shared(
             Histogram, "document_sentences", "Sentences of a document when work on it begins", buckets=SIZE_BUCKETS
         )
+
+    def _add_files(self) -> None:
+        self.files = self._shared(Gauge, "files", "Files that are being translated or wait to be fetched")
+        self.files_bytes = self._shared(Gauge, "files_bytes", "Memory of these files, uploads and translations")
+        self.files_running = self._shared(Gauge, "files_running", "Files that are being translated at the moment")
 
     def _add_build(self) -> None:
         self.build_info = Gauge("ringmt_build_info", "Always 1", ("version", "python"), registry=self.registry)

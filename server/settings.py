@@ -46,10 +46,10 @@ class EngineSettings:
 
     slots: int = knob(32, "sentences decoded at the same time, per model", at_least=1)
     max_waiting: int = knob(
-        4096, "sentences that may wait for a slot, per model; more are refused with 429", at_least=1
+        4096, "sentences of requests that may wait for a slot, per model; more are refused with 429", at_least=1
     )
     max_waiting_tokens: int = knob(
-        262_144, "source tokens that may wait for a slot, per model; more are refused with 429", at_least=1
+        262_144, "source tokens of requests that may wait for a slot, per model; more are refused with 429", at_least=1
     )
     num_workers: int = knob(
         min(4, os.cpu_count() or 1),
@@ -108,6 +108,14 @@ class Settings:
     max_documents: int = knob(10_000, "documents kept at the same time", at_least=1)
     max_glossaries: int = knob(1000, "glossaries kept for one API key, in context_store like documents", at_least=1)
     max_glossary_bytes: int = knob(16_777_216, "size of all glossaries of one API key together", at_least=1)
+    max_files: int = knob(128, "files of one API key that are being translated or wait to be fetched", at_least=1)
+    max_files_bytes: int = knob(67_108_864, "size of all these files, uploads and translations", at_least=1)
+    file_timeout: float = knob(
+        3600.0, "seconds after which a file that was sent to DeepL's API is given up", at_least=0.001
+    )
+    file_ttl: float = knob(
+        3600.0, "seconds that a translated file waits to be fetched; then it is gone", at_least=0.001
+    )
     api_keys: str = knob("", "file of API keys, or its lines; without, everybody may do everything", shown="none")
     pivot: Literal["on", "off"] = knob("on", "translate texts through a third language where no model does it directly")
     open_admin: Literal["off", "on"] = knob("off", "on: without api_keys, everybody may load and unload models")

@@ -47,6 +47,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     libretranslate.router,
     libretranslate.probes,
     deepl.router,
+    deepl.polls,
     deepl_glossaries.router,
     health.router,
     page.router,

@@ -1,17 +1,15 @@
 """DeepL's API under /v2: its clients work with this server as they are."""
 
-import asyncio
 import dataclasses
-import logging
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import PurePath
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, File, Form, Query, Response, UploadFile
 
 from server.api.answer import written
 from server.api.by_language import translate_by_language
-from server.api.deepl_route import DEEPL, DeepLRoute
+from server.api.deepl_route import DEEPL, DeepLPollRoute, DeepLRoute
 from server.api.deepl_schemas import (
     NOT_SERVED,
     DeepLDocument,
@@ -24,23 +22,22 @@ from server.api.deepl_schemas import (
     DeepLUsage,
 )
 from server.api.deepl_terms import named_glossaries, terms_of
-from server.api.detection import detect_source
-from server.api.errors import ADMISSION, BODY, ApiError, documented, from_engine
+from server.api.detection import beginning_of, detect_source
+from server.api.errors import ADMISSION, BODY, ApiError, documented
+from server.api.finished_files import FinishedFile
+from server.api.keys import owner_of
 from server.api.language_names import name_of
 from server.api.libre_route import with_forms
 from server.api.limits import asked_options, check_sizes
 from server.api.pivoting import legs_of, pivot_between
-from server.api.shelf import beginning_of
 from server.api.state import ServerState
 from server.api.visit import Admitted, Visit
-from server.file_translation import TranslatedFile, translate_file
+from server.file_translation import translate_file
 from server.glossary import WithTerms
 from server.markup_translation import TranslatesTexts, translate_markup
 from server.text.formats.table import suffix_of
 from server.translations import TextTranslation, TranslationOutcome
 from server.translator import Translator
-
-logger = logging.getLogger("ringmt")
 
 REGIONS = {"en": ("EN-GB", "EN-US"), "pt": ("PT-PT", "PT-BR")}
 """Clients refuse these targets without a region."""
@@ -51,6 +48,7 @@ READ_ERRORS = documented(*ADMISSION, *BODY, dialect=DEEPL)
 FILE_ERRORS = documented(*ADMISSION, *BODY, "not_found", dialect=DEEPL)
 RESULT_ERRORS = documented(*ADMISSION, *BODY, "not_found", "conflict", dialect=DEEPL)
 router = APIRouter(tags=["DeepL"], route_class=DeepLRoute)
+polls = APIRouter(tags=["DeepL"], route_class=DeepLPollRoute)
 
 
 @router.post(
@@ -71,7 +69,7 @@ async def translate(body: DeepLTranslateRequest, visit: Admitted) -> Response:
     glossaries = named_glossaries(body.glossary_id, body.glossary_ids, body.source_lang)
     sources = await _sources(visit.state, body.text, body.source_lang, body.target_lang)
     found = await _translated(visit, body, sources, glossaries)
-    visit.state.translated_characters += sum(map(len, body.text))
+    visit.state.translated_characters[owner_of(visit.key)] += sum(map(len, body.text))
     return written(
         DeepLTranslations(
             translations=[
@@ -140,7 +138,8 @@ async def languages(
 
 @router.get("/v2/usage", summary="How much was translated", responses=READ_ERRORS)
 async def usage(visit: Admitted) -> DeepLUsage:
-    return DeepLUsage(character_count=visit.state.translated_characters, character_limit=NO_LIMIT)
+    count = visit.state.translated_characters[owner_of(visit.key)]
+    return DeepLUsage(character_count=count, character_limit=NO_LIMIT)
 
 
 @router.post("/v2/document", summary="Send a file to be translated", responses=ERRORS)
@@ -162,33 +161,28 @@ async def upload(
     _check_served("formality", formality in FORMALITIES)
     glossaries = named_glossaries(glossary_id, glossary_ids.split(",") if glossary_ids else None, source_lang)
     name = PurePath(filename or file.filename or "file").name
-    settings, data = visit.state.settings, await file.read()
+    state, data = visit.state, await file.read()
     _check_served("output_format", output_format is None or f".{output_format.lower()}" == suffix_of(name, data))
-    beginning = await beginning_of(name, data, target_lang, settings.max_total_chars)
-    [source] = await _sources(visit.state, [beginning], source_lang, target_lang)
-    if source == _any_target(visit.state, target_lang):
-        raise ApiError("invalid_value", "Source and target language are equal.", "target_lang")
-    legs, options = legs_of(visit, None, source, _target(visit, source, target_lang))
-    languages, longest = (legs[0].languages[0], legs[-1].languages[1]), settings.max_total_chars
-    terms = await terms_of(visit, glossaries, languages)
-    visit.state.uploads.check_room()
-    work = translate_file(legs, data, name, visit.state.documents.reader, options, max_characters=longest, terms=terms)
-    translating = asyncio.create_task(_counted(visit.state, work))
-    for leg in legs:  # it goes on when the visit is over
-        leg.users.enter()
-        translating.add_done_callback(lambda _, leg=leg: leg.users.leave())  # type: ignore[misc]
-    kept = visit.state.uploads.add(translating)
-    return DeepLDocument(document_id=kept.id, document_key=kept.key)
+    longest, owner = state.settings.max_total_chars, owner_of(visit.key)
+    with state.file_jobs.files.admit(owner, len(data)) as room:
+        beginning = await beginning_of(name, data, target_lang, longest)
+        [source] = await _sources(state, [beginning], source_lang, target_lang)
+        if source == _any_target(state, target_lang):
+            raise ApiError("invalid_value", "Source and target language are equal.", "target_lang")
+        legs, options = legs_of(visit, None, source, _target(visit, source, target_lang))
+        terms = await terms_of(visit, glossaries, (legs[0].languages[0], legs[-1].languages[1]))
+
+        async def translated() -> FinishedFile:
+            reader = state.documents.reader
+            done = await translate_file(legs, data, name, reader, options, max_characters=longest, terms=terms)
+            state.translated_characters[owner] += done.num_characters
+            return FinishedFile(done.data, done.name, done.media_type, done.num_characters)
+
+        state.file_jobs.start(room, translated, visit.go_on())
+    return DeepLDocument(document_id=room.id, document_key=str(room.key))
 
 
-async def _counted(state: ServerState, work: Coroutine[Any, Any, TranslatedFile]) -> TranslatedFile:
-    """The file, its characters counted."""
-    done = await work
-    state.translated_characters += done.num_characters
-    return done
-
-
-@router.post(
+@polls.post(
     "/v2/document/{upload_id}",
     summary="How far a file is",
     response_model=DeepLStatus,
@@ -196,25 +190,20 @@ async def _counted(state: ServerState, work: Coroutine[Any, Any, TranslatedFile]
     openapi_extra=with_forms("DeepLKey"),
 )
 async def status(upload_id: str, body: DeepLKey, visit: Admitted) -> Response:
-    found = visit.state.uploads.find(upload_id, body.document_key)
-    if not found.work.done():
-        return written(DeepLStatus(document_id=found.id, status="translating"))
-    error = found.work.exception()
-    if error is not None:
-        return written(DeepLStatus(document_id=found.id, status="error", error_message=_told(error)))
-    count = found.work.result().num_characters
-    return written(DeepLStatus(document_id=found.id, status="done", billed_characters=count))
+    jobs = visit.state.file_jobs
+    found = jobs.files.find(upload_id, body.document_key)
+    match found.outcome:
+        case None:
+            status: Literal["translating", "queued"] = "translating" if jobs.has_begun(found) else "queued"
+            answer = DeepLStatus(document_id=found.id, status=status)
+        case ApiError(message=message):
+            answer = DeepLStatus(document_id=found.id, status="error", error_message=message)
+        case FinishedFile(num_characters=count):
+            answer = DeepLStatus(document_id=found.id, status="done", billed_characters=count)
+    return written(answer)
 
 
-def _told(error: BaseException) -> str:
-    """What a client hears of why its file was not translated."""
-    known = from_engine(error) if isinstance(error, Exception) else None
-    if known is None:
-        logger.error("a file was not translated", exc_info=error)
-    return "The server failed; its log has more." if known is None else known.message
-
-
-@router.post(
+@polls.post(
     "/v2/document/{upload_id}/result",
     summary="The translated file, once",
     response_class=Response,
@@ -222,14 +211,14 @@ def _told(error: BaseException) -> str:
     openapi_extra=with_forms("DeepLKey"),
 )
 async def result(upload_id: str, body: DeepLKey, visit: Admitted) -> Response:
-    found = visit.state.uploads.find(upload_id, body.document_key)
-    if not found.work.done():
+    files = visit.state.file_jobs.files
+    found = files.find(upload_id, body.document_key)
+    if found.outcome is None:
         raise ApiError("not_ready", "Document is not translated yet: its status says more.")
-    error = found.work.exception()
-    if error is not None:  # it never will be
-        raise ApiError("conflict", f"Document was not translated: {_told(error)}")
-    visit.state.uploads.remove(found)
-    return Response(found.work.result().data, media_type="application/octet-stream")
+    if isinstance(found.outcome, ApiError):  # it never will be
+        raise ApiError("conflict", f"Document was not translated: {found.outcome.message}")
+    files.remove(found)
+    return Response(found.outcome.data, media_type="application/octet-stream")
 
 
 async def _sources(state: ServerState, texts: Sequence[str], source_lang: str | None, target_lang: str) -> list[str]:

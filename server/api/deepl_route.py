@@ -70,3 +70,9 @@ class DeepLRoute(DoorRoute):
         if not name:
             return ApiError("invalid_value", "The body must be a JSON object or a form.")
         return ApiError("invalid_value", f"Value for '{name}' not supported. {first['msg']}.", name)
+
+
+class DeepLPollRoute(DeepLRoute):
+    """Asks about work that a request began before: a client may do that whatever else its key has in work."""
+
+    is_work = False

@@ -6,6 +6,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, File, Form, Response, UploadFile
 
 from server.api.errors import ADMISSION, BODY, documented
+from server.api.keys import owner_of
 from server.api.pivoting import legs_of
 from server.api.route import DoorRoute
 from server.api.visit import Admitted
@@ -39,11 +40,12 @@ async def translate(
     ] = "offline",
 ) -> Response:
     legs, options = legs_of(visit, model, source, target)
-    for leg in legs:
-        leg.check_room(1)
     reader, limit = visit.state.documents.reader, visit.state.settings.max_total_chars
     data = await file.read()
-    done = await translate_file(legs, data, file.filename or "file", reader, options, mode, limit)
+    jobs = visit.state.file_jobs
+    with jobs.files.admit(owner_of(visit.key), len(data)) as room:
+        async with jobs.turn(room):
+            done = await translate_file(legs, data, file.filename or "file", reader, options, mode, limit)
     return _answer(done, None if len(legs) == 1 else legs[0].languages[1])
 
 

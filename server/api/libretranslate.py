@@ -9,8 +9,10 @@ from fastapi import APIRouter, File, Form, Request, Response, UploadFile
 
 from server.api.answer import written
 from server.api.by_language import translate_by_language
-from server.api.detection import Detected, detect, detect_source
+from server.api.detection import Detected, beginning_of, detect, detect_source
 from server.api.errors import ADMISSION, BODY, ApiError, documented
+from server.api.finished_files import FinishedFile
+from server.api.keys import owner_of
 from server.api.language_names import name_of
 from server.api.libre_route import LIBRE, LibreProbeRoute, LibreRoute, with_forms
 from server.api.libretranslate_schemas import (
@@ -26,7 +28,6 @@ from server.api.libretranslate_schemas import (
 from server.api.limits import asked_options
 from server.api.pivoting import legs_of, pivot_between, refuse
 from server.api.schemas import Status
-from server.api.shelf import ShelvedFile, beginning_of
 from server.api.state import ServerState
 from server.api.visit import Admitted, Visit
 from server.file_translation import translate_file as translated_file
@@ -138,19 +139,21 @@ async def translate_file(
     source: Annotated[str, Form(description='Its language, or "auto".')],
     target: Annotated[str, Form(description="Language to translate into.")],
 ) -> LibreFile:
-    settings = visit.state.settings
+    settings, jobs = visit.state.settings, visit.state.file_jobs
     name, data = PurePath(file.filename or "file.txt").name, await file.read()
-    beginning = await beginning_of(name, data, target, settings.max_total_chars)
-    [found] = await _sources(visit.state, [beginning], source, target)
-    if found.language == target:
-        file_back = ShelvedFile(data, name, FORMATS[suffix_of(name, data)].media_type)
-    else:
-        legs, asked = legs_of(visit, None, found.language, target)
-        reader, longest = visit.state.documents.reader, settings.max_total_chars
-        done = await translated_file(legs, data, name, reader, asked, max_characters=longest)
-        file_back = ShelvedFile(done.data, done.name, done.media_type)
-    kept = f"{secrets.token_urlsafe(18)}.{file_back.name}"
-    visit.state.shelf.put(kept, file_back)
+    with jobs.files.admit(owner_of(visit.key), len(data)) as room:
+        beginning = await beginning_of(name, data, target, settings.max_total_chars)
+        [found] = await _sources(visit.state, [beginning], source, target)
+        if found.language == target:
+            file_back = FinishedFile(data, name, FORMATS[suffix_of(name, data)].media_type)
+        else:
+            legs, asked = legs_of(visit, None, found.language, target)
+            reader, longest = visit.state.documents.reader, settings.max_total_chars
+            async with jobs.turn(room):
+                done = await translated_file(legs, data, name, reader, asked, max_characters=longest)
+            file_back = FinishedFile(done.data, done.name, done.media_type, done.num_characters)
+        kept = f"{secrets.token_urlsafe(18)}.{file_back.name}"
+        jobs.files.keep(room, file_back, kept)
     return LibreFile(translatedFileUrl=str(request.url_for("download_file", name=kept)))
 
 
@@ -164,7 +167,7 @@ async def translate_file(
     },
 )
 async def download_file(name: str, visit: Admitted) -> Response:
-    file = visit.state.shelf.get(name)
+    file = visit.state.file_jobs.files.get(name)
     shown = "".join(one if one.isascii() and one.isprintable() and one not in '"\\' else "_" for one in file.name)
     headers = {"Content-Disposition": f'attachment; filename="{shown}"'}
     return Response(file.data, media_type=file.media_type, headers=headers)

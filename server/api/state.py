@@ -3,14 +3,15 @@
 import asyncio
 import contextlib
 import time
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from server.api.errors import ApiError
+from server.api.file_jobs import FileJobs
+from server.api.finished_files import FinishedFiles
 from server.api.keys import KeyRing
 from server.api.served_models import ServedModels
-from server.api.shelf import Shelf
-from server.api.uploads import Uploads
 from server.documents.janitor import Janitor
 from server.documents.job_runner import JobRunner
 from server.documents.metered_cache import metered_cache
@@ -29,8 +30,6 @@ LOOK_SECONDS = 0.1
 """How often a server that stops checks whether it was told to hurry."""
 PREFERRED = "en"
 """The language between two models, where there is a choice."""
-MAX_UPLOADS = 100
-"""The most files of DeepL's API that are being translated or wait to be fetched."""
 
 
 @dataclass
@@ -48,16 +47,20 @@ class ServerState:
     """A time.monotonic() value, once it drains."""
     tracing: Tracing | None = None
     """Who collects traces, if somebody does."""
-    shelf: Shelf = field(default_factory=Shelf)
-    uploads: Uploads = field(init=False)
-    translated_characters: int = 0
-    """Characters that were translated for requests to DeepL's API."""
+    file_jobs: FileJobs = field(init=False)
+    translated_characters: Counter[str] = field(default_factory=Counter)
+    """By owner, the characters that were translated for requests to DeepL's API."""
     _documents: DocumentService | None = None
     _glossaries: KeptGlossaries | None = None
     _janitor: Janitor | None = None
 
     def __post_init__(self) -> None:
-        self.uploads = Uploads(MAX_UPLOADS)
+        settings = self.settings
+        files = FinishedFiles(settings.max_files, settings.max_files_bytes, settings.file_ttl)
+        self.file_jobs = FileJobs(files, settings.file_timeout)
+        self.metrics.files.labels(NO_MODEL).set_function(lambda: files.num_files)
+        self.metrics.files_bytes.labels(NO_MODEL).set_function(lambda: files.num_bytes)
+        self.metrics.files_running.labels(NO_MODEL).set_function(lambda: self.file_jobs.num_running)
         self.translators = ServedModels(self.settings, self.metrics, lambda: self.why_not_ready is None)
 
     def load(self) -> None:
@@ -127,7 +130,7 @@ class ServerState:
 
     async def stop_jobs(self) -> None:
         """Give back documents under work and wait for changes of models; call it in the event loop of `start_jobs`."""
-        await self.uploads.stop()
+        await self.file_jobs.stop()
         if self._documents is not None:
             await self._documents.runner.stop()
         await self.translators.finish()
