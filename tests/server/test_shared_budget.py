@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server.shared_budget import SharedBudget
@@ -10,6 +10,7 @@ from server.shared_budget import SharedBudget
 steps = st.lists(st.tuples(st.sampled_from("abcde"), st.integers(1, 40)), max_size=60)
 
 
+@settings(deadline=None)
 @given(steps=steps, limit=st.integers(1, 100))
 def test_an_owner_leaves_as_much_free_as_it_holds(steps: list[tuple[str, int]], limit: int) -> None:
     budget, held = SharedBudget(limit), Counter[str]()
@@ -30,6 +31,7 @@ def test_an_owner_leaves_as_much_free_as_it_holds(steps: list[tuple[str, int]], 
     assert not budget.fits("a", limit + 1)
 
 
+@settings(deadline=None)
 @given(limit=st.integers(2, 100), owners=st.integers(1, 5))
 def test_owners_who_always_want_more_come_to_equal_parts(limit: int, owners: int) -> None:
     """Each gives a unit back in its turn, like a queue that is served, and takes what it can."""

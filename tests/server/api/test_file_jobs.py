@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Coroutine
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server.api.errors import ApiError
@@ -24,6 +24,7 @@ async def settled() -> None:
         await asyncio.sleep(0)
 
 
+@settings(deadline=None)
 @given(
     events=st.lists(
         st.one_of(st.sampled_from(["a", "b", "c"]), st.tuples(st.sampled_from(["end", "cancel"]), st.integers(0, 9))),

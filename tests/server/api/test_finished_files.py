@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server.api.errors import ApiError
@@ -59,6 +59,7 @@ actions = st.one_of(
 )
 
 
+@settings(deadline=None)
 @given(actions=st.lists(actions, max_size=40), max_files=st.integers(1, 12), max_bytes=st.integers(24, 60))
 def test_files_come_and_go_as_the_slow_twin_says(
     actions: list[tuple[str, str | int, int]], max_files: int, max_bytes: int

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server.engine.lines import Lines, Path
@@ -33,6 +33,7 @@ def filled(brought: dict[str, list[int]], quantum: int) -> Lines[Item]:
     return lines
 
 
+@settings(deadline=None)
 @given(brought=lines_of_costs, quantum=st.integers(1, 60))
 def test_all_are_served_each_line_in_its_order(brought: dict[str, list[int]], quantum: int) -> None:
     lines = filled(brought, quantum)
@@ -43,6 +44,7 @@ def test_all_are_served_each_line_in_its_order(brought: dict[str, list[int]], qu
     assert len(served) == sum(map(len, brought.values()))
 
 
+@settings(deadline=None)
 @given(brought=lines_of_costs, quantum=st.integers(1, 60))
 def test_lines_that_wait_are_served_alike(brought: dict[str, list[int]], quantum: int) -> None:
     """While two lines wait, what they were served differs by a turn and an item at most."""
@@ -55,6 +57,7 @@ def test_lines_that_wait_are_served_alike(brought: dict[str, list[int]], quantum
         assert not waiting or max(waiting) - min(waiting) <= quantum + 40
 
 
+@settings(deadline=None)
 @given(crowd=st.lists(costs, max_size=60), quantum=st.integers(1, 60), late=costs)
 def test_a_newcomer_waits_for_one_turn_of_each_line(crowd: list[int], quantum: int, late: int) -> None:
     lines = filled({"a": crowd, "b": crowd}, quantum)
@@ -138,6 +141,7 @@ class SlowGroup:
             self.members.append(first)
 
 
+@settings(deadline=None)
 @given(
     steps=st.lists(
         st.one_of(
@@ -180,6 +184,7 @@ def test_groups_are_served_as_the_slow_twin_serves_them(
     assert count == 0
 
 
+@settings(deadline=None)
 @given(
     documents=st.dictionaries(st.sampled_from("abcd"), st.integers(1, 40), min_size=2),
     sizes=st.lists(costs, min_size=5, max_size=40),

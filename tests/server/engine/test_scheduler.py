@@ -4,7 +4,7 @@ import contextlib
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server.engine.caller import Caller, Service
@@ -17,6 +17,7 @@ def sentence(length: int = 2, deadline: float | None = None) -> SentenceRequest:
     return SentenceRequest((7,) * (length - 1) + (3,), SearchOptions(deadline=deadline))
 
 
+@settings(deadline=None)
 @given(lengths=st.lists(st.integers(1, 30), max_size=30), count=st.integers(1, 10), max_tokens=st.integers(1, 100))
 def test_the_oldest_leave_first_within_the_budget(lengths: list[int], count: int, max_tokens: int) -> None:
     room, requests = WaitingRoom(100), [sentence(length) for length in lengths]
@@ -34,6 +35,7 @@ def test_the_oldest_leave_first_within_the_budget(lengths: list[int], count: int
     assert room.in_flight == len(requests)
 
 
+@settings(deadline=None)
 @given(waiting=st.integers(0, 20), in_flight=st.integers(0, 20), workers=st.integers(1, 4))
 def test_fair_shares_seat_everybody(waiting: int, in_flight: int, workers: int) -> None:
     room = WaitingRoom(100)
@@ -82,6 +84,7 @@ amounts = st.tuples(caller, st.integers(1, 9), st.integers(1, 4))
 """A caller, how many sentences it sends, and how many of the room are taken after that."""
 
 
+@settings(deadline=None)
 @given(steps=st.lists(amounts, max_size=30), limit=st.integers(1, 30))
 def test_what_may_wait_is_what_a_slow_count_says(steps: list[tuple[Caller, int, int]], limit: int) -> None:
     """Background work is always let in and changes nothing for others; of one key no more interactive sentences wait
@@ -107,7 +110,8 @@ def test_what_may_wait_is_what_a_slow_count_says(steps: list[tuple[Caller, int, 
         assert len(room) == len(waiting)
 
 
-@given(greedy=st.lists(st.integers(1, 400), max_size=40))
+@settings(deadline=None)
+@given(greedy=st.lists(st.integers(1, 100), max_size=20))
 def test_whatever_one_key_and_its_documents_ask_for_there_is_room_for_another(greedy: list[int]) -> None:
     room = WaitingRoom(64, 10**6)
     for count in greedy:
@@ -218,6 +222,7 @@ def test_what_waits_is_bounded_by_its_tokens() -> None:
     assert room.waiting_tokens == 20 - len(gone[0].source_ids)
 
 
+@settings(deadline=None)
 @given(lengths=st.lists(st.integers(1, 30), max_size=30), cancelled=st.sets(st.integers(0, 29)))
 def test_tokens_that_wait_are_those_of_the_sentences_that_wait(lengths: list[int], cancelled: set[int]) -> None:
     room, requests = WaitingRoom(100), [sentence(length) for length in lengths]
