@@ -6,15 +6,18 @@ import re
 import shutil
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import httpx
 import pytest
 
+from server.api.app import create_app
 from server.documents.stores.open_store import open_store
+from server.settings import Settings
 from tests.models import SENTENCES
 from tests.server.api.conftest import PATIENCE, until
 from tests.server.api.documents import STORY, Documents, translations
@@ -54,13 +57,13 @@ def replicas(document_artifact: Path, tmp_path_factory: pytest.TempPathFactory) 
 
 
 @contextlib.contextmanager
-def nginx(folder: Path, replicas: Replicas) -> Iterator[str]:
-    """The address of an nginx that runs our configuration, with these replicas and this folder in it."""
+def nginx(folder: Path, replicas: Sequence[str]) -> Iterator[str]:
+    """The address of an nginx that runs our configuration, with these replicas (HOST:PORT) and this folder in it."""
     text = (DOCKER / "nginx/nginx.conf").read_text(encoding="utf-8")
     port = free_port()
-    for name, one in zip(("replica-a:8000", "replica-b:8000"), replicas.both, strict=True):
+    for name, one in zip(("replica-a:8000", "replica-b:8000"), replicas, strict=True):
         assert text.count(name) == 1
-        text = text.replace(name, one.url.removeprefix("http://"))
+        text = text.replace(name, one)
     text = text.replace("listen 8080", f"listen 127.0.0.1:{port}").replace("/tmp/", f"{folder}/")
     text = re.sub("^worker_processes auto;", "worker_processes 1;", text, flags=re.M)
     (folder / "nginx.conf").write_text(text, encoding="utf-8")
@@ -125,7 +128,8 @@ def test_killed_in_the_middle_of_a_document_the_other_finishes_it(replicas: Repl
 @needs_nginx
 def test_nginx_sends_a_document_to_its_place_and_loses_nothing(replicas: Replicas, tmp_path: Path) -> None:
     """Documents stay where they are; a replica that drains and one that dies cost no translation and no reading."""
-    with nginx(tmp_path, replicas) as address, httpx.Client(base_url=address, timeout=PATIENCE) as client:
+    places_of_both = [one.url.removeprefix("http://") for one in replicas.both]
+    with nginx(tmp_path, places_of_both) as address, httpx.Client(base_url=address, timeout=PATIENCE) as client:
         names = [Documents(client).post(sentences=STORY[:2], max_length=4)["id"] for _ in range(8)]
         places = {name: place_of(name, client, replicas) for name in names}
         assert set(places.values()) == {0, 1}, "one replica gets everything"
@@ -149,6 +153,64 @@ def test_nginx_sends_a_document_to_its_place_and_loses_nothing(replicas: Replica
             for one in asked:
                 one.result(PATIENCE)
         assert asking.failed == []
+
+
+def locations() -> list[tuple[str, str]]:
+    """(modifier and pattern, content) of every location of our configuration, in its order."""
+    text = re.sub(r"#.*", "", (DOCKER / "nginx/nginx.conf").read_text(encoding="utf-8"))
+    return re.findall(r"location ([^{]+?) \{(.*?)\}", text, flags=re.S)
+
+
+def location_of(path: str) -> str:
+    """What nginx does with a path: an exact location, else the first pattern that fits, else the longest beginning."""
+    plain = [(name.removeprefix("= "), content) for name, content in locations() if not name.startswith("~")]
+    patterns = [(name.removeprefix("~ "), content) for name, content in locations() if name.startswith("~")]
+    exact = [content for name, content in locations() if name == f"= {path}"]
+    fitting = [content for pattern, content in patterns if re.search(pattern, path)]
+    starts = [content for name, content in sorted(plain, key=lambda one: -len(one[0])) if path.startswith(name)]
+    return next(iter([*exact, *fitting, *starts]))
+
+
+def test_what_takes_files_is_asked_once() -> None:
+    """Whatever route the server gets that takes a file: it could end every replica, one after the other."""
+    takes_files = [
+        path
+        for path, methods in create_app(Settings()).openapi()["paths"].items()
+        if [*methods.get("post", {}).get("requestBody", {}).get("content", {})] == ["multipart/form-data"]
+    ]
+    assert {"/v1/files", "/translate_file", "/v2/document"} == set(takes_files)
+    for path in takes_files:
+        assert re.findall(r"proxy_next_upstream [^;]*;", location_of(path)) == ["proxy_next_upstream off;"], path
+    assert "non_idempotent" in location_of("/v1/translate")
+
+
+@needs_nginx
+def test_a_replica_that_a_file_ends_is_the_only_one(tmp_path: Path) -> None:
+    """Both replicas are places that count requests and hang up in the midst of them."""
+    asked: list[str] = []
+
+    class HangsUp(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked.append(self.path)
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.connection.close()
+
+    with contextlib.ExitStack() as stack:
+        dying = [ThreadingHTTPServer(("127.0.0.1", 0), HangsUp) for _ in range(2)]
+        for one in dying:
+            stack.callback(one.server_close)
+            threading.Thread(target=one.serve_forever, daemon=True).start()
+            stack.callback(one.shutdown)
+        ports = tuple(one.server_address[1] for one in dying)
+        address = stack.enter_context(nginx(tmp_path, [f"127.0.0.1:{port}" for port in ports]))
+        for path in ("/v1/files", "/translate_file", "/v2/document"):
+            asked.clear()
+            answer = httpx.post(f"{address}{path}", files={"file": ("a.txt", b"Yes.")}, timeout=PATIENCE)
+            assert answer.status_code == 502
+            assert asked == [path]
+        asked.clear()
+        httpx.post(f"{address}/v1/translate", json={}, timeout=PATIENCE)
+        assert asked == ["/v1/translate"] * 2, "what is asked once is asked once for another reason"
 
 
 class Asking:
