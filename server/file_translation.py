@@ -14,11 +14,14 @@ from server.documents.leases import Lease
 from server.documents.sentence_states import StateReader
 from server.documents.stores.memory import MemoryStore
 from server.documents.stores.records import Document, Mode, Sentence
+from server.files.parsing import ParsedFile
 from server.pivot import bare, lacks
 from server.tagged_sentences import with_tags, without_tags
 from server.text.carried import Carried
 from server.text.flags import find_flags
-from server.text.formats.table import FORMATS, open_file, suffix_of, translated_name
+from server.text.formats.opened import FileTooLarge
+from server.text.formats.table import translated_name
+from server.text.sentences import split_text
 from server.text.terms import Terms
 from server.translator import AskedOptions, Translator
 
@@ -26,6 +29,10 @@ BATCH = 128
 """Sentences between two calls of `told`."""
 Told = Callable[[int, int], None]
 """Hears how many of how many sentences are done."""
+SHORTEST_SENTENCE = 16
+"""Characters of a file's sentences on average, at least: a sentence costs far more memory than its characters."""
+_PIECE = 10_000
+"""Characters whose sentences are counted at a time."""
 _SEPARATORS = "\x1e\x1d\x1c\x1f"
 
 
@@ -43,33 +50,30 @@ class TranslatedFile:
 
 async def translate_file(
     legs: Sequence[Translator],
-    data: bytes,
-    name: str,
+    file: ParsedFile,
     reader: StateReader,
     options: AskedOptions,
     mode: Mode = "offline",
-    max_characters: int = 10_000_000,
     told: Told = lambda done, total: None,
     terms: Terms | None = None,
 ) -> TranslatedFile:
-    """Translate a file of any format of the table by one model, or by two of which the second reads what the first
+    """Translate a file whose texts were read by one model, or by two of which the second reads what the first
     said. `options` as documents have them, for every leg; `terms` are translated as they say. `told` hears how many of
     how many sentences are done. Nothing is kept; cancelled, it leaves the engine.
 
     Raises FileError, and what `translate_pending` raises.
     """
     language = legs[-1].languages[1]
-    opened = await asyncio.to_thread(open_file, data, name, language, max_characters)
-    sentences, translations, targets = await _translated(legs, opened.texts, reader, options, mode, told, terms)
-    written = await asyncio.to_thread(opened.write, targets)
-    suffix = suffix_of(name, data)
+    most = max(1, file.source.max_characters // SHORTEST_SENTENCE)
+    sentences, translations, targets = await _translated(legs, file.texts, reader, options, mode, told, terms, most)
+    written = await file.write(targets, language)
     flags = await asyncio.to_thread(_flags, sentences, translations)
     return TranslatedFile(
         written,
-        translated_name(name, language),
-        FORMATS[suffix].media_type,
+        translated_name(file.name, language),
+        file.media_type,
         len(sentences),
-        sum(map(len, opened.texts)),
+        sum(map(len, file.texts)),
         flags,
     )
 
@@ -87,15 +91,16 @@ async def _translated(
     mode: Mode,
     told: Told,
     terms: Terms | None,
+    most: int,
 ) -> tuple[list[Sentence], list[str], list[str]]:
-    """The sentences of the texts, their translations, and the translated texts. Between two texts stands a control
-    character: no sentence goes beyond it, and no translation has one. The texts are cut once: what the first leg says
-    of a sentence is one sentence for the second."""
+    """The sentences of the texts (FileTooLarge for more than `most`), their translations, and the translated texts.
+    Between two texts stands a control character: no sentence goes beyond it, and no translation has one. The texts are
+    cut once: what the first leg says of a sentence is one sentence for the second."""
     if not texts:
         return [], [], []
     separator = _free_separator(texts)
     text = texts[0] if len(texts) == 1 else separator.join(text.replace(separator, " ") for text in texts)
-    sentences, end = await asyncio.to_thread(cut_text, text, legs[0])
+    sentences, end = await asyncio.to_thread(_cut, text, legs[0], most)
     told_of = [_told_of_leg(told, number, len(legs)) for number in range(len(legs))]
     if len(legs) == 1:
         said = await _one_leg(legs[0], sentences, reader, options, mode, told, terms)
@@ -103,6 +108,16 @@ async def _translated(
         said = await _two_legs(legs, sentences, reader, options, mode, told_of, terms)
     whole = "".join(f"{one.gap}{target}" for one, target in zip(sentences, said, strict=True)) + end
     return sentences, said, [whole] if len(texts) == 1 else whole.split(separator)
+
+
+def _cut(text: str, translator: Translator, most: int) -> tuple[list[Sentence], str]:
+    """As `cut_text`. Raises FileTooLarge before it has made many more than `most` sentences."""
+    count, language = 0, translator.languages[0]
+    for start in range(0, len(text), _PIECE):
+        count += sum(one.is_sentence for one in split_text(text[start : start + _PIECE], language))
+        if count > most + start // _PIECE:  # one may be cut in two at every start
+            raise FileTooLarge(f"the file has more than {most} sentences, the most that are taken; split it")
+    return cut_text(text, translator)
 
 
 async def _two_legs(

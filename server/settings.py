@@ -117,6 +117,13 @@ class Settings:
         3600.0, "seconds that a translated file waits to be fetched; then it is gone", at_least=0.001
     )
     api_keys: str = knob("", "file of API keys, or its lines; without, everybody may do everything", shown="none")
+    file_processes: int = knob(2, "processes that open and write files; further files wait for one", at_least=1)
+    file_cpu_seconds: float = knob(
+        10.0, "seconds of processor that opening or writing a file may take; then 413", at_least=1
+    )
+    file_memory_bytes: int = knob(
+        268_435_456, "memory that opening or writing a file may take, in a process of its own; then 413", at_least=1
+    )
     pivot: Literal["on", "off"] = knob("on", "translate texts through a third language where no model does it directly")
     open_admin: Literal["off", "on"] = knob("off", "on: without api_keys, everybody may load and unload models")
     log_level: Literal["debug", "info", "warning", "error"] = knob("info", "how much is logged")

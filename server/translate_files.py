@@ -12,6 +12,8 @@ from server.documents.sentence_states import StateReader
 from server.documents.state_cache import StateCache
 from server.documents.stores.records import Mode
 from server.file_translation import TranslatedFile, translate_file
+from server.files.in_process import InProcessParser
+from server.files.parsing import SourceFile, parse
 from server.text.formats.opened import FileError
 from server.translator import AskedOptions, Translator
 
@@ -52,5 +54,9 @@ def _translate(
             progress.total = total
             progress.update(done - progress.n)
 
-        work = translate_file([translator], path.read_bytes(), path.name, reader, options, mode, told=told)
-        return asyncio.run(work)
+        async def work() -> TranslatedFile:
+            source = SourceFile(path.read_bytes(), path.name, translator.languages[1])
+            file = await parse(InProcessParser(), source)
+            return await translate_file([translator], file, reader, options, mode, told)
+
+        return asyncio.run(work())

@@ -22,7 +22,7 @@ from server.api.deepl_schemas import (
     DeepLUsage,
 )
 from server.api.deepl_terms import named_glossaries, terms_of
-from server.api.detection import beginning_of, detect_source
+from server.api.detection import detect_source
 from server.api.errors import ADMISSION, BODY, ApiError, documented
 from server.api.finished_files import FinishedFile
 from server.api.keys import owner_of
@@ -163,18 +163,17 @@ async def upload(
     name = PurePath(filename or file.filename or "file").name
     state, data = visit.state, await file.read()
     _check_served("output_format", output_format is None or f".{output_format.lower()}" == suffix_of(name, data))
-    longest, owner = state.settings.max_total_chars, owner_of(visit.key)
+    owner = owner_of(visit.key)
     with state.file_jobs.files.admit(owner, len(data)) as room:
-        beginning = await beginning_of(name, data, target_lang, longest)
-        [source] = await _sources(state, [beginning], source_lang, target_lang)
+        parsed = await visit.parse(data, name, target_lang)
+        [source] = await _sources(state, [parsed.beginning], source_lang, target_lang)
         if source == _any_target(state, target_lang):
             raise ApiError("invalid_value", "Source and target language are equal.", "target_lang")
         legs, options = legs_of(visit, None, source, _target(visit, source, target_lang))
         terms = await terms_of(visit, glossaries, (legs[0].languages[0], legs[-1].languages[1]))
 
         async def translated() -> FinishedFile:
-            reader = state.documents.reader
-            done = await translate_file(legs, data, name, reader, options, max_characters=longest, terms=terms)
+            done = await translate_file(legs, parsed, state.documents.reader, options, terms=terms)
             state.translated_characters[owner] += done.num_characters
             return FinishedFile(done.data, done.name, done.media_type, done.num_characters)
 

@@ -4,11 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from server.text.formats.table import open_file
 from server.text.language import identify, is_written_in
-
-BEGINNING = 4000
-"""Characters of a file by which its language is detected."""
 
 
 @dataclass(frozen=True)
@@ -17,12 +13,6 @@ class Detected:
 
     language: str
     confidence: float
-
-
-async def beginning_of(name: str, data: bytes, language: str, max_characters: int) -> str:
-    """The beginning of the file's texts. Raises FileError, also for more than `max_characters`."""
-    opened = await asyncio.to_thread(open_file, data, name, language, max_characters)
-    return "\n".join(opened.texts)[:BEGINNING]
 
 
 async def detect(text: str, candidates: Sequence[str]) -> Detected:

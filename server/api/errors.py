@@ -14,6 +14,7 @@ from server.documents.refused import Refused, TooLong, UnknownSentence
 from server.documents.stores.glossaries import GlossariesFull, UnknownGlossary
 from server.documents.stores.interface import StoreError, StoreFull, UnknownDocument
 from server.engine.request import Cancelled, DeadlineExceeded, EngineStopped, Overloaded
+from server.files.parser_pool import TooManyFiles
 from server.glossary import TermRefused
 from server.scoring import TooLongToScore
 from server.text.formats.opened import FileError, FileTooLarge, UnsupportedFile
@@ -120,6 +121,8 @@ def from_engine(error: Exception) -> ApiError | None:
     match error:
         case Overloaded():
             return ApiError("overloaded", "too many sentences are waiting; try again later")
+        case TooManyFiles():
+            return ApiError("overloaded", str(error))
         case TermRefused():
             return ApiError("invalid_value", str(error), "glossary")
         case PrefixRefused():

@@ -40,12 +40,12 @@ async def translate(
     ] = "offline",
 ) -> Response:
     legs, options = legs_of(visit, model, source, target)
-    reader, limit = visit.state.documents.reader, visit.state.settings.max_total_chars
     data = await file.read()
     jobs = visit.state.file_jobs
     with jobs.files.admit(owner_of(visit.key), len(data)) as room:
+        parsed = await visit.parse(data, file.filename or "file", legs[-1].languages[1])
         async with jobs.turn(room):
-            done = await translate_file(legs, data, file.filename or "file", reader, options, mode, limit)
+            done = await translate_file(legs, parsed, visit.state.documents.reader, options, mode)
     return _answer(done, None if len(legs) == 1 else legs[0].languages[1])
 
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, File, Form, Request, Response, UploadFile
 
 from server.api.answer import written
 from server.api.by_language import translate_by_language
-from server.api.detection import Detected, beginning_of, detect, detect_source
+from server.api.detection import Detected, detect, detect_source
 from server.api.errors import ADMISSION, BODY, ApiError, documented
 from server.api.finished_files import FinishedFile
 from server.api.keys import owner_of
@@ -33,7 +33,7 @@ from server.api.visit import Admitted, Visit
 from server.file_translation import translate_file as translated_file
 from server.markup_translation import translate_markup
 from server.settings import Settings
-from server.text.formats.table import FORMATS, suffix_of
+from server.text.formats.table import FORMATS
 from server.translations import TextTranslation, TranslationOutcome
 
 PATHS = ("/translate", "/languages", "/detect", "/translate_file", "/download_file", "/frontend", "/health")
@@ -139,18 +139,16 @@ async def translate_file(
     source: Annotated[str, Form(description='Its language, or "auto".')],
     target: Annotated[str, Form(description="Language to translate into.")],
 ) -> LibreFile:
-    settings, jobs = visit.state.settings, visit.state.file_jobs
-    name, data = PurePath(file.filename or "file.txt").name, await file.read()
+    jobs, data = visit.state.file_jobs, await file.read()
     with jobs.files.admit(owner_of(visit.key), len(data)) as room:
-        beginning = await beginning_of(name, data, target, settings.max_total_chars)
-        [found] = await _sources(visit.state, [beginning], source, target)
+        parsed = await visit.parse(data, PurePath(file.filename or "file.txt").name, target)
+        [found] = await _sources(visit.state, [parsed.beginning], source, target)
         if found.language == target:
-            file_back = FinishedFile(data, name, FORMATS[suffix_of(name, data)].media_type)
+            file_back = FinishedFile(data, parsed.name, parsed.media_type)
         else:
             legs, asked = legs_of(visit, None, found.language, target)
-            reader, longest = visit.state.documents.reader, settings.max_total_chars
             async with jobs.turn(room):
-                done = await translated_file(legs, data, name, reader, asked, max_characters=longest)
+                done = await translated_file(legs, parsed, visit.state.documents.reader, asked)
             file_back = FinishedFile(done.data, done.name, done.media_type, done.num_characters)
         kept = f"{secrets.token_urlsafe(18)}.{file_back.name}"
         jobs.files.keep(room, file_back, kept)

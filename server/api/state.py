@@ -20,6 +20,8 @@ from server.documents.service import DocumentService
 from server.documents.stores.glossaries import GlossaryLimits
 from server.documents.stores.interface import StoreError
 from server.documents.stores.open_store import open_store
+from server.files.limits import FileLimits
+from server.files.parser_pool import ParserPool
 from server.kept_glossaries import KeptGlossaries
 from server.metrics import NO_MODEL, Metrics
 from server.settings import Settings, nearest
@@ -30,6 +32,8 @@ LOOK_SECONDS = 0.1
 """How often a server that stops checks whether it was told to hurry."""
 PREFERRED = "en"
 """The language between two models, where there is a choice."""
+MAX_WRITTEN_FILE = 4
+"""How many times as large as the largest body a translated file may be."""
 
 
 @dataclass
@@ -48,6 +52,8 @@ class ServerState:
     tracing: Tracing | None = None
     """Who collects traces, if somebody does."""
     file_jobs: FileJobs = field(init=False)
+    parsers: ParserPool = field(init=False)
+    """Opens and writes the files of clients."""
     translated_characters: Counter[str] = field(default_factory=Counter)
     """By owner, the characters that were translated for requests to DeepL's API."""
     _documents: DocumentService | None = None
@@ -61,6 +67,7 @@ class ServerState:
         self.metrics.files.labels(NO_MODEL).set_function(lambda: files.num_files)
         self.metrics.files_bytes.labels(NO_MODEL).set_function(lambda: files.num_bytes)
         self.metrics.files_running.labels(NO_MODEL).set_function(lambda: self.file_jobs.num_running)
+        self.parsers = ParserPool(limits_of(self.settings), self.settings.file_processes)
         self.translators = ServedModels(self.settings, self.metrics, lambda: self.why_not_ready is None)
 
     def load(self) -> None:
@@ -129,8 +136,10 @@ class ServerState:
             self._documents.runner.start()
 
     async def stop_jobs(self) -> None:
-        """Give back documents under work and wait for changes of models; call it in the event loop of `start_jobs`."""
+        """Give back documents under work, kill the processes that parse files and wait for changes of models; call it
+        in the event loop of `start_jobs`."""
         await self.file_jobs.stop()
+        await self.parsers.stop()
         if self._documents is not None:
             await self._documents.runner.stop()
         await self.translators.finish()
@@ -233,6 +242,16 @@ class ServerState:
             param, known = ("source", {pair[0] for pair in languages})
         asked = target if param == "target" else source
         raise ApiError("invalid_value", f"{param} language '{asked}': only {_listed(known)} {where}", param)
+
+
+def limits_of(settings: Settings) -> FileLimits:
+    """The limits of parsing one file."""
+    return FileLimits(
+        cpu_seconds=settings.file_cpu_seconds,
+        wall_seconds=3 * settings.file_cpu_seconds,  # it may have to wait for a processor
+        memory_bytes=settings.file_memory_bytes,
+        max_written_bytes=MAX_WRITTEN_FILE * max(settings.max_body_bytes, 2**20),
+    )
 
 
 def _listed(names: Iterable[str]) -> str:

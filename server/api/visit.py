@@ -8,9 +8,10 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from server.api.keys import Key
+from server.api.keys import Key, owner_of
 from server.api.schemas import TimingsAnswer
 from server.api.state import ServerState
+from server.files.parsing import ParsedFile, SourceFile, parse
 from server.scoring import ScoringOutcome
 from server.translations import TranslationOutcome
 from server.translator import Translator
@@ -43,6 +44,11 @@ class Visit:
             self._working.enter_context(leg.users)
             self.works_with(leg.name)
         return legs
+
+    async def parse(self, data: bytes, name: str, language: str) -> ParsedFile:
+        """The texts of a file that the client sent; `language` is the target's. Raises FileError, TooManyFiles."""
+        longest = self.state.settings.max_total_chars
+        return await parse(self.state.parsers, SourceFile(data, name, language, longest, owner_of(self.key)))
 
     def works_with(self, model: str) -> None:
         """Count the request as work of a model."""

@@ -10,7 +10,7 @@ import pytest
 from server.documents.sentence_states import StateReader
 from server.documents.state_cache import StateCache
 from server.documents.stores.records import Mode
-from server.file_translation import TranslatedFile, translate_file
+from server.file_translation import TranslatedFile
 from server.glossary import TermRefused
 from server.markup_translation import translate_markup
 from server.metrics import Metrics
@@ -19,6 +19,7 @@ from server.text.formats.opened import FileTooLarge
 from server.text.terms import Terms
 from server.translate_files import translate_files
 from server.translator import AskedOptions, Translator
+from tests.server.translated_files import translate_bytes
 
 OPTIONS = AskedOptions(beam_size=2, length_penalty=None, max_length=None)
 TEXT = "We walk home in the rain. Where is the station?\n\n- Yes, {name}!\nThe old lamp is here."
@@ -45,7 +46,7 @@ def reader() -> StateReader:
 
 
 def translated(translator: Translator, data: bytes, name: str, mode: Mode = "offline", **more: Any) -> TranslatedFile:
-    return asyncio.run(translate_file([translator], data, name, reader(), OPTIONS, mode, **more))
+    return asyncio.run(translate_bytes(translator, data, name, reader(), OPTIONS, mode, **more))
 
 
 def test_every_format_gives_the_text_s_translation(translator: Translator) -> None:
@@ -76,7 +77,7 @@ TAGGED = [
 @pytest.mark.parametrize("tagged", TAGGED)
 def test_tags_stand_in_a_file_as_in_a_text(bundled: Translator, tagged: str) -> None:
     """A page of one sentence, which sees no other."""
-    done = asyncio.run(translate_file([bundled], f"<p>{tagged}</p>".encode(), "a.html", reader(), OPTIONS))
+    done = translated(bundled, f"<p>{tagged}</p>".encode(), "a.html")
     asked = bundled.options(**OPTIONS)
     outcome = asyncio.run(translate_markup(bundled, [f"<p>{tagged}</p>"], "html", asked))
     assert done.data.decode() == outcome.translations[0].text
@@ -87,10 +88,7 @@ def test_sentences_with_tags_are_read_without_them(bundled: Translator) -> None:
     """Beside others, several to a text, and in another format: the words are those of the file without tags."""
     plain = "The lamp is new. The train is late. It is broken. Where is the station?"
     marked = "The **lamp** is new. The *train* is late. It is broken. **Where** is the station?"
-    words, tagged = (
-        asyncio.run(translate_file([bundled], text.encode(), "a.md", reader(), OPTIONS)).data.decode()
-        for text in (plain, marked)
-    )
+    words, tagged = (translated(bundled, text.encode(), "a.md").data.decode() for text in (plain, marked))
     assert tagged != words
     assert tagged.replace("*", "") == words
     assert "Die **Lampe**" in tagged
@@ -149,6 +147,15 @@ def test_a_term_that_cannot_be_masked_is_told_once(translator: Translator, caplo
 def test_too_much_is_refused(translator: Translator) -> None:
     with pytest.raises(FileTooLarge, match="at most 10"):
         translated(translator, TEXT.encode(), "a.txt", max_characters=10)
+
+
+@pytest.mark.parametrize("text", ["Yes.\n", "No no. "])
+def test_a_file_has_so_many_sentences_and_no_more(translator: Translator, text: str) -> None:
+    """A sixteenth of its characters; they are counted before any of them is made."""
+    few = translated(translator, (text * 60).encode(), "a.txt", max_characters=1024)
+    assert 55 <= few.num_sentences <= 64
+    with pytest.raises(FileTooLarge, match="more than 64 sentences"):
+        translated(translator, (text * 80).encode(), "a.txt", max_characters=1024)
 
 
 def test_the_command_goes_on_after_a_bad_file(

@@ -10,12 +10,12 @@ from server.documents.cutting import joined, listed_sentences
 from server.documents.sentence_states import StateReader
 from server.documents.state_cache import StateCache
 from server.engine.request import SentenceRequest
-from server.file_translation import translate_file
 from server.metrics import Metrics
 from server.settings import BUNDLED_MODELS, EngineSettings
 from server.tagged_sentences import with_tags, without_tags
 from server.text.marks import MarkedText
 from server.translator import AskedOptions, Translator
+from tests.server.translated_files import translate_bytes
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def test_more_sentences_than_the_engine_lets_wait() -> None:
     long = f"<p>{'We walk home in the rain, ' * 200} and <b>the lamp</b> is new.</p>"
     options = AskedOptions(beam_size=1, length_penalty=None, max_length=None)
     try:
-        work = translate_file([translator], f"{page}{long}".encode(), "a.html", StateReader(StateCache(0)), options)
+        work = translate_bytes(translator, f"{page}{long}".encode(), "a.html", StateReader(StateCache(0)), options)
         done = asyncio.run(asyncio.wait_for(work, 60)).data.decode()
     finally:
         translator.stop(timeout=5)

@@ -8,13 +8,13 @@ import pytest
 
 from server.documents.sentence_states import StateReader
 from server.documents.state_cache import StateCache
-from server.file_translation import translate_file
 from server.glossary import WithTerms, translate_with_terms
 from server.markup_translation import translate_markup
 from server.metrics import Metrics
 from server.settings import BUNDLED_MODELS, EngineSettings
 from server.text.terms import Terms
 from server.translator import AskedOptions, Translator
+from tests.server.translated_files import translate_bytes
 
 OPTIONS = AskedOptions(beam_size=4, length_penalty=None, max_length=None)
 TAGGED = (
@@ -40,7 +40,7 @@ def of_text(translator: Translator, text: str, terms: Mapping[str, str]) -> str:
 
 def of_file(translator: Translator, text: str, terms: Mapping[str, str]) -> str:
     reader, page = StateReader(StateCache(0)), f"<p>{text}</p>".encode()
-    work = translate_file([translator], page, "a.html", reader, OPTIONS, terms=Terms(terms))
+    work = translate_bytes(translator, page, "a.html", reader, OPTIONS, terms=Terms(terms))
     return asyncio.run(work).data.decode().removeprefix("<p>").removesuffix("</p>")
 
 

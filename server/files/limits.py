@@ -1,0 +1,73 @@
+"""What one file may cost, and how a process holds itself to it. Linux has all of these limits; macOS counts no memory;
+Windows has none, so that only the time until an answer is bounded there."""
+
+import contextlib
+import ctypes
+import math
+import os
+import signal
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+if sys.platform != "win32":
+    import resource
+
+_NICE = 5
+"""Translating goes first: with all cores busy, a parser gets about a third of what a decoding thread gets."""
+_OPEN_FILES = 32
+_PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True)
+class FileLimits:
+    """Limits of reading, and of writing, one file. `wall_seconds`: until there is an answer, the start of a process
+    included. `max_written_bytes`: the size of the translated file."""
+
+    cpu_seconds: float = 10.0
+    wall_seconds: float = 30.0
+    memory_bytes: int = 256 * 2**20
+    max_written_bytes: int = 16 * 2**20
+
+
+def limit_process(memory_bytes: int) -> None:
+    """Hold this process to `memory_bytes` more than it has, no written files and no processes, and let it end with its
+    parent."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        with contextlib.suppress(OSError):  # a container that is out of memory loses this process and not the server
+            Path("/proc/self/oom_score_adj").write_text("1000")
+    if sys.platform != "win32":
+        for limit, value in (
+            (resource.RLIMIT_CORE, 0),
+            (resource.RLIMIT_FSIZE, 0),
+            (resource.RLIMIT_NOFILE, _OPEN_FILES),
+            (resource.RLIMIT_NPROC, 0),
+            (resource.RLIMIT_AS, _memory(0) + memory_bytes),
+        ):
+            with contextlib.suppress(ValueError, OSError):  # a lower limit is set already, or there is no such limit
+                resource.setrlimit(limit, (value, value))
+        with contextlib.suppress(OSError):
+            os.nice(_NICE)
+
+
+def limit_cpu(seconds: float) -> None:
+    """From now on this process may compute for `seconds`, rounded up; then SIGXCPU ends it."""
+    if sys.platform != "win32":
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        soft = math.ceil(used.ru_utime + used.ru_stime + seconds)
+        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+        resource.setrlimit(resource.RLIMIT_CPU, (soft if hard == resource.RLIM_INFINITY else min(soft, hard), hard))
+
+
+def resident_bytes() -> int:
+    """Memory that this process has; 0 where the system does not say."""
+    return _memory(1)
+
+
+def _memory(column: int) -> int:
+    """Bytes of /proc/self/statm: the address space (0) or what is resident (1). 0 where the system has no such file."""
+    try:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[column]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0

@@ -1,0 +1,104 @@
+"""The process that opens and writes files: reads requests from its standard input and answers on its standard output.
+
+It imports the formats and their libraries, and nothing else of the server. It keeps nothing from one file to the next,
+and ends when its input does.
+"""
+
+import contextlib
+import importlib
+import os
+import signal
+import sys
+from typing import Any, BinaryIO
+
+from server.files import limits
+from server.files.messages import Closed, receive, send
+from server.files.parsing import ERRORS, SourceFile, read_texts, write_file
+from server.text.formats.opened import DamagedFile, FileError, FileTooLarge
+from server.text.formats.table import FORMATS
+
+_LIBRARIES = ("lxml.etree", "markdown_it", "polib")
+_RETIRES_AT_BYTES = 48 * 2**20
+"""A process that still has more memory than this after a file ends, so that the next file has its own share."""
+_NO_LIMIT = 2**32
+_LONGEST_MESSAGE = 1000
+_LXML_NO_MEMORY = 2
+
+
+def main(memory_bytes: int, cpu_seconds: float) -> None:
+    """Answer requests until there are no more."""
+    requests = sys.stdin.buffer
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    import_formats()
+    # A terminal and a service manager send these to all processes of the server; it decides when this one ends.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    limits.limit_process(memory_bytes)
+    send(answers, {"is_ready": True})
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):  # what libraries write about a file is a client's, and no line of a log
+        os.dup2(nothing, stream)
+    with contextlib.suppress(Closed, OSError):
+        _serve(requests, answers, memory_bytes, cpu_seconds)
+    os._exit(0)  # nothing is left to be tidied up, and a large heap takes its time
+
+
+def import_formats() -> None:
+    """Before there is a file. Libraries may be missing."""
+    for module in {form.module for form in FORMATS.values()}:
+        importlib.import_module(f"server.text.formats.{module}")
+    for library in _LIBRARIES:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(library)
+
+
+def _serve(requests: BinaryIO, answers: BinaryIO, memory_bytes: int, cpu_seconds: float) -> None:
+    retires = False
+    while not retires:
+        fields, data = receive(requests, _NO_LIMIT, _NO_LIMIT)
+        limits.limit_cpu(cpu_seconds)
+        answer, written = _answer(fields, data, memory_bytes)
+        del fields, data
+        retires = "retires" in answer or limits.resident_bytes() > _RETIRES_AT_BYTES
+        send(answers, {**answer, "retires": retires}, written)
+
+
+def _answer(fields: dict[str, Any], data: bytes, memory_bytes: int) -> tuple[dict[str, Any], bytes]:
+    translations = fields.pop("translations", None)
+    file = SourceFile(data, **fields)
+    try:
+        if translations is None:
+            return {"texts": read_texts(file)}, b""
+        return {}, write_file(file, translations)
+    except Exception as error:
+        return _refusal(error, memory_bytes), b""
+
+
+def _refusal(error: Exception, memory_bytes: int) -> dict[str, Any]:
+    """The answer for an error. One that no format expects says where it was raised, for the server's log, and nothing
+    of the file."""
+    if _is_of_memory(error):
+        megabytes = memory_bytes // 2**20
+        message = f"the file takes more than {megabytes} MB of memory; split it, or leave out what is no text"
+        return {"error": FileTooLarge.__name__, "message": message, "retires": True}
+    if isinstance(error, FileError):
+        name = next(kind.__name__ for kind in type(error).__mro__ if kind.__name__ in ERRORS)
+        return {"error": name, "message": str(error)[:_LONGEST_MESSAGE]}
+    trace, where = error.__traceback__, ""
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        where, trace = f"{code.co_filename}, line {trace.tb_lineno}, in {code.co_name}", trace.tb_next
+    kind = type(error).__name__
+    message = f"the file cannot be translated: what reads it failed at it ({kind}); save it anew, or in another format"
+    return {"error": DamagedFile.__name__, "message": message, "fault": f"{kind} at {where}", "retires": True}
+
+
+def _is_of_memory(error: BaseException | None) -> bool:
+    """Whether an error is, or comes from, memory that could not be had."""
+    while error is not None:
+        if isinstance(error, MemoryError):
+            return True
+        if type(error).__name__ == "XMLSyntaxError" and getattr(error, "code", None) == _LXML_NO_MEMORY:
+            return True
+        error = error.__context__
+    return False

@@ -1,0 +1,95 @@
+"""Reads the texts of a file and writes it with translations of them: what every parser of files does, wherever it runs.
+
+Both are functions of the file's bytes alone, so that nothing is held while its texts are translated.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from server.text.formats.opened import DamagedFile, FileError, FileTooLarge, OpenedFile, UnsupportedFile
+from server.text.formats.table import FORMATS, open_file, suffix_of
+from server.text.marks import TooManyMarks
+from server.text.markup import MalformedMarkup
+
+ERRORS = {kind.__name__: kind for kind in (UnsupportedFile, DamagedFile, FileTooLarge, FileError)}
+"""The errors of parsers by their names."""
+BEGINNING = 4000
+"""Characters of a file by which its language is detected."""
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file to be translated. `language` is the target's. More than `max_characters` to translate are refused. Files
+    of one `owner` wait in one queue; owners take turns."""
+
+    data: bytes
+    name: str
+    language: str
+    max_characters: int = 10_000_000
+    owner: str = ""
+
+
+class FileParser(Protocol):
+    """Reads and writes files. Both methods raise FileError."""
+
+    async def texts(self, file: SourceFile) -> list[str]:
+        """The file's texts in reading order, with marks for what is inside them but is no text."""
+
+    async def write(self, file: SourceFile, translations: Sequence[str]) -> bytes:
+        """The file with a translation in place of each of its texts."""
+
+
+@dataclass(frozen=True)
+class ParsedFile:
+    """A file with its `texts`, and the parser that read them and will write their translations."""
+
+    source: SourceFile
+    texts: Sequence[str]
+    parser: FileParser
+
+    @property
+    def name(self) -> str:
+        return self.source.name
+
+    @property
+    def media_type(self) -> str:
+        return FORMATS[suffix_of(self.source.name, self.source.data)].media_type
+
+    @property
+    def beginning(self) -> str:
+        """The first characters of its texts, to detect their language by."""
+        parts: list[str] = []
+        room = BEGINNING
+        for text in self.texts:
+            if room <= 0:
+                break
+            parts.append(text[:room])
+            room -= len(text) + 1
+        return "\n".join(parts)
+
+    async def write(self, translations: Sequence[str], language: str) -> bytes:
+        """The file with `translations` into `language`. Raises FileError."""
+        return await self.parser.write(replace(self.source, language=language), translations)
+
+
+async def parse(parser: FileParser, file: SourceFile) -> ParsedFile:
+    """Raises FileError."""
+    return ParsedFile(file, await parser.texts(file), parser)
+
+
+def read_texts(file: SourceFile) -> list[str]:
+    """Raises FileError."""
+    return list(_open(file).texts)
+
+
+def write_file(file: SourceFile, translations: Sequence[str]) -> bytes:
+    """Raises FileError."""
+    return _open(file).write(translations)
+
+
+def _open(file: SourceFile) -> OpenedFile:
+    try:
+        return open_file(file.data, file.name, file.language, file.max_characters)
+    except (TooManyMarks, MalformedMarkup) as error:
+        raise DamagedFile(str(error)) from None

@@ -1,0 +1,59 @@
+"""Small files of every format, and large ones that keep a parser busy."""
+
+import io
+import json
+
+import docx
+import pptx
+from pptx.util import Inches
+
+from server.text.formats.table import FORMATS
+
+LINES = ["We walk home in the rain.", "Where is the <b>station</b>, {name}?", "Grüße & 1 < 2 \U0001f600 \x1f", "Yes."]
+BUSY = ("- How much is the *blue* one?\n" * 120_000).encode()
+"""A file that any machine reads for more than a second of processor."""
+
+
+def small_files() -> dict[str, bytes]:
+    """A small file for every row of the table, by its name."""
+    text = "\n".join(LINES)
+    timed = "".join(f"{n}\n00:00:0{n},000 --> 00:00:0{n},500\n{line}\n\n" for n, line in enumerate(LINES, 1))
+    page = "<html lang='en'><p>We <b>walk</b> home <i>in the rain</i>.<p>Yes<br>and <a href='x'>no</a>.</html>"
+    units = "".join(f'<trans-unit id="{n}"><source>We <g id="1">walk</g> {n}.</source></trans-unit>' for n in range(3))
+    messages = "".join(f'#: a.c:{n}\nmsgid "We walk home {n}."\nmsgstr ""\n\n' for n in range(3))
+    contents = {
+        ".txt": text,
+        ".md": "# We walk home\n\n- in **the rain**\n- `code` and [a link](x)\n\n| a | b |\n|---|---|\n| c | d |\n",
+        ".html": page,
+        ".htm": page,
+        ".srt": timed,
+        ".vtt": "WEBVTT\n\n" + timed.replace(",", "."),
+        ".xliff": f'<xliff version="1.2"><file source-language="en"><body>{units}</body></file></xliff>',
+        ".xlf": f'<xliff version="1.2"><file source-language="en"><body>{units}</body></file></xliff>',
+        ".po": f'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n{messages}',
+        ".csv": '"We walk home.",1,no letters\n"She said ""yes"".",2,x\n',
+        ".tsv": "We walk home.\t1\nYes.\t2\n",
+        ".json": json.dumps({"a": [*LINES, "\ud800 lone"], "b": {"c": "Yes."}}),
+    }
+    made = {f"small{suffix}": content.encode() for suffix, content in contents.items()}
+    made |= {"small.docx": small_docx(), "small.pptx": small_pptx()}
+    assert {f"small{suffix}" for suffix in FORMATS} == set(made)
+    return made
+
+
+def small_docx() -> bytes:
+    document, packed = docx.Document(), io.BytesIO()
+    for line in LINES[:2]:
+        paragraph = document.add_paragraph(line)
+        paragraph.add_run(" And bold.").bold = True
+    document.save(packed)
+    return packed.getvalue()
+
+
+def small_pptx() -> bytes:
+    presentation, packed = pptx.Presentation(), io.BytesIO()
+    slide = presentation.slides.add_slide(presentation.slide_layouts[5])
+    slide.shapes.title.text = LINES[0]
+    slide.shapes.add_textbox(Inches(1), Inches(1), Inches(1), Inches(1)).text_frame.text = LINES[3]
+    presentation.save(packed)
+    return packed.getvalue()

@@ -1,0 +1,24 @@
+"""Translates the bytes of a file in the test's own process."""
+
+from typing import Any
+
+from server.documents.sentence_states import StateReader
+from server.documents.stores.records import Mode
+from server.file_translation import TranslatedFile, translate_file
+from server.files.in_process import InProcessParser
+from server.files.parsing import SourceFile, parse
+from server.translator import AskedOptions, Translator
+
+
+async def translate_bytes(
+    translator: Translator,
+    data: bytes,
+    name: str,
+    reader: StateReader,
+    options: AskedOptions,
+    mode: Mode = "offline",
+    max_characters: int = 10_000_000,
+    **more: Any,
+) -> TranslatedFile:
+    source = SourceFile(data, name, translator.languages[1], max_characters)
+    return await translate_file([translator], await parse(InProcessParser(), source), reader, options, mode, **more)
