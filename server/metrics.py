@@ -24,6 +24,9 @@ STAGES = ("waiting", "running")
 """Where a sentence was when it was cancelled or its deadline passed."""
 JOB_RESULTS = ("done", "failed", "released", "lost")
 """How a process' work on a document ended: "released" for others to continue, "lost" to another process or deleted."""
+CLOSED_CONNECTIONS = ("idle", "full", "unread", "pipelined", "head")
+"""Why a connection was closed: to make room for another, because there was none, because its client did not read its
+answer, sent too many requests at once, or too much beside its bodies."""
 REJECTIONS = ("overloaded", "too_large", "not_ready", "unauthorized", "forbidden")
 
 
@@ -73,6 +76,15 @@ class Metrics:
         self.requests_rejected_total = self._counter(
             "requests_rejected_total", "Requests refused before any work", "reason", REJECTIONS
         )
+        self.open_connections = self._shared(Gauge, "open_connections", "Connections of clients")
+        self.connections_closed_total = self._shared(
+            Counter,
+            "connections_closed_total",
+            "Connections that the server closed to keep its bounds",
+            "reason",
+            CLOSED_CONNECTIONS,
+        )
+        self.body_bytes = self._shared(Gauge, "body_bytes", "Bodies of requests that are being read or held")
         self.requests_cancelled_total = self._counter(
             "requests_cancelled_total", "Sentences dropped because their request was given up", "stage", STAGES
         )

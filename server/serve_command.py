@@ -1,6 +1,7 @@
 """`ringmt serve`: one process, every setting a flag or a RINGMT_ variable."""
 
 import argparse
+import ipaddress
 import logging
 import sys
 from types import FrameType
@@ -10,6 +11,7 @@ from fastapi import FastAPI
 
 from server.api.app import create_app
 from server.api.connection import PromptProtocol
+from server.api.connection_bounds import Connections
 from server.api.state import ServerState
 from server.artifact import find_models
 from server.command import add_knobs, settings_of
@@ -21,6 +23,9 @@ logger = logging.getLogger("ringmt")
 KEEP_ALIVE_SECONDS = 75
 """How long a connection may be idle between two requests: longer than clients pause (DeepL's asks every 5 seconds
 whether a document is done) and than proxies keep theirs (nginx: 60). A request on one that is just closed is lost."""
+
+OTHER_FILES = 512
+"""Open files beside connections: of graphs, stores and logs."""
 
 SWITCH_INTERVAL = 0.0005
 """Seconds after which a Python thread lets another run. A decoding thread needs the interpreter for some microseconds
@@ -74,6 +79,13 @@ class ServeCommand:
         app = create_app(settings)
         state: ServerState = app.state.server
         server = DrainingServer(config_of(settings, app), state)
+        if not state.keys.keys and not is_loopback(settings.host):
+            logger.warning(
+                "listening on %s without API keys: everybody who reaches this port may use it all; "
+                "--api-keys closes it (`ringmt key NAME` makes a key)",
+                settings.host,
+            )
+        allow_open_files(settings.max_connections + OTHER_FILES)
         server.run()
         if state.failure is not None:
             print(f"ringmt: {state.failure}", file=sys.stderr)
@@ -85,13 +97,35 @@ class ServeCommand:
         return 0
 
 
+def is_loopback(host: str) -> bool:
+    """Whether an address is reached from this machine only; not for names that say nothing about that."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def allow_open_files(count: int) -> None:
+    """Raise the limit of open files of this process, as far as it may: each connection is one."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = count if hard == resource.RLIM_INFINITY else min(count, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
 def config_of(settings: Settings, app: FastAPI) -> uvicorn.Config:
     """uvicorn's configuration: one process, our log."""
+    state: ServerState = app.state.server
     return uvicorn.Config(
         app,
         host=settings.host,
         port=settings.port,
-        http=PromptProtocol,
+        http=PromptProtocol.within(Connections(settings.max_connections, state.metrics)),
+        ws="none",  # no route speaks WebSocket; by default uvicorn would, where a library for it is installed
         log_config=log_config(settings.log_level, settings.log_format),
         access_log=False,  # uvicorn's has query strings in it, and no request ids
         server_header=False,

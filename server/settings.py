@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 ENV_PREFIX = "RINGMT_"
+LONGEST_NAME = 100
+"""Characters of a name for which a nearest one is looked for."""
 BUNDLED_MODELS = Path(__file__).parent / "bundled"
 
 T = TypeVar("T")
@@ -36,6 +38,8 @@ def knob(default: T, meaning: str, at_least: float | None = None, shown: str | N
 def nearest(name: str, known: Iterable[str]) -> str:
     """A hint for an unknown name: the nearest known one, or all of them."""
     names = sorted(known)
+    if len(name) > LONGEST_NAME:  # what a client sent: comparing takes quadratic time
+        return f"known: {', '.join(names)}"
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     return f"did you mean '{near[0]}'?" if near else f"known: {', '.join(names)}"
 
@@ -86,6 +90,16 @@ class Settings:
         "folders separated by commas, or several flags: an artifact each, or a folder with artifacts anywhere below",
     )
     max_body_bytes: int = knob(4_194_304, "largest request body in bytes; a larger one is refused with 413", at_least=1)
+    max_bodies_bytes: int = knob(
+        67_108_864,
+        "bytes of all request bodies that are read or held, at least max_body_bytes; what does not fit waits, then 429",
+        at_least=1,
+    )
+    max_connections: int = knob(
+        1024,
+        "open connections; for one more an idle one is closed, and while all are busy requests get 503",
+        at_least=1,
+    )
     max_texts: int = knob(256, "texts in one request", at_least=1)
     max_text_chars: int = knob(100_000, "characters of one text", at_least=1)
     max_total_chars: int = knob(500_000, "characters of all texts of one request", at_least=1)
@@ -156,6 +170,12 @@ class Settings:
         for name, text in (flags or {}).items():
             if text is not None:
                 texts[name] = (f"--{name.replace('_', '-')}", text)
+        origin, keys = texts.get("api_keys", ("", "none"))
+        if not keys.strip():  # a secret that is missing must not open the server
+            raise SettingsError(
+                f"{origin} is empty: give the keys (`ringmt key NAME` makes a line) or their file, or leave it out "
+                "to let everybody do everything"
+            )
         values = {name: _parse(origin, text, KNOBS_BY_NAME[name].kind) for name, (origin, text) in texts.items()}
         engine = {name: value for name, value in values.items() if KNOBS_BY_NAME[name].is_engine}
         rest = {name: value for name, value in values.items() if not KNOBS_BY_NAME[name].is_engine}

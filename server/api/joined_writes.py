@@ -1,6 +1,7 @@
 """A transport under which the head of an answer leaves together with its body."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 
@@ -11,9 +12,12 @@ class JoinedWrites(asyncio.Transport):
     and a proxy that has passed the head on cannot ask another server any more. What a socket took it delivers, even
     when its process is killed."""
 
-    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop, closing: Callable[[], None] = lambda: None
+    ) -> None:
+        """`closing` is called after `close`, when something may still wait to be sent."""
         super().__init__()
-        self._transport, self._loop = transport, loop
+        self._transport, self._loop, self._closing = transport, loop, closing
         self._waiting: list[bytes] = []
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
@@ -29,7 +33,12 @@ class JoinedWrites(asyncio.Transport):
 
     def close(self) -> None:
         self.flush()
-        self._transport.close()
+        if not self._transport.is_closing():
+            self._transport.close()
+            self._closing()
+
+    def get_write_buffer_size(self) -> int:
+        return self._transport.get_write_buffer_size() + sum(map(len, self._waiting))
 
     def is_closing(self) -> bool:
         return self._transport.is_closing()
