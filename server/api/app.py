@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
+from starlette.routing import Route
 
 from server.api import (
     deepl,
@@ -76,11 +77,21 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_middleware(OpenToPages, starts=libretranslate.PATHS)
     for router in ROUTERS:
         app.include_router(router)
+    _check_access(app)
     answer_router_errors(app, _routes())
     for route in _routes(DoorRoute):
         statuses = (route.status_code or 200, *(int(status) for status in route.responses), CLIENT_GONE)
         state.metrics.start_endpoint(route.path, dict.fromkeys(statuses))
     return app
+
+
+def _check_access(app: FastAPI) -> None:
+    """Raise TypeError for a route that does not say who may use it."""
+    own = [route for route in app.routes if isinstance(route, Route) and route.path != app.openapi_url]
+    for route in (*own, *(route for router in ROUTERS for route in router.routes)):
+        if not hasattr(route, "access"):
+            path = getattr(route, "path", route)
+            raise TypeError(f"{path} does not say who may use it: route_class=DoorRoute.needing(SCOPE), or ProbeRoute")
 
 
 def _routes(kind: type[APIRoute] = APIRoute) -> Iterator[APIRoute]:

@@ -4,16 +4,19 @@ import json
 import re
 from typing import Any
 
-from starlette.datastructures import FormData, UploadFile
+from starlette.datastructures import UploadFile
 from starlette.requests import Request
-from starlette.types import Message
 
+from server.api.body_room import HeldBody
 from server.api.errors import ApiError
+from server.api.forms import FORM_TYPES, media_type, parse_form
 
 DISCARDED_BYTES = 16 * 2**20
 """How much of a body that is too large is read and discarded: a client reads no answer while it still writes."""
+MAX_JSON_VALUES = 100_000
+"""Values of one JSON body: a million empty lists are three megabytes, and take seventy in memory."""
 _JSON_TYPE = re.compile(r"application/json\s*(;\s*charset=\"?utf-8\"?\s*)?", re.IGNORECASE)
-FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data")
+_JSON_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[{,]', re.DOTALL)
 
 
 class ReadRequest(Request):
@@ -29,47 +32,34 @@ class ReadRequest(Request):
         return read
 
     @classmethod
-    def of_form(cls, request: Request, body: bytes) -> "ReadRequest":
-        """A request whose body is a form that was read before."""
-
-        async def receive() -> Message:
-            return {"type": "http.request", "body": body, "more_body": False}
-
-        return cls(request.scope, receive)
+    def of_form(cls, request: Request, body: bytes | bytearray) -> "ReadRequest":
+        """A request whose body is a form that was read before. Raises ApiError: 400 or 415."""
+        read = cls(request.scope, request.receive)
+        read._form = parse_form(body, request.headers.get("content-type", ""))
+        return read
 
 
-async def read_json(request: Request, limit: int) -> object:
-    """The body as JSON, read up to `limit` bytes. Raises ApiError: 400, 413 or 415."""
-    _check_encoding(request)
+def check_json(request: Request) -> None:
+    """Raise ApiError (415) for a body that is not said to be JSON."""
+    check_encoding(request)
     content_type = request.headers.get("content-type", "")
     if not _JSON_TYPE.fullmatch(content_type.strip()):
         raise ApiError("unsupported_media_type", f"Content-Type must be application/json, not '{content_type}'")
-    return parse(await read_body(request, limit))
 
 
-async def read_fields(request: Request, limit: int) -> object:
+def fields_of(request: Request, body: bytes | bytearray) -> object:
     """The fields of a request: of a JSON body, of a form, or of the query if there is no body. A field that is given
-    several times is a list. Raises ApiError: 400, 413 or 415."""
-    _check_encoding(request)
-    body = await read_body(request, limit)
-    content_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    several times is a list. Raises ApiError: 400 or 415."""
     if not body:
         return _fields(request.query_params.multi_items())
-    if content_type == "application/json":
+    content_type = request.headers.get("content-type", "")
+    kind = media_type(content_type)
+    if kind == "application/json":
         return parse(body)
-    if content_type in FORM_TYPES:
-        return _fields((await form_of(ReadRequest.of_form(request, body))).multi_items())
+    if kind in FORM_TYPES:
+        return _fields(parse_form(body, content_type).multi_items())
     accepted = ", ".join(("application/json", *FORM_TYPES))
-    raise ApiError("unsupported_media_type", f"Content-Type must be one of {accepted}, not '{content_type}'")
-
-
-async def form_of(request: Request) -> FormData:
-    """The request's form. Raises ApiError (400) for one that cannot be parsed."""
-    try:
-        return await request.form()
-    except Exception as error:  # malformed bytes make the form parser raise errors of many kinds
-        reason = getattr(error, "detail", None) or str(error)
-        raise ApiError("malformed", f"the body is not the form that its Content-Type says: {reason}") from None
+    raise ApiError("unsupported_media_type", f"Content-Type must be one of {accepted}, not '{kind}'")
 
 
 def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -86,29 +76,38 @@ def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-def _check_encoding(request: Request) -> None:
+def check_encoding(request: Request) -> None:
+    """Raise ApiError (415) for a body that is compressed."""
     encoding = request.headers.get("content-encoding", "identity")
     if encoding.lower() != "identity":
         raise ApiError("unsupported_media_type", f"Content-Encoding '{encoding}' is not supported; send it plain")
 
 
-async def read_body(request: Request, limit: int) -> bytes:
-    """Raises ApiError (413) for more than `limit` bytes."""
-    chunks: list[bytes] = []
+async def read_body(request: Request, held: HeldBody, limit: int) -> bytearray:
+    """The body, whose bytes `held` counts. Raises ApiError: 413 for more than `limit` bytes, 429 where there is no
+    room."""
+    body = bytearray()
     size = 0
-    async for chunk in request.stream():
-        size += len(chunk)
-        if size <= limit:
-            chunks.append(chunk)
-        elif size > limit + DISCARDED_BYTES:
-            break
+    async with held.being_read():
+        async for chunk in request.stream():
+            size += len(chunk)
+            if size <= limit:
+                await held.grow(len(chunk))
+                body += chunk
+            elif body:
+                body.clear()
+                held.drop()
+            if size > limit + DISCARDED_BYTES:
+                break
     if size > limit:
         raise ApiError("too_large", f"the body is larger than {limit} bytes; send fewer texts at a time")
-    return b"".join(chunks)
+    return body
 
 
-def parse(body: bytes) -> object:
-    """JSON by RFC 8259: UTF-8, no NaN. Raises ApiError (400) that says where it is wrong."""
+def parse(body: bytes | bytearray) -> object:
+    """JSON by RFC 8259: UTF-8, no NaN. Raises ApiError: 400 that says where it is wrong, 413 for too many values."""
+    if values_in(body) > MAX_JSON_VALUES:
+        raise ApiError("too_large", f"the body has more than {MAX_JSON_VALUES} values; send fewer at a time")
     try:
         parsed: object = json.loads(body.decode("utf-8-sig"), parse_constant=_refuse_constant)
     except UnicodeDecodeError as error:
@@ -125,3 +124,17 @@ def parse(body: bytes) -> object:
 
 def _refuse_constant(name: str) -> None:
     raise ApiError("malformed", f"the body is not JSON: {name} is no JSON number")
+
+
+def values_in(body: bytes | bytearray) -> int:
+    """At least as many values as a JSON text has without those that are alone in a list or an object, counted up to
+    MAX_JSON_VALUES + 1."""
+    count = sum(map(body.count, (b",", b"[", b"{")))
+    if count <= MAX_JSON_VALUES:
+        return count
+    count = 0  # without those in strings, of which valid JSON has two for a value at most
+    for number, token in enumerate(_JSON_TOKEN.finditer(body)):
+        count += body[token.start()] != 0x22
+        if count > MAX_JSON_VALUES or number > 4 * MAX_JSON_VALUES:
+            return MAX_JSON_VALUES + 1
+    return count

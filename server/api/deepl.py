@@ -47,8 +47,8 @@ ERRORS = documented(*ADMISSION, *BODY, "overloaded", dialect=DEEPL)
 READ_ERRORS = documented(*ADMISSION, *BODY, dialect=DEEPL)
 FILE_ERRORS = documented(*ADMISSION, *BODY, "not_found", dialect=DEEPL)
 RESULT_ERRORS = documented(*ADMISSION, *BODY, "not_found", "conflict", dialect=DEEPL)
-router = APIRouter(tags=["DeepL"], route_class=DeepLRoute)
-polls = APIRouter(tags=["DeepL"], route_class=DeepLPollRoute)
+router = APIRouter(tags=["DeepL"], route_class=DeepLRoute.needing("translate"))
+polls = APIRouter(tags=["DeepL"], route_class=DeepLPollRoute.needing("translate"))
 
 
 @router.post(

@@ -37,7 +37,7 @@ CREATE_ERRORS = {**READ_ERRORS, **FULL}
 CHANGE_ERRORS = {**FIND_ERRORS, **FULL}
 SourceLang = Annotated[str, Query(description="Of the dictionary.")]
 TargetLang = Annotated[str, Query(description="Of the dictionary.")]
-router = APIRouter(tags=["DeepL"], route_class=DeepLRoute)
+router = APIRouter(tags=["DeepL"], route_class=DeepLRoute.needing("translate"))
 
 
 @router.get("/v2/glossary-language-pairs", summary="Languages that glossaries are for", responses=READ_ERRORS)

@@ -7,9 +7,11 @@ from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from starlette.responses import JSONResponse, Response
 
-from server.api.body import FORM_TYPES, ReadRequest, form_of, read_body
+from server.api.body import read_body
+from server.api.body_room import HeldBody
 from server.api.deepl_schemas import DeepLError
 from server.api.errors import TABLE, ApiError, Dialect, ErrorType, QuotaExceeded, printable
+from server.api.forms import parse_form
 from server.api.invalid import first_error, path_of
 from server.api.route import DoorRoute
 
@@ -46,14 +48,15 @@ class DeepLRoute(DoorRoute):
     dialect: ClassVar[Dialect] = DEEPL
     reads_forms = True
 
-    async def _read(self, request: Request, limit: int) -> Request:
+    async def _read(self, request: Request, held: HeldBody, limit: int, body: bytearray | None) -> Request:
         if self.body_field is not None:
-            return await super()._read(request, limit)
-        body = await read_body(request, limit)
-        if not body or not request.headers.get("content-type", "").lower().startswith(FORM_TYPES):
-            return request
-        fields = await form_of(ReadRequest.of_form(request, body))
+            return await super()._read(request, held, limit, body)
+        given = await read_body(request, held, limit)
+        async with held.room.turn(len(given)):
+            fields = parse_form(given, request.headers.get("content-type", ""))
         pairs = [pair for pair in fields.multi_items() if isinstance(pair[1], str)]
+        if not pairs:
+            return request
         query = urlencode([*request.query_params.multi_items(), *pairs])
         return Request({**request.scope, "query_string": query.encode()}, request.receive)
 

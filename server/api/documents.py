@@ -55,7 +55,7 @@ Index = Annotated[int, Path(ge=0, description="Of the sentence; the first is 0."
 Explain = Annotated[Literal["true", "false"], Query(description="Say in the answer which sentences each looked at.")]
 UNKNOWN = "There is no such document, or no such sentence in it."
 
-router = APIRouter(tags=["documents"], route_class=DoorRoute)
+router = APIRouter(tags=["documents"], route_class=DoorRoute.needing("documents"))
 
 
 @router.post(

@@ -62,6 +62,9 @@ class EventStream(Response):
 
     async def _send(self, request: Request, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        if request.state.is_head:  # nobody reads events
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            return
         try:
             async for one in self._events:
                 await send({"type": "http.response.body", "body": one, "more_body": True})

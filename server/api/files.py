@@ -1,10 +1,10 @@
 """`POST /v1/files`: a file in, the same file translated out."""
 
 from typing import Annotated, Literal
-from urllib.parse import quote
 
 from fastapi import APIRouter, File, Form, Response, UploadFile
 
+from server.api.downloads import attachment
 from server.api.errors import ADMISSION, BODY, documented
 from server.api.keys import owner_of
 from server.api.pivoting import legs_of
@@ -14,7 +14,7 @@ from server.file_translation import TranslatedFile, translate_file
 
 PATH = "/v1/files"
 
-router = APIRouter(tags=["translation"], route_class=DoorRoute)
+router = APIRouter(tags=["translation"], route_class=DoorRoute.needing("translate"))
 
 
 @router.post(
@@ -52,7 +52,7 @@ async def translate(
 def _answer(done: TranslatedFile, pivot: str | None) -> Response:
     """The file as a download. X-Flags counts what looks wrong: "loop=1, cut=2"; X-Pivot is the language between, where
     two models translated."""
-    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(done.name, safe='')}"}
+    headers = {"Content-Disposition": attachment(done.name)}
     if done.flags:
         headers["X-Flags"] = ", ".join(f"{flag}={count}" for flag, count in sorted(done.flags.items()))
     if pivot is not None:

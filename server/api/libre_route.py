@@ -1,7 +1,5 @@
 """How LibreTranslate's API reads requests and writes errors."""
 
-import contextlib
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from fastapi import Request
@@ -10,13 +8,11 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from server.api.access import presented_key
-from server.api.body import FORM_TYPES, ReadRequest, form_of, parse, read_body
 from server.api.errors import TABLE, ApiError, Dialect, ErrorType, printable
+from server.api.forms import FORM_TYPES
 from server.api.invalid import first_error, invalid_field
 from server.api.libretranslate_schemas import LibreError
 from server.api.route import DoorRoute, ProbeRoute
-from server.api.state import ServerState
 
 KEY_FIELD = "api_key"
 
@@ -44,33 +40,12 @@ class LibreErrors:
 LIBRE = LibreErrors()
 
 
-async def key_field(request: Request, body: bytes) -> str | None:
-    """The field `api_key` of a body: JSON, or a form that may hold files. Raises ApiError for what is neither."""
-    if request.headers.get("content-type", "").lower().startswith(FORM_TYPES):
-        form = await form_of(ReadRequest.of_form(request, body))
-        value: object = form.get(KEY_FIELD)
-        await form.close()
-    else:
-        fields = parse(body)
-        value = fields.get(KEY_FIELD) if isinstance(fields, Mapping) else None
-    return value if isinstance(value, str) else None
-
-
 class LibreRoute(DoorRoute):
-    """Fields come as JSON, form, multipart or query; unknown ones are ignored."""
+    """Fields come as JSON, form, multipart or query; unknown ones are ignored. So does the key, as `api_key`."""
 
     dialect: ClassVar[Dialect] = LIBRE
     reads_forms = True
-
-    async def presented(self, request: Request, state: ServerState) -> str | None:
-        """A key may also be the field `api_key`, of the query or of a body in any form. Raises ApiError (413)."""
-        found = presented_key(request) or request.query_params.get(KEY_FIELD)
-        if found is not None or self.body_field is None:
-            return found
-        request._body = await read_body(request, state.settings.max_body_bytes)  # read again from memory
-        with contextlib.suppress(ApiError):  # errors in the body are answered only to requests with a key
-            found = await key_field(request, request._body)
-        return found
+    key_field = KEY_FIELD
 
     def check_query(self, request: Request) -> None:
         """A key may come as a parameter of any route."""

@@ -10,6 +10,7 @@ from fastapi import APIRouter, File, Form, Request, Response, UploadFile
 from server.api.answer import written
 from server.api.by_language import translate_by_language
 from server.api.detection import Detected, detect, detect_source
+from server.api.downloads import attachment_for_old_clients, quoted, shortened
 from server.api.errors import ADMISSION, BODY, ApiError, documented
 from server.api.finished_files import FinishedFile
 from server.api.keys import owner_of
@@ -43,7 +44,7 @@ Value = TypeVar("Value")
 
 ERRORS = documented(*ADMISSION, *BODY, "overloaded", dialect=LIBRE)
 READ_ERRORS = documented(*ADMISSION, dialect=LIBRE)
-router = APIRouter(tags=["LibreTranslate"], route_class=LibreRoute)
+router = APIRouter(tags=["LibreTranslate"], route_class=LibreRoute.needing("translate"))
 probes = APIRouter(tags=["LibreTranslate"], route_class=LibreProbeRoute)
 
 
@@ -150,9 +151,9 @@ async def translate_file(
             async with jobs.turn(room):
                 done = await translated_file(legs, parsed, visit.state.documents.reader, asked)
             file_back = FinishedFile(done.data, done.name, done.media_type, done.num_characters)
-        kept = f"{secrets.token_urlsafe(18)}.{file_back.name}"
+        kept = f"{secrets.token_urlsafe(18)}.{shortened(file_back.name)}"
         jobs.files.keep(room, file_back, kept)
-    return LibreFile(translatedFileUrl=str(request.url_for("download_file", name=kept)))
+    return LibreFile(translatedFileUrl=str(request.url_for("download_file", name=quoted(kept))))
 
 
 @router.get(
@@ -166,8 +167,7 @@ async def translate_file(
 )
 async def download_file(name: str, visit: Admitted) -> Response:
     file = visit.state.file_jobs.files.get(name)
-    shown = "".join(one if one.isascii() and one.isprintable() and one not in '"\\' else "_" for one in file.name)
-    headers = {"Content-Disposition": f'attachment; filename="{shown}"'}
+    headers = {"Content-Disposition": attachment_for_old_clients(file.name)}
     return Response(file.data, media_type=file.media_type, headers=headers)
 
 

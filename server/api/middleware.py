@@ -51,6 +51,8 @@ class RequestMiddleware:
             await self.app(scope, receive, send)
             return
         record = _Record(scope)
+        if record.method == "HEAD":  # answered as GET; the connection leaves out the body
+            scope = {**scope, "method": "GET"}
         request_id.set(record.request_id)
         if self.state.tracing is not None:
             record.trace = self.state.tracing.request(Headers(scope=scope), record.started)
@@ -110,9 +112,9 @@ class RequestMiddleware:
         self.metrics.requests_total.labels(endpoint, str(status), record.model).inc()
         self.metrics.request_duration_seconds.labels(endpoint, record.model).observe(seconds)
         if record.trace is not None and getattr(route, "is_traced", True):
-            record.trace.end(f"{scope['method']} {endpoint}", record.attributes(endpoint, status), failed=status >= 500)
+            record.trace.end(f"{record.method} {endpoint}", record.attributes(endpoint, status), failed=status >= 500)
         if self.logs_access:
-            told = {"method": scope["method"], "endpoint": endpoint, "status": status, "seconds": round(seconds, 6)}
+            told = {"method": record.method, "endpoint": endpoint, "status": status, "seconds": round(seconds, 6)}
             logger.info("answered", extra={**told, "model": record.model or None})
 
 
@@ -129,6 +131,7 @@ class _Record:
         self.trace: tracing.Trace | None = None
         self.state: dict[str, Any] = scope.setdefault("state", {})
         self.state["request_id"] = self.request_id
+        self.state["is_head"] = self.method == "HEAD"
 
     def leave(self) -> None:
         """Give back what the request holds."""

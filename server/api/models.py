@@ -13,8 +13,8 @@ from server.translator import Translator
 
 MODEL = "/v1/models/{name}"
 
-admin = APIRouter(tags=["administration"], route_class=DoorRoute)
-router = APIRouter(tags=["models"], route_class=DoorRoute, responses=documented(*ADMISSION))
+admin = APIRouter(tags=["administration"], route_class=DoorRoute.needing("admin"))
+router = APIRouter(tags=["models"], route_class=DoorRoute.needing("any key"), responses=documented(*ADMISSION))
 
 
 @router.get("/v1/models", summary="The models that are served")

@@ -2,39 +2,68 @@
 
 import time
 from collections.abc import Callable, Coroutine
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, Self, cast
 
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.params import Form
 from fastapi.routing import APIRoute
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
+from starlette.convertors import register_url_convertor
 
 from server.api.access import let_in, presented_key, seconds_for
-from server.api.body import ReadRequest, read_body, read_fields, read_json
+from server.api.body import ReadRequest, check_encoding, check_json, fields_of, parse, read_body
+from server.api.body_key import key_in
+from server.api.body_room import EVERYBODY, HeldBody
 from server.api.deadline import before
 from server.api.disconnect import unless_disconnected
 from server.api.errors import NATIVE, ApiError, Dialect
 from server.api.event_stream import EventStream
 from server.api.invalid import first_error, invalid_field
 from server.api.keys import Scope, owner_of
+from server.api.path_values import BoundedInteger
 from server.api.state import ServerState
 from server.api.visit import Visit
 from server.engine import caller
 from server.settings import nearest
 
 Handle = Callable[[Request], Coroutine[Any, Any, Response]]
+Access = Scope | Literal["any key", "public"]
+"""Who may use a route: keys of a scope, every key, or everybody, with keys as without."""
+MOST_ERRORS = 100
+"""Errors of one body of which the first is told."""
+
+register_url_convertor("int", BoundedInteger())
 
 
 class DoorRoute(APIRoute):
     """A route of /v1. Other APIs derive routes with a dialect for errors, and with what they read.
 
-    `reads_forms`: fields may also come as a form, or in the query when there is no body."""
+    `reads_forms`: fields may also come as a form, or in the query when there is no body. `key_field`: a parameter of
+    the query, or a field of the body, in which a key may come."""
 
+    access: ClassVar[Access]
+    """There is no default: `needing` makes routes that have it."""
     dialect: ClassVar[Dialect] = NATIVE
     reads_forms: ClassVar[bool] = False
     is_work: ClassVar[bool] = True
     """Whether a request counts for the concurrency of its key."""
+    key_field: ClassVar[str | None] = None
+
+    @classmethod
+    def needing(cls, access: Scope | Literal["any key"]) -> type[Self]:
+        """The class of routes that need a key of this scope, on a server with keys."""
+        return cast(type[Self], type(cls.__name__, (cls,), {"access": access}))
+
+    def __init__(self, path: str, *args: Any, **details: Any) -> None:
+        if not hasattr(type(self), "access"):
+            raise TypeError(f"{path}: a route says who may use it: route_class={type(self).__name__}.needing(SCOPE)")
+        super().__init__(path, *args, **details)
+
+    @property
+    def scope(self) -> Scope | None:
+        """The scope that a key needs here; None for any key."""
+        return None if self.access == "any key" or self.access == "public" else self.access
 
     def get_route_handler(self) -> Handle:
         handle = super().get_route_handler()
@@ -43,16 +72,30 @@ class DoorRoute(APIRoute):
             state: ServerState = request.app.state.server
             state.check_ready()
             deadline = time.monotonic() + seconds_for(request, state.settings.request_timeout)
-            presented = await before(deadline, self.presented(request, state)) if state.keys.keys else None
-            key = let_in(request, state.keys, self.scope, presented, state.settings.open_admin == "on", self.is_work)
-            visit = Visit(request, state, deadline, key)
+            presented, body = self.presented(request), None
+            held = state.body_room.begin(None if state.keys.keys else EVERYBODY)
+            try:
+                if presented is None and self.body_may_have_key and state.keys.keys:
+                    body = await before(deadline, read_body(request, held, state.settings.max_body_bytes))
+                    async with state.body_room.turn(len(body)):
+                        presented = key_in(body, request.headers.get("content-type", ""), str(self.key_field))
+                key = let_in(
+                    request, state.keys, self.scope, presented, state.settings.open_admin == "on", self.is_work
+                )
+            except BaseException:
+                held.release()
+                raise
+            visit = Visit(request, state, deadline, key, held)
             if key is not None and self.is_work:
                 visit.when_over(key.leave)
             request.state.visit = visit
             caller.current.set(caller.Caller(owner_of(key)))
             response: Response | None = None
             try:
-                read = await before(visit.deadline, self._read(request, state.settings.max_body_bytes))
+                if key is not None:
+                    held.belongs_to(key.name)
+                read = await before(visit.deadline, self._read(request, held, state.settings.max_body_bytes, body))
+                body = None  # what was read of it is all that is kept
                 response = await unless_disconnected(request, before(visit.deadline, handle(read)))
                 return response
             except RequestValidationError as error:
@@ -63,32 +106,50 @@ class DoorRoute(APIRoute):
 
         return admitted
 
-    async def presented(self, request: Request, state: ServerState) -> str | None:
-        """The key that the request has, None without one."""
-        return presented_key(request)
+    def presented(self, request: Request) -> str | None:
+        """The key that the request has in its headers or its query, None without one."""
+        found = presented_key(request)
+        return request.query_params.get(self.key_field) if found is None and self.key_field else found
 
-    async def _read(self, request: Request, limit: int) -> Request:
-        """The request with its body, read up to `limit` bytes and parsed. Raises ApiError: 400, 413, 415 or 422."""
+    @property
+    def body_may_have_key(self) -> bool:
+        """Whether the body must be read to find the key."""
+        return self.key_field is not None and self.body_field is not None
+
+    async def _read(self, request: Request, held: HeldBody, limit: int, body: bytearray | None) -> Request:
+        """The request with its body, read up to `limit` bytes and parsed; `body` if it has been read. Raises ApiError:
+        400, 413, 415, 422 or 429."""
         self.check_query(request)
         if self.body_field is None:
             return request
-        if self.takes_file:
-            return ReadRequest.of_form(request, await read_body(request, limit))
-        if self.reads_forms:
-            return ReadRequest.of_value(request, await read_fields(request, limit))
-        return ReadRequest.of_value(request, await read_json(request, limit))
+        if self.takes_file or self.reads_forms:
+            check_encoding(request)
+        else:
+            check_json(request)
+        if body is None:
+            body = await read_body(request, held, limit)
+        async with held.room.turn(len(body)):
+            if self.takes_file:
+                return ReadRequest.of_form(request, body)
+            fields = fields_of(request, body) if self.reads_forms else parse(body)
+            return ReadRequest.of_value(request, self.validated(fields))
 
-    @property
-    def scope(self) -> Scope | None:
-        """The scope that a key needs here; None for any key."""
-        scopes: dict[str, Scope] = {
-            "translation": "translate",
-            "LibreTranslate": "translate",
-            "DeepL": "translate",
-            "documents": "documents",
-            "administration": "admin",
-        }
-        return next((scopes[str(tag)] for tag in self.tags if str(tag) in scopes), None)
+    def validated(self, fields: object) -> object:
+        """The body as its model, which FastAPI takes as it is. Raises ApiError (422), RequestValidationError."""
+        model = self.body_model
+        if model is None:
+            return fields
+        message = f"more than {MOST_ERRORS} fields or values of the body are not known or cannot be used"
+        forbids = model.model_config.get("extra") == "forbid"
+        if forbids and isinstance(fields, dict) and len(fields) > len(model.model_fields) + MOST_ERRORS:
+            raise ApiError("invalid_value", message)
+        try:
+            return model.model_validate(fields)
+        except ValidationError as error:
+            if error.error_count() > MOST_ERRORS:  # each would become an object, and a body has room for many
+                raise ApiError("invalid_value", message) from None
+            found = error.errors(include_url=False, include_input=False)
+            raise RequestValidationError([{**one, "loc": ("body", *one["loc"])} for one in found]) from None
 
     @property
     def takes_file(self) -> bool:
@@ -114,7 +175,8 @@ class DoorRoute(APIRoute):
 
 
 class ProbeRoute(APIRoute):
-    """A route that is answered whatever the server's state is."""
+    """A route that is answered whatever the server's state is, to everybody."""
 
+    access: ClassVar[Access] = "public"
     dialect: ClassVar[Dialect] = NATIVE
     is_traced: ClassVar[bool] = False

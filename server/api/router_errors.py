@@ -23,7 +23,7 @@ def answer_router_errors(app: FastAPI, routes: Iterable[APIRoute]) -> None:
         if kind == "method_not_allowed":
             headers["Allow"] = ", ".join(sorted(_methods(known, request)))
         if kind in ("not_found", "method_not_allowed"):
-            detail = f"{TABLE[kind].meaning} ({request.method} {request.url.path})"
+            detail = f"{TABLE[kind].meaning} ({request.method} {request.scope['path']})"
         else:
             detail = str(error.detail)
         raise ApiError(kind, detail, headers=headers)
@@ -34,4 +34,5 @@ def answer_router_errors(app: FastAPI, routes: Iterable[APIRoute]) -> None:
 def _methods(routes: Iterable[APIRoute], request: Request) -> set[str]:
     """The methods of every route at the request's path."""
     there = (route for route in routes if route.matches(request.scope)[0] != Match.NONE)
-    return {method for route in there for method in route.methods or ()}
+    found = {method for route in there for method in route.methods or ()}
+    return found | {"HEAD"} if "GET" in found else found

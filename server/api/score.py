@@ -14,7 +14,7 @@ from server.translator import TooManySentences, Translator
 
 SCORE = "/v1/score"
 
-router = APIRouter(tags=["translation"], route_class=DoorRoute)
+router = APIRouter(tags=["translation"], route_class=DoorRoute.needing("translate"))
 
 
 @router.post(

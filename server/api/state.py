@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from server.api.body_room import BodyRoom
 from server.api.errors import ApiError
 from server.api.file_jobs import FileJobs
 from server.api.finished_files import FinishedFiles
@@ -51,6 +52,7 @@ class ServerState:
     """A time.monotonic() value, once it drains."""
     tracing: Tracing | None = None
     """Who collects traces, if somebody does."""
+    body_room: BodyRoom = field(init=False)
     file_jobs: FileJobs = field(init=False)
     parsers: ParserPool = field(init=False)
     """Opens and writes the files of clients."""
@@ -68,6 +70,8 @@ class ServerState:
         self.metrics.files_bytes.labels(NO_MODEL).set_function(lambda: files.num_bytes)
         self.metrics.files_running.labels(NO_MODEL).set_function(lambda: self.file_jobs.num_running)
         self.parsers = ParserPool(limits_of(self.settings), self.settings.file_processes)
+        self.body_room = BodyRoom(settings.max_bodies_bytes, settings.max_body_bytes)
+        self.metrics.body_bytes.labels(NO_MODEL).set_function(lambda: self.body_room.num_bytes)
         self.translators = ServedModels(self.settings, self.metrics, lambda: self.why_not_ready is None)
 
     def load(self) -> None:

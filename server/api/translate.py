@@ -34,7 +34,7 @@ STREAM = (
     "`stream`; if something fails on the way, the last event is an `error`."
 )
 
-router = APIRouter(tags=["translation"], route_class=DoorRoute)
+router = APIRouter(tags=["translation"], route_class=DoorRoute.needing("translate"))
 
 
 @router.post(

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
+from server.api.body_room import HeldBody
 from server.api.keys import Key, owner_of
 from server.api.schemas import TimingsAnswer
 from server.api.state import ServerState
@@ -26,6 +27,8 @@ class Visit:
     state: ServerState
     deadline: float
     key: Key | None = None
+    body: HeldBody | None = None
+    """The bytes of its body, which count until `leave`."""
     _working: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
     def translator(self, model: str | None, source: str, target: str) -> Translator:
@@ -79,6 +82,8 @@ class Visit:
     def leave(self) -> None:
         """The request is over. It may be called more than once."""
         self._working.close()
+        if self.body is not None:
+            self.body.release()
 
 
 async def _visit_of(request: Request) -> Visit:  # async, or FastAPI hands every request to a thread and back for it

@@ -145,6 +145,6 @@ def test_the_page_loads_nothing_from_elsewhere(server: RunningServer) -> None:
 def test_allow_names_every_method_of_the_path(server: RunningServer) -> None:
     with server.client() as client:
         response = client.patch("/v1/documents/nothing")
-        assert (response.status_code, response.headers["Allow"]) == (405, "DELETE, GET")
+        assert (response.status_code, response.headers["Allow"]) == (405, "DELETE, GET, HEAD")
         assert client.put("/v1/translate").headers["Allow"] == "POST"
         assert client.get("/v1/elsewhere").status_code == 404
