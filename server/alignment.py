@@ -12,8 +12,10 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 
 from server.backends.arrays import Floats
+from server.checkpoints import checkpoint
 from server.engine.request import DeadlineExceeded, SentenceResult
 from server.engine.worker import EngineWorker
+from server.offload import offload_above
 from server.text.pieces import Pieces
 from server.text.plan import PlannedSentence
 from server.text.protection import Masked
@@ -47,20 +49,27 @@ async def align_work(
 ) -> list[list[tuple[Pair, ...]]]:
     """For every sentence of `work`, the pairs of words of those hypotheses that need them: the best one where the
     request asks for an alignment, all where tags are to be set. Raises what `align` raises."""
+    items = await offload_above(work.num_chars, _to_align, vocabularies[1], work, results)
+    flat = [item for of_sentence in items for item in of_sentence]
+    pairs = iter(await align(worker, vocabularies, flat, work.options.deadline) if flat else [])
+    return [[next(pairs) for _ in of_sentence] for of_sentence in items]
+
+
+def _to_align(target_pieces: Pieces, work: Work, results: Sequence[SentenceResult]) -> list[list[ToAlign]]:
+    """What is to be aligned of every sentence."""
     items: list[list[ToAlign]] = []
     remaining = iter(results)
     for plan in work.plans:
         for source, planned in zip(plan.sentences, plan.planned, strict=True):
+            checkpoint()
             hypotheses = next(remaining).hypotheses
             wanted = len(hypotheses) if planned.tags else int(work.aligns)
             sentence = lift(source)[0] if planned.tags else source
-            shown = [planned.restored(one.ids, vocabularies[1]).text for one in hypotheses[:wanted]]
+            shown = [planned.restored(one.ids, target_pieces).text for one in hypotheses[:wanted]]
             items.append(
                 [ToAlign(sentence, planned, one.ids, text) for one, text in zip(hypotheses, shown, strict=False)]
             )
-    flat = [one for of_sentence in items for one in of_sentence]
-    pairs = iter(await align(worker, vocabularies, flat, work.options.deadline) if flat else [])
-    return [[next(pairs) for _ in of_sentence] for of_sentence in items]
+    return items
 
 
 async def align(
@@ -84,8 +93,9 @@ async def align(
     finally:
         for _, future in sent:
             future.cancel()
-    return await asyncio.to_thread(
-        lambda: [pairs_of(one, vocabularies, found[number]) for number, one in enumerate(items)]
+    return await offload_above(
+        sum(len(item.sentence) for item in items),
+        lambda: [pairs_of(item, vocabularies, found[number]) for number, item in enumerate(items)],
     )
 
 
@@ -108,6 +118,7 @@ def _length(item: ToAlign) -> int:
 def pairs_of(item: ToAlign, vocabularies: tuple[Pieces, Pieces], weights: Floats) -> tuple[Pair, ...]:
     """The pairs of words of an item, made of its `weights` [piece, source]. Protected spans are linked to themselves
     only."""
+    checkpoint()
     masked, protected = item.planned.masked, dict(enumerate(item.planned.masked.places, 1))
     shown = places_of([span.text for span in masked.spans], item.shown)
     source, of_source = _words(item.planned.ids, vocabularies[0], masked, item.sentence, protected)

@@ -1,6 +1,5 @@
 """A file in, the same file translated out: its texts are one document, so that its sentences see each other."""
 
-import asyncio
 import dataclasses
 import secrets
 import time
@@ -15,6 +14,7 @@ from server.documents.sentence_states import StateReader
 from server.documents.stores.memory import MemoryStore
 from server.documents.stores.records import Document, Mode, Sentence
 from server.files.parsing import ParsedFile
+from server.offload import offload
 from server.pivot import bare, lacks
 from server.tagged_sentences import with_tags, without_tags
 from server.text.carried import Carried
@@ -67,7 +67,7 @@ async def translate_file(
     most = max(1, file.source.max_characters // SHORTEST_SENTENCE)
     sentences, translations, targets = await _translated(legs, file.texts, reader, options, mode, told, terms, most)
     written = await file.write(targets, language)
-    flags = await asyncio.to_thread(_flags, sentences, translations)
+    flags = await offload(_flags, sentences, translations)
     return TranslatedFile(
         written,
         translated_name(file.name, language),
@@ -100,7 +100,7 @@ async def _translated(
         return [], [], []
     separator = _free_separator(texts)
     text = texts[0] if len(texts) == 1 else separator.join(text.replace(separator, " ") for text in texts)
-    sentences, end = await asyncio.to_thread(_cut, text, legs[0], most)
+    sentences, end = await offload(_cut, text, legs[0], most)
     told_of = [_told_of_leg(told, number, len(legs)) for number in range(len(legs))]
     if len(legs) == 1:
         said = await _one_leg(legs[0], sentences, reader, options, mode, told, terms)
@@ -133,7 +133,7 @@ async def _two_legs(
     with marks in place of their terms, as in texts."""
     first, second = legs
     middles = await _one_leg(first, sentences, reader, options, mode, told[0], None)
-    listed = await asyncio.to_thread(listed_sentences, middles, second)
+    listed = await offload(listed_sentences, middles, second)
     said = await _one_leg(second, listed, reader, options, mode, told[1], None)
     lifts, pairs = first.worker.can_align, list(zip(sentences, said, strict=True))
     lacking = [one.index for one, text in pairs if terms is not None and lacks(terms, one.source, text, lifts)]
@@ -143,7 +143,7 @@ async def _two_legs(
     marked = await _one_leg(first, sentences, reader, options, mode, _told_nobody, carried, lacking)
     for index, middle in zip(lacking, marked, strict=True):
         middles[index] = middle
-    listed = await asyncio.to_thread(listed_sentences, middles, second)
+    listed = await offload(listed_sentences, middles, second)
     ends = await _one_leg(second, listed, reader, options, mode, _told_nobody, None, lacking)
     for index, end in zip(lacking, ends, strict=True):
         said[index] = carried.filled(bare(sentences[index].source, lifts), end)
@@ -163,7 +163,7 @@ async def _one_leg(
     """The translations of sentences that see each other, with their tags; of those with the numbers `only`, if that is
     given."""
     lifts = translator.worker.can_align
-    read = await asyncio.to_thread(without_tags, sentences, translator) if lifts else sentences
+    read = await offload(without_tags, sentences, translator) if lifts else sentences
     if only is not None:
         read = [one if one.index in only else dataclasses.replace(one, translation="") for one in read]
         sentences = [one for one in sentences if one.index in only]

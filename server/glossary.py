@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from server.backends.context import SentenceContext
+from server.checkpoints import checkpoint
 from server.engine.request import Hypothesis, SearchOptions, SentenceRequest, SentenceResult
+from server.offload import offload_above
 from server.text.pieces import Pieces
 from server.text.plan import PlannedSentence, plan_sentence
 from server.text.protection import find_terms
@@ -101,8 +103,19 @@ def wide(options: SearchOptions) -> SearchOptions:
 async def say_terms(translator: Translator, said: Sequence[Said], options: SearchOptions, terms: Terms) -> None:
     """Keep the hypotheses that have every term of their sentence. Sentences without such a hypothesis are translated
     once more, with masks in place of their terms. Raises TermRefused, and what Translator.run_in_turn raises."""
+    num_chars = sum(len(sentence.source) for sentence in said)
+    again = await offload_above(num_chars, _lacking, translator, said, options, terms)
+    results = await translator.run_in_turn([one.request for one in again], options.deadline)
+    for one, result in zip(again, results, strict=True):
+        one.result = result
+
+
+def _lacking(translator: Translator, said: Sequence[Said], options: SearchOptions, terms: Terms) -> list[Said]:
+    """Keep the hypotheses that have every term of their sentence; returns the sentences without one, masked. Raises
+    TermRefused, PrefixRefused."""
     again: list[Said] = []
     for one in said:
+        checkpoint()
         matches = find_terms(one.read, terms)
         if not _keep_good(one, matches, translator.target_pieces):
             _mask(translator, one, matches, options, terms)
@@ -110,9 +123,7 @@ async def say_terms(translator: Translator, said: Sequence[Said], options: Searc
                 again.append(one)
             else:  # nothing but terms: there is nothing for the model to translate
                 one.result = _as_read(one, translator.target_pieces)
-    results = await translator.run_in_turn([one.request for one in again], options.deadline)
-    for one, result in zip(again, results, strict=True):
-        one.result = result
+    return again
 
 
 def _keep_good(said: Said, matches: Sequence[Match], pieces: Pieces) -> bool:

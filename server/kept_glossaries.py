@@ -1,6 +1,7 @@
 """Glossaries that are kept: made once, named by their id in later requests, seen by their owner only."""
 
 import dataclasses
+import itertools
 import json
 import re
 import time
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from server.documents.stores.glossaries import GlossaryChanged, GlossaryLimits, GlossaryStore, UnknownGlossary
 from server.documents.stores.threads import in_store_thread
 
+ENTRIES_A_LINE = 1000
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 
 
@@ -108,10 +110,32 @@ def _checked(glossary_id: str) -> str:
 
 
 def _encoded(glossary: Glossary) -> str:
-    """JSON in ASCII."""
-    return json.dumps(dataclasses.asdict(glossary), separators=(",", ":"))
+    """Lines of JSON in ASCII: first the glossary, its dictionaries with no entries; then the entries, some on each line
+    with the number of their dictionary. (Python holds the interpreter while it reads or writes one piece of JSON: one
+    of 16 MB would keep everybody else waiting.)"""
+    bare = [dataclasses.replace(dictionary, entries={}) for dictionary in glossary.dictionaries]
+    lines = [_json(dataclasses.asdict(dataclasses.replace(glossary, dictionaries=tuple(bare))))]
+    for number, dictionary in enumerate(glossary.dictionaries):
+        entries = iter(dictionary.entries.items())
+        while some := dict(itertools.islice(entries, ENTRIES_A_LINE)):
+            lines.append(_json([number, some]))
+    return "\n".join(lines)
 
 
 def _decoded(body: str) -> Glossary:
-    values = json.loads(body)
-    return Glossary(**{**values, "dictionaries": tuple(Dictionary(**one) for one in values["dictionaries"])})
+    """A glossary from lines as `_encoded` writes them, or from one line with the entries in their dictionaries, as
+    versions up to 0.1 wrote it."""
+    first, *lines = body.split("\n")
+    values = json.loads(first)
+    entries: list[dict[str, str]] = [dict(one["entries"]) for one in values["dictionaries"]]
+    for line in lines:
+        number, some = json.loads(line)
+        entries[number].update(some)
+    dictionaries = tuple(
+        Dictionary(**{**one, "entries": own}) for one, own in zip(values["dictionaries"], entries, strict=True)
+    )
+    return Glossary(**{**values, "dictionaries": dictionaries})
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))

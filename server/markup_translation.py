@@ -1,12 +1,12 @@
 """Translates texts with HTML or XML tags: the texts between the tags are translated, the tags stay."""
 
-import asyncio
 import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from server.backends.context import SentenceContext
 from server.engine.request import SearchOptions
+from server.offload import offload_above
 from server.text.markup import Kind, Markup, read_markup
 from server.translations import TextHypothesis, TextTranslation, TranslationOutcome
 
@@ -41,13 +41,21 @@ async def translate_markup(
     Raises MalformedMarkup, TooManyMarks, and what Translator.translate raises.
     """
     ignored = tuple(ignored)
-    read = await asyncio.to_thread(lambda: [read_markup(document, kind, ignored) for document in documents])
+    size = sum(map(len, documents))
+    read = await offload_above(size, lambda: [read_markup(document, kind, ignored) for document in documents])
     outcome = await translator.translate(
         [text for one in read for text in one.texts], options, context, splits, tagged=True
     )
-    found = iter(outcome.translations)
-    whole = tuple(_whole(one, [next(found) for _ in one.texts], options.num_hypotheses) for one in read)
+    whole = await offload_above(size, _all_whole, read, outcome.translations, options.num_hypotheses)
     return dataclasses.replace(outcome, translations=whole)
+
+
+def _all_whole(
+    documents: Sequence[Markup], blocks: Sequence[TextTranslation], count: int
+) -> tuple[TextTranslation, ...]:
+    """The documents from the translations of all of their blocks, in order."""
+    remaining = iter(blocks)
+    return tuple(_whole(document, [next(remaining) for _ in document.texts], count) for document in documents)
 
 
 def _whole(document: Markup, blocks: Sequence[TextTranslation], count: int) -> TextTranslation:

@@ -10,8 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from server.backends.context import SentenceContext
+from server.checkpoints import checkpoint
 from server.engine.request import SearchOptions, Timings
 from server.glossary import translate_with_terms
+from server.offload import offload_above
 from server.outcomes import FinishReason
 from server.text.carried import Carried
 from server.text.flags import find_flags
@@ -51,8 +53,9 @@ class Pivot:
         results = await self.first.run(work.requests, options.deadline)
         begun = await self.first.finish(work, results)
         ended = await self._end(begun, tagged)
+        lifts = tagged and self.first.worker.can_align
         both, timings = _both(begun, ended), [begun.timings, ended.timings]
-        lacking = lacking_terms(self.terms, both, tagged and self.first.worker.can_align)
+        lacking = await offload_above(work.num_chars, lacking_terms, self.terms, both, lifts)
         if self.terms is not None and lacking:
             sources = [both[number].source for number in lacking]
             carried = Carried(self.terms, sources)
@@ -61,10 +64,8 @@ class Pivot:
             )
             ended = await self._end(begun, tagged)
             timings += [begun.timings, ended.timings]
-            for number, said in zip(lacking, _both(begun, ended), strict=True):
-                both[number] = _filled(said, carried, both[number].flags, tagged and self.first.worker.can_align)
-        found = iter(both)
-        translations = tuple(_text(plan, [next(found) for _ in plan.planned]) for plan in work.plans)
+            await offload_above(work.num_chars, _fill, both, lacking, _both(begun, ended), carried, lifts)
+        translations = await offload_above(work.num_chars, _texts, work.plans, both)
         return TranslationOutcome(translations, _summed(timings), time.monotonic() - started)
 
     async def _end(self, begun: TranslationOutcome, tagged: bool) -> TranslationOutcome:
@@ -82,6 +83,7 @@ def lacking_terms(terms: Terms | None, said: Sequence[SentenceTranslation], lift
 
 def lacks(terms: Terms, source: str, target: str, lifts: bool) -> bool:
     """Whether a translation lacks a term of its source."""
+    checkpoint()
     matches = find_terms(bare(source, lifts), terms)
     return bool(matches) and bool(missing(matches, bare(target, lifts)))
 
@@ -104,6 +106,25 @@ def _joined(middle: SentenceTranslation, end: TextTranslation) -> SentenceTransl
     flags = dict.fromkeys(flag for one in (middle, *parts) for flag in one.flags)
     score, tokens = sum((one.score for one in parts), middle.score), sum(one.num_tokens for one in parts)
     return SentenceTranslation(middle.source, end.text, score, reason, tokens, tuple(flags))
+
+
+def _fill(
+    sentences: list[SentenceTranslation],
+    lacking: Sequence[int],
+    marked: Sequence[SentenceTranslation],
+    carried: Carried,
+    lifts: bool,
+) -> None:
+    """Put those that were translated with marks in place of the sentences with the numbers `lacking`."""
+    for number, translation in zip(lacking, marked, strict=True):
+        checkpoint()
+        sentences[number] = _filled(translation, carried, sentences[number].flags, lifts)
+
+
+def _texts(plans: Sequence[TextPlan], sentences: Sequence[SentenceTranslation]) -> tuple[TextTranslation, ...]:
+    """The texts from the translations of all of their sentences, in order."""
+    remaining = iter(sentences)
+    return tuple(_text(plan, [next(remaining) for _ in plan.planned]) for plan in plans)
 
 
 def _filled(said: SentenceTranslation, carried: Carried, before: Iterable[str], lifts: bool) -> SentenceTranslation:

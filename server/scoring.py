@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from server.backends.context import SentenceContext
+from server.checkpoints import checkpoint
 from server.engine.request import SearchOptions, SentenceRequest, SentenceResult, Timings
+from server.offload import offload
 from server.translations import largest_timings
 from server.translator import Translator
 
@@ -62,9 +64,9 @@ async def score(translator: Translator, items: Sequence[ScoringItem], deadline: 
     """
     started = time.monotonic()
     await asyncio.to_thread(translator.worker.prepare_scores)
-    requests = await asyncio.to_thread(_prepare, translator, items, deadline)
+    requests = await offload(_prepare, translator, items, deadline)
     results = await translator.run([request for of_item in requests for request in of_item], deadline)
-    targets = await asyncio.to_thread(_finish, translator, items, requests, results)
+    targets = await offload(_finish, translator, items, requests, results)
     return ScoringOutcome(targets, largest_timings(results), time.monotonic() - started)
 
 
@@ -78,6 +80,7 @@ def _requests(
     translator: Translator, index: int, item: ScoringItem, deadline: float | None
 ) -> Iterator[SentenceRequest]:
     manifest = translator.artifact.manifest
+    checkpoint()
     [source] = translator.source_pieces.encode([item.source])
     _check_length(len(source), manifest.max_source_length, f"item {index}: the source")
     targets = translator.target_pieces.encode(item.targets)

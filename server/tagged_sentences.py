@@ -1,16 +1,17 @@
 """Sentences of a file with tags in them: the model reads them without tags, and an alignment of words sets the tags
 into their translations, as in texts (`server.text.tags`)."""
 
-import asyncio
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from server.alignment import ToAlign, align
+from server.checkpoints import checkpoint
 from server.documents.cutting import cut
 from server.documents.reads import some_at_a_time
 from server.documents.stores.records import Sentence
 from server.engine.caller import in_background
+from server.offload import offload
 from server.text.plan import plan_sentence
 from server.text.tags import Pair, lift, place_tags
 from server.text.terms import Terms
@@ -32,10 +33,18 @@ async def with_tags(
     """The translations of `sentences` with their tags; `done` are these sentences `without_tags`, translated as `terms`
     say. One that has nothing to translate stays as it is. Raises EngineStopped."""
     both = list(zip(sentences, done, strict=True))
-    parts = await asyncio.to_thread(lambda: [list(_parts(translator, *pair, terms)) for pair in both])
+    parts = await offload(lambda: [list(_parts(translator, *pair, terms)) for pair in both])
     pairs = iter(await _aligned(translator, [part.item for of_sentence in parts for part in of_sentence]))
+    return await offload(_placed, both, parts, pairs)
+
+
+def _placed(
+    both: Sequence[tuple[Sentence, Sentence]], parts: "Sequence[Sequence[_Part]]", pairs: Iterator[tuple[Pair, ...]]
+) -> list[str]:
+    """The translations with their tags, in order; `pairs` are the pairs of every part."""
     translations: list[str] = []
     for (original, one), of_sentence in zip(both, parts, strict=True):
+        checkpoint()
         text, tags = lift(original.source)
         found = [_moved(part, pair) for part in of_sentence for pair in next(pairs)]
         if not tags:
@@ -58,6 +67,7 @@ class _Part:
 
 def _parts(translator: Translator, original: Sentence, done: Sentence, terms: Terms | None) -> Iterator[_Part]:
     """The parts of a translated sentence, none if it has no tags."""
+    checkpoint()
     if not lift(original.source)[1]:
         return
     source_end = target_end = 0

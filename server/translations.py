@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from server.backends.context import SentenceContext
+from server.checkpoints import checkpoint
 from server.engine.request import SearchOptions, SentenceRequest, SentenceResult, Timings
 from server.outcomes import FinishReason
 from server.text.pieces import Pieces
@@ -167,6 +168,7 @@ def _choices(
     """For every sentence, the texts of its hypotheses, with spans in place of masks and with their tags."""
     of_sentence = []
     for source, planned, result, pairs in zip(plan.sentences, plan.planned, results, aligned, strict=True):
+        checkpoint()
         choices = [planned.restored(hypothesis.ids, pieces) for hypothesis in result.hypotheses]
         if planned.tags:
             choices = [
@@ -199,6 +201,7 @@ def _moved(place: Place, by: int) -> Place:
 def _sentence(
     source: str, planned: PlannedSentence, target: Restored, result: SentenceResult, flag: Flag
 ) -> SentenceTranslation:
+    checkpoint()
     best = result.hypotheses[0]
     seen = {"cut": planned.is_cut, "truncated": best.finish_reason == "length", "moved": target.is_moved}
     flags = flag(source, target.text, [name for name, holds in seen.items() if holds])

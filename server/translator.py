@@ -17,6 +17,7 @@ from server.engine.request import SearchOptions, SentenceRequest, SentenceResult
 from server.engine.wait import wait_for_all
 from server.engine.worker import EngineWorker
 from server.metrics import Metrics
+from server.offload import offload_above
 from server.settings import EngineSettings
 from server.stages import tell_stages
 from server.text.flags import find_flags
@@ -27,8 +28,6 @@ from server.text.words import has_letters
 from server.translations import TextTranslation, TranslationOutcome, Work
 from server.users import Users
 
-THREAD_ABOVE_CHARS = 10_000
-"""Texts longer than this together are cut and rejoined in a thread, so that the event loop stays free."""
 BACKGROUND_AT_ONCE = 128
 """Sentences that a document or a file has in the engine at the same time."""
 
@@ -129,7 +128,7 @@ class Translator:
         plan = partial(self.plan, splits=splits, lifts_tags=tagged and self.worker.can_align)
         begun = partial(self._begun, prefixes, options) if any(prefixes) else None
         cut = partial(Work.cut, texts, plan, options, context, begun, aligns)
-        return await asyncio.to_thread(cut) if sum(map(len, texts)) > THREAD_ABOVE_CHARS else cut()
+        return await offload_above(sum(map(len, texts)), cut)
 
     async def finish(self, work: Work, results: Sequence[SentenceResult]) -> TranslationOutcome:
         """What `translate` returns. Raises what `align` raises, where something is to be aligned."""
@@ -138,7 +137,7 @@ class Translator:
             aligned = await align_work(self.worker, vocabularies, work, results)
         put_together = partial(work.put_together, results, self.target_pieces, self.flag, aligned)
         with tracing.stage("detokenize"):
-            return await asyncio.to_thread(put_together) if work.num_chars > THREAD_ABOVE_CHARS else put_together()
+            return await offload_above(work.num_chars, put_together)
 
     async def run(self, requests: Sequence[SentenceRequest], deadline: float | None) -> list[SentenceResult]:
         """Queue all of the sentences or none, and wait for their results (see `wait_for_all`). Raises what that raises,

@@ -1,6 +1,5 @@
 """DeepL's glossaries: kept under an id, which translations name. They belong to the key that made them."""
 
-import asyncio
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -28,6 +27,7 @@ from server.api.libre_route import with_forms
 from server.api.state import ServerState
 from server.api.visit import Admitted
 from server.kept_glossaries import Dictionary, Glossary
+from server.offload import offload
 from server.text.entries import MalformedEntries, read_entries, write_entries
 
 TSV = "text/tab-separated-values"
@@ -163,7 +163,7 @@ async def _read(state: ServerState, several: Sequence[DeepLEntries]) -> list[Dic
         if pair in read:
             raise ApiError("invalid_value", f"There are two dictionaries from {pair[0]} to {pair[1]}.", "dictionaries")
         try:
-            found = await asyncio.to_thread(read_entries, one.entries, one.entries_format, *pair)
+            found = await offload(read_entries, one.entries, one.entries_format, *pair)
         except MalformedEntries as error:
             raise ApiError("invalid_value", f"Value for 'entries' not supported: {error}.", "entries") from None
         read[pair] = Dictionary(*pair, found)

@@ -1,6 +1,5 @@
 """Terms of a translation from the glossaries that it names."""
 
-import asyncio
 from collections.abc import Sequence
 
 from server.api.deepl_glossaries import base_language
@@ -8,6 +7,7 @@ from server.api.errors import ApiError
 from server.api.keys import owner_of
 from server.api.visit import Visit
 from server.documents.stores.glossaries import UnknownGlossary
+from server.offload import offload
 from server.text.terms import Terms
 
 MOST_GLOSSARIES = 5
@@ -45,4 +45,4 @@ async def terms_of(visit: Visit, glossary_ids: Sequence[str], languages: tuple[s
             message = f"Value for '{field}' not supported: it has no dictionary from {source} to {target}."
             raise ApiError("invalid_value", message, field)
         entries = {**found.entries, **entries}
-    return await asyncio.to_thread(Terms, entries)
+    return await offload(Terms, entries)

@@ -1,9 +1,9 @@
 """Detects which of the served languages a text is in, or that it is in the language asked for already."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from server.offload import offload
 from server.text.language import identify, is_written_in
 
 
@@ -17,13 +17,13 @@ class Detected:
 
 async def detect(text: str, candidates: Sequence[str]) -> Detected:
     """The candidate that the text is most likely in. Runs in a thread, because the first call loads tables."""
-    return await asyncio.to_thread(_most_likely, text, candidates)
+    return await offload(_most_likely, text, candidates)
 
 
 async def detect_source(text: str, sources: Sequence[str], target: str) -> Detected:
     """The one of `sources` that the text is most likely in; `target`, with nothing to translate, if it surely is in
     that."""
-    return await asyncio.to_thread(_source, text, sources, target)
+    return await offload(_source, text, sources, target)
 
 
 def _most_likely(text: str, candidates: Sequence[str]) -> Detected:

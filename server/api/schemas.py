@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from server.offload import offload_above
 from server.outcomes import FinishReason
 from server.scoring import ScoringOutcome
 from server.text.plan import TextPlan
@@ -121,11 +122,10 @@ class TranslateRequest(BaseModel):
         """A prefix for every text, or none at all."""
         return [self.target_prefix] if isinstance(self.target_prefix, str) else self.target_prefix or []
 
-    @property
-    def terms(self) -> Terms | None:
-        """None where none are given."""
+    async def read_terms(self) -> Terms | None:
+        """The terms of `keep` and `glossary`, None where none are given. A large glossary is read in a thread."""
         targets = {term: term for term in self.keep or ()} | (self.glossary or {})
-        return Terms(targets) if targets else None
+        return await offload_above(sum(map(len, targets)), Terms, targets) if targets else None
 
     @model_validator(mode="after")
     def check_terms(self) -> Self:

@@ -60,7 +60,7 @@ async def translate(body: TranslateRequest, visit: Admitted, request: Request) -
     check_hypotheses(num_hypotheses, asked)
     options = translator.options(**asked, num_hypotheses=num_hypotheses, deadline=visit.deadline)
     context = await visit.state.documents.context_of(translator, body.contexts) if body.contexts else None
-    terms = body.terms
+    terms = await body.read_terms()
     if terms is not None and asks_for_events(request):
         raise ApiError("invalid_value", NO_STREAM, "stream")
     if body.stream or asks_for_events(request):
@@ -87,7 +87,7 @@ async def _translate_through(
     refuse(pivot, "alignment", body.alignment)
     refuse(pivot, "pieces", body.pieces)
     context = await visit.state.documents.context_of(pivot.first, body.contexts) if body.contexts else None
-    way = dataclasses.replace(pivot, terms=body.terms)
+    way = dataclasses.replace(pivot, terms=await body.read_terms())
     outcome = await way.translate(body.texts, options, context)
     return TranslateResponse(
         translations=[Translation.of(one, False, pivot.first.languages[1]) for one in outcome.translations],

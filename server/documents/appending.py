@@ -15,6 +15,7 @@ from server.documents.stores.records import Document, Sentence
 from server.documents.stores.threads import in_store_thread
 from server.documents.translate import translate_sentences
 from server.documents.workplace import Workplace
+from server.offload import offload
 from server.translator import Translator
 
 MAX_ATTEMPTS = 8
@@ -59,9 +60,9 @@ async def _try(
     for translator in legs:
         translator.check_room(1)
         if done:
-            new = await asyncio.to_thread(cut_for_second, [after_first(one) for one in new], translator)
+            new = await offload(cut_for_second, [after_first(one) for one in new], translator)
         else:
-            new = await asyncio.to_thread(listed_sentences, sources, translator, document.num_sentences)
+            new = await offload(listed_sentences, sources, translator, document.num_sentences)
         check_length(document.num_places + _num_places(new), workplace.longest)
         new, states = await _translated(workplace, translator, document, new, translator is not legs[-1], deadline)
         done.append((translator, states, new))

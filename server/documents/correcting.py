@@ -17,6 +17,7 @@ from server.documents.stores.threads import in_store_thread
 from server.documents.translate import translate_sentences
 from server.documents.visibility import affected, around, sees
 from server.documents.workplace import Workplace
+from server.offload import offload
 from server.outcomes import RESTING_STATES
 from server.translator import Translator
 
@@ -54,7 +55,7 @@ async def _correct(
     workplace: Workplace, translator: Translator, known: Reading, index: int, correction: Correction, deadline: float
 ) -> tuple[Document, Sentence]:
     old, document = known.sentences[index], known.document
-    changed = await asyncio.to_thread(_corrected, old, correction, translator)
+    changed = await offload(_corrected, old, correction, translator)
     check_length(document.num_places - old.num_places + changed.num_places, workplace.longest)
     if changed.is_pending:
         sentences = known.with_changed([changed])

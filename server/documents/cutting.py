@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from server.checkpoints import checkpoint
 from server.documents.stores.records import Part, Sentence
 from server.text.plan import TextPlan, plan_sentence, plan_text
 from server.text.protection import Masked, mask, restore
@@ -23,6 +24,7 @@ def listed_sentences(sources: Sequence[str], translator: Translator, first_index
 
 def cut(source: str, translator: Translator) -> tuple[Part, ...]:
     """The parts of one sentence."""
+    checkpoint()
     plan = translator.plan(source)
     return tuple(Part(ids, span=span) for ids, span in zip(plan.source_ids, spans_of(plan), strict=True))
 

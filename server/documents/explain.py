@@ -13,6 +13,7 @@ from server.documents.drafts import words_of
 from server.documents.sentence_states import DocumentStates
 from server.documents.stores.records import Document, Part, Sentence
 from server.documents.visibility import Owners
+from server.offload import offload
 from server.translator import Translator
 
 
@@ -56,7 +57,7 @@ async def explain(
         )
     )
     lengths = [len(words) + 1 for words in looking]  # EOS looks, too
-    return await asyncio.to_thread(_explanation, translator, uses, lengths, states, sentences)
+    return await offload(_explanation, translator, uses, lengths, states, sentences)
 
 
 def _translation(part: Part) -> tuple[int, ...]:

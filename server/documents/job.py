@@ -18,6 +18,7 @@ from server.documents.visibility import within_reach
 from server.engine.caller import in_background
 from server.engine.request import EngineStopped
 from server.glossary import TermRefused
+from server.offload import offload
 from server.text.terms import Terms
 from server.translator import Translator
 
@@ -109,7 +110,7 @@ class _Work:
         document, sentences = self._known.document, self._known.sentences
         if any(map(is_uncut, sentences)):
             translator = translator_of(document, self._translators)
-            self._known = Reading(document, await asyncio.to_thread(cut_for_second, sentences, translator))
+            self._known = Reading(document, await offload(cut_for_second, sentences, translator))
         return self._known
 
     async def end(self) -> None:

@@ -18,6 +18,7 @@ from server.documents.state_cache import Place, StateCache
 from server.documents.stores.records import Document, Mode, Part, Sentence
 from server.documents.stores.threads import in_store_thread
 from server.documents.visibility import Owners, distances
+from server.offload import offload
 from server.translator import Translator
 
 DIGEST_BYTES = 32
@@ -190,7 +191,7 @@ class StateReader:
         more = await self.of_document(translator, document.id, later, reads)
         if states is None or more is None:
             return states if more is None else more
-        stored = await asyncio.to_thread(side_by_side, states.stored, more.stored)
+        stored = await offload(side_by_side, states.stored, more.stored)
         owners = np.concatenate([states.owners, more.owners])
         return DocumentStates(stored, owners, states.contents + more.contents, states.reach, more.reads)
 
@@ -261,7 +262,7 @@ async def _side_by_side(
     if not states:
         return None
     owners = [(sentence.index, part) for sentence in sentences for part in sentence.parts]
-    stored = await asyncio.to_thread(StoredDocument.of, states, [len(words_of(part)) for _, part in owners])
+    stored = await offload(StoredDocument.of, states, [len(words_of(part)) for _, part in owners])
     contents = b"".join(_digest(part) for _, part in owners)
     return DocumentStates(stored, np.array([index for index, _ in owners], np.int64), contents, reach, reads)
 

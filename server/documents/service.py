@@ -22,6 +22,7 @@ from server.documents.stores.records import Document, Mode, Sentence
 from server.documents.stores.threads import in_store_thread
 from server.documents.visibility import around
 from server.documents.workplace import Workplace
+from server.offload import offload
 from server.outcomes import RESTING_STATES
 from server.settings import Settings
 from server.streaming import QUIET_SECONDS
@@ -75,7 +76,7 @@ class DocumentService:
         longest = self._settings.max_document_sentences
         if not isinstance(new.sources, str):
             check_length(len(new.sources), longest)
-        sentences, end = await asyncio.to_thread(_cut, new)
+        sentences, end = await offload(_cut, new)
         num_places = sum(one.num_places for one in sentences)
         check_length(num_places, longest)
         now = time.time()
@@ -223,7 +224,7 @@ class DocumentService:
         self, translator: Translator, several: Sequence[Sequence[str]]
     ) -> list[SentenceContext | None]:
         """`context_of` for several at once; sentences that they share are computed once."""
-        parts = await asyncio.to_thread(
+        parts = await offload(
             lambda: [tuple(ids for one in texts for ids in translator.plan(one).source_ids) for texts in several]
         )
         longest = self._settings.max_document_sentences

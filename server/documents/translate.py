@@ -9,13 +9,15 @@ from dataclasses import dataclass
 
 from server import tracing
 from server.backends.context import Read
+from server.checkpoints import checkpoint
 from server.documents.context_use import largest, look, weights_by_sentence
 from server.documents.cutting import joined
 from server.documents.sentence_states import DocumentStates
 from server.documents.stores.records import Document, Sentence
-from server.engine.request import SentenceRequest, SentenceResult
+from server.engine.request import SearchOptions, SentenceRequest, SentenceResult
 from server.glossary import Said, say_terms, wide
-from server.text.plan import plan_sentence
+from server.offload import offload, offload_above
+from server.text.plan import PlannedSentence, plan_sentence
 from server.text.protection import Masked
 from server.text.terms import Terms
 from server.translator import Translator
@@ -48,20 +50,18 @@ async def translate_sentences(
     owner = object() if owner is None else owner
     if translator.needs_drafts and states is not None:  # asked twice: what its translation is, and where that looked
         await states.reads.fill(translator, [part.source_ids for one in sentences for part in one.parts], owner)
-    requests: list[SentenceRequest] = []
-    for sentence in sentences:
-        context = states.seen_by(document.mode, sentence.index) if states is not None else None
-        of_parts = [
-            SentenceRequest(part.source_ids, options, context, owner, read=read_of(states, part.source_ids))
-            for part in sentence.parts
-        ]
-        if heard is not None and terms is None:
-            _tell_when_done(translator, sentence, of_parts, heard)
-        requests += of_parts
+    num_chars = sum(len(sentence.source) for sentence in sentences)
+    requests = await offload_above(
+        0 if states is None else num_chars * len(states.owners), _requests, document, sentences, states, options, owner
+    )
+    if heard is not None and terms is None:
+        remaining = iter(requests)
+        for sentence in sentences:
+            _tell_when_done(translator, sentence, [next(remaining) for _ in sentence.parts], heard)
     results = await translator.run_in_turn(requests, deadline)
     masks: list[Masked] = []
     if terms is not None:
-        said = _parts_said(translator, sentences, requests, results)
+        said = await offload_above(num_chars, _parts_said, translator, sentences, requests, results)
         await say_terms(translator, said, last, terms)
         requests, results = [one.request for one in said], [one.result for one in said]
         masks = [one.planned.masked for one in said]
@@ -69,7 +69,27 @@ async def translate_sentences(
         results = await _looked(translator, requests, results)
     found = _Found(results, masks)
     with tracing.stage("detokenize"):
-        return await asyncio.to_thread(_finish, translator, sentences, found, states)
+        return await offload(_finish, translator, sentences, found, states)
+
+
+def _requests(
+    document: Document,
+    sentences: Sequence[Sentence],
+    states: DocumentStates | None,
+    options: SearchOptions,
+    owner: Hashable,
+) -> list[SentenceRequest]:
+    """One request for every part of every sentence, with what the sentence sees."""
+    requests: list[SentenceRequest] = []
+    for sentence in sentences:
+        checkpoint()
+        context = states.seen_by(document.mode, sentence.index) if states is not None else None
+        of_parts = [
+            SentenceRequest(part.source_ids, options, context, owner, read=read_of(states, part.source_ids))
+            for part in sentence.parts
+        ]
+        requests += of_parts
+    return requests
 
 
 @dataclass(frozen=True)
@@ -90,8 +110,15 @@ def _parts_said(
     """Every part with its text, its request and its result."""
     spans = [(one.source, part.span) for one in sentences for part in one.parts]
     texts = [source if span is None else source[slice(*span)] for source, span in spans]
-    planned = [plan_sentence(text, translator.source_pieces) for text in texts]
-    return [Said(*one) for one in zip(texts, planned, requests, results, strict=True)]
+    return [
+        Said(text, _planned(text, translator), request, result)
+        for text, request, result in zip(texts, requests, results, strict=True)
+    ]
+
+
+def _planned(text: str, translator: Translator) -> PlannedSentence:
+    checkpoint()
+    return plan_sentence(text, translator.source_pieces)
 
 
 def _tell_when_done(
@@ -163,6 +190,7 @@ def _translated(
     found: _Found,
     states: DocumentStates | None,
 ) -> Sentence:
+    checkpoint()
     best = [result.hypotheses[0] for result in found.results]
     translation = joined(sentence, translator.target_pieces.decode(one.ids for one in best), translator, found.masks)
     translator.flag(sentence.source, translation)

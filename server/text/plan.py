@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from server.checkpoints import checkpoint
 from server.text.long_sentences import split_long
 from server.text.pieces import Pieces
 from server.text.prefix import Prefix, read_prefix, restore_beginning, restore_translation
@@ -99,6 +100,7 @@ def plan_text(
     segments: list[Segment] = []
     planned: list[PlannedSentence] = []
     for segment in split_text(text, language) if splits else trim(text):
+        checkpoint()
         if not segment.is_sentence:
             segments.append(segment)
             continue
