@@ -257,7 +257,8 @@ class Manifest:
 
 def file_hash(path: Path) -> str:
     """SHA-256 of a file, hex."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def parse_manifest(text: str, where: str) -> Manifest:

@@ -31,11 +31,12 @@ class _Formatter(logging.Formatter):
 
 
 class TextLines(_Formatter):
-    """`INFO: message request_id=...`."""
+    """`INFO: message request_id=...`. A message is one line: what is not printable in it is escaped, so that a name
+    that somebody sent forges no line and moves no cursor."""
 
     def format(self, record: logging.LogRecord) -> str:
         details = "".join(f" {name}={value}" for name, value in _details(record).items())
-        line = f"{record.levelname + ':':9}{record.getMessage()}{details}"
+        line = f"{record.levelname + ':':9}{_printable(record.getMessage() + details)}"
         return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
 
 
@@ -54,6 +55,12 @@ class JsonLines(_Formatter):
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         return json.dumps(line)
+
+
+def _printable(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
 
 
 def _details(record: logging.LogRecord) -> dict[str, Any]:

@@ -86,6 +86,7 @@ class ServeCommand:
                 settings.host,
             )
         allow_open_files(settings.max_connections + OTHER_FILES)
+        logger.info("%d threads decode, per model (--num-workers)", settings.engine.num_workers)
         server.run()
         if state.failure is not None:
             print(f"ringmt: {state.failure}", file=sys.stderr)

@@ -10,11 +10,12 @@ refuse unknown variables.
 import dataclasses
 import difflib
 import math
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from server.cores import usable_cores
 
 ENV_PREFIX = "RINGMT_"
 LONGEST_NAME = 100
@@ -56,10 +57,10 @@ class EngineSettings:
         262_144, "source tokens of requests that may wait for a slot, per model; more are refused with 429", at_least=1
     )
     num_workers: int = knob(
-        min(4, os.cpu_count() or 1),
+        min(4, usable_cores()),
         "threads that decode, per model; those of a model without work sleep",
         at_least=1,
-        shown="cores, at most 4",
+        shown="usable cores, at most 4",
     )
     backend: Literal["onnx", "torchscript"] = knob("onnx", "which runtime executes the graphs")
     device: Literal["cpu", "cuda"] = knob("cpu", "where they run; cuda with backend onnx and onnxruntime-gpu only")

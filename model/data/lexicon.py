@@ -25,9 +25,9 @@ class Lexicon:
     """`words` [vocabulary, k] are the likeliest translations of every source word, best first, with `probability`
     (same shape); `by_frequency` are all words that can be chosen, EOS first, then the most frequent of the target."""
 
-    words: NDArray[np.int16]
+    words: NDArray[np.int16] | NDArray[np.int32]
     probability: NDArray[np.float16]
-    by_frequency: NDArray[np.int16]
+    by_frequency: NDArray[np.int16] | NDArray[np.int32]
 
     def save(self, path: Path) -> None:
         """The file is the same for the same lexicon. It is renamed when whole: who is killed leaves no half of it."""
@@ -41,9 +41,14 @@ class Lexicon:
             return cls(arrays["words"], arrays["probability"], arrays["by_frequency"])
 
 
+def id_type(count: int) -> type[np.int16] | type[np.int32]:
+    """The smallest type that holds every number from 0 to `count`."""
+    return np.int16 if count <= np.iinfo(np.int16).max else np.int32
+
+
 def train_lexicon(pairs: list[Pair], vocab_size: int, translations: int = 64, iterations: int = 4) -> Lexicon:
     """Expectation maximisation over `pairs`; a source word counts once in a sentence. Needs 4 * vocab_size**2 bytes
-    twice. Vocabularies beyond 32,767 words do not fit the file's numbers: ValueError."""
+    twice, which is why it refuses more than 32,767 words: ValueError."""
     if vocab_size > np.iinfo(np.int16).max:
         raise ValueError(f"a lexicon holds at most {np.iinfo(np.int16).max} words, not {vocab_size}")
     probability = np.ones((vocab_size, vocab_size), np.float32)

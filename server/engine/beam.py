@@ -37,22 +37,6 @@ def is_complete(num_ended: Ints, beam_size: Ints, length: Ints, max_length: Ints
     return over
 
 
-def agreed(history: Sequence[Choices], rows: Sequence[int]) -> list[int]:
-    """Token ids of the longest common beginning of `rows` after the last step in `history` (see `backtrack`). Rows are
-    different hypotheses, so a common beginning is a common ancestor."""
-    ancestors, steps = set(rows), len(history)
-    while steps and len(ancestors) > 1:
-        steps -= 1
-        ancestors = {history[steps][1][row] for row in ancestors}
-    return backtrack(history[:steps], min(ancestors)) if ancestors else []
-
-
-def common_beginning(one: Sequence[int], other: Sequence[int]) -> int:
-    """Length of the common beginning of two sequences."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
-
-
 def backtrack(history: Sequence[Choices], beam: int) -> list[int]:
     """Token ids of row `beam` after the last step in `history`, which is one slot's."""
     ids = []

@@ -239,7 +239,7 @@ class Engine:
         ids = lane.sure_beginning(slot)
         if len(ids) > running.num_told:
             running.num_told = len(ids)
-            told(ids)
+            told(tuple(ids))
 
     def _answer(self, lane: Lane, slot: int, now: float) -> None:
         """Resolve the future of a sentence whose search is over, and free its slot."""

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from server.artifact import Artifact, ArtifactError
+from server.artifact import EXPORT_AGAIN, REPAIR, Artifact, ArtifactError
 from server.backends.base import Backend
 from server.engine.request import SearchOptions
 from server.engine.synchronous import Source, translate_now
@@ -50,22 +50,42 @@ def read_goldens(path: Path) -> list[Golden]:
         raise ArtifactError(f"{path} holds no goldens: {error}") from error
 
 
-def replay(artifact: Artifact, backend: Backend, format: str, precision: str) -> int:
-    """Translate the goldens of the graphs that `backend` runs again; returns how many have the same tokens.
+@dataclass(frozen=True)
+class Replayed:
+    """What became of the goldens: how many there are for the graphs, and how many got the same tokens."""
 
-    Raises ArtifactError where a score differs by more than SCORE_TOLERANCE: then the graphs do not compute here what
-    they computed where they were exported.
+    count: int
+    same: int
+
+
+def replay(artifact: Artifact, backend: Backend, format: str, precision: str) -> Replayed:
+    """Translate the goldens of the graphs that `backend` runs again.
+
+    Raises ArtifactError where there are none, where a score differs by more than SCORE_TOLERANCE or is no number, and
+    where none gets the same tokens: then the graphs do not compute here what they computed where they were exported, or
+    nobody can say whether they do.
     """
-    made_by = (format, precision, backend.shortlist)
+    name, made_by = artifact.manifest.name, (format, precision, backend.shortlist)
     goldens = [g for g in read_goldens(artifact.path(GOLDEN)) if (g.format, g.precision, g.shortlist) == made_by]
+    if not goldens:
+        graphs = f"{format} {precision}, {'with' if backend.shortlist else 'without'} shortlist"
+        raise ArtifactError(
+            f"artifact '{name}' at {artifact.folder} has no examples of these graphs ({graphs}) in {GOLDEN}, so that "
+            f"nobody can say whether they compute here what they should: {EXPORT_AGAIN}"
+        )
     results = translate_now(backend, [golden.source for golden in goldens], SearchOptions())
     same = 0
     for golden, result in zip(goldens, results, strict=True):
         best = result.hypotheses[0]
         same += best.ids == golden.target_ids
-        if abs(best.normalized_score - golden.normalized_score) > SCORE_TOLERANCE:
+        if not abs(best.normalized_score - golden.normalized_score) <= SCORE_TOLERANCE:  # also what is no number
             raise ArtifactError(
-                f"artifact '{artifact.manifest.name}' translates its own examples differently on this machine: "
-                f"score {best.normalized_score:.3f} instead of {golden.normalized_score:.3f}"
+                f"artifact '{name}' translates its own examples differently on this machine: score "
+                f"{best.normalized_score:.3f} instead of {golden.normalized_score:.3f}; {REPAIR}"
             )
-    return same
+    if not same:
+        raise ArtifactError(
+            f"artifact '{name}' translates its own examples differently on this machine: none of {len(goldens)} has "
+            f"the tokens that it had where it was exported; {REPAIR}"
+        )
+    return Replayed(len(goldens), same)

@@ -12,7 +12,8 @@ from server.backends.base import Backend, Step
 from server.backends.context import ContextUse
 from server.backends.memory import Encoded, Layout, document_layout, suits
 from server.backends.state import DEAD_SCORE, DecoderState, Ints
-from server.engine.beam import agreed, backtrack, common_beginning, ended, is_complete, normalize
+from server.engine.beam import backtrack, ended, is_complete, normalize
+from server.engine.beginnings import CommonBeginning
 from server.engine.history import Choices, History
 from server.engine.request import Hypothesis, SentenceRequest
 from server.engine.room import Room, fitting, ring_room, round_up_slots
@@ -58,6 +59,8 @@ class Running:
     """Log-probabilities of the tokens so far of every translation that was given."""
     num_told: int = 0
     """Tokens of the longest beginning that its listener was told of."""
+    beginning: CommonBeginning | None = None
+    """What its live rows have in common, as far as somebody asked."""
 
     def is_over(self, now: float) -> bool:
         """Cancelled or late."""
@@ -288,19 +291,22 @@ class Lane:
         ids = backtrack(steps[: ending.steps], ending.parent)
         return Hypothesis(tuple(ids), ending.score, ending.normalized, ending.reason)
 
-    def sure_beginning(self, slot: int) -> tuple[int, ...]:
+    def sure_beginning(self, slot: int) -> Sequence[int]:
         """Ids that the best hypothesis of a running sentence is sure to begin with: the common beginning of its live
-        rows and of the best hypothesis that ended."""
+        rows and of the best hypothesis that ended. Only the steps since the last call are read; the answer is not to be
+        changed, and is good until the next step."""
         running = self.running[slot]
         assert running is not None
-        steps = self._steps(slot, running)
+        if running.beginning is None:
+            running.beginning = CommonBeginning(running.first_clock)
+        beginning = running.beginning
         live = np.flatnonzero(self.state.current.score[slot] > DEAD_SCORE / 2).tolist()
-        ids = agreed(steps, live)
+        beginning.extend(self._history.of(slot, beginning.clock, self.state.clock), live)
         if running.endings:
             best = max(running.endings, key=lambda ending: ending.normalized)
-            ended_ids = backtrack(steps[: best.steps], best.parent)
-            ids = ids[: common_beginning(ids, ended_ids)] if live else ended_ids
-        return tuple(ids)
+            if not beginning.knows_ending(best):
+                beginning.end(best, backtrack(self._steps(slot, running)[: best.steps], best.parent))
+        return beginning.sure_ids(bool(live))
 
     def _steps(self, slot: int, running: Running) -> list[Choices]:
         """What a running sentence's rows chose in all of its steps."""

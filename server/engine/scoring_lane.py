@@ -1,5 +1,6 @@
 """A running batch that scores given translations: forced decoding through the same rings and slots as a search."""
 
+import math
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -60,12 +61,18 @@ class ScoringLane(Lane):
         return complete
 
     def hypotheses(self, slot: int) -> tuple[Hypothesis, ...]:
-        """One for every given translation, in their order."""
+        """One for every given translation, in their order. Raises RuntimeError for log-probabilities that are no finite
+        numbers."""
         running = self.running[slot]
         assert running is not None
         request, found = running.sentence.request, []
         for target, each in zip(request.targets, running.log_probabilities, strict=True):
             score = sum(each)
+            if not math.isfinite(score):
+                raise RuntimeError(
+                    f"model '{self.backend.manifest.name}' scored a translation with what is no finite number: its "
+                    "graphs are broken, or do not compute on this machine what they should"
+                )
             normalized = normalize(score, len(target), request.options.length_penalty)
             found.append(Hypothesis(target[:-1], score, normalized, "eos", tuple(each)))
         return tuple(found)

@@ -5,6 +5,7 @@ import json
 import os
 import random
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from model.translation_model import TranslationModel
 from server import cli
 from server.artifact import FORMAT, MANIFEST, Artifact, ArtifactError, parse_manifest
 from server.backends.load import load_backend
-from server.engine.golden import GOLDEN, replay
+from server.engine.golden import GOLDEN, Replayed, replay
 from server.engine.request import SearchOptions
 from server.text.pieces import VocabularyError
 from server.translator import open_vocabularies
@@ -100,13 +101,41 @@ def test_a_missing_kind_of_graph_lists_what_there_is(tiny_artifact: Path) -> Non
 
 def test_goldens_are_replayed_token_for_token_and_tell_another_graph(copied: Path) -> None:
     artifact = Artifact.load(copied)
-    assert replay(artifact, load_backend(artifact, "onnx", "int8"), "onnx", "int8") == 4
+    assert replay(artifact, load_backend(artifact, "onnx", "int8"), "onnx", "int8") == Replayed(4, 4)
     rows = json.loads((copied / GOLDEN).read_text(encoding="utf-8"))
     for row in rows:
         row["normalized_score"] -= 1
     (copied / GOLDEN).write_text(json.dumps(rows), encoding="utf-8")
     with pytest.raises(ArtifactError, match="translates its own examples differently"):
         replay(artifact, load_backend(artifact, "onnx", "int8"), "onnx", "int8")
+
+
+CHANGES: dict[str, Callable[[list[dict[str, Any]]], list[dict[str, Any]]]] = {
+    "no examples of these graphs": lambda rows: [one for one in rows if one["precision"] != "int8"],
+    "no examples of these graphs .* in golden.json": lambda rows: [],
+    "none of 4 has the tokens": lambda rows: [one | {"target_ids": [7, *one["target_ids"]]} for one in rows],
+    "score .* instead of nan": lambda rows: [one | {"normalized_score": float("nan")} for one in rows],
+}
+
+
+@pytest.mark.parametrize("said", CHANGES)
+def test_goldens_that_show_nothing_are_not_passed(copied: Path, said: str) -> None:
+    artifact = Artifact.load(copied)
+    rows = json.loads((copied / GOLDEN).read_text(encoding="utf-8"))
+    (copied / GOLDEN).write_text(json.dumps(CHANGES[said](rows)), encoding="utf-8")
+    with pytest.raises(ArtifactError, match=said):
+        replay(artifact, load_backend(artifact, "onnx", "int8"), "onnx", "int8")
+
+
+def test_one_golden_with_the_same_tokens_is_enough_and_is_told(copied: Path) -> None:
+    """Near ties fall otherwise on other processors."""
+    artifact = Artifact.load(copied)
+    rows = json.loads((copied / GOLDEN).read_text(encoding="utf-8"))
+    others = [one | {"target_ids": [7]} for one in rows]
+    kept = [row for row in rows if row["precision"] == "int8" and row["shortlist"]][:1]
+    changed = [row if row in kept else other for row, other in zip(rows, others, strict=True)]
+    (copied / GOLDEN).write_text(json.dumps(changed), encoding="utf-8")
+    assert replay(artifact, load_backend(artifact, "onnx", "int8"), "onnx", "int8") == Replayed(4, 1)
 
 
 def test_a_graph_that_computes_something_else_is_not_written(

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import onnxruntime
 import pytest
 import torch
 from hypothesis import given, settings
@@ -10,7 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from export.artifact_writer import ExportOptions, default_shortlist, export_artifact, shortlist_plan
-from export.onnx_graph.shortlist import ShortlistPlan
+from export.onnx_graph.builder import GraphBuilder
+from export.onnx_graph.shortlist import ShortlistPlan, extra_words, other_words
 from loadtest.bench.shapes import random_lexicon
 from model.data.lexicon import LEXICON, NULL_ID, Lexicon
 from model.reference_search import reference_search
@@ -95,6 +97,33 @@ def test_an_output_bias_counts_among_the_listed_words(tmp_path: Path) -> None:
         (expected,) = reference_search(model, source, beam_size=4, max_length=64, words=words)
         assert result.hypotheses[0].ids == expected.ids
         assert result.hypotheses[0].score == pytest.approx(expected.score, abs=1e-3)
+
+
+@pytest.mark.parametrize("vocabulary", [32_000, 32_767 + 64 + 3, 32_767 + 64 + 4, 40_000])
+def test_places_of_any_vocabulary_fit(vocabulary: int) -> None:
+    """Also where the place after the last is the first that 16 bits cannot hold."""
+    lexicon = random_lexicon(vocabulary)
+    assert lexicon.words.min() >= 0
+    plan = ShortlistPlan.of(lexicon, 64, 64)
+    others, place = other_words(plan)
+    assert place.dtype == (np.int16 if len(others) <= 32_767 else np.int32)
+    assert place.min() >= 0
+    assert place[others].tolist() == list(range(len(others)))
+    assert {int(one) for one in place[plan.frequent]} == {len(others)}
+
+
+def test_a_list_from_40_000_words_is_that_of_the_slow_twin() -> None:
+    lexicon = random_lexicon(40_000)
+    plan = ShortlistPlan.of(lexicon, 64, 64)
+    graph = GraphBuilder("list")
+    ids, keep = graph.input("ids", "int64", ["batch", "source"]), graph.input("keep", "int32", ["batch", "source"])
+    graph.output(extra_words(graph, ids, keep, plan), "extra", "int64", ["batch", 64])
+    session = onnxruntime.InferenceSession(graph.model().SerializeToString())
+    sources = [[5, 39_999, 35_000, 3], [33_000, 3]]
+    values, kept = padded(sources)
+    (found,) = session.run(None, {"ids": values, "keep": kept})
+    for source, extra in zip(sources, found.tolist(), strict=True):
+        assert sorted(plan.frequent.tolist()) + extra == listed_words(lexicon, source, 64, 64)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ import logging
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from server.logs import JsonLines, TextLines, log_config, request_id
 from tests.server.api.conftest import ready, settings_for
@@ -33,6 +35,16 @@ def test_a_json_line_has_what_a_machine_asks_for() -> None:
     assert line == {
         "level": "error", "logger": "ringmt", "message": "answered", "request_id": "abc", "status": 200, "seconds": 0.5
     }  # fmt: skip
+
+
+@given(name=st.text() | st.text(st.sampled_from("a\n\r\v\f\x1b\x85\u2028\u2029\u202e\ud800\0")))
+def test_a_name_that_somebody_sent_is_part_of_one_line(name: str) -> None:
+    """Whatever reads the log, there is nothing to split a line at, nor to steer a terminal with."""
+    for record in (logged(TextLines(), f"model '{name}' was not loaded"), logged(TextLines(), "x", model=name)):
+        assert record.endswith("\n")
+        assert record[:-1].isprintable()
+        record.encode("utf-8")
+    assert logged(TextLines(), "model 'größe' was loaded") == "ERROR:   model 'größe' was loaded\n"
 
 
 @pytest.mark.parametrize("formatter", [TextLines(), JsonLines()])

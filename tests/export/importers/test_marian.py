@@ -16,7 +16,7 @@ from export.import_command import import_command
 from export.importers.refused import ImportRefused
 from server.artifact import Artifact
 from server.backends.load import load_backend
-from server.engine.golden import replay
+from server.engine.golden import Replayed, replay
 from server.engine.request import SearchOptions
 from server.engine.synchronous import Source, translate_now
 from server.translator import open_vocabularies
@@ -134,7 +134,7 @@ def test_searches_are_those_of_transformers_alone_and_in_company(
 
 def test_int8_is_close_and_repeats_its_goldens(imported: Imported) -> None:
     backend = load_backend(imported.artifact, "onnx", "int8")
-    assert replay(imported.artifact, backend, "onnx", "int8") == len(ENGLISH)
+    assert replay(imported.artifact, backend, "onnx", "int8") == Replayed(len(ENGLISH), len(ENGLISH))
     manifest = imported.artifact.manifest
     assert (manifest.order, manifest.precisions, manifest.forced_eos) == (
         None, ("int8", "fp32"), imported.shape.forced_eos,

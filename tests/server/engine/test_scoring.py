@@ -1,5 +1,6 @@
 """Given translations, scored in the same running batch as everybody else's searches."""
 
+import math
 import random
 
 import pytest
@@ -9,9 +10,10 @@ from hypothesis import strategies as st
 from model.data.batching import Pair
 from model.document import DocumentModel
 from model.translation_model import TranslationModel
-from server.backends.base import Backend
+from server.backends.base import Backend, ScoreStep
 from server.backends.context import SentenceContext, all_of
 from server.backends.load import UseShortlist
+from server.backends.state import DecoderState, Floats
 from server.engine.request import Cancelled, SearchOptions, SentenceRequest, SentenceResult
 from tests.scores import teacher_forced
 from tests.server.engine.conftest import LoadBackend
@@ -40,6 +42,39 @@ def log_probabilities(result: SentenceResult) -> list[float]:
 def long_target(length: int, seed: int) -> Ids:
     generator = random.Random(seed)
     return (*(generator.randrange(4, 320) for _ in range(length - 1)), 3)
+
+
+class NoNumbers:
+    """A real backend whose graph gives `value` as the log-probability of the token `at`."""
+
+    def __init__(self, backend: Backend, at: int, value: float) -> None:
+        self._backend, self._at, self._value = backend, at, value
+        self.manifest, self.shortlist, self.context = backend.manifest, backend.shortlist, backend.context
+        self.aligner, self.new_state, self.bind = backend.aligner, backend.new_state, backend.bind
+        self.encode, self.prepare_scores = backend.encode, backend.prepare_scores
+
+    def bind_scores(self, state: DecoderState) -> ScoreStep:
+        step = self._backend.bind_scores(state)
+
+        def broken() -> Floats:
+            scores = step().copy()
+            scores[:, :, self._at] = self._value
+            return scores
+
+        return broken
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_what_is_no_number_is_an_error_and_costs_no_other(load: LoadBackend, value: float) -> None:
+    backend = load("onnx", "fp32")
+    backend.prepare_scores()
+    broken, sound = asked((5, 6, 3), [(5, 6, 3), (9, 3)]), asked((5, 6, 3), [(5, 6, 3)])
+    engine = new_engine(NoNumbers(backend, 9, value), 4)
+    engine.waiting.put([broken, sound])
+    run(engine)
+    with pytest.raises(RuntimeError, match="no finite number"):
+        broken.future.result(timeout=0)
+    assert_same(sound.future.result(timeout=0), scored(backend, [asked((5, 6, 3), [(5, 6, 3)])])[0])
 
 
 @pytest.mark.parametrize("shortlist", ["off", "on"])
