@@ -3,7 +3,8 @@
 Durations are in seconds, sizes in bytes; counters end in `_total`. Every metric has the label `model`: "" for a request
 without a served model, and for what all models share. Series exist with zero from the start, so that the rate of a
 fresh server is 0 and not absent.
-Written by: `server.api` requests_total, _duration, _in_progress, _rejected, ready and files*; `server.translator`
+Written by: `server.api` requests_total, _duration, _in_progress, _rejected, ready, model_healthy, model_restarts_total,
+event_loop_lag_seconds and files*; `server.translator`
 sentences_flagged_total and model_load_seconds; `server.documents` document_*, context_store_* and context_cache_*; the
 engine the rest. docker/METRICS.md is the table for operators, and under test.
 """
@@ -208,6 +209,11 @@ class Metrics:
         self.build_info.labels(package_version(), platform.python_version()).set(1)
         self.model_load_seconds = self._gauge("model_load_seconds", "Loading and warming up the model")
         self.ready = self._gauge("ready", "1 from the warm-up decode on until the server drains or the model fails")
+        self.model_healthy = self._gauge("model_healthy", "0 while the model's engine hangs, has ended or has failed")
+        self.model_restarts_total = self._counter("model_restarts_total", "Times that the model's engine was replaced")
+        self.event_loop_lag_seconds = self._shared(
+            Gauge, "event_loop_lag_seconds", "Longest time in the last minute that the event loop was held"
+        )
 
     def _counter(self, name: str, meaning: str, label: str | None = None, values: tuple[str, ...] = ()) -> Counter:
         labels = ("model",) if label is None else (label, "model")

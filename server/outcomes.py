@@ -5,6 +5,9 @@ from typing import Literal, get_args
 FinishReason = Literal["eos", "length"]
 """A translation ended with EOS, or was cut off at its maximum length."""
 DocumentState = Literal["queued", "running", "done", "failed"]
+ModelState = Literal["ready", "restarting", "failed"]
+"""A model translates; its engine hung or ended and is being started anew; that was tried in vain, and it is not asked
+any more until it is loaded again."""
 FINISH_REASONS: tuple[FinishReason, ...] = get_args(FinishReason)
 DOCUMENT_STATES: tuple[DocumentState, ...] = get_args(DocumentState)
 OPEN_STATES: tuple[DocumentState, ...] = ("queued", "running")

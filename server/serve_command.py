@@ -3,6 +3,7 @@
 import argparse
 import ipaddress
 import logging
+import socket
 import sys
 from types import FrameType
 
@@ -15,6 +16,7 @@ from server.api.connection_bounds import Connections
 from server.api.state import ServerState
 from server.artifact import find_models
 from server.command import add_knobs, settings_of
+from server.last_exit import LastExit
 from server.logs import log_config
 from server.settings import KNOBS, Settings
 
@@ -26,6 +28,9 @@ whether a document is done) and than proxies keep theirs (nginx: 60). A request 
 
 OTHER_FILES = 512
 """Open files beside connections: of graphs, stores and logs."""
+STOP_SECONDS = 5.0
+"""How much longer than drain_timeout the process runs at most after a signal: what is given up is answered, and engines
+and stores are closed."""
 
 SWITCH_INTERVAL = 0.0005
 """Seconds after which a Python thread lets another run. A decoding thread needs the interpreter for some microseconds
@@ -41,6 +46,21 @@ class DrainingServer(uvicorn.Server):
         self._state = state
         self.given_up = 0
         """Requests that were still in flight when it stopped."""
+        self.last_exit = LastExit(self._ends_at, self._status)
+        """Not started by itself: it ends the process."""
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        try:
+            await super().serve(sockets)
+        finally:
+            self.last_exit.over()
+
+    def _ends_at(self) -> float | None:
+        drained_at = self._state.drained_at
+        return None if drained_at is None else drained_at + STOP_SECONDS
+
+    def _status(self, has_stopped: bool) -> int:
+        return int(not has_stopped or self._state.failure is not None or bool(self.given_up))
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self._state.is_draining:
@@ -87,6 +107,7 @@ class ServeCommand:
             )
         allow_open_files(settings.max_connections + OTHER_FILES)
         logger.info("%d threads decode, per model (--num-workers)", settings.engine.num_workers)
+        server.last_exit.start()
         server.run()
         if state.failure is not None:
             print(f"ringmt: {state.failure}", file=sys.stderr)

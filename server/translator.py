@@ -13,11 +13,12 @@ from server.alignment import align_work
 from server.artifact import EXPORT_AGAIN, Artifact
 from server.backends.context import SentenceContext
 from server.engine.caller import Service, current
-from server.engine.request import SearchOptions, SentenceRequest, SentenceResult
+from server.engine.request import ModelUnavailable, SearchOptions, SentenceRequest, SentenceResult
 from server.engine.wait import wait_for_all
 from server.engine.worker import EngineWorker
 from server.metrics import Metrics
 from server.offload import offload_above
+from server.outcomes import ModelState
 from server.settings import EngineSettings
 from server.stages import tell_stages
 from server.text.flags import find_flags
@@ -68,6 +69,9 @@ class Translator:
         """Changes with the weights and the vocabulary."""
         self.users = Users()
         """Requests and jobs that use it; it is not stopped before they end."""
+        self.state: ModelState = "ready"
+        self.reason: str | None = None
+        """Why it is not ready."""
 
     @property
     def languages(self) -> tuple[str, str]:
@@ -163,6 +167,26 @@ class Translator:
         work = Work.cut([text], self.plan, options)
         self.submit(work.requests)
         return PendingText(self, work)
+
+    def fail(self, state: ModelState, reason: str) -> None:
+        """The engine hangs, has ended, or could not be started anew: what is in flight is answered with
+        ModelUnavailable, and nothing more is taken until `recover`."""
+        self.state, self.reason = state, reason
+        self.worker.abandon(self.unavailable())
+
+    def recover(self, worker: EngineWorker) -> None:
+        """Go on with another worker, which has translated."""
+        self.worker, self.state, self.reason = worker, "ready", None
+
+    def unavailable(self) -> ModelUnavailable:
+        """The error that says why it is not ready, and what happens next."""
+        follows = "its engine is being started anew" if self.state == "restarting" else "load it again or restart"
+        return ModelUnavailable(f"model '{self.name}' is not available: {self.reason}; {follows}")
+
+    def check_ready(self) -> None:
+        """Raises ModelUnavailable."""
+        if self.state != "ready":
+            raise self.unavailable()
 
     def stop(self, timeout: float) -> bool:
         """Let sentences in flight finish for at most `timeout` seconds, then stop. True if all finished."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from export.onnx_graph.builder import GraphBuilder
 from export.onnx_graph.candidates import GROUP
 from export.onnx_graph.linear import Array, Projection
-from model.data.lexicon import NULL_ID, Lexicon, id_type
+from model.data.lexicon import NULL_ID, Ids, Lexicon, smallest
 from model.masks import HIDDEN
 
 
@@ -88,15 +88,15 @@ def extra_words(graph: GraphBuilder, ids: str, padding: str, plan: ShortlistPlan
     return graph.op("Gather", graph.constant(others), ordered)
 
 
-def other_words(plan: ShortlistPlan) -> tuple[NDArray[np.int64], NDArray[np.int16] | NDArray[np.int32]]:
+def other_words(plan: ShortlistPlan) -> tuple[NDArray[np.int64], Ids]:
     """The words that are not on every list, ascending, and each word's place among them, in the smallest type that
     holds it. Words that are on every list, or cannot be chosen, share the place after the last: no scores are kept for
     them."""
     vocabulary = len(plan.lexicon.words)
     others = np.setdiff1d(plan.lexicon.by_frequency.astype(np.int64), plan.frequent)
-    place = np.full(vocabulary, len(others), id_type(len(others)))
+    place = np.full(vocabulary, len(others), np.int64)
     place[others] = np.arange(len(others))
-    return others, place
+    return others, smallest(place, len(others))
 
 
 def project_shortlist(

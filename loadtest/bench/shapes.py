@@ -8,7 +8,7 @@ import torch
 from export.artifact_writer import default_shortlist
 from export.onnx_graph.shortlist import ShortlistPlan
 from model.config import EOS_ID, ModelConfig
-from model.data.lexicon import Lexicon, id_type
+from model.data.lexicon import Lexicon, smallest
 from model.translation_model import TranslationModel
 
 SHAPES = {
@@ -48,8 +48,7 @@ def random_lexicon(vocab_size: int, translations: int = 8) -> Lexicon:
     words = np.array([4 + generator.choice(vocab_size - 4, translations, replace=False) for _ in range(vocab_size)])
     chances = np.sort(generator.random(words.shape))[:, ::-1]
     by_frequency = np.array([EOS_ID, *generator.permutation(np.arange(4, vocab_size))])
-    ids = id_type(vocab_size)
-    return Lexicon(words.astype(ids), chances.astype(np.float16), by_frequency.astype(ids))
+    return Lexicon(smallest(words, vocab_size), chances.astype(np.float16), smallest(by_frequency, vocab_size))
 
 
 def random_plan(vocab_size: int) -> ShortlistPlan:

@@ -20,14 +20,18 @@ PAIRS_AT_ONCE = 5000
 LEXICON = "lexicon.npz"
 
 
+Ids = NDArray[np.int16] | NDArray[np.int32]
+"""Numbers of words, at 16 bits where the vocabulary allows."""
+
+
 @dataclass(frozen=True)
 class Lexicon:
     """`words` [vocabulary, k] are the likeliest translations of every source word, best first, with `probability`
     (same shape); `by_frequency` are all words that can be chosen, EOS first, then the most frequent of the target."""
 
-    words: NDArray[np.int16] | NDArray[np.int32]
+    words: Ids
     probability: NDArray[np.float16]
-    by_frequency: NDArray[np.int16] | NDArray[np.int32]
+    by_frequency: Ids
 
     def save(self, path: Path) -> None:
         """The file is the same for the same lexicon. It is renamed when whole: who is killed leaves no half of it."""
@@ -41,9 +45,9 @@ class Lexicon:
             return cls(arrays["words"], arrays["probability"], arrays["by_frequency"])
 
 
-def id_type(count: int) -> type[np.int16] | type[np.int32]:
-    """The smallest type that holds every number from 0 to `count`."""
-    return np.int16 if count <= np.iinfo(np.int16).max else np.int32
+def smallest(values: NDArray[np.int64], most: int) -> Ids:
+    """Numbers from 0 to `most` in the smallest type that holds them."""
+    return values.astype(np.int16) if most <= np.iinfo(np.int16).max else values.astype(np.int32)
 
 
 def train_lexicon(pairs: list[Pair], vocab_size: int, translations: int = 64, iterations: int = 4) -> Lexicon:

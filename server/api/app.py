@@ -29,10 +29,12 @@ from server.api.keys import KeyRing
 from server.api.libre_route import OpenToPages
 from server.api.middleware import CLIENT_GONE, RequestMiddleware
 from server.api.openapi import Application
+from server.api.own_thread import in_own_thread
 from server.api.route import DoorRoute
 from server.api.router_errors import answer_router_errors
-from server.api.state import ServerState
+from server.api.state import GIVE_UP_SECONDS, ServerState, at_most
 from server.documents.stores.interface import StoreError
+from server.engine.worker import STOP_SECONDS
 from server.metrics import Metrics, package_version
 from server.settings import Settings
 
@@ -102,18 +104,23 @@ def _routes(kind: type[APIRoute] = APIRoute) -> Iterator[APIRoute]:
 @contextlib.asynccontextmanager
 async def _lifespan(state: ServerState) -> AsyncIterator[None]:
     state.tracing = open_tracing(os.environ)
+    watching = [asyncio.create_task(state.loop_lag.run()), asyncio.create_task(state.supervisor.run())]
     loading = asyncio.create_task(_start(state))
     try:
         yield
-    finally:
-        await loading
-        await state.stop_jobs()
-        await asyncio.to_thread(state.stop)
+    finally:  # nothing here waits for what may never end
+        state.drain()
+        await at_most(state.drain_seconds_left + GIVE_UP_SECONDS, loading)
+        await at_most(state.drain_seconds_left + GIVE_UP_SECONDS, state.stop_jobs())
+        await at_most(state.drain_seconds_left + STOP_SECONDS + GIVE_UP_SECONDS, in_own_thread(state.stop))
+        for watch in watching:
+            watch.cancel()
 
 
 async def _start(state: ServerState) -> None:
-    await asyncio.to_thread(_load, state)
-    state.start_jobs()
+    await in_own_thread(_load, state)
+    if state.is_loaded and not state.is_draining:
+        state.start_jobs()
 
 
 def _load(state: ServerState) -> None:

@@ -254,4 +254,6 @@ def _answer(state: ServerState, document: Document, sentences: list[Sentence], e
     answer = DocumentAnswer.of(document, sentences, knows_context, explain)
     if document.model not in state.translators and document.state in OPEN_STATES:
         answer.error = not_served(document)
+    elif document.state in OPEN_STATES and state.translators[document.model].state != "ready":
+        answer.error = f"the document waits: {state.translators[document.model].unavailable()}"
     return answer

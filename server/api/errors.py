@@ -13,7 +13,7 @@ from server.backends.base import CannotScore
 from server.documents.refused import Refused, TooLong, UnknownSentence
 from server.documents.stores.glossaries import GlossariesFull, UnknownGlossary
 from server.documents.stores.interface import StoreError, StoreFull, UnknownDocument
-from server.engine.request import Cancelled, DeadlineExceeded, EngineStopped, Overloaded
+from server.engine.request import Cancelled, DeadlineExceeded, EngineStopped, ModelUnavailable, Overloaded
 from server.files.parser_pool import TooManyFiles
 from server.glossary import TermRefused
 from server.scoring import TooLongToScore
@@ -164,6 +164,8 @@ def from_engine(error: Exception) -> ApiError | None:
         case StoreError():
             logger.error("%s", error)
             return ApiError("not_ready", "the documents cannot be reached at the moment; the server's log says why")
+        case ModelUnavailable():
+            return ApiError("not_ready", str(error))
         case EngineStopped() | Cancelled():
             return ApiError("not_ready", "the server is stopping or its model has failed")
     return None

@@ -18,20 +18,18 @@ STORE_SECONDS = 1.0
 router = APIRouter(tags=["operations"], route_class=ProbeRoute)
 
 
-@router.get("/livez", summary="Is the engine alive? If not, restart", responses=documented("not_ready"))
+@router.get("/livez", summary="Is the process well? If not, restart", responses=documented("not_ready"))
 async def livez(request: Request) -> Status:
-    reason = _state(request).why_not_alive
-    if reason is not None:
-        raise ApiError("not_ready", reason)
-    return Status()
+    return _status(_state(request).why_not_alive)
 
 
 @router.get(
-    "/readyz", summary="Has every model translated? If not, send no requests", responses=documented("not_ready")
+    "/readyz",
+    summary="Does a model translate? If not, send no requests",
+    responses=documented("not_ready"),
 )
 async def readyz(request: Request) -> Status:
-    _state(request).check_ready()
-    return Status()
+    return _status(_state(request).why_not_ready)
 
 
 @router.get(
@@ -46,6 +44,13 @@ async def metrics(request: Request) -> Response:
         async with asyncio.timeout(STORE_SECONDS):
             await in_store_thread(state.count_documents)
     return Response(state.metrics.exposition(), media_type=CONTENT_TYPE_LATEST)
+
+
+def _status(reason: str | None) -> Status:
+    """Raises ApiError with the reason, if there is one."""
+    if reason is not None:
+        raise ApiError("not_ready", reason)
+    return Status()
 
 
 def _state(request: Request) -> ServerState:

@@ -178,7 +178,10 @@ async def download_file(name: str, visit: Admitted) -> Response:
     responses=READ_ERRORS,
 )
 async def frontend_settings(visit: Admitted) -> LibreSettings:
-    source, targets = next(iter(visit.state.languages.items()))
+    served = visit.state.languages
+    if not served:
+        raise ApiError("not_ready", visit.state.why_not_ready or "no model is served")
+    source, targets = next(iter(served.items()))
     return LibreSettings(
         apiKeys=bool(visit.state.keys.keys),
         keyRequired=bool(visit.state.keys.keys),
@@ -191,7 +194,8 @@ async def frontend_settings(visit: Admitted) -> LibreSettings:
 @probes.get("/health", summary="Does the server take requests?", responses=documented("not_ready", dialect=LIBRE))
 async def health(request: Request) -> Status:
     state: ServerState = request.app.state.server
-    state.check_ready()
+    if state.why_not_ready is not None:
+        raise ApiError("not_ready", state.why_not_ready)
     return Status()
 
 

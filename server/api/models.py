@@ -35,8 +35,8 @@ async def languages(visit: Admitted) -> Languages:
 
 
 def _through(state: ServerState, source: str) -> dict[str, str] | None:
-    legs = {target: state.legs_for(source, target) for target in state.languages[source]}
-    return {target: two[0].languages[1] for target, two in legs.items() if two is not None} or None
+    middles = {target: state.middle_for(source, target) for target in state.languages[source]}
+    return {target: middle for target, middle in middles.items() if middle is not None} or None
 
 
 @admin.put(
@@ -85,4 +85,6 @@ def _model(translator: Translator) -> Model:
         max_target_length=manifest.max_target_length,
         fingerprint=translator.fingerprint,
         context=translator.knows_context,
+        state=translator.state,
+        reason=translator.reason,
     )

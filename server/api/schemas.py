@@ -7,7 +7,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from pydantic_core import PydanticCustomError
 
 from server.offload import offload_above
-from server.outcomes import FinishReason
+from server.outcomes import FinishReason, ModelState
 from server.scoring import ScoringOutcome
 from server.text.plan import TextPlan
 from server.text.terms import Terms
@@ -304,6 +304,12 @@ class Model(BaseModel):
     max_target_length: int
     fingerprint: str = Field(description="Hash of weights and vocabulary: servers with the same one translate alike.")
     context: bool = Field(description="Whether sentences of a document are translated in the light of each other.")
+    state: ModelState = Field(
+        "ready",
+        description="restarting: its engine hung or ended, and is being started anew. failed: in vain; requests for it "
+        "get 503 until it is loaded again.",
+    )
+    reason: str | None = Field(None, description="Why it is not ready.")
 
 
 class Models(BaseModel):

@@ -6,11 +6,12 @@ import logging
 import threading
 import weakref
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TypeVar
 
 from server.api.errors import ApiError
+from server.api.own_thread import in_own_thread
 from server.artifact import ArtifactError, find_artifacts, find_models, read_manifest
 from server.freed_memory import give_back
 from server.metrics import Metrics
@@ -55,14 +56,23 @@ class ServedModels(Mapping[str, Translator]):
     def __len__(self) -> int:
         return len(self._by_name)
 
-    def load_all(self) -> None:
+    def load_all(self, seconds_left: Callable[[], float | None] = lambda: None) -> None:
         """Load every model of the settings, LOAD_AT_ONCE at a time, before the first request. The first that cannot be
-        loaded ends this; those that were loaded stop with the server. Raises ArtifactError, VocabularyError."""
-        with ThreadPoolExecutor(LOAD_AT_ONCE, "load") as pool:
-            loads = [pool.submit(self._load, folder) for folder in find_models(self._settings.models).values()]
-            wait(loads, return_when=FIRST_EXCEPTION)
-            pool.shutdown(cancel_futures=True)
+        loaded ends this; those that were loaded stop with the server. So does a server that stops: `seconds_left` is
+        what it has left, None while it does not stop; models that take longer are left behind, and stop by themselves.
+        Raises ArtifactError, VocabularyError."""
+        pool = ThreadPoolExecutor(LOAD_AT_ONCE, "load")
+        loads = [pool.submit(self._load, folder) for folder in find_models(self._settings.models).values()]
+        while wait(loads, LOOK_SECONDS, FIRST_EXCEPTION).not_done and not any(map(_has_failed, loads)):
+            if seconds_left() is not None:
+                break
+        pool.shutdown(wait=False, cancel_futures=True)
         done = [one for one in loads if not one.cancelled()]
+        while wait(done, LOOK_SECONDS).not_done:
+            if seconds_left() == 0:
+                for one in done:
+                    one.add_done_callback(_stop_loaded)
+                return
         for one in done:
             if one.exception() is None:
                 self._put(one.result())
@@ -113,7 +123,7 @@ class ServedModels(Mapping[str, Translator]):
     async def _replace(self, name: str, place: str | None) -> tuple[Translator, bool]:
         try:
             folder = await asyncio.to_thread(self._find, name, place)
-            translator = await asyncio.to_thread(self._load, folder)
+            translator = await in_own_thread(self._load, folder)
         except (ValueError, OSError) as error:  # what cannot be used: the message says it all
             logger.warning("model '%s' was not loaded: %s", name, error)
             raise ApiError("invalid_value", str(error), "name") from error
@@ -174,7 +184,12 @@ class ServedModels(Mapping[str, Translator]):
 
     def _put(self, translator: Translator) -> None:
         self._by_name = {**self._by_name, translator.name: translator}
-        self._metrics.ready.labels(translator.name).set_function(lambda: float(self._is_ready()))
+        name = translator.name
+        self._metrics.ready.labels(name).set_function(lambda: float(self._is_ready() and self._is_well(name)))
+        self._metrics.model_healthy.labels(name).set_function(lambda: float(self._is_well(name)))
+
+    def _is_well(self, name: str) -> bool:
+        return name in self._by_name and self._by_name[name].state == "ready"
 
     def _let_go(self, leaving: list[Translator]) -> None:
         """Put away the model in the list, in a thread of its own. It is taken out of the list, so that nobody here
@@ -196,6 +211,16 @@ class ServedModels(Mapping[str, Translator]):
         gc.collect()
         gone.wait(HELD_SECONDS)
         give_back()
+
+
+def _has_failed(load: "Future[Translator]") -> bool:
+    return load.done() and not load.cancelled() and load.exception() is not None
+
+
+def _stop_loaded(load: "Future[Translator]") -> None:
+    """Stop a model that nobody waited for."""
+    if not load.cancelled() and load.exception() is None:
+        load.result().stop(timeout=0)
 
 
 def _name_of(folder: Path) -> str | None:

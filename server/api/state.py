@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from server.api.body_room import BodyRoom
@@ -12,7 +12,9 @@ from server.api.errors import ApiError
 from server.api.file_jobs import FileJobs
 from server.api.finished_files import FinishedFiles
 from server.api.keys import KeyRing
+from server.api.loop_lag import LoopLag
 from server.api.served_models import ServedModels
+from server.api.supervisor import Supervisor
 from server.documents.janitor import Janitor
 from server.documents.job_runner import JobRunner
 from server.documents.metered_cache import metered_cache
@@ -21,6 +23,8 @@ from server.documents.service import DocumentService
 from server.documents.stores.glossaries import GlossaryLimits
 from server.documents.stores.interface import StoreError
 from server.documents.stores.open_store import open_store
+from server.engine.request import EngineStopped
+from server.engine.worker import STOP_SECONDS
 from server.files.limits import FileLimits
 from server.files.parser_pool import ParserPool
 from server.kept_glossaries import KeptGlossaries
@@ -31,6 +35,8 @@ from server.translator import Translator
 
 LOOK_SECONDS = 0.1
 """How often a server that stops checks whether it was told to hurry."""
+GIVE_UP_SECONDS = 1.0
+"""How long documents in work may take to be given back when time is over."""
 PREFERRED = "en"
 """The language between two models, where there is a choice."""
 MAX_WRITTEN_FILE = 4
@@ -53,6 +59,9 @@ class ServerState:
     tracing: Tracing | None = None
     """Who collects traces, if somebody does."""
     body_room: BodyRoom = field(init=False)
+    supervisor: Supervisor = field(init=False)
+    """Watches the engines of the models, while its `run` runs."""
+    loop_lag: LoopLag = field(default_factory=LoopLag)
     file_jobs: FileJobs = field(init=False)
     parsers: ParserPool = field(init=False)
     """Opens and writes the files of clients."""
@@ -72,13 +81,17 @@ class ServerState:
         self.parsers = ParserPool(limits_of(self.settings), self.settings.file_processes)
         self.body_room = BodyRoom(settings.max_bodies_bytes, settings.max_body_bytes)
         self.metrics.body_bytes.labels(NO_MODEL).set_function(lambda: self.body_room.num_bytes)
-        self.translators = ServedModels(self.settings, self.metrics, lambda: self.why_not_ready is None)
+        self.translators = ServedModels(self.settings, self.metrics, lambda: self.why_closed is None)
+        self.supervisor = Supervisor(self.translators, self.metrics, lambda: not self.is_draining)
+        self.metrics.event_loop_lag_seconds.labels(NO_MODEL).set_function(lambda: self.loop_lag.longest)
 
     def load(self) -> None:
-        """Load and warm up every model, open the documents. Raises ArtifactError, VocabularyError or StoreError."""
-        self.translators.load_all()
-        self._open_documents()
-        self.is_loaded = True
+        """Load and warm up every model, open the documents; a server that drains meanwhile does not go on. Raises
+        ArtifactError, VocabularyError or StoreError."""
+        self.translators.load_all(lambda: self.drain_seconds_left if self.is_draining else None)
+        if not self.is_draining:
+            self._open_documents()
+            self.is_loaded = True
 
     def _open_documents(self) -> None:
         settings = self.settings
@@ -121,13 +134,18 @@ class ServerState:
 
     def hurry(self) -> None:
         """Give up what is in flight when draining. It may be called from a signal handler."""
-        self._drain_until = 0.0
+        self._drain_until = min(self._drain_until, time.monotonic())
 
     async def give_up(self) -> None:
         """Stop jobs and engines: what is still in flight gets an error that says that the server stops."""
-        await self.stop_jobs()
+        await at_most(GIVE_UP_SECONDS, self.stop_jobs())
         for translator in list(self.translators.values()):
-            await asyncio.to_thread(translator.worker.stop)
+            translator.worker.abandon(EngineStopped("the server was stopped before the sentence was translated"))
+
+    @property
+    def drained_at(self) -> float | None:
+        """When a server that drains gives up what is in flight: a time.monotonic() value; None before it drains."""
+        return self._drain_until if self.is_draining else None
 
     @property
     def drain_seconds_left(self) -> float:
@@ -151,8 +169,14 @@ class ServerState:
     def stop(self) -> None:
         """Let what is in flight finish while there is time, then stop every engine and close the documents."""
         self.drain()
-        for translator in self.translators.values():
-            self._stop_engine(translator)
+        translators = list(self.translators.values())
+        for translator in translators:
+            self._drain_engine(translator)
+        until = time.monotonic() + STOP_SECONDS
+        for translator in translators:
+            translator.worker.close()
+        for translator in translators:
+            translator.worker.stop(max(0.0, until - time.monotonic()))
         self.translators.stop_leaving(lambda: self.drain_seconds_left)
         if self._janitor is not None:
             self._janitor.stop(LOOK_SECONDS + self.drain_seconds_left)
@@ -161,30 +185,43 @@ class ServerState:
         if self.tracing is not None:
             self.tracing.close()
 
-    def _stop_engine(self, translator: Translator) -> None:
+    def _drain_engine(self, translator: Translator) -> None:
         while not translator.worker.drain(min(LOOK_SECONDS, self.drain_seconds_left)):
             if not self.drain_seconds_left:
                 break
-        translator.worker.stop()
 
     @property
     def why_not_alive(self) -> str | None:
-        """Why the server should be restarted; None while it is well."""
+        """Why the server should be restarted; None while it is well. A model that is not well is its own matter, until
+        all of them have failed."""
         if self.failure is not None:
             return self.failure
-        for name, translator in self.translators.items():
-            if not self.is_draining and not translator.worker.is_healthy:
-                return f"the engine of model '{name}' does not answer"
+        if self.is_loaded and not self.is_draining and all(one.state == "failed" for one in self.translators.values()):
+            return self._why_no_model
         return None
 
     @property
     def why_not_ready(self) -> str | None:
-        """Why the server takes no requests; None when it does."""
+        """Why no requests should be sent; None when some model translates."""
+        return self.why_closed or (None if self._well else self._why_no_model)
+
+    @property
+    def why_closed(self) -> str | None:
+        """Why the server takes no requests at all; None when it does."""
         if self.is_draining:
             return "the server is draining"
-        if self.why_not_alive is None and not self.is_loaded:
+        if self.failure is None and not self.is_loaded:
             return "the models are being loaded and warmed up"
-        return self.why_not_alive
+        return self.failure
+
+    @property
+    def _why_no_model(self) -> str:
+        return "; ".join(str(one.unavailable()) for one in self.translators.values())
+
+    @property
+    def _well(self) -> list[Translator]:
+        """The models that translate at the moment."""
+        return [one for one in self.translators.values() if one.state == "ready"]
 
     @property
     def languages(self) -> dict[str, list[str]]:
@@ -199,41 +236,48 @@ class ServerState:
 
     @property
     def direct_languages(self) -> dict[str, list[str]]:
-        """Source language -> target languages of a single model; both sorted."""
-        pairs = {translator.languages for translator in self.translators.values()}
-        sources = sorted({source for source, _ in pairs})
-        return {source: sorted(target for one, target in pairs if one == source) for source in sources}
+        """Source language -> target languages of a single model that has not failed; both sorted."""
+        return _by_source(one for one in self.translators.values() if one.state != "failed")
 
     def check_ready(self) -> None:
-        """Raise ApiError unless the server takes requests."""
-        reason = self.why_not_ready
+        """Raise ApiError unless the server takes requests. How a model is, is asked where it is chosen."""
+        reason = self.why_closed
         if reason is not None:
             raise ApiError("not_ready", reason)
 
-    def legs_for(self, source: str, target: str) -> tuple[Translator, Translator] | None:
-        """Two models with a language between them: English if possible, else the first by its code. None where one
-        model translates, or no two do."""
+    def middle_for(self, source: str, target: str) -> str | None:
+        """The language between two models, English if possible, else the first by its code; models that translate at
+        the moment are preferred to others. None where one model translates, or no two do."""
         direct = self.direct_languages
         if target in direct.get(source, ()) or target not in self.languages.get(source, ()):
             return None
-        middles = [one for one in direct[source] if target in direct.get(one, ())]
-        middle = PREFERRED if PREFERRED in middles else middles[0]
+        well = _by_source(self._well)
+        middles = _middles(well, source, target) or _middles(direct, source, target)
+        return PREFERRED if PREFERRED in middles else middles[0]
+
+    def legs_for(self, source: str, target: str) -> tuple[Translator, Translator] | None:
+        """Two models with the language of `middle_for` between them, or None. Raises ApiError."""
+        middle = self.middle_for(source, target)
+        if middle is None:
+            return None
         return self.translator_for(None, source, middle), self.translator_for(None, middle, target)
 
     def translator_for(self, model: str | None, source: str, target: str) -> Translator:
-        """The model that was asked for, or the first for the two languages. Raises ApiError (422) that names what is
-        served."""
+        """The model that was asked for, or the first for the two languages that is well. Raises ApiError: 422 that
+        names what is served, 503 where it is not well."""
         if model is not None and model not in self.translators:
             message = f"no model '{model}' is served: {nearest(model, self.translators)}"
             raise ApiError("invalid_value", message, "model")
         candidates = [one for name, one in self.translators.items() if model in (None, name)]
         languages = [one.languages for one in candidates]
-        for translator, pair in zip(candidates, languages, strict=True):
-            if pair == (source, target):
-                return translator
-        legs = None if model is not None else self.legs_for(source, target)
-        if legs is not None:
-            middle = legs[0].languages[1]
+        fitting = [one for one in candidates if one.languages == (source, target)]
+        if fitting:
+            well = next((one for one in fitting if one.state == "ready"), None)
+            if well is None:
+                raise ApiError("not_ready", str(fitting[0].unavailable()))
+            return well
+        middle = None if model is not None else self.middle_for(source, target)
+        if middle is not None:
             message = (
                 f"two models translate '{source}' into '{target}', through '{middle}', and a score is of one model"
             )
@@ -256,6 +300,30 @@ def limits_of(settings: Settings) -> FileLimits:
         memory_bytes=settings.file_memory_bytes,
         max_written_bytes=MAX_WRITTEN_FILE * max(settings.max_body_bytes, 2**20),
     )
+
+
+def _by_source(translators: Iterable[Translator]) -> dict[str, list[str]]:
+    """Source language -> target languages; both sorted."""
+    pairs = {translator.languages for translator in translators}
+    sources = sorted({source for source, _ in pairs})
+    return {source: sorted(target for one, target in pairs if one == source) for source in sources}
+
+
+def _middles(direct: Mapping[str, Sequence[str]], source: str, target: str) -> list[str]:
+    """Languages that `source` is translated into, and that are translated into `target`."""
+    return [one for one in direct.get(source, ()) if target in direct.get(one, ())]
+
+
+async def at_most(seconds: float, work: Awaitable[object]) -> bool:
+    """Wait for `work`, which is cancelled after `seconds`; whether it was done. What swallows its cancellation is left
+    behind."""
+    task = asyncio.ensure_future(work)
+    await asyncio.wait({task}, timeout=max(0.0, seconds))
+    if task.done():
+        task.result()
+        return True
+    task.cancel()
+    return False
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -177,10 +177,12 @@ class _Work:
 
 
 def translator_of(document: Document, translators: Mapping[str, Translator]) -> Translator:
-    """The document's model. Raises NotServed, and Unservable when it is served with other weights."""
+    """The document's model. Raises NotServed, Unservable when it is served with other weights, and ModelUnavailable
+    when its engine hangs or has failed."""
     translator = translators.get(document.model)
     if translator is None:
         raise NotServed(not_served(document))
+    translator.check_ready()
     if translator.fingerprint != document.fingerprint:
         raise Unservable(
             f"model '{document.model}' has other weights here than when the document came: it was replaced, or servers "

@@ -111,9 +111,8 @@ class JobRunner:
         """Claim a document and begin to work on it; False when there is none."""
         # A name for every claim: work whose lease ran out, and that this process claims anew, must notice it as well.
         worker = f"{self._worker}-{next(self._claims)}"
-        claim = asyncio.ensure_future(
-            in_store_thread(self._store.claim, worker, self._lease_seconds, list(self._translators))
-        )
+        ready = [name for name, one in self._translators.items() if one.state == "ready"]
+        claim = asyncio.ensure_future(in_store_thread(self._store.claim, worker, self._lease_seconds, ready))
         try:
             document = await asyncio.shield(claim)
         except StoreError as error:

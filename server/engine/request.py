@@ -30,6 +30,10 @@ class EngineStopped(Exception):
     """The engine is draining or has failed and takes no more sentences."""
 
 
+class ModelUnavailable(EngineStopped):
+    """This model's engine hangs or has ended; the message says which model, why, and what to do. Others go on."""
+
+
 @dataclass(frozen=True)
 class SearchOptions:
     """How one sentence is searched.

@@ -1,11 +1,13 @@
 """Threads around the engine: one engine per worker, one waiting room and one set of sessions for all of them."""
 
+import contextlib
+import logging
 import threading
 import time
 from collections.abc import Hashable, Iterable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from server.artifact import EXPORT_AGAIN, Artifact
 from server.backends.alignment import Aligner, CannotAlign, IdPair, align_batch
@@ -17,12 +19,14 @@ from server.engine.batches import encoder_batches
 from server.engine.engine import Engine
 from server.engine.golden import replay
 from server.engine.meter import EngineMeter
-from server.engine.request import EngineStopped, Errand, SearchOptions, SentenceRequest
+from server.engine.request import EngineStopped, Errand, ModelUnavailable, SearchOptions, SentenceRequest
 from server.engine.scheduler import WaitingRoom
 from server.engine.shared_searches import SharedSearches
 from server.engine.translation_cache import TranslationCache
 from server.metrics import Metrics
 from server.settings import EngineSettings
+
+logger = logging.getLogger("ringmt")
 
 Result = TypeVar("Result")
 
@@ -30,8 +34,8 @@ IDLE_WAIT = 0.5
 """Seconds after which an idle worker wakes up, to show that it is alive."""
 STUCK_AFTER = 30.0
 """Seconds without a sign of life after which a worker counts as dead."""
-STOP_SECONDS = 5.0
-"""Seconds that a stop waits for a worker in the middle of a step."""
+STOP_SECONDS = 2.0
+"""Seconds that a stop waits for threads in the middle of a step."""
 
 
 class EngineWorker:
@@ -41,6 +45,7 @@ class EngineWorker:
         workers = min(settings.num_workers, settings.slots)
         self.waiting = WaitingRoom(settings.max_waiting, settings.max_waiting_tokens)
         self._metrics, self._model, self._eos_id = metrics, model, backend.manifest.special_ids.eos
+        self._settings = settings
         self.context: ContextBackend | None = backend.context
         self._backend = backend
         self.prepare_scores = backend.prepare_scores
@@ -55,7 +60,10 @@ class EngineWorker:
             for index in range(workers)
         ]
         self._searches = self._share(settings.translation_cache_bytes, meter)
-        self._accepting = True
+        self._unanswered: set[Future[Any]] = set()
+        """Of sentences and errands wherever they are: also where a thread that hangs has them in hand."""
+        self._refusal: EngineStopped | None = None
+        """Why nothing is taken any more."""
         self._stopping = False
         self._num_slots = settings.slots
         self.show()
@@ -87,8 +95,20 @@ class EngineWorker:
     def load(cls, artifact: Artifact, settings: EngineSettings, metrics: Metrics) -> "EngineWorker":
         """Load the artifact's graphs and let them translate its goldens. Raises ArtifactError."""
         backend = load_backend(artifact, settings.backend, settings.precision, settings.shortlist, settings.device)
-        replay(artifact, backend, settings.backend, settings.precision)
+        replayed = replay(artifact, backend, settings.backend, settings.precision)
+        if replayed.same < replayed.count:
+            logger.warning(
+                "model '%s': %d of its %d examples have other tokens here than where it was exported, with scores that "
+                "are equal up to rounding",
+                artifact.manifest.name,
+                replayed.count - replayed.same,
+                replayed.count,
+            )
         return cls(backend, settings, metrics, artifact.manifest.name)
+
+    def anew(self) -> "EngineWorker":
+        """Another worker for the same graphs, with threads, slots and a cache of its own."""
+        return EngineWorker(self._backend, self._settings, self._metrics, self._model)
 
     def start(self) -> None:
         for thread in self._threads:
@@ -100,16 +120,17 @@ class EngineWorker:
 
     def submit_all(self, requests: Sequence[SentenceRequest]) -> None:
         """Queue all of the sentences or none. Raises Overloaded or EngineStopped."""
-        if not self._accepting:
-            raise EngineStopped("the server is shutting down and takes no more sentences")
+        self._check_accepting()
         self.waiting.put(list(requests))
+        self._note([request.future for request in requests])
 
     def answer_all(self, requests: Sequence[SentenceRequest]) -> None:
         """Like `submit_all`, but sentences whose answer is cached, or is being searched already, are not queued."""
-        if self._searches is None:
+        searches = self._searches
+        if searches is None:
             self.submit_all(requests)
         else:
-            self._searches.submit(requests)
+            searches.submit(requests)
 
     def represent(
         self,
@@ -180,23 +201,62 @@ class EngineWorker:
         return self.context
 
     def _send(self, errand: "Errand[Result]") -> "Future[Result]":
-        if not self._accepting:
-            raise EngineStopped("the server is shutting down and takes no more work")
+        self._check_accepting()
         self.waiting.put_errand(errand)
+        self._note([errand.future])
         return errand.future
 
+    def _check_accepting(self) -> None:
+        """Raises EngineStopped."""
+        if self._refusal is not None:
+            raise type(self._refusal)(*self._refusal.args)
+
+    def _note(self, futures: "Sequence[Future[Any]]") -> None:
+        """Remember what has been queued until it is answered."""
+        self._unanswered.update(futures)
+        for future in futures:
+            future.add_done_callback(self._unanswered.discard)
+        if self._stopping and self._refusal is not None:  # it ended after these were let in
+            self._answer_all_with(self._refusal)
+
+    def _answer_all_with(self, error: EngineStopped) -> None:
+        """Answer everything that is not answered yet, wherever it is."""
+        for future in tuple(self._unanswered):
+            with contextlib.suppress(InvalidStateError):  # answered, or cancelled, at this very moment
+                future.set_exception(error)
+
     def warm_up(self) -> None:
-        """Decode one short sentence through the engine; raises what went wrong."""
+        """Decode one short sentence through the engine; raises what went wrong, and ModelUnavailable when there is no
+        answer for STUCK_AFTER seconds."""
         request = SentenceRequest((self._eos_id,), SearchOptions(beam_size=4, max_length=4))
         self.submit(request)
-        request.future.result(timeout=STUCK_AFTER)
+        try:
+            request.future.result(timeout=STUCK_AFTER)
+        except TimeoutError:
+            raise ModelUnavailable(
+                f"model '{self._model}' did not translate a first sentence within {STUCK_AFTER:g} seconds"
+            ) from None
 
     @property
     def is_healthy(self) -> bool:
         """Every worker thread is alive and gave a sign of life in the last STUCK_AFTER seconds."""
+        return not (self.has_ended or self.hangs)
+
+    @property
+    def has_ended(self) -> bool:
+        """A worker thread is not alive."""
+        return not all(thread.is_alive() for thread in self._threads)
+
+    @property
+    def hangs(self) -> bool:
+        """A worker thread gave no sign of life for STUCK_AFTER seconds."""
         now = time.monotonic()
-        alive = all(thread.is_alive() for thread in self._threads)
-        return alive and all(now - beat < STUCK_AFTER for beat in self._heartbeats)
+        return any(now - beat >= STUCK_AFTER for beat in self._heartbeats)
+
+    @property
+    def threads(self) -> tuple[threading.Thread, ...]:
+        """Those that decode; one that hung may be alive after `abandon` and `stop`."""
+        return tuple(self._threads)
 
     @property
     def waiting_sentences(self) -> int:
@@ -208,23 +268,39 @@ class EngineWorker:
 
     def drain(self, timeout: float) -> bool:
         """Take no more sentences and wait until those in flight are done. False if `timeout` seconds are not enough."""
-        self._accepting = False
+        self._refusal = self._refusal or EngineStopped("the server is shutting down and takes no more sentences")
         until = time.monotonic() + timeout
-        return self.waiting.wait_until(lambda: self.waiting.is_done, until)
+        return self.waiting.wait_until(lambda: self._stopping or self.waiting.is_done, until)
 
-    def stop(self) -> None:
-        """Stop the threads; sentences in flight get EngineStopped."""
-        self._accepting, self._stopping = False, True
+    def abandon(self, error: EngineStopped) -> None:
+        """Take nothing more, and answer everything that is unanswered with `error` at once. Threads end by themselves,
+        as soon as they come back from what they do: one that hangs cannot be ended, and nobody waits for it."""
+        self._refusal, self._stopping = error, True
         self.waiting.close()
+        self.waiting.empty()
+        self._answer_all_with(error)
+        self._forget_answers()
+
+    def close(self) -> None:
+        """Take nothing more, and let the threads end after the step that they make."""
+        self._refusal = self._refusal or EngineStopped("the server is shutting down and takes no more sentences")
+        self._stopping = True
+        self.waiting.close()
+
+    def stop(self, timeout: float = STOP_SECONDS) -> None:
+        """Stop the threads, for which `timeout` seconds are waited in all; sentences in flight get EngineStopped."""
+        self.close()
+        until = time.monotonic() + timeout
         for thread in self._threads:
-            if thread.is_alive():
-                thread.join(STOP_SECONDS)  # one that hangs must not keep the process from ending
-        error = EngineStopped("the server was stopped before the sentence was translated")
-        for left in self.waiting.empty():
-            left.refuse(error)
-        for engine in self._engines:
-            engine.fail(error)
-        self._searches = self._cache = None  # it looks back at this worker: memory would wait for the garbage collector
+            if thread.ident is not None:
+                thread.join(max(0.0, until - time.monotonic()))  # one that hangs must not keep the process from ending
+        self.waiting.empty()
+        self._answer_all_with(EngineStopped("the server was stopped before the sentence was translated"))
+        self._forget_answers()
+
+    def _forget_answers(self) -> None:
+        """They look back at this worker: memory would wait for the garbage collector."""
+        self._searches = self._cache = None
 
     def _run(self, index: int) -> None:
         engine = self._engines[index]
@@ -237,4 +313,5 @@ class EngineWorker:
             try:
                 engine.step()
             except Exception as error:  # callers must not wait for ever: they get the error, the engine starts afresh
-                engine.fail(error)
+                if not self._stopping:  # otherwise they have been answered, which may be what went wrong
+                    engine.fail(error)

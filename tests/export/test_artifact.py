@@ -1,10 +1,12 @@
 """Artifacts: written whole or not at all, read only if nothing is missing or changed."""
 
 import dataclasses
+import hashlib
 import json
 import os
 import random
 import shutil
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,7 +30,7 @@ from model.data.vocabulary import Vocabulary
 from model.training.checkpoint import VOCABULARY, load_model
 from model.translation_model import TranslationModel
 from server import cli
-from server.artifact import FORMAT, MANIFEST, Artifact, ArtifactError, parse_manifest
+from server.artifact import FORMAT, MANIFEST, Artifact, ArtifactError, file_hash, parse_manifest
 from server.backends.load import load_backend
 from server.engine.golden import GOLDEN, Replayed, replay
 from server.engine.request import SearchOptions
@@ -97,6 +99,19 @@ def test_a_missing_kind_of_graph_lists_what_there_is(tiny_artifact: Path) -> Non
         load_backend(artifact, "torchscript", "int8")
     with pytest.raises(ArtifactError, match="unknown backend 'tensorrt'"):
         load_backend(artifact, "tensorrt", "int8")
+
+
+def test_a_file_is_hashed_without_being_held(tmp_path: Path) -> None:
+    content = random.Random(0).randbytes(1 << 20) * 16
+    (tmp_path / "graph").write_bytes(content)
+    tracemalloc.start()
+    try:
+        found = file_hash(tmp_path / "graph")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found == hashlib.sha256(content).hexdigest()
+    assert peak < len(content) / 8
 
 
 def test_goldens_are_replayed_token_for_token_and_tell_another_graph(copied: Path) -> None:

@@ -1,4 +1,4 @@
-"""/livez: red when a worker or the event loop stops answering, green whatever else is wrong with a request."""
+"""/livez: red when the event loop stops answering, green whatever else is wrong with a request or a model."""
 
 import threading
 import time
@@ -7,35 +7,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from server.api.loop_lag import PERIOD_SECONDS, LoopLag
 from server.engine import worker as worker_module
-from server.engine.engine import Engine
-from tests.server.api.conftest import ready, settings_for, until
-
-
-def test_an_engine_that_hangs_is_not_alive(tiny_artifact: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    goes_on = threading.Event()
-    with ready(settings_for(tiny_artifact, drain_timeout=0.2)) as server, server.client() as client:
-        step = Engine.step
-
-        def hanging(engine: Engine) -> None:
-            assert goes_on.wait(60)
-            step(engine)
-
-        monkeypatch.setattr(worker_module, "STUCK_AFTER", 1.0)
-        assert client.get("/livez").status_code == 200
-        monkeypatch.setattr(Engine, "step", hanging)
-        body = {"text": "We walk home.", "source": "en", "target": "de"}
-        sent = threading.Thread(target=lambda: httpx.post(f"{server.url}/v1/translate", json=body, timeout=60))
-        sent.start()
-        until(lambda: client.get("/livez").status_code == 503, "the server says that it is not alive")
-        answer = client.get("/livez").json()["error"]["message"]
-        assert "the engine of model 'tiny' does not answer" in answer
-        assert client.get("/readyz").status_code == 503
-        assert server.metric("ready", model="tiny") == 0
-        goes_on.set()
-        sent.join(60)
-        until(lambda: client.get("/livez").status_code == 200, "it lives again")
-        assert server.metric("ready", model="tiny") == 1
+from tests.server.api.conftest import ready, settings_for
 
 
 def test_an_idle_engine_is_alive(tiny_artifact: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,3 +30,24 @@ def test_a_loop_that_is_blocked_answers_no_probe(tiny_artifact: Path) -> None:
             httpx.get(f"{server.url}/livez", timeout=0.5)
         goes_on.set()
         assert httpx.get(f"{server.url}/livez", timeout=60).status_code == 200
+
+
+def test_how_long_the_loop_was_held_is_told(tiny_artifact: Path) -> None:
+    held = 0.3
+    with ready(settings_for(tiny_artifact)) as server, server.client() as client:
+        [loop] = {id(s.get_loop()): s.get_loop() for s in server.uvicorn.servers}.values()
+        loop.call_soon_threadsafe(time.sleep, held)
+        assert client.get("/livez").status_code == 200
+        assert 'ringmt_event_loop_lag_seconds{model=""}' in client.get("/metrics").text
+        # The timer was due at most a period after the loop was taken.
+        assert server.metric("event_loop_lag_seconds", model="") >= held - 2 * PERIOD_SECONDS
+
+
+def test_a_lag_is_forgotten_after_two_windows() -> None:
+    lag = LoopLag()
+    began, told = lag._window_began, []
+    for moment, late in ((1.0, 0.9), (29.0, 0.0), (31.0, 0.0), (59.0, 0.2), (62.0, 0.0), (95.0, 0.0), (130.0, 0.0)):
+        lag._due = began + moment - late
+        lag._note(began + moment)
+        told.append(round(max(lag._longest, lag._longest_before), 3))
+    assert told == [0.9, 0.9, 0.9, 0.9, 0.2, 0.0, 0.0]

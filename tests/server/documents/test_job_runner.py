@@ -26,7 +26,9 @@ from server.users import Users
 from tests.server.documents.some import FIRST, SERVED, keep
 
 PATIENCE = 60.0
-SERVING = SimpleNamespace(name=FIRST.model, fingerprint=FIRST.fingerprint, users=Users())
+SERVING = SimpleNamespace(
+    name=FIRST.model, fingerprint=FIRST.fingerprint, users=Users(), state="ready", check_ready=lambda: None
+)
 TRANSLATORS = {FIRST.model: cast(Translator, SERVING)}
 """Of the models that are claimed; nothing is translated here."""
 ROOT = Path(__file__).parents[3]
@@ -186,7 +188,9 @@ from server.documents.sentence_states import StateReader
 from server.metrics import Metrics
 from server.users import Users
 
-served = SimpleNamespace(name="tiny", fingerprint="f00d", users=Users())
+served = SimpleNamespace(
+    name="tiny", fingerprint="f00d", users=Users(), state="ready", check_ready=lambda: None
+)
 
 async def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
