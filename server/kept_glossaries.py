@@ -1,5 +1,6 @@
 """Glossaries that are kept: made once, named by their id in later requests, seen by their owner only."""
 
+import contextlib
 import dataclasses
 import itertools
 import json
@@ -59,6 +60,24 @@ class Glossary:
         return dataclasses.replace(self, dictionaries=tuple(one for one in self.dictionaries if one != gone))
 
 
+@dataclass(frozen=True)
+class OwnedGlossary:
+    """What a list tells of a glossary. `pairs`: source and target language and number of entries of its
+    dictionaries."""
+
+    id: str
+    owner: str
+    name: str
+    created: float
+    pairs: tuple[tuple[str, str, int], ...]
+    num_bytes: int
+
+    @classmethod
+    def of(cls, owner: str, glossary: Glossary, num_bytes: int) -> "OwnedGlossary":
+        pairs = tuple((one.source, one.target, len(one.entries)) for one in glossary.dictionaries)
+        return cls(glossary.id, owner, glossary.name, glossary.created, pairs, num_bytes)
+
+
 class KeptGlossaries:
     """The glossaries of a store. `owner` is whose they are: nobody else sees them. All methods raise StoreError, those
     that take an id UnknownGlossary, those that write GlossariesFull."""
@@ -97,6 +116,27 @@ class KeptGlossaries:
 
     async def delete(self, owner: str, glossary_id: str) -> None:
         await in_store_thread(lambda: self._store.delete(owner, _checked(glossary_id)))
+
+    async def owner_of(self, glossary_id: str) -> str:
+        return await in_store_thread(lambda: self._store.owner_of(_checked(glossary_id)))
+
+    async def page(self, owner: str | None, limit: int, after: str) -> list[OwnedGlossary]:
+        """Up to `limit` glossaries of an owner (None: of all), by id: the first ones after the id `after`. They are
+        read one at a time, and their entries only counted."""
+
+        def page() -> list[OwnedGlossary]:
+            if owner is None:
+                places = self._store.page(limit, after)
+            else:
+                places = [(one, owner) for one in sorted(self._store.of_owner(owner)) if one > after][:limit]
+            found = []
+            for glossary_id, whose in places:
+                with contextlib.suppress(UnknownGlossary):  # deleted meanwhile
+                    body = self._store.get(whose, glossary_id)
+                    found.append(OwnedGlossary.of(whose, _decoded(body), len(body)))
+            return found
+
+        return await in_store_thread(page)
 
     def _body(self, owner: str, glossary_id: str) -> str:
         return self._store.get(owner, _checked(glossary_id))

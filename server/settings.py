@@ -121,6 +121,24 @@ class Settings:
         2000, "sentences of one document, parts of long ones counted; a longer one is refused with 413", at_least=1
     )
     max_documents: int = knob(10_000, "documents kept at the same time", at_least=1)
+    max_documents_per_key: int = knob(
+        0,
+        "documents kept for one API key; 0: its share of max_documents, a quarter of it (half of it for two keys, all "
+        "of it for one)",
+        at_least=0,
+    )
+    max_queued_documents_per_key: int = knob(
+        1000, "documents of one API key that wait or are being translated", at_least=1
+    )
+    max_documents_bytes: int = knob(
+        0,
+        "size of all documents together; 0: 268435456 (256 MiB) in memory://, 17179869184 (16 GiB) elsewhere. One that "
+        "is not translated yet counts three times",
+        at_least=0,
+    )
+    max_documents_bytes_per_key: int = knob(
+        0, "size of all documents of one API key together; 0: its share of max_documents_bytes, as above", at_least=0
+    )
     max_glossaries: int = knob(1000, "glossaries kept for one API key, in context_store like documents", at_least=1)
     max_glossary_bytes: int = knob(16_777_216, "size of all glossaries of one API key together", at_least=1)
     max_files: int = knob(128, "files of one API key that are being translated or wait to be fetched", at_least=1)

@@ -6,7 +6,7 @@ from fastapi import Request
 
 from server.api.errors import ApiError
 from server.api.keys import Key, KeyRing, LimitReached, Scope
-from server.documents.stores.interface import UnknownDocument
+from server.documents.service import DocumentService
 
 KEY_HEADER = "X-API-Key"
 TIMEOUT_HEADER = "X-Request-Timeout"
@@ -23,8 +23,7 @@ def let_in(
 ) -> Key | None:
     """Admit a request; returns the key that was `presented`. If the request `is_work`, the key's `leave` must be called
     when it is over; otherwise it does not count for the key's concurrency. None on a server without keys, where the
-    scope `admin` is refused unless `admin_is_open`. Raises ApiError (401, 403 or 429), and UnknownDocument for another
-    key's document, as for one that does not exist."""
+    scope `admin` is refused unless `admin_is_open`. Raises ApiError (401, 403 or 429)."""
     if not keys.keys:
         if scope == "admin" and not admin_is_open:
             message = "this is for keys of the scope 'admin': start the server with --api-keys, or with --open-admin on"
@@ -37,14 +36,28 @@ def let_in(
         raise ApiError("unauthorized", message, headers={"WWW-Authenticate": "Bearer"})
     if scope is not None and not key.may(scope):
         raise ApiError("forbidden", f"this key does not have the scope '{scope}'")
-    document_id = request.path_params.get("document_id")
-    if document_id is not None and not key.owns(document_id):
-        raise UnknownDocument(document_id)
     try:
         key.enter(is_work)
     except LimitReached as limit:
         raise ApiError("overloaded", str(limit), headers={"Retry-After": str(limit.seconds)}) from None
     return key
+
+
+async def check_document(request: Request, key: Key | None, documents: DocumentService) -> None:
+    """Raises UnknownDocument when the request is about another key's document, as for one that does not exist."""
+    document_id = request.path_params.get("document_id")
+    if document_id is not None and key is not None and not key.is_admin:
+        await documents.check_owner(document_id, key.owner)
+
+
+def whose_are_listed(key: Key | None, owner: str | None) -> str | None:
+    """The owner whose documents or glossaries a key lists, when it asks for those of `owner`; None: those of all.
+    Raises ApiError (403)."""
+    if key is None or key.is_admin:
+        return owner
+    if owner not in (None, key.owner):
+        raise ApiError("forbidden", "only keys of the scope 'admin' list what others keep: leave out `owner`")
+    return key.owner
 
 
 def presented_key(request: Request) -> str | None:

@@ -12,7 +12,8 @@ Result = TypeVar("Result")
 
 
 async def unless_disconnected(request: Request, work: Coroutine[Any, Any, Result]) -> Result:
-    """The result of `work`, which is cancelled when the client hangs up (ClientGone). The body must have been read."""
+    """The result of `work`, which is cancelled when the client hangs up (ClientGone); then `request.state.is_gone` is
+    True. The body must have been read."""
     own = asyncio.current_task()
     assert own is not None
     is_gone = False
@@ -21,7 +22,7 @@ async def unless_disconnected(request: Request, work: Coroutine[Any, Any, Result
         nonlocal is_gone
         while (await request.receive())["type"] != "http.disconnect":
             pass
-        is_gone = True
+        is_gone = request.state.is_gone = True
         own.cancel()
 
     # The work runs in the request's own task, which saves a task for every request.

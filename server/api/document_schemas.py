@@ -210,6 +210,61 @@ class DocumentProgress(BaseModel):
         )
 
 
+class ListedDocument(BaseModel):
+    """A document without its sentences."""
+
+    id: str
+    state: DocumentState
+    progress: float | None = Field(
+        description="Share of the sentences that need no more work, 0 to 1; null where an older server kept it."
+    )
+    created: float = Field(description="Seconds since 1970.")
+    mode: Literal["offline", "online"]
+    source: str
+    target: str
+    num_sentences: int
+    owner: str | None = Field(
+        default=None,
+        description="For keys of the scope `admin`: the name of the key that made it, `former:...` of one that is not "
+        "known any more; empty without keys.",
+    )
+
+    @classmethod
+    def of(cls, document: Document, shows_owner: bool) -> Self:
+        answer = cls(
+            id=document.id,
+            state=document.state,
+            progress=_progress(document),
+            created=document.created,
+            mode=document.mode,
+            source=document.source_language,
+            target=document.target_language,
+            num_sentences=document.num_sentences,
+        )
+        if shows_owner:
+            answer.owner = document.owner
+        return answer
+
+
+class DocumentList(BaseModel):
+    """A page of documents, the newest first."""
+
+    documents: list[ListedDocument]
+    next: str | None = Field(description="`after` of the next page; null on the last.")
+
+    @classmethod
+    def of(cls, documents: Sequence[Document], following: str | None, shows_owners: bool) -> Self:
+        return cls(documents=[ListedDocument.of(one, shows_owners) for one in documents], next=following)
+
+
+def _progress(document: Document) -> float | None:
+    if document.state == "done" or not document.num_sentences:
+        return 1.0
+    if document.next_leg is not None:  # what the first of two models has done is nothing for the user
+        return 0.0
+    return None if document.num_pending is None else 1 - document.num_pending / document.num_sentences
+
+
 class AppendAnswer(BaseModel):
     """The new sentences with their translations."""
 

@@ -1,12 +1,16 @@
 """`/v1/documents`: documents whose sentences are translated in the light of each other."""
 
 import asyncio
+import logging
+import math
+import time
 from contextlib import aclosing
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Response
 from fastapi.responses import PlainTextResponse
 
+from server.api.access import whose_are_listed
 from server.api.document_schemas import (
     AppendAnswer,
     AppendRequest,
@@ -14,6 +18,7 @@ from server.api.document_schemas import (
     CorrectionAnswer,
     CorrectionRequest,
     DocumentAnswer,
+    DocumentList,
     DocumentProgress,
     DocumentRequest,
     DocumentSentence,
@@ -32,8 +37,12 @@ from server.documents.in_turn import check_looks
 from server.documents.job import not_served
 from server.documents.listeners import Translated
 from server.documents.service import NewDocument
+from server.documents.stores.interface import Cursor, StoreError
 from server.documents.stores.records import Document, Sentence
+from server.documents.stores.refusals import ID_PATTERN
 from server.outcomes import OPEN_STATES
+
+logger = logging.getLogger("ringmt")
 
 DOCUMENTS = "/v1/documents"
 DOCUMENT = DOCUMENTS + "/{document_id}"
@@ -69,15 +78,52 @@ router = APIRouter(tags=["documents"], route_class=DoorRoute.needing("documents"
     },
 )
 async def create(body: DocumentRequest, visit: Admitted, response: Response) -> DocumentAnswer:
-    new = _new_document(body, visit)
+    new, latest = _new_document(body, visit), visit.deadline
     kept, sentences = await visit.state.documents.create(new)
     visit.shorten(body.timeout)
     if body.wait and sentences:
-        kept, sentences = await _after_waiting(visit, kept.id)
+        kept, sentences = await _after_waiting(visit, kept, sentences, latest)
     if kept.state in OPEN_STATES:
         response.status_code = 202
     response.headers["Location"] = f"{DOCUMENTS}/{kept.id}"
     return _answer(visit.state, kept, sentences, body.explain)
+
+
+@router.get(
+    DOCUMENTS,
+    summary="Documents that are kept, the newest first",
+    response_model=DocumentList,
+    response_model_exclude_unset=True,
+    responses=documented(*ADMISSION),
+)
+async def listed(
+    visit: Admitted,
+    limit: Annotated[int, Query(ge=1, le=100, description="Documents on a page.")] = 20,
+    after: Annotated[str | None, Query(description="`next` of the page before.")] = None,
+    owner: Annotated[
+        str | None, Query(description="For keys of the scope `admin`: the name of a key; without it, all keys.")
+    ] = None,
+) -> DocumentList:
+    whose = whose_are_listed(visit.key, owner)
+    page = await visit.state.documents.page(whose, limit, None if after is None else _cursor(after))
+    shows_owners = visit.key is not None and visit.key.is_admin
+    return DocumentList.of(page.documents, None if page.after is None else _written(page.after), shows_owners)
+
+
+def _written(cursor: Cursor) -> str:
+    return f"{cursor.created!r}~{cursor.document_id}"
+
+
+def _cursor(written: str) -> Cursor:
+    """Raises ApiError (422)."""
+    created, _, document_id = written.partition("~")
+    try:
+        cursor = Cursor(float(created), document_id)
+    except ValueError:
+        cursor = Cursor(math.nan, document_id)
+    if not math.isfinite(cursor.created) or not ID_PATTERN.fullmatch(document_id):
+        raise ApiError("invalid_value", "after must be `next` of the page before", "after")
+    return cursor
 
 
 @router.get(
@@ -102,7 +148,7 @@ async def look(document_id: str, visit: Admitted, explain: Explain = "false") ->
     },
 )
 async def events(document_id: str, visit: Admitted, explain: Explain = "false") -> EventStream:
-    document, _ = await visit.state.documents.read(document_id)
+    document = await visit.state.documents.document(document_id)
     visit.works_with(document.model)
     return EventStream(_events(document_id, visit, _explains(document, explain)), visit.deadline)
 
@@ -237,14 +283,25 @@ def _explains(document: Document, explain: str) -> bool:
     return explain == "true"
 
 
-async def _after_waiting(visit: Visit, document_id: str) -> tuple[Document, list[Sentence]]:
-    """Wait for the document. If the client hangs up it is deleted, because nobody else knows its id."""
-    documents = visit.state.documents
-    timeout = visit.state.settings.request_timeout
+async def _after_waiting(
+    visit: Visit, accepted: Document, sentences: list[Sentence], latest: float
+) -> tuple[Document, list[Sentence]]:
+    """Wait for a document that was `accepted`, and read it before `latest`, the deadline of the request (a
+    time.monotonic() value). If the store does not answer in time, the document is told as it was accepted: its id is
+    not to be lost. If the client hangs up, nobody knows its id, and it is deleted."""
+    documents, now = visit.state.documents, time.monotonic()
+    reading = min(READING_SECONDS, visit.state.settings.request_timeout / 2)
     try:
-        return await documents.wait(document_id, visit.deadline - min(READING_SECONDS, timeout / 2))
+        async with asyncio.timeout(latest - reading / 2 - now):
+            return await documents.wait(accepted.id, visit.deadline - reading)
+    except TimeoutError:
+        return accepted, sentences
+    except StoreError as error:
+        logger.warning("document %s was accepted and cannot be read: %s", accepted.id, error)
+        return accepted, sentences
     except asyncio.CancelledError:
-        await documents.delete(document_id)
+        if getattr(visit.request.state, "is_gone", False):
+            await documents.delete(accepted.id)
         raise
 
 

@@ -1,6 +1,7 @@
 """All errors that are answered, in one table: every type has one status. A dialect decides how an error is written."""
 
 import logging
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -12,7 +13,8 @@ from server.backends.alignment import CannotAlign
 from server.backends.base import CannotScore
 from server.documents.refused import Refused, TooLong, UnknownSentence
 from server.documents.stores.glossaries import GlossariesFull, UnknownGlossary
-from server.documents.stores.interface import StoreError, StoreFull, UnknownDocument
+from server.documents.stores.interface import StoreError, UnknownDocument
+from server.documents.stores.limits import StoreFull, TooLargeToKeep
 from server.engine.request import Cancelled, DeadlineExceeded, EngineStopped, ModelUnavailable, Overloaded
 from server.files.parser_pool import TooManyFiles
 from server.glossary import TermRefused
@@ -160,7 +162,9 @@ def from_engine(error: Exception) -> ApiError | None:
         case TooLong():
             return ApiError("too_large", str(error), error.param)
         case StoreFull():
-            return ApiError("overloaded", str(error))
+            return ApiError("overloaded", str(error), headers={"Retry-After": str(error.seconds_left(time.time()))})
+        case TooLargeToKeep():
+            return ApiError("too_large", str(error))
         case StoreError():
             logger.error("%s", error)
             return ApiError("not_ready", "the documents cannot be reached at the moment; the server's log says why")

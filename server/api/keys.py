@@ -2,7 +2,9 @@
 
 A key is a random secret that its owner keeps. The server has only its SHA-256 (32 random bytes cannot be guessed, so a
 slow hash would protect no better), compares in constant time, and writes neither key nor hash to logs, metrics or
-errors. Keys are listed one per line: `NAME SCOPES sha256:HASH [concurrency=N] [rate=N]`.
+errors. Keys are listed one per line: `NAME SCOPES sha256:HASH [concurrency=N] [rate=N]`. Lines of one name are several
+secrets of one key, as long as one is exchanged for another: what is kept belongs to the name, and the limits hold for
+all of its secrets together.
 """
 
 import hashlib
@@ -12,7 +14,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -36,12 +38,12 @@ class LimitReached(Exception):
 
 @dataclass
 class Key:
-    """`concurrency`: requests in work at the same time; `rate`: requests a second, twice as many in a burst. None: no
-    limit."""
+    """`hashes`: of its secrets, any of which is presented. `concurrency`: requests in work at the same time; `rate`:
+    requests a second, twice as many in a burst. None: no limit."""
 
     name: str
     scopes: frozenset[Scope]
-    hash: str
+    hashes: tuple[str, ...]
     concurrency: int | None = None
     rate: float | None = None
     clock: Callable[[], float] = time.monotonic
@@ -60,12 +62,18 @@ class Key:
         return scope in self.scopes or "admin" in self.scopes
 
     @property
-    def owner(self) -> str:
-        """What the ids of its documents end with; neither the key nor its name can be told from it."""
-        return hashlib.sha256(f"owner {self.hash}".encode()).hexdigest()[:12]
+    def is_admin(self) -> bool:
+        return "admin" in self.scopes
 
-    def owns(self, document_id: str) -> bool:
-        return "admin" in self.scopes or document_id.endswith(f"-{self.owner}")
+    @property
+    def owner(self) -> str:
+        """Whose documents and glossaries are its own: they outlive its secrets."""
+        return self.name
+
+    @property
+    def former_owners(self) -> tuple[str, ...]:
+        """What its owner was called as long as that was made of the secret."""
+        return tuple(hashlib.sha256(f"owner {one}".encode()).hexdigest()[:12] for one in self.hashes)
 
     def enter(self, is_work: bool = True) -> None:
         """Count a request in; one that `is_work` until `leave` is called. Raises LimitReached, with nothing counted."""
@@ -116,9 +124,15 @@ class KeyRing:
         digest = hash_of(presented)
         found = None
         for key in self.keys:
-            if hmac.compare_digest(digest, key.hash):
-                found = key
+            for one in key.hashes:
+                if hmac.compare_digest(digest, one):
+                    found = key
         return found
+
+    @property
+    def former_owners(self) -> dict[str, str]:
+        """The owners of today by what they were called before."""
+        return {former: key.owner for key in self.keys for former in key.former_owners}
 
 
 def read_keys(lines: Iterable[str], where: str) -> list[Key]:
@@ -129,12 +143,28 @@ def read_keys(lines: Iterable[str], where: str) -> list[Key]:
         if not text or text.startswith("#"):
             continue
         key = _read_key(text, f"{where}, line {number}")
-        if key.name in keys:
-            raise SettingsError(f"{where}, line {number}: there is another key named '{key.name}'")
-        keys[key.name] = key
+        for other in keys.values():
+            if key.hashes[0] in other.hashes:
+                raise SettingsError(f"{where}, line {number}: the same secret is on an earlier line, of '{other.name}'")
+        keys[key.name] = _with_secret(keys[key.name], key, f"{where}, line {number}") if key.name in keys else key
     if not keys:
         raise SettingsError(f"{where} holds no key; `ringmt key NAME` makes a line")
     return list(keys.values())
+
+
+def _with_secret(key: Key, other: Key, where: str) -> Key:
+    """The key with another line's secret. Raises SettingsError when the lines do not say the same of it."""
+    for what, mine, its in (
+        ("scopes", sorted(key.scopes), sorted(other.scopes)),
+        ("concurrency", key.concurrency, other.concurrency),
+        ("rate", key.rate, other.rate),
+    ):
+        if mine != its:
+            raise SettingsError(
+                f"{where}: '{key.name}' has other {what} on an earlier line. Lines of one name are secrets of one key: "
+                "write the same scopes and limits on each, or give it another name"
+            )
+    return replace(key, hashes=key.hashes + other.hashes)
 
 
 def _read_key(text: str, where: str) -> Key:
@@ -155,7 +185,7 @@ def _read_key(text: str, where: str) -> Key:
         limits[name] = float(value)
     concurrency = int(limits["concurrency"]) if "concurrency" in limits else None
     chosen = frozenset(scope for scope in SCOPES if scope in scopes)
-    return Key(parts["name"], chosen, parts["hash"], concurrency, limits.get("rate"))
+    return Key(parts["name"], chosen, (parts["hash"],), concurrency, limits.get("rate"))
 
 
 def hash_of(key: str) -> str:

@@ -11,7 +11,7 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
 from starlette.convertors import register_url_convertor
 
-from server.api.access import let_in, presented_key, seconds_for
+from server.api.access import check_document, let_in, presented_key, seconds_for
 from server.api.body import ReadRequest, check_encoding, check_json, fields_of, parse, read_body
 from server.api.body_key import key_in
 from server.api.body_room import EVERYBODY, HeldBody
@@ -94,6 +94,7 @@ class DoorRoute(APIRoute):
             try:
                 if key is not None:
                     held.belongs_to(key.name)
+                await before(visit.deadline, check_document(request, key, state.documents))
                 read = await before(visit.deadline, self._read(request, held, state.settings.max_body_bytes, body))
                 body = None  # what was read of it is all that is kept
                 response = await unless_disconnected(request, before(visit.deadline, handle(read)))

@@ -5,7 +5,7 @@ import contextlib
 import time
 from collections import Counter
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from server.api.body_room import BodyRoom
 from server.api.errors import ApiError
@@ -15,13 +15,14 @@ from server.api.keys import KeyRing
 from server.api.loop_lag import LoopLag
 from server.api.served_models import ServedModels
 from server.api.supervisor import Supervisor
-from server.documents.janitor import Janitor
+from server.documents.janitor import INTERVAL_SECONDS, Janitor
 from server.documents.job_runner import JobRunner
 from server.documents.metered_cache import metered_cache
 from server.documents.sentence_states import StateReader
 from server.documents.service import DocumentService
 from server.documents.stores.glossaries import GlossaryLimits
 from server.documents.stores.interface import StoreError
+from server.documents.stores.limits import DocumentLimits
 from server.documents.stores.open_store import open_store
 from server.engine.request import EngineStopped
 from server.engine.worker import STOP_SECONDS
@@ -41,6 +42,10 @@ PREFERRED = "en"
 """The language between two models, where there is a choice."""
 MAX_WRITTEN_FILE = 4
 """How many times as large as the largest body a translated file may be."""
+MEMORY_BYTES, STORE_BYTES = 256 * 2**20, 16 * 2**30
+"""How much is kept of documents, in this process's memory and elsewhere, unless the settings say something else."""
+MOST_SHARES = 4
+"""Of what is kept of documents one key gets at most this share, where there are so many keys."""
 
 
 @dataclass
@@ -95,14 +100,32 @@ class ServerState:
 
     def _open_documents(self) -> None:
         settings = self.settings
-        store = open_store(settings.context_store)
+        store = open_store(settings.context_store, self.keys.former_owners)
         reader = StateReader(metered_cache(settings.context_cache_bytes, self.metrics))
         runner = JobRunner(store, reader, self.translators, settings.document_lease, self.metrics, self.tracing)
-        self._documents = DocumentService(store, reader, runner, self.translators, settings)
+        self._documents = DocumentService(store, reader, runner, self.translators, settings, self._limits)
         self._janitor = Janitor(store, settings.document_ttl, self.metrics, self.translators)
         self._janitor.start()
         limits = GlossaryLimits(settings.max_glossaries, settings.max_glossary_bytes)
         self._glossaries = KeptGlossaries(store.glossaries, limits)
+
+    @property
+    def _limits(self) -> DocumentLimits:
+        """How many documents are kept, how large: of all, and where there are keys of one of them."""
+        settings, keys = self.settings, self.keys.keys
+        in_memory = settings.context_store == "memory://"
+        num_bytes = settings.max_documents_bytes or (MEMORY_BYTES if in_memory else STORE_BYTES)
+        expires_after = settings.document_ttl + min(INTERVAL_SECONDS, settings.document_ttl)
+        everybody = DocumentLimits(documents=settings.max_documents, num_bytes=num_bytes, expires_after=expires_after)
+        if not keys:
+            return everybody
+        shares = min(MOST_SHARES, len(keys))
+        return replace(
+            everybody,
+            owner_documents=settings.max_documents_per_key or max(1, settings.max_documents // shares),
+            owner_open=settings.max_queued_documents_per_key,
+            owner_bytes=settings.max_documents_bytes_per_key or max(1, num_bytes // shares),
+        )
 
     @property
     def glossaries(self) -> KeptGlossaries:

@@ -10,7 +10,7 @@ from server.documents.leases import next_version
 from server.documents.reads import Reads
 from server.documents.refused import Refused, check_length
 from server.documents.sentence_states import DocumentStates
-from server.documents.stores.interface import Conflict, ContextStore
+from server.documents.stores.interface import Conflict
 from server.documents.stores.records import Document, Sentence
 from server.documents.stores.threads import in_store_thread
 from server.documents.translate import translate_sentences
@@ -66,7 +66,7 @@ async def _try(
         check_length(document.num_places + _num_places(new), workplace.longest)
         new, states = await _translated(workplace, translator, document, new, translator is not legs[-1], deadline)
         done.append((translator, states, new))
-    writing = asyncio.ensure_future(in_store_thread(_write, workplace.store, document, new))
+    writing = asyncio.ensure_future(in_store_thread(_write, workplace, document, new))
     kept = await asyncio.shield(writing)
     if kept is None:
         return None
@@ -106,9 +106,10 @@ def _check(document: Document, first_index: int | None) -> None:
         raise Refused(f"the document has {at} sentences: the next index is {at}, not {first_index}")
 
 
-def _write(store: ContextStore, document: Document, new: Sequence[Sentence]) -> Document | None:
+def _write(workplace: Workplace, document: Document, new: Sequence[Sentence]) -> Document | None:
     """Add the sentences; None when the document is longer by now, or a sentence before them was corrected. A document
-    that has failed is tried again."""
+    that has failed is tried again. Raises StoreFull."""
+    store = workplace.store
     made_of = (document.num_sentences, document.revision)
     while True:
         longer = next_version(
@@ -119,7 +120,7 @@ def _write(store: ContextStore, document: Document, new: Sequence[Sentence]) -> 
             error=None,
         )
         try:
-            store.update(longer, document.version, new)
+            store.update(longer, document.version, new, workplace.limits)
             return longer
         except Conflict:
             document = store.document(document.id)

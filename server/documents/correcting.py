@@ -11,7 +11,7 @@ from server.documents.in_turn import check_settled, check_source
 from server.documents.leases import Reading, next_version
 from server.documents.reads import Reads
 from server.documents.refused import check_index, check_length
-from server.documents.stores.interface import Conflict, ContextStore
+from server.documents.stores.interface import Conflict
 from server.documents.stores.records import Document, Sentence
 from server.documents.stores.threads import in_store_thread
 from server.documents.translate import translate_sentences
@@ -65,7 +65,7 @@ async def _correct(
         states = await workplace.reader.of_document(translator, document.id, seen, reads)
         [drafted] = [one for one in seen if one.index == index]
         [changed] = await translate_sentences(translator, document, [drafted], states, deadline)
-    write = _Write(workplace.store, translator, correction, known, changed)
+    write = _Write(workplace, translator, correction, known, changed)
     return await asyncio.shield(asyncio.ensure_future(in_store_thread(write.keep)))
 
 
@@ -73,7 +73,7 @@ async def _correct(
 class _Write:
     """`changed` is the corrected sentence, made when the document was as `known`."""
 
-    store: ContextStore
+    workplace: Workplace
     translator: Translator
     correction: Correction
     known: Reading
@@ -82,15 +82,15 @@ class _Write:
     def keep(self) -> tuple[Document, Sentence]:
         """Write the correction over whatever is there now. Nothing is translated again here: where others changed what
         the translation was made of, the result is as if this correction had come before theirs."""
-        now = self.known
+        now, store = self.known, self.workplace.store
         while True:
             mine, others = self._over(now), self._others(now)
             document = self._document(now, mine, others)
             try:
-                self.store.update(document, now.document.version, [mine, *others])
+                store.update(document, now.document.version, [mine, *others], self.workplace.limits)
                 return document, mine
             except Conflict:
-                now = Reading.of(self.store, self.known.document.id)
+                now = Reading.of(store, self.known.document.id)
 
     def _over(self, now: Reading) -> Sentence:
         """The corrected sentence as the next version of the one that is there now. It is stale when another correction
@@ -127,12 +127,13 @@ class _Write:
     def _document(self, now: Reading, mine: Sentence, others: list[Sentence]) -> Document:
         """The document after the write; it is queued when it has pending sentences and nobody works on it."""
         document = now.document
-        is_pending = any(one.is_pending for one in now.with_changed([mine, *others]))
+        num_pending = sum(one.is_pending for one in now.with_changed([mine, *others]))
         rests = document.state in RESTING_STATES
         return next_version(
             document,
-            state=("queued" if is_pending else "done") if rests else document.state,
+            state=("queued" if num_pending else "done") if rests else document.state,
             error=None,
+            num_pending=num_pending,
             num_places=document.num_places - now.sentences[mine.index].num_places + mine.num_places,
             revision=document.revision + self.correction.changes_context(self.translator),
         )

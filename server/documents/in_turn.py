@@ -40,7 +40,7 @@ def hand_over(lease: Lease, known: Reading) -> bool:
     that was written, which it is only if the document is as `known`. Raises LeaseLost and UnknownDocument."""
     leg = known.document.next_leg
     assert leg is not None
-    document = on_leg(next_version(known.document, attempts=0), leg)
+    document = on_leg(next_version(known.document, attempts=0, num_pending=len(known.sentences)), leg)
     try:
         lease.store.update(document, known.document.version, [after_first(one) for one in known.sentences])
         return True

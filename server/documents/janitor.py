@@ -22,8 +22,8 @@ def sweep(store: ContextStore, document_ttl: float, now: float, metrics: Metrics
 
 
 class Janitor:
-    """A thread that sweeps at once and then every `interval` until it is stopped. When the store cannot be reached, it
-    logs a warning and tries again."""
+    """A thread that sweeps at once and then every `interval` until it is stopped. Whatever fails, it logs that and
+    tries again."""
 
     def __init__(
         self,
@@ -59,4 +59,6 @@ class Janitor:
                 sweep(self._store, self._document_ttl, time.time(), self._metrics, self._models)
             except StoreError as error:
                 logger.warning("expired documents were not deleted, trying again in %g s: %s", self._interval, error)
+            except Exception:
+                logger.exception("expired documents were not deleted, trying again in %g s", self._interval)
             self._stopping.wait(self._interval)

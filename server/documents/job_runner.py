@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from server.documents.job import NotServed, Unservable, translate_pending, translator_of
-from server.documents.leases import GivenUp, Lease, LeaseLost, begin, end
+from server.documents.leases import GivenUp, Lease, LeaseLost, begin, end, forgive
 from server.documents.listeners import Listeners
 from server.documents.sentence_states import StateReader
 from server.documents.stores.interface import ContextStore, StoreError, UnknownDocument
@@ -30,15 +30,8 @@ logger = logging.getLogger("ringmt")
 
 MAX_RUNNING = 4
 """Documents that a process works on at the same time."""
-ID_LENGTH = 24
-"""Characters of a document's id before its owner."""
 LOOK_SECONDS = 1.0
 """How often the store is asked for documents that another process queued or gave up."""
-
-
-def tenant_of(document_id: str) -> str:
-    """The owner that a document's id ends with, "" without one."""
-    return document_id[ID_LENGTH + 1 :]
 
 
 class JobRunner:
@@ -61,6 +54,10 @@ class JobRunner:
         """With the ids of their documents."""
         self._suspect: asyncio.Task[None] | None = None
         """Work on a document that was worked on when a process died: alone, so that no other is suspected with it."""
+        self._begun: set[str | None] = set()
+        """The workers of leases under which an attempt was counted."""
+        self._outlived: set[str] = set()
+        """Documents whose lease was lost while this process lived, with an attempt that is still to be taken back."""
         self._wake = asyncio.Event()
         self.listeners = Listeners()
         self._ended: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
@@ -109,6 +106,8 @@ class JobRunner:
 
     async def _claim(self) -> bool:
         """Claim a document and begin to work on it; False when there is none."""
+        if not await self._take_back_attempts():
+            return False
         # A name for every claim: work whose lease ran out, and that this process claims anew, must notice it as well.
         worker = f"{self._worker}-{next(self._claims)}"
         ready = [name for name, one in self._translators.items() if one.state == "ready"]
@@ -134,6 +133,22 @@ class JobRunner:
             self._suspect = job
         self._jobs[job] = document.id
         job.add_done_callback(self._forget)
+        return True
+
+    async def _take_back_attempts(self) -> bool:
+        """Attempts count deaths of processes; where the store was gone, or slow, nobody died. Before a claim, which may
+        find one of these documents. False when the store cannot be reached."""
+        for document_id in tuple(self._outlived):
+            try:
+                await in_store_thread(forgive, self._store, document_id)
+            except UnknownDocument:
+                pass
+            except StoreError as error:
+                logger.warning("no document could be claimed, trying again: %s", error)
+                return False
+            except Exception:  # Whatever it is, the other documents must not wait for ever.
+                logger.exception("an attempt at document %s could not be taken back", document_id)
+            self._outlived.discard(document_id)
         return True
 
     def _forget(self, job: "asyncio.Task[None]") -> None:
@@ -163,6 +178,7 @@ class JobRunner:
         translator = translator_of(document, self._translators)
         with translator.users:  # also when another takes its place meanwhile
             await in_store_thread(begin, lease, document)
+            self._begun.add(lease.worker)
             await translate_pending(
                 lease,
                 {translator.name: translator},
@@ -175,7 +191,7 @@ class JobRunner:
         """Translate a document once the `others` have ended, renew its lease meanwhile, and report how it ended."""
         started = time.monotonic()
         self._metrics.document_sentences.labels(NO_MODEL).observe(document.num_sentences)
-        caller.current.set(caller.Caller(tenant_of(document.id)))
+        caller.current.set(caller.Caller(document.owner))
         trace = None if self._tracing is None else self._tracing.work(started)
         current.set(trace)
         translating = asyncio.ensure_future(self._translate(document, lease, others))
@@ -206,6 +222,9 @@ class JobRunner:
             await asyncio.gather(translating, renewing, return_exceptions=True)
             if result in ("released", "failed"):
                 await self._end(lease, result, message)
+            elif result == "lost":
+                self._outlive(lease)
+            self._begun.discard(lease.worker)
             self._metrics.document_jobs_total.labels(result, NO_MODEL).inc()
             self._metrics.document_job_duration_seconds.labels(NO_MODEL).observe(time.monotonic() - started)
             if trace is not None:
@@ -226,6 +245,12 @@ class JobRunner:
             pass
         except StoreError as error:
             logger.warning("document %s could not be given back as %s: %s", lease.document_id, state, error)
+            self._outlive(lease)
+
+    def _outlive(self, lease: Lease) -> None:
+        """The lease is lost and this process lives."""
+        if lease.worker in self._begun:
+            self._outlived.add(lease.document_id)
 
     async def _renew(self, lease: Lease) -> None:
         """Renew the lease for ever. Raises LeaseLost, UnknownDocument; a store that fails is asked again."""

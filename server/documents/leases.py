@@ -102,8 +102,9 @@ def save(lease: Lease, known: Reading, planned: Sequence[Sentence], translated: 
         versions = {one.index: one.version for one in known.sentences}
         kept = [new for old, new in zip(planned, translated, strict=True) if versions[old.index] == old.version]
         sentences = known.with_changed(kept)
-        document = next_version(known.document, attempts=0)
-        if document.next_leg is None and not any(one.is_pending for one in sentences):
+        num_pending = sum(one.is_pending for one in sentences)
+        document = next_version(known.document, attempts=0, num_pending=num_pending)
+        if document.next_leg is None and not num_pending:
             document = dataclasses.replace(document, state="done", error=None)
         try:
             lease.store.update(document, known.document.version, kept)
@@ -111,6 +112,20 @@ def save(lease: Lease, known: Reading, planned: Sequence[Sentence], translated: 
         except Conflict:
             known = Reading.of(lease.store, lease.document_id)
             lease.renew()
+
+
+def forgive(store: ContextStore, document_id: str) -> None:
+    """Take back an attempt that `begin` counted: the process did not die, though it lost the lease. Raises
+    UnknownDocument."""
+    while True:
+        document = store.document(document_id)
+        if not document.attempts:
+            return
+        try:
+            store.update(next_version(document, attempts=document.attempts - 1), document.version)
+            return
+        except Conflict:
+            continue
 
 
 def end(lease: Lease, state: DocumentState, document: Document | None = None, error: str | None = None) -> bool:

@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 import time
+from collections import OrderedDict
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,7 +18,8 @@ from server.documents.job_runner import JobRunner
 from server.documents.listeners import Inbox, Translated
 from server.documents.refused import Refused, TooLong, check_index, check_length
 from server.documents.sentence_states import StateReader
-from server.documents.stores.interface import ContextStore
+from server.documents.stores.interface import ContextStore, Cursor, UnknownDocument
+from server.documents.stores.limits import NO_LIMITS, DocumentLimits
 from server.documents.stores.records import Document, Mode, Sentence
 from server.documents.stores.threads import in_store_thread
 from server.documents.visibility import around
@@ -30,6 +32,8 @@ from server.translator import AskedOptions, Translator
 
 LOOK_SECONDS = 0.25
 """How often somebody who waits looks whether another process finished the document."""
+MAX_KNOWN_OWNERS = 10_000
+"""Documents whose owners are remembered: most requests about a document follow others about it."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ class NewDocument:
     sources: Sequence[str] | str
     options: AskedOptions
     owner: str = ""
-    """Whose it is: its id ends with a dash and this."""
+    """Whose it is; "" where it is everybody's."""
     then: Translator | None = None
     """The second of two models, which reads what the first says."""
 
@@ -53,6 +57,14 @@ class Snapshot:
 
     document: Document
     num_pending: int
+
+
+@dataclass(frozen=True)
+class Page:
+    """Some of the documents that are kept; `after` is where the next page begins, None on the last."""
+
+    documents: list[Document]
+    after: Cursor | None
 
 
 class DocumentService:
@@ -66,13 +78,17 @@ class DocumentService:
         runner: JobRunner,
         translators: Mapping[str, Translator],
         settings: Settings,
+        limits: DocumentLimits = NO_LIMITS,
     ) -> None:
+        """`limits`: how much is kept of one owner and of all."""
         self.store, self.reader, self.runner = store, reader, runner
         self._settings = settings
-        self._workplace = Workplace(store, reader, translators, settings.max_document_sentences)
+        self._workplace = Workplace(store, reader, translators, settings.max_document_sentences, limits)
+        self._owners: OrderedDict[str, str] = OrderedDict()
+        """Owners by document id, as far as they were asked for lately: an owner does not change."""
 
     async def create(self, new: NewDocument) -> tuple[Document, list[Sentence]]:
-        """Keep a new document and queue it. Raises TooLong, StoreFull."""
+        """Keep a new document and queue it. Raises TooLong, StoreFull, TooLargeToKeep."""
         longest = self._settings.max_document_sentences
         if not isinstance(new.sources, str):
             check_length(len(new.sources), longest)
@@ -83,7 +99,7 @@ class DocumentService:
         models = [new.translator] if new.then is None else [new.translator, new.then]
         turn = models[0 if sentences else -1]
         document = Document(
-            "-".join(filter(None, (secrets.token_urlsafe(18), new.owner))),
+            secrets.token_urlsafe(18),
             turn.name,
             turn.fingerprint,
             models[0].languages[0],
@@ -97,10 +113,33 @@ class DocumentService:
             touched=now,
             num_places=num_places,
             legs=legs_of(models),
+            owner=new.owner,
+            num_pending=len(sentences),
         )
-        await in_store_thread(self.store.create, document, sentences, self._settings.max_documents)
+        await in_store_thread(self.store.create, document, sentences, self._workplace.limits)
         self.runner.wake()
         return document, sentences
+
+    async def check_owner(self, document_id: str, owner: str) -> None:
+        """Raises UnknownDocument for a document that is somebody else's, as for one that there is not."""
+        kept = self._owners.get(document_id)
+        if kept is None:
+            kept = (await in_store_thread(self.store.document, document_id)).owner
+            self._owners[document_id] = kept
+            if len(self._owners) > MAX_KNOWN_OWNERS:
+                self._owners.popitem(last=False)
+        if kept != owner:
+            raise UnknownDocument(document_id)
+
+    async def page(self, owner: str | None, limit: int, after: Cursor | None) -> Page:
+        """Up to `limit` documents of an owner (None: of all), the newest first, from `after` on."""
+        found = await in_store_thread(self.store.page, owner, limit + 1, after)
+        last = found[limit - 1] if len(found) > limit else None
+        return Page(found[:limit], None if last is None else Cursor(last.created, last.id))
+
+    async def document(self, document_id: str) -> Document:
+        """The document without its sentences."""
+        return await in_store_thread(self.store.document, document_id)
 
     async def read(self, document_id: str) -> tuple[Document, list[Sentence]]:
         document, sentences = await in_store_thread(self.store.read, document_id)
@@ -124,43 +163,48 @@ class DocumentService:
     ) -> AsyncGenerator[Translated | Sentence | Snapshot | None, None]:
         """What happens to a document until it is done or failed, or until `deadline`: the sentences that are written
         already, then others as they are translated (where this process does that) and as they are written. A Snapshot
-        follows whenever some were written, None when nothing happened for QUIET_SECONDS."""
+        follows whenever the document changed, None when nothing happened for QUIET_SECONDS. Sentences are read only
+        when the document has changed."""
         written: dict[int, tuple[int, str | None]] = {}
+        known: int | None = None
         with self.runner.listeners.listening(document_id) as inbox:
+            quiet_since = time.monotonic()
             while True:
-                document, sentences = await self.read(document_id)
-                pending = sum(one.is_pending for one in sentences)
-                for one in sentences:
-                    as_it_is = (one.version, one.translation)
-                    if not one.is_pending and written.get(one.index) != as_it_is:
-                        written[one.index] = as_it_is
-                        yield one
-                yield Snapshot(document, pending)
-                if document.state in RESTING_STATES:
-                    return
+                document = None if known is None else await self.document(document_id)
+                if document is None or document.version != known:
+                    document, sentences = await self.read(document_id)
+                    known = document.version
+                    for one in sentences:
+                        as_it_is = (one.version, one.translation)
+                        if not one.is_pending and written.get(one.index) != as_it_is:
+                            written[one.index] = as_it_is
+                            yield one
+                    yield Snapshot(document, sum(one.is_pending for one in sentences))
+                    quiet_since = time.monotonic()
+                    if document.state in RESTING_STATES:
+                        return
                 async for news in self._until_written(document_id, inbox, deadline):
+                    quiet_since = time.monotonic()
                     yield news
-                if time.monotonic() >= deadline:
+                if (now := time.monotonic()) >= deadline:
                     return
+                if now - quiet_since >= QUIET_SECONDS:
+                    quiet_since = now
+                    yield None
 
-    async def _until_written(
-        self, document_id: str, inbox: Inbox, deadline: float
-    ) -> AsyncGenerator[Translated | None, None]:
-        quiet_since = time.monotonic()
-        while (now := time.monotonic()) < deadline:
+    async def _until_written(self, document_id: str, inbox: Inbox, deadline: float) -> AsyncGenerator[Translated, None]:
+        """What this process translates, until something was written or may have been, QUIET_SECONDS at most."""
+        until = min(deadline, time.monotonic() + QUIET_SECONDS)
+        while (now := time.monotonic()) < until:
             try:
-                async with asyncio.timeout(min(LOOK_SECONDS, deadline - now)):
+                async with asyncio.timeout(min(LOOK_SECONDS, until - now)):
                     news = await inbox.get()
             except TimeoutError:
                 if not self.runner.works_on(document_id):  # another process may: the store knows
                     return
-                if time.monotonic() - quiet_since > QUIET_SECONDS:
-                    quiet_since = time.monotonic()
-                    yield None
                 continue
             if news is None:
                 return
-            quiet_since = time.monotonic()
             yield news
 
     async def delete(self, document_id: str) -> None:

@@ -2,10 +2,12 @@
 
 import asyncio
 import dataclasses
+import logging
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from typing import cast
 
 from server import tracing
 from server.backends.context import Read
@@ -20,7 +22,9 @@ from server.offload import offload, offload_above
 from server.text.plan import PlannedSentence, plan_sentence
 from server.text.protection import Masked
 from server.text.terms import Terms
-from server.translator import Translator
+from server.translator import AskedOptions, Translator
+
+logger = logging.getLogger("ringmt")
 
 Heard = Callable[[int, Callable[[], str]], None]
 """Takes a sentence's index and a function that makes its translation."""
@@ -45,7 +49,7 @@ async def translate_sentences(
 
     Raises Overloaded, TooManySentences, DeadlineExceeded, EngineStopped, and TermRefused.
     """
-    last = translator.options(**document.options, deadline=deadline)
+    last = translator.options(**known_options(document), deadline=deadline)
     options = last if terms is None else wide(last)
     owner = object() if owner is None else owner
     if translator.needs_drafts and states is not None:  # asked twice: what its translation is, and where that looked
@@ -90,6 +94,20 @@ def _requests(
         ]
         requests += of_parts
     return requests
+
+
+def known_options(document: Document) -> AskedOptions:
+    """The options that a document was sent with. What a newer RingMT wrote, and this one does not know, is left out,
+    and the log says so."""
+    known = {name: value for name, value in document.options.items() if name in AskedOptions.__annotations__}
+    if len(known) < len(document.options):
+        unknown = ", ".join(sorted(ascii(name) for name in document.options.keys() - known.keys()))
+        logger.warning(
+            "document %s has options that this RingMT does not know (%s): it is translated without them; update RingMT",
+            document.id,
+            unknown,
+        )
+    return cast(AskedOptions, known)
 
 
 @dataclass(frozen=True)

@@ -9,18 +9,21 @@ from server.documents.job import Unservable, translator_of
 from server.documents.refused import Refused
 from server.documents.sentence_states import StateReader
 from server.documents.stores.interface import ContextStore
+from server.documents.stores.limits import NO_LIMITS, DocumentLimits
 from server.documents.stores.records import Document
 from server.translator import Translator
 
 
 @dataclass(frozen=True)
 class Workplace:
-    """`longest`: how many sentences a document may have; every part of a long sentence counts as one."""
+    """`longest`: how many sentences a document may have; every part of a long sentence counts as one. `limits`: how
+    much may be kept."""
 
     store: ContextStore
     reader: StateReader
     translators: Mapping[str, Translator]
     longest: int
+    limits: DocumentLimits = NO_LIMITS
 
     @contextlib.contextmanager
     def working_on(self, document: Document) -> Iterator[Translator]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from server.documents.stores.records import Document, Leg, Part, Sentence
 
-FORMAT = 2
+FORMAT = 3
 """Rises when what is kept cannot be read as before; see old_format.py."""
 DOCUMENT_FIELDS = frozenset(field.name for field in dataclasses.fields(Document))
 SENTENCE_FIELDS = frozenset(field.name for field in dataclasses.fields(Sentence))

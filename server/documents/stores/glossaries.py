@@ -60,6 +60,14 @@ class GlossaryStore(Protocol):
         """Raises UnknownGlossary."""
         ...
 
+    def page(self, limit: int, after: str = "") -> list[tuple[str, str]]:
+        """Id and owner of up to `limit` glossaries of all owners, by id: the first ones after the id `after`."""
+        ...
+
+    def owner_of(self, glossary_id: str) -> str:
+        """Whose the glossary is. Raises UnknownGlossary."""
+        ...
+
 
 def check_kept(kept: str | None, instead_of: str | None) -> None:
     """Raises GlossaryChanged or UnknownGlossary when what is kept is not what a write expects."""

@@ -1,9 +1,11 @@
 """The seam between documents and where they are kept: memory, a SQLite file or Redis."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from server.documents.stores.glossaries import GlossaryStore
+from server.documents.stores.limits import NO_LIMITS, DocumentLimits
 from server.documents.stores.records import Document, Sentence
 
 
@@ -19,8 +21,13 @@ class Conflict(RuntimeError):
     """The document changed since it was read; read it again."""
 
 
-class StoreFull(RuntimeError):
-    """The store keeps as many documents as it may; the message says how many."""
+@dataclass(frozen=True)
+class Cursor:
+    """A place in a list of documents, the newest first: what comes after it is older. `created` is in seconds since
+    1970."""
+
+    created: float
+    document_id: str
 
 
 class ContextStore(Protocol):
@@ -29,9 +36,9 @@ class ContextStore(Protocol):
     `create`; all raise StoreError.
     """
 
-    def create(self, document: Document, sentences: Sequence[Sentence], at_most: int | None = None) -> None:
-        """Keep a new document. Raises Conflict when the id is taken, and StoreFull when `at_most` documents are kept
-        already: however many create at once, no more than that come to be."""
+    def create(self, document: Document, sentences: Sequence[Sentence], limits: DocumentLimits = NO_LIMITS) -> None:
+        """Keep a new document. Raises Conflict when the id is taken, and StoreFull when more would be kept than the
+        limits allow: however many create at once, no more than that come to be."""
         ...
 
     def document(self, document_id: str) -> Document: ...
@@ -44,17 +51,25 @@ class ContextStore(Protocol):
         """A document and all its sentences, of the same moment."""
         ...
 
-    def update(self, document: Document, expected_version: int, sentences: Sequence[Sentence] = ()) -> None:
-        """Replace the document and the given sentences (new indices are appended) if the stored document's version is
-        still `expected_version`. Raises Conflict."""
+    def update(
+        self,
+        document: Document,
+        expected_version: int,
+        sentences: Sequence[Sentence] = (),
+        limits: DocumentLimits = NO_LIMITS,
+    ) -> None:
+        """Replace the document, but for its owner, and the given sentences (new indices are appended) if the stored
+        document's version is still `expected_version`. Raises Conflict, and StoreFull when it would grow beyond the
+        bytes that the limits allow."""
         ...
 
     def delete(self, document_id: str) -> None: ...
 
     def claim(self, worker: str, lease_seconds: float, models: Collection[str]) -> Document | None:
-        """Give the oldest document of one of these models (names) that is queued, or running under a lease that ran
-        out, to `worker`: it becomes running, leased to it. None when there is none. Two workers never get the same
-        one."""
+        """Give a document of one of these models (names) that is queued, or running under a lease that ran out, to
+        `worker`: it becomes running, leased to it. None when there is none. Two workers never get the same one. Owners
+        take turns (see server.documents.stores.turns); within an owner the oldest comes first. The cost does not grow
+        with the number of documents that wait."""
         ...
 
     def renew(self, document_id: str, worker: str, lease_seconds: float) -> bool:
@@ -68,6 +83,15 @@ class ContextStore(Protocol):
 
     def count(self) -> int:
         """How many documents are kept."""
+        ...
+
+    def page(self, owner: str | None, limit: int, after: Cursor | None = None) -> list[Document]:
+        """Up to `limit` documents of an owner (None: of all), the newest first: by creation, then by id, both
+        descending."""
+        ...
+
+    def rename_owner(self, former: str, owner: str) -> None:
+        """What is one owner's becomes another's, glossaries included."""
         ...
 
     @property

@@ -38,3 +38,19 @@ class MemoryGlossaries:
         with self._locked():
             if self._kept[owner].pop(glossary_id, None) is None:
                 raise UnknownGlossary
+
+    def page(self, limit: int, after: str = "") -> list[tuple[str, str]]:
+        with self._locked():
+            found = ((name, owner) for owner, kept in self._kept.items() for name in kept if name > after)
+            return sorted(found)[:limit]
+
+    def owner_of(self, glossary_id: str) -> str:
+        with self._locked():
+            owners = [owner for owner, kept in self._kept.items() if glossary_id in kept]
+        if not owners:
+            raise UnknownGlossary
+        return min(owners)
+
+    def rename_owner(self, former: str, owner: str) -> None:
+        """Whoever calls holds the lock."""
+        self._kept[owner] = self._kept.pop(former, {}) | self._kept[owner]

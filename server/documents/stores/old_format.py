@@ -1,7 +1,8 @@
-"""Documents as RingMT kept them before a sentence's parts were records: format 1, which had flat ids with an EOS after
-every part. A store brings them to the format of today when it is opened."""
+"""Documents as RingMT kept them before: in format 1 with flat ids and an EOS after every part; up to format 2 with the
+owner in the document's id only. A store brings them to the format of today when it is opened."""
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -38,6 +39,17 @@ def upgraded_document(text: str | bytes, sentences: Sequence[str]) -> str:
     if "num_places" not in values:
         values["num_places"] = sum(max(1, len(json.loads(one)["parts"])) for one in sentences)
     return _dumped(values)
+
+
+FORMER = "former:"
+"""Begins the owner of what was kept when owners were hashes of keys, until a key is known that has this hash."""
+_OWNED_ID = re.compile(r"[0-9A-Za-z_-]{24}-([0-9a-f]{12})", re.ASCII)
+
+
+def former_owner(document_id: str) -> str:
+    """Whose a document of format 2 is, from its id; "" for one of a server without keys."""
+    found = _OWNED_ID.fullmatch(document_id)
+    return f"{FORMER}{found[1]}" if found else ""
 
 
 def model_of(text: str | bytes) -> str:

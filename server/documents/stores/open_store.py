@@ -1,12 +1,15 @@
 """A context store from the URL that the operator wrote."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from server.documents.stores.interface import ContextStore, StoreError
 from server.documents.stores.memory import MemoryStore
+from server.documents.stores.old_format import FORMER
 from server.documents.stores.sqlite import SqliteStore
 
 FORMS: Final = "memory://, sqlite:///PATH (sqlite:////PATH from the root) or redis://[USER:PASSWORD@]HOST[:PORT][/DB]"
@@ -16,11 +19,24 @@ class UnusableURL(StoreError, ValueError):
     """A URL of no known form; the message says which forms there are and never repeats a password."""
 
 
-def open_store(url: str) -> ContextStore:
+def open_store(url: str, former_owners: Mapping[str, str] = MappingProxyType({})) -> ContextStore:
     """Open `memory://`, `sqlite:///PATH` or `redis://HOST:PORT/DB`; user and password in percent encoding.
+    `former_owners` has the names of owners by the hashes that were in their place before format 3: what is still kept
+    for such a hash becomes theirs.
 
     Raises UnusableURL for another form and StoreError when the store cannot be opened.
     """
+    store = _opened(url)
+    try:
+        for former, owner in former_owners.items():
+            store.rename_owner(FORMER + former, owner)
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def _opened(url: str) -> ContextStore:
     if url == "memory://":
         return MemoryStore()
     scheme = re.match(r"([a-z][a-z0-9+.-]*)://", url)

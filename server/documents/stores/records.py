@@ -98,6 +98,10 @@ class Document:
     legs: tuple[Leg, ...] = ()
     """The two models of a document that goes through a third language, in order; `model` and `fingerprint` are those of
     the one whose turn it is."""
+    owner: str = ""
+    """Whose it is; "" where it is everybody's. Updates do not change it, only ContextStore.rename_owner does."""
+    num_pending: int | None = None
+    """How many sentences wait to be translated; None in a document that was kept before RingMT counted them."""
 
     @property
     def next_leg(self) -> Leg | None:

@@ -12,17 +12,22 @@ from redis.retry import Retry
 
 from server.documents.stores import redis_scripts, refusals
 from server.documents.stores.codec import decode_document, decode_sentence, encode
-from server.documents.stores.interface import StoreError
+from server.documents.stores.interface import Cursor, StoreError
+from server.documents.stores.limits import BOUNDS, GROWTH, NO_LIMITS, Bound, DocumentLimits, StoreFull, charge_of
 from server.documents.stores.records import Document, Sentence
 from server.documents.stores.redis_glossaries import RedisGlossaries
 from server.documents.stores.redis_upgrade import NewerFormat, upgrade
 from server.outcomes import DocumentState
 
+SCRIPTS: Final = (
+    "CREATE", "UPDATE", "SENTENCES", "READ", "DELETE", "CLAIM", "RENEW", "EXPIRE", "COUNT", "PAGE", "RENAME", "UPGRADE",
+)  # fmt: skip
 TIMEOUT_SECONDS: Final = 5.0
 """How long to wait for a connection and for an answer."""
 NO_LIMIT: Final = -1
-EXPIRE_BATCH: Final = 100
-"""Documents deleted by one script: nobody else is served while it runs."""
+FIELDS: Final = ("body", "state", "version", "owner")
+BATCH: Final = 100
+"""Documents that one script deletes or gives to another owner: nobody else is served while it runs."""
 
 
 class RedisStore:
@@ -48,30 +53,30 @@ class RedisStore:
             retry=Retry(NoBackoff(), 0),
         )
         self._scripts = {
-            name: self._client.register_script(redis_scripts.COMMON + getattr(redis_scripts, name))
-            for name in ("CREATE", "UPDATE", "SENTENCES", "READ", "DELETE", "CLAIM", "RENEW", "EXPIRE", "COUNT")
+            name: self._client.register_script(redis_scripts.COMMON + getattr(redis_scripts, name)) for name in SCRIPTS
         }
         self.glossaries = RedisGlossaries(self._client, self._errors)
         try:
             with self._errors():
-                upgrade(self._client)
+                upgrade(self._client, self._upgrade_document)
         except StoreError:
             self._client.close()
             raise
 
-    def create(self, document: Document, sentences: Sequence[Sentence], at_most: int | None = None) -> None:
+    def create(self, document: Document, sentences: Sequence[Sentence], limits: DocumentLimits = NO_LIMITS) -> None:
         ordered = refusals.check_new(document, sentences)
-        limit = NO_LIMIT if at_most is None else at_most
-        answer = self._run("CREATE", *_arguments(document, limit, ordered))
+        size = len(encode(document)) + sum(len(encode(one)) for one in ordered)
+        limits.check_alone(charge_of(size, document.state))
+        answer = self._run("CREATE", *_arguments(document, 0, limits, ordered))
         if answer[0] == b"taken":
             raise refusals.taken(document.id)
         if answer[0] == b"full":
-            raise refusals.full(limit)
+            raise _full(limits, answer)
 
     def document(self, document_id: str) -> Document:
         refusals.check_id(document_id)
         with self._errors():
-            fields = self._client.hmget(_document_key(document_id), "body", "state", "version")
+            fields = self._client.hmget(_document_key(document_id), *FIELDS)
         if fields[0] is None:
             raise refusals.unknown(document_id)
         return _document(fields)
@@ -88,9 +93,15 @@ class RedisStore:
         fields, bodies = self._found(document_id, "READ", document_id)
         return _document(fields), [decode_sentence(body) for body in bodies]
 
-    def update(self, document: Document, expected_version: int, sentences: Sequence[Sentence] = ()) -> None:
+    def update(
+        self,
+        document: Document,
+        expected_version: int,
+        sentences: Sequence[Sentence] = (),
+        limits: DocumentLimits = NO_LIMITS,
+    ) -> None:
         ordered = refusals.check_update(document, expected_version, sentences)
-        answer = self._run("UPDATE", *_arguments(document, expected_version, ordered))
+        answer = self._run("UPDATE", *_arguments(document, expected_version, limits, ordered))
         if answer[0] == b"unknown":
             raise refusals.unknown(document.id)
         if answer[0] == b"changed":
@@ -99,6 +110,10 @@ class RedisStore:
             raise refusals.gap(document, int(answer[1]), ordered)
         if answer[0] == b"count":
             refusals.check_count(document, int(answer[1]))
+        if answer[0] == b"too large":
+            limits.check_alone(int(answer[1]))
+        if answer[0] == b"full":
+            raise _full(limits, answer)
 
     def delete(self, document_id: str) -> None:
         if self._run("DELETE", refusals.check_id(document_id)) == 0:
@@ -120,13 +135,29 @@ class RedisStore:
     def expire(self, older_than: float, models: Collection[str]) -> int:
         total = 0
         while True:
-            deleted = int(self._run("EXPIRE", repr(float(older_than)), EXPIRE_BATCH, *models))
+            deleted = int(self._run("EXPIRE", repr(float(older_than)), BATCH, *models))
             total += deleted
-            if deleted < EXPIRE_BATCH:
+            if deleted < BATCH:
                 return total
 
     def count(self) -> int:
         return int(self._run("COUNT"))
+
+    def page(self, owner: str | None, limit: int, after: Cursor | None = None) -> list[Document]:
+        refusals.check_page(limit)
+        place = [] if after is None else [repr(float(after.created)), after.document_id]
+        found = self._run("PAGE", "documents" if owner is None else f"documents:{owner}", limit, *place)
+        return [_document(fields) for fields in found if fields[0] is not None]
+
+    def rename_owner(self, former: str, owner: str) -> None:
+        if former == owner:
+            return
+        while int(self._run("RENAME", former, owner, BATCH)) == BATCH:
+            pass
+        self.glossaries.rename_owner(former, owner)
+
+    def _upgrade_document(self, document_id: str, owner: str) -> None:
+        self._run("UPGRADE", document_id, owner, GROWTH)
 
     def close(self) -> None:
         self._is_closed = True
@@ -164,14 +195,22 @@ def _document_key(document_id: str) -> str:
 
 
 def _document(fields: Sequence[bytes]) -> Document:
-    """A document from its body, state and version: a claim changes the last two only."""
+    """A document from its FIELDS: claims and new owners change only what comes after its body."""
     state = cast(DocumentState, fields[1].decode())
-    return dataclasses.replace(decode_document(fields[0]), state=state, version=int(fields[2]))
+    version, owner = int(fields[2]), fields[3].decode()
+    return dataclasses.replace(decode_document(fields[0]), state=state, version=version, owner=owner)
 
 
-def _arguments(document: Document, expected: int, sentences: Sequence[Sentence]) -> list[str | int]:
-    """What CREATE and UPDATE write, in their order. `expected` is how many documents there may be at most after a
-    CREATE, and the version before an UPDATE."""
+def _full(limits: DocumentLimits, answer: Sequence[bytes | None]) -> StoreFull:
+    _, bound, oldest = answer
+    assert bound is not None
+    return limits.full(cast(Bound, bound.decode()), None if oldest is None else float(oldest))
+
+
+def _arguments(
+    document: Document, expected_version: int, limits: DocumentLimits, sentences: Sequence[Sentence]
+) -> list[str | int]:
+    """What CREATE and UPDATE write, in their order."""
     arguments: list[str | int] = [
         document.id,
         document.version,
@@ -180,9 +219,13 @@ def _arguments(document: Document, expected: int, sentences: Sequence[Sentence])
         repr(float(document.touched)),
         encode(document),
         document.num_sentences,
-        expected,
         document.model,
+        GROWTH,
+        document.owner,
+        expected_version,
     ]
+    most = (limits.of(bound) for bound in BOUNDS)
+    arguments += [NO_LIMIT if limit is None else limit for limit in most]
     for sentence in sentences:
         arguments += [sentence.index, encode(sentence)]
     return arguments

@@ -1,9 +1,18 @@
 """The Lua scripts of the Redis store: each runs whole or not at all, and every check comes before the first write.
 
-Keys of a document: a hash `document:ID` (body, state, version, model, created, touched, worker) and a list
-`sentences:ID`, one element per sentence. Its id is in exactly one of three sorted sets: `queued` (by creation),
-`running` (by the end of the lease in microseconds of the server's clock), `resting` (by last touch). `format` says how
-all of them are written. No key has a time to live.
+Keys of a document: a hash `document:ID` (body, state, version, model, owner, created, touched, worker, sentences, size,
+charge) and a list `sentences:ID`, one element per sentence. Sorted sets lead to it, so that nothing that is looked for
+costs more when more waits:
+
+- `documents`, `documents:OWNER`: by creation
+- `resting`, `resting:OWNER`: those that are done or have failed, by last touch
+- `open:MODEL`: those that are queued or running, by last touch; the set `models` has the models of which there are any
+- `queue:MODEL:OWNER`: the queued ones, by creation; the set `owners:MODEL` has the owners that have any
+- `running:MODEL`: by the end of the lease in microseconds of the server's clock
+
+The hashes `usage` and `usage:OWNER` count what is charged and how many are open. The hash `turns` has owners' tags, the
+key `turn` the tag of the last claim (see turns.py). `format` says how all of them are written. No key has a time to
+live.
 """
 
 from typing import Final
@@ -13,24 +22,14 @@ PREFIX: Final = "ringmt:"
 COMMON = """
 local prefix = ARGV[1]
 
-local function count_documents()
-    return redis.call('ZCARD', prefix .. 'queued') + redis.call('ZCARD', prefix .. 'running')
-        + redis.call('ZCARD', prefix .. 'resting')
-end
-
 local function document_key(id) return prefix .. 'document:' .. id end
 local function sentences_key(id) return prefix .. 'sentences:' .. id end
+-- The length comes first, or a colon in a name could make two keys one.
+local function queue_key(model, owner) return prefix .. 'queue:' .. #model .. ':' .. model .. ':' .. owner end
 
 local function microseconds()
     local time = redis.call('TIME')
     return time[1] * 1000000 + time[2]
-end
-
--- Out of whichever set it is in.
-local function leave(id)
-    redis.call('ZREM', prefix .. 'queued', id)
-    redis.call('ZREM', prefix .. 'running', id)
-    redis.call('ZREM', prefix .. 'resting', id)
 end
 
 -- The arguments from the given one on, as a set.
@@ -40,18 +39,129 @@ local function set_from(first)
     return set
 end
 
--- From ARGV[2] on: id, version, state, created, touched, body, number of sentences, what is expected, model, then
--- pairs of index and sentence, by index.
-local function write(id)
-    local kept = redis.call('LLEN', sentences_key(id))
-    local count = kept
-    for at = 11, #ARGV, 2 do
-        local index = tonumber(ARGV[at])
-        if index > count then return {'gap', kept} end
-        if index == count then count = count + 1 end
+local function find(id)
+    local found = redis.call('HMGET', document_key(id), 'version', 'state', 'model', 'owner', 'created', 'touched',
+        'size', 'charge')
+    if not found[1] then return nil end
+    return {version = found[1], state = found[2], model = found[3], owner = found[4], created = found[5],
+        touched = found[6], size = tonumber(found[7]), charge = tonumber(found[8])}
+end
+
+local function is_open(document) return document.state == 'queued' or document.state == 'running' end
+
+local function number(text) return string.format('%.0f', text) end
+
+local function count(document, sign)
+    for _, usage in ipairs({prefix .. 'usage', prefix .. 'usage:' .. document.owner}) do
+        redis.call('HINCRBY', usage, 'charge', number(sign * document.charge))
+        if is_open(document) then redis.call('HINCRBY', usage, 'open', sign) end
     end
-    if count ~= tonumber(ARGV[8]) then return {'count', count} end
-    for at = 11, #ARGV, 2 do
+end
+
+-- Put a document into every set that it belongs to. `ends`: when its lease ends, if it is running.
+local function enter(id, document, ends)
+    local model, owner = document.model, document.owner
+    redis.call('ZADD', prefix .. 'documents', document.created, id)
+    redis.call('ZADD', prefix .. 'documents:' .. owner, document.created, id)
+    if is_open(document) then
+        redis.call('ZADD', prefix .. 'open:' .. model, document.touched, id)
+        redis.call('SADD', prefix .. 'models', model)
+    else
+        redis.call('ZADD', prefix .. 'resting', document.touched, id)
+        redis.call('ZADD', prefix .. 'resting:' .. owner, document.touched, id)
+    end
+    if document.state == 'queued' then
+        redis.call('ZADD', queue_key(model, owner), document.created, id)
+        redis.call('SADD', prefix .. 'owners:' .. model, owner)
+    elseif document.state == 'running' then
+        redis.call('ZADD', prefix .. 'running:' .. model, ends, id)
+    end
+    count(document, 1)
+end
+
+-- Take a document out of every set.
+local function leave(id, document)
+    local model, owner = document.model, document.owner
+    redis.call('ZREM', prefix .. 'documents', id)
+    redis.call('ZREM', prefix .. 'documents:' .. owner, id)
+    if is_open(document) then
+        redis.call('ZREM', prefix .. 'open:' .. model, id)
+        if redis.call('EXISTS', prefix .. 'open:' .. model) == 0 then redis.call('SREM', prefix .. 'models', model) end
+    else
+        redis.call('ZREM', prefix .. 'resting', id)
+        redis.call('ZREM', prefix .. 'resting:' .. owner, id)
+    end
+    if document.state == 'queued' then
+        redis.call('ZREM', queue_key(model, owner), id)
+        if redis.call('EXISTS', queue_key(model, owner)) == 0 then
+            redis.call('SREM', prefix .. 'owners:' .. model, owner)
+        end
+    elseif document.state == 'running' then
+        redis.call('ZREM', prefix .. 'running:' .. model, id)
+    end
+    count(document, -1)
+    if redis.call('EXISTS', prefix .. 'documents:' .. owner) == 0 then
+        redis.call('DEL', prefix .. 'usage:' .. owner)
+    end
+end
+
+local function remove(id, document)
+    leave(id, document)
+    redis.call('DEL', sentences_key(id), document_key(id))
+end
+
+-- The answer when a bound is reached, with what was touched first of the finished documents that count for it.
+local function full(bound, owner)
+    local key = string.sub(bound, 1, 5) == 'owner' and prefix .. 'resting:' .. owner or prefix .. 'resting'
+    return {'full', bound, redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2] or false}
+end
+
+-- What is charged and how many are open, of an owner or (with '') of all.
+local function usage(of)
+    local found = redis.call('HMGET', prefix .. 'usage' .. of, 'charge', 'open')
+    return tonumber(found[1] or 0), tonumber(found[2] or 0)
+end
+
+-- ARGV: 2 id, 3 version, 4 state, 5 created, 6 touched, 7 body, 8 number of sentences, 9 model, 10 growth of what is
+-- open, 11 owner, 12 the version that is expected, 13 to 17 the limits (-1: none) of an owner's documents, open
+-- documents and bytes, of all documents and bytes; then pairs of index and sentence, by index.
+local FIRST = 18
+local limits = {}
+for at = 13, 17 do limits[at - 12] = tonumber(ARGV[at]) end
+local function passes(limit, wanted) return limits[limit] >= 0 and wanted > limits[limit] end
+
+-- The number of sentences after the write; or nil and why it cannot be.
+local function fits(kept)
+    local number_of = kept
+    for at = FIRST, #ARGV, 2 do
+        local index = tonumber(ARGV[at])
+        if index > number_of then return nil, {'gap', kept} end
+        if index == number_of then number_of = number_of + 1 end
+    end
+    if number_of ~= tonumber(ARGV[8]) then return nil, {'count', number_of} end
+    return number_of
+end
+
+-- The bytes of the document after the write, which had `size` before.
+local function size_after(id, kept, size)
+    size = size + #ARGV[7]
+    for at = FIRST, #ARGV, 2 do
+        local index = tonumber(ARGV[at])
+        if index < kept then size = size - #redis.call('LINDEX', sentences_key(id), index) end
+        size = size + #ARGV[at + 1]
+    end
+    return size
+end
+
+local function new_document(owner, size)
+    local document = {version = ARGV[3], state = ARGV[4], created = ARGV[5], touched = ARGV[6], model = ARGV[9],
+        owner = owner, size = size, charge = size}
+    if is_open(document) then document.charge = size * tonumber(ARGV[10]) end
+    return document
+end
+
+local function write(id, kept, document, ends)
+    for at = FIRST, #ARGV, 2 do
         local index = tonumber(ARGV[at])
         if index < kept then
             redis.call('LSET', sentences_key(id), index, ARGV[at + 1])
@@ -59,42 +169,56 @@ local function write(id)
             redis.call('RPUSH', sentences_key(id), ARGV[at + 1])
         end
     end
-    redis.call('HSET', document_key(id), 'version', ARGV[3], 'state', ARGV[4], 'created', ARGV[5],
-        'touched', ARGV[6], 'body', ARGV[7], 'sentences', count, 'model', ARGV[10])
-    if ARGV[4] == 'running' then
-        -- A lease goes on; without one, anybody may claim it.
-        redis.call('ZREM', prefix .. 'queued', id)
-        redis.call('ZREM', prefix .. 'resting', id)
-        redis.call('ZADD', prefix .. 'running', 'NX', 0, id)
-        return {'ok'}
-    end
-    leave(id)
-    redis.call('HDEL', document_key(id), 'worker')
-    if ARGV[4] == 'queued' then
-        redis.call('ZADD', prefix .. 'queued', ARGV[5], id)
-    else
-        redis.call('ZADD', prefix .. 'resting', ARGV[6], id)
-    end
-    return {'ok'}
+    redis.call('HSET', document_key(id), 'version', document.version, 'state', document.state,
+        'created', document.created, 'touched', document.touched, 'body', ARGV[7], 'sentences', ARGV[8],
+        'model', document.model, 'owner', document.owner, 'size', number(document.size),
+        'charge', number(document.charge))
+    if document.state ~= 'running' then redis.call('HDEL', document_key(id), 'worker') end
+    enter(id, document, ends)
 end
 """
 
-# ARGV[9]: how many documents there may be with it, -1 for any number.
 CREATE = """
-local id, at_most = ARGV[2], tonumber(ARGV[9])
+local id, owner = ARGV[2], ARGV[11]
 if redis.call('EXISTS', document_key(id)) == 1 then return {'taken'} end
-if at_most >= 0 and count_documents() >= at_most then return {'full'} end
+local _, wrong = fits(0)
+if wrong then return wrong end
+local document = new_document(owner, size_after(id, 0, 0))
+local own_bytes, own_open = usage(':' .. owner)
+local all_bytes = usage('')
+if passes(1, redis.call('ZCARD', prefix .. 'documents:' .. owner) + 1) then return full('owner_documents', owner) end
+if is_open(document) and passes(2, own_open + 1) then return full('owner_open', owner) end
+if passes(3, own_bytes + document.charge) then return full('owner_bytes', owner) end
+if passes(4, redis.call('ZCARD', prefix .. 'documents') + 1) then return full('documents', owner) end
+if passes(5, all_bytes + document.charge) then return full('num_bytes', owner) end
 redis.call('DEL', sentences_key(id))
-return write(id)
+write(id, 0, document, 0)
+return {'ok'}
 """
 
-# ARGV[9]: the version that it is expected to have.
 UPDATE = """
 local id = ARGV[2]
-local version = redis.call('HGET', document_key(id), 'version')
-if not version then return {'unknown'} end
-if version ~= ARGV[9] then return {'changed', version} end
-return write(id)
+local old = find(id)
+if not old then return {'unknown'} end
+if old.version ~= ARGV[12] then return {'changed', old.version} end
+local kept = redis.call('LLEN', sentences_key(id))
+local _, wrong = fits(kept)
+if wrong then return wrong end
+local document = new_document(old.owner,
+    size_after(id, kept, old.size - redis.call('HSTRLEN', document_key(id), 'body')))
+local more = document.size - old.size
+if more > 0 then
+    for _, limit in ipairs({3, 5}) do
+        if passes(limit, document.size) then return {'too large', number(document.size)} end
+    end
+    if passes(3, usage(':' .. old.owner) + more) then return full('owner_bytes', old.owner) end
+    if passes(5, usage('') + more) then return full('num_bytes', old.owner) end
+end
+-- A lease goes on; without one, anybody may claim it.
+local ends = old.state == 'running' and redis.call('ZSCORE', prefix .. 'running:' .. old.model, id) or 0
+leave(id, old)
+write(id, kept, document, ends)
+return {'ok'}
 """
 
 SENTENCES = """
@@ -107,86 +231,156 @@ return {'ok', redis.call('LRANGE', sentences_key(id), first, last)}
 
 READ = """
 local id = ARGV[2]
-local fields = redis.call('HMGET', document_key(id), 'body', 'state', 'version', 'sentences')
+local fields = redis.call('HMGET', document_key(id), 'body', 'state', 'version', 'owner', 'sentences')
 if not fields[1] then return {'unknown'} end
-if redis.call('LLEN', sentences_key(id)) ~= tonumber(fields[4]) then return {'lost'} end
+if redis.call('LLEN', sentences_key(id)) ~= tonumber(fields[5]) then return {'lost'} end
 return {'ok', fields, redis.call('LRANGE', sentences_key(id), 0, -1)}
 """
 
 DELETE = """
 local id = ARGV[2]
-leave(id)
-redis.call('DEL', sentences_key(id))
-return redis.call('DEL', document_key(id))
+local document = find(id)
+if not document then return 0 end
+remove(id, document)
+return 1
 """
 
-# The oldest of the queued ones and of all whose lease ran out, or ends later than any can (ARGV[4], from now on), among
-# those of the models from ARGV[5] on.
+# Of each owner the oldest that anybody may claim: queued, or running under a lease that ran out or ends later than any
+# can (ARGV[4], from now on), among those of the models from ARGV[5] on. Then the owner whose turn it is.
 CLAIM = """
 local worker, lease, longest, models = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), set_from(5)
 local now = microseconds()
-local best, best_created
-local candidates = {}
-for _, ids in ipairs({redis.call('ZRANGEBYSCORE', prefix .. 'running', '-inf', string.format('%.0f', now)),
-        redis.call('ZRANGEBYSCORE', prefix .. 'running', string.format('(%.0f', now + longest), '+inf')}) do
-    for _, id in ipairs(ids) do
-        if models[redis.call('HGET', document_key(id), 'model') or ''] then table.insert(candidates, id) end
+local oldest = {}
+local function consider(id, owner, created)
+    local best = oldest[owner]
+    if not best or created < best.created or (created == best.created and id < best.id) then
+        oldest[owner] = {id = id, created = created}
     end
 end
-for _, id in ipairs(redis.call('ZRANGE', prefix .. 'queued', 0, -1)) do
-    if models[redis.call('HGET', document_key(id), 'model') or ''] then
-        table.insert(candidates, id)
-        break
+for model in pairs(models) do
+    for _, owner in ipairs(redis.call('SMEMBERS', prefix .. 'owners:' .. model)) do
+        local first = redis.call('ZRANGE', queue_key(model, owner), 0, 0, 'WITHSCORES')
+        consider(first[1], owner, tonumber(first[2]))
     end
-end
-for _, id in ipairs(candidates) do
-    local created = redis.call('HGET', document_key(id), 'created')
-    if not created then
-        leave(id)
-    else
-        created = tonumber(created)
-        if not best or created < best_created or (created == best_created and id < best) then
-            best, best_created = id, created
+    local running = prefix .. 'running:' .. model
+    for _, range in ipairs({{'-inf', number(now)}, {'(' .. number(now + longest), '+inf'}}) do
+        for _, id in ipairs(redis.call('ZRANGEBYSCORE', running, range[1], range[2])) do
+            local fields = redis.call('HMGET', document_key(id), 'owner', 'created')
+            if fields[1] then
+                consider(id, fields[1], tonumber(fields[2]))
+            else
+                redis.call('ZREM', running, id)
+            end
         end
     end
 end
+local turn = tonumber(redis.call('GET', prefix .. 'turn') or 0)
+local best, best_tag
+for owner, one in pairs(oldest) do
+    local tag = math.max(turn, tonumber(redis.call('HGET', prefix .. 'turns', owner) or 0))
+    if not best or tag < best_tag or (tag == best_tag and (one.created < best.created
+            or (one.created == best.created and one.id < best.id))) then
+        best, best_tag = one, tag
+    end
+end
 if not best then return {'none'} end
-leave(best)
-redis.call('ZADD', prefix .. 'running', string.format('%.0f', now + lease), best)
-redis.call('HSET', document_key(best), 'state', 'running', 'worker', worker)
-redis.call('HINCRBY', document_key(best), 'version', 1)
-return {'ok', redis.call('HMGET', document_key(best), 'body', 'state', 'version')}
+local document = find(best.id)
+local sentences = tonumber(redis.call('HGET', document_key(best.id), 'sentences'))
+redis.call('SET', prefix .. 'turn', number(best_tag))
+redis.call('HSET', prefix .. 'turns', document.owner, number(best_tag + math.max(1, sentences)))
+leave(best.id, document)
+document.state = 'running'
+enter(best.id, document, number(now + lease))
+redis.call('HSET', document_key(best.id), 'state', 'running', 'worker', worker)
+redis.call('HINCRBY', document_key(best.id), 'version', 1)
+return {'ok', redis.call('HMGET', document_key(best.id), 'body', 'state', 'version', 'owner')}
 """
 
 RENEW = """
 local id, worker, lease = ARGV[2], ARGV[3], tonumber(ARGV[4])
-if redis.call('EXISTS', document_key(id)) == 0 then return {'unknown'} end
-if redis.call('HGET', document_key(id), 'worker') ~= worker then return {'no'} end
-redis.call('ZADD', prefix .. 'running', string.format('%.0f', microseconds() + lease), id)
+local fields = redis.call('HMGET', document_key(id), 'version', 'worker', 'model')
+if not fields[1] then return {'unknown'} end
+if fields[2] ~= worker then return {'no'} end
+redis.call('ZADD', prefix .. 'running:' .. fields[3], number(microseconds() + lease), id)
 return {'ok'}
 """
 
 # At most ARGV[3]; the models that are served from ARGV[4] on.
 EXPIRE = """
-local older_than, limit, models = tonumber(ARGV[2]), tonumber(ARGV[3]), set_from(4)
-local ids = redis.call('ZRANGEBYSCORE', prefix .. 'resting', '-inf', '(' .. ARGV[2], 'LIMIT', 0, limit)
-local now = string.format('%.0f', microseconds())
-for _, waiting in ipairs({redis.call('ZRANGE', prefix .. 'queued', 0, -1),
-        redis.call('ZRANGEBYSCORE', prefix .. 'running', '-inf', now)}) do
-    for _, id in ipairs(waiting) do
-        local fields = redis.call('HMGET', document_key(id), 'model', 'touched')
-        if fields[1] and not models[fields[1]] and tonumber(fields[2]) < older_than and #ids < limit then
-            table.insert(ids, id)
+local older_than, limit, models = '(' .. ARGV[2], tonumber(ARGV[3]), set_from(4)
+local now, ids = microseconds(), redis.call('ZRANGEBYSCORE', prefix .. 'resting', '-inf', '(' .. ARGV[2],
+    'LIMIT', 0, ARGV[3])
+for _, model in ipairs(redis.call('SMEMBERS', prefix .. 'models')) do
+    if not models[model] and #ids < limit then
+        for _, id in ipairs(redis.call('ZRANGEBYSCORE', prefix .. 'open:' .. model, '-inf', older_than)) do
+            local ends = redis.call('ZSCORE', prefix .. 'running:' .. model, id)
+            if #ids < limit and (not ends or tonumber(ends) <= now) then table.insert(ids, id) end
         end
     end
 end
 for _, id in ipairs(ids) do
-    leave(id)
-    redis.call('DEL', sentences_key(id), document_key(id))
+    local document = find(id)
+    if document then remove(id, document) end
 end
 return #ids
 """
 
 COUNT = """
-return count_documents()
+return redis.call('ZCARD', prefix .. 'documents')
+"""
+
+# ARGV: 2 an owner's set, or that of all; 3 how many; 4 and 5 creation and id of the one before, or nothing.
+PAGE = """
+local key, limit, ids = prefix .. ARGV[2], tonumber(ARGV[3]), {}
+local function take(found, is_wanted)
+    for _, id in ipairs(found) do
+        if #ids < limit and is_wanted(id) then table.insert(ids, id) end
+    end
+end
+local function any() return true end
+if ARGV[4] then
+    take(redis.call('ZREVRANGEBYSCORE', key, ARGV[4], ARGV[4]), function(id) return id < ARGV[5] end)
+    take(redis.call('ZREVRANGEBYSCORE', key, '(' .. ARGV[4], '-inf', 'LIMIT', 0, limit), any)
+else
+    take(redis.call('ZREVRANGE', key, 0, limit - 1), any)
+end
+local found = {}
+for _, id in ipairs(ids) do
+    table.insert(found, redis.call('HMGET', document_key(id), 'body', 'state', 'version', 'owner'))
+end
+return found
+"""
+
+# At most ARGV[4] documents of owner ARGV[2] become those of ARGV[3]; returns how many.
+RENAME = """
+local former, owner = ARGV[2], ARGV[3]
+local ids = redis.call('ZRANGE', prefix .. 'documents:' .. former, 0, tonumber(ARGV[4]) - 1)
+for _, id in ipairs(ids) do
+    local document = find(id)
+    local ends = document.state == 'running' and redis.call('ZSCORE', prefix .. 'running:' .. document.model, id) or 0
+    leave(id, document)
+    document.owner = owner
+    redis.call('HSET', document_key(id), 'owner', owner)
+    enter(id, document, ends)
+end
+return #ids
+"""
+
+# A document of format 2, and its owner (ARGV[3]), get what later formats have; ARGV[4]: growth of what is open. Its id
+# was in one of three sets.
+UPGRADE = """
+local id, owner = ARGV[2], ARGV[3]
+local fields = redis.call('HMGET', document_key(id), 'body', 'state', 'model', 'created', 'touched', 'owner')
+if fields[1] and not fields[6] then
+    local size = #fields[1]
+    for _, sentence in ipairs(redis.call('LRANGE', sentences_key(id), 0, -1)) do size = size + #sentence end
+    local document = {state = fields[2], model = fields[3], created = fields[4], touched = fields[5], owner = owner,
+        size = size, charge = size}
+    if is_open(document) then document.charge = size * tonumber(ARGV[4]) end
+    redis.call('HSET', document_key(id), 'owner', owner, 'size', number(size), 'charge', number(document.charge))
+    enter(id, document, redis.call('ZSCORE', prefix .. 'running', id) or 0)
+end
+redis.call('ZREM', prefix .. 'queued', id)
+redis.call('ZREM', prefix .. 'running', id)
+return {'ok'}
 """

@@ -1,33 +1,52 @@
-"""Documents of an older format in Redis are brought to the format of today, one document at a time."""
+"""Documents and glossaries of an older format in Redis are brought to the format of today, one at a time."""
 
+import contextlib
+from collections.abc import Callable
 from typing import Any
 
 import redis
 
 from server.documents.stores.codec import FORMAT
-from server.documents.stores.old_format import model_of, upgraded_document, upgraded_sentence
+from server.documents.stores.old_format import FORMER, former_owner, model_of, upgraded_document, upgraded_sentence
+from server.documents.stores.redis_glossaries import GLOSSARIES_KEY, glossary_place
 from server.documents.stores.redis_scripts import PREFIX
 
 FORMAT_KEY = f"{PREFIX}format"
 SETS = ("queued", "running", "resting")
-"""Where the ids of all documents are; see redis_scripts.py."""
+"""Where the ids of all documents were up to format 2."""
 
 
 class NewerFormat(ValueError):
     """A newer RingMT wrote these documents."""
 
 
-def upgrade(client: Any) -> None:
+def upgrade(client: Any, to_owner: Callable[[str, str], None]) -> None:
     """Several servers may do it at the same time, and one that is killed leaves the rest to the next. Servers of an
-    older RingMT must have ended. Raises NewerFormat and redis.RedisError."""
+    older RingMT must have ended. `to_owner` gives a document of format 2 (its id) an owner, and what else later formats
+    have. Raises NewerFormat and redis.RedisError."""
     found = int(client.get(FORMAT_KEY) or 1)
     if found > FORMAT:
         raise NewerFormat(f"its documents have format {found}, this RingMT knows up to {FORMAT}: update RingMT")
     if found < FORMAT:
         for name in SETS:
-            for document_id in client.zrange(PREFIX + name, 0, -1):
-                _upgrade_document(client, document_id.decode())
+            for document_id in map(bytes.decode, client.zrange(PREFIX + name, 0, -1)):
+                if found < 2:
+                    _upgrade_document(client, document_id)
+                to_owner(document_id, former_owner(document_id))
+        _upgrade_glossaries(client)
         client.set(FORMAT_KEY, FORMAT)
+
+
+def _upgrade_glossaries(client: Any) -> None:
+    """Owners were hashes of keys; and there was no list of all glossaries."""
+    for key in list(client.scan_iter(f"{PREFIX}glossaries:*", count=1000)):
+        owner = key.decode().removeprefix(f"{PREFIX}glossaries:")
+        former = owner if not owner or owner.startswith(FORMER) else FORMER + owner
+        for glossary_id in map(bytes.decode, client.hkeys(key)):
+            client.zadd(GLOSSARIES_KEY, {glossary_place(glossary_id, former): 0})
+        if former != owner:
+            with contextlib.suppress(redis.ResponseError):  # another server has renamed it
+                client.rename(key, f"{PREFIX}glossaries:{former}")
 
 
 def _upgrade_document(client: Any, document_id: str) -> None:

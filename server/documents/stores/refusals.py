@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from server.documents.stores.interface import Conflict, StoreFull, UnknownDocument
+from server.documents.stores.interface import Conflict, UnknownDocument
 from server.documents.stores.records import Document, Sentence
 from server.outcomes import DOCUMENT_STATES
 
@@ -66,6 +66,12 @@ def check_range(start: int, end: int | None) -> None:
         raise ValueError(f"sentences {start} to {end}: indices begin at 0")
 
 
+def check_page(limit: int) -> None:
+    """Raises ValueError for a page without room."""
+    if limit < 1:
+        raise ValueError(f"a page has 1 document or more, not {limit}")
+
+
 def check_lease(lease_seconds: float) -> None:
     """Raises ValueError for a lease that is negative or not finite; one of 0 runs out at once."""
     if not 0 <= lease_seconds < float("inf"):
@@ -89,10 +95,6 @@ def gap(document: Document, kept: int, ordered: Sequence[Sentence]) -> ValueErro
 
 def taken(document_id: str) -> Conflict:
     return Conflict(f"document {shown(document_id)} exists already: choose another id")
-
-
-def full(count: int) -> StoreFull:
-    return StoreFull(f"{count} documents are kept already; delete some, or wait until they expire")
 
 
 def changed(document_id: str, expected: int, stored: int) -> Conflict:

@@ -49,6 +49,21 @@ class SqliteGlossaries:
             if found.rowcount == 0:
                 raise UnknownGlossary
 
+    def page(self, limit: int, after: str = "") -> list[tuple[str, str]]:
+        with self._transaction("DEFERRED") as connection:
+            return connection.execute(
+                "SELECT id, owner FROM glossaries WHERE id > ? ORDER BY id, owner LIMIT ?", (after, limit)
+            ).fetchall()
+
+    def owner_of(self, glossary_id: str) -> str:
+        with self._transaction("DEFERRED") as connection:
+            row = connection.execute(
+                "SELECT owner FROM glossaries WHERE id = ? ORDER BY owner LIMIT 1", (glossary_id,)
+            ).fetchone()
+        if row is None:
+            raise UnknownGlossary
+        return str(row[0])
+
 
 def _body(connection: sqlite3.Connection, owner: str, glossary_id: str) -> str | None:
     row = connection.execute("SELECT body FROM glossaries WHERE owner = ? AND id = ?", (owner, glossary_id)).fetchone()

@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable
 
 from server.documents.stores.interface import StoreError
-from server.documents.stores.old_format import model_of, upgraded_document, upgraded_sentence
+from server.documents.stores.limits import charge_of
+from server.documents.stores.old_format import former_owner, model_of, upgraded_document, upgraded_sentence
 
 APPLICATION_ID = 0x524D5431
 """'RMT1' in SQLite's header: the file is RingMT's."""
@@ -25,6 +26,35 @@ def _parts_become_records(connection: sqlite3.Connection) -> None:
             (upgraded_document(body, [one[0] for one in upgraded]), model_of(body), document_id),
         )
 
+
+def _documents_get_owners(connection: sqlite3.Connection) -> None:
+    """Before the triggers are there that count what owners have."""
+    for (document_id,) in connection.execute("SELECT id FROM documents").fetchall():
+        connection.execute("UPDATE documents SET owner = ? WHERE id = ?", (former_owner(document_id), document_id))
+    connection.execute(
+        "UPDATE documents SET size = length(body) + "
+        "(SELECT coalesce(sum(length(body)), 0) FROM sentences WHERE document_id = documents.id)"
+    )
+    for document_id, size, state in connection.execute("SELECT id, size, state FROM documents").fetchall():
+        connection.execute("UPDATE documents SET charge = ? WHERE id = ?", (charge_of(size, state), document_id))
+    connection.execute(
+        "INSERT INTO usage (owner, model, documents, queued, open, charge) SELECT owner, model, count(*), "
+        "sum(state = 'queued'), sum(state IN ('queued', 'running')), sum(charge) FROM documents GROUP BY owner, model"
+    )
+
+
+_COUNT_NEW = """
+    INSERT INTO usage (owner, model, documents, queued, open, charge)
+    VALUES (NEW.owner, NEW.model, 1, NEW.state = 'queued', NEW.state IN ('queued', 'running'), NEW.charge)
+    ON CONFLICT (owner, model) DO UPDATE SET documents = documents + 1, queued = queued + excluded.queued,
+        open = open + excluded.open, charge = charge + excluded.charge;
+"""
+_COUNT_OLD = """
+    UPDATE usage SET documents = documents - 1, queued = queued - (OLD.state = 'queued'),
+        open = open - (OLD.state IN ('queued', 'running')), charge = charge - OLD.charge
+    WHERE owner = OLD.owner AND model = OLD.model;
+    DELETE FROM usage WHERE owner = OLD.owner AND model = OLD.model AND documents = 0;
+"""
 
 Step = str | Callable[[sqlite3.Connection], None]
 MIGRATIONS: tuple[tuple[Step, ...], ...] = (
@@ -59,6 +89,41 @@ MIGRATIONS: tuple[tuple[Step, ...], ...] = (
             body TEXT NOT NULL,
             PRIMARY KEY (owner, id)
         )""",
+    ),
+    (
+        "ALTER TABLE documents ADD COLUMN owner TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE documents ADD COLUMN size INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE documents ADD COLUMN charge INTEGER NOT NULL DEFAULT 0",
+        # What is kept, by owner and model; triggers keep it right whatever writes.
+        """CREATE TABLE usage (
+            owner TEXT NOT NULL,
+            model TEXT NOT NULL,
+            documents INTEGER NOT NULL,
+            queued INTEGER NOT NULL,
+            open INTEGER NOT NULL,
+            charge INTEGER NOT NULL,
+            PRIMARY KEY (owner, model)
+        ) WITHOUT ROWID""",
+        _documents_get_owners,
+        f"CREATE TRIGGER count_new AFTER INSERT ON documents BEGIN {_COUNT_NEW} END",
+        f"CREATE TRIGGER count_old AFTER DELETE ON documents BEGIN {_COUNT_OLD} END",
+        f"CREATE TRIGGER count_changed AFTER UPDATE OF owner, model, state, charge ON documents "
+        f"BEGIN {_COUNT_OLD} {_COUNT_NEW} END",
+        # The turns of owners (see turns.py).
+        "CREATE TABLE turns (owner TEXT PRIMARY KEY, tag INTEGER NOT NULL) WITHOUT ROWID",
+        "CREATE TABLE last_turn (tag INTEGER NOT NULL)",
+        "INSERT INTO last_turn VALUES (0)",
+        "DROP INDEX open_documents",
+        "DROP INDEX touched_documents",
+        "CREATE INDEX queued_documents ON documents (model, owner, created, id) WHERE state = 'queued'",
+        "CREATE INDEX running_documents ON documents (model, leased_until) WHERE state = 'running'",
+        "CREATE INDEX open_documents ON documents (model, touched) WHERE state IN ('queued', 'running')",
+        "CREATE INDEX resting_documents ON documents (touched) WHERE state NOT IN ('queued', 'running')",
+        "CREATE INDEX own_resting_documents ON documents (owner, touched) WHERE state NOT IN ('queued', 'running')",
+        "CREATE INDEX documents_by_creation ON documents (created, id)",
+        "CREATE INDEX own_documents_by_creation ON documents (owner, created, id)",
+        "UPDATE glossaries SET owner = 'former:' || owner WHERE owner != ''",
+        "CREATE INDEX glossaries_by_id ON glossaries (id, owner)",
     ),
 )
 """One entry of statements and functions per version; entries are only ever added."""

@@ -9,7 +9,7 @@ from server.settings import SettingsError
 def key(**limits: float) -> tuple[Key, list[float]]:
     """A key with limits, and the clock that it reads."""
     now = [0.0]
-    return Key("a", frozenset({"translate"}), "0" * 64, clock=lambda: now[0], **limits), now  # type: ignore[arg-type]
+    return Key("a", frozenset({"translate"}), ("0" * 64,), clock=lambda: now[0], **limits), now  # type: ignore[arg-type]
 
 
 def test_a_new_key_is_found_and_no_other() -> None:
@@ -24,7 +24,7 @@ def test_a_new_key_is_found_and_no_other() -> None:
     desk = ring.find(other)
     assert desk is not None
     assert desk.may("documents")
-    for wrong in ("", secret[:-1], secret + "x", line, found.hash, "\udcff"):
+    for wrong in ("", secret[:-1], secret + "x", line, found.hashes[0], "\udcff"):
         assert ring.find(wrong) is None
     assert secret not in repr(ring), "a secret is not kept"
     assert secret not in line
@@ -37,7 +37,7 @@ def test_a_file_and_a_variable_say_the_same(tmp_path: object) -> None:
     _, one = new_key("a", ("translate",))
     _, two = new_key("b", ("documents",))
     file.write_text(f"{one}\n{two}\n")
-    assert [k.hash for k in KeyRing.load(str(file)).keys] == [k.hash for k in KeyRing.load(f"{one}; {two}").keys]
+    assert [k.hashes for k in KeyRing.load(str(file)).keys] == [k.hashes for k in KeyRing.load(f"{one}; {two}").keys]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,12 @@ def test_a_file_and_a_variable_say_the_same(tmp_path: object) -> None:
         (f"a translate sha256:{'0' * 64} rates=1", "unknown limit 'rates': did you mean 'rate'"),
         (f"a translate sha256:{'0' * 64} rate=0", "rate must be a number above 0"),
         (f"a translate sha256:{'0' * 64} concurrency=1.5", "concurrency must be a number above 0"),
-        (f"a translate sha256:{'0' * 64}\na admin sha256:{'1' * 64}", "line 2: there is another key named 'a'"),
+        (
+            f"a translate sha256:{'0' * 64}\na admin sha256:{'1' * 64}",
+            "line 2: 'a' has other scopes on an",
+        ),
+        (f"a translate sha256:{'0' * 64} rate=1\na translate sha256:{'1' * 64}", "line 2: 'a' has other rate"),
+        (f"a translate sha256:{'0' * 64}\nb translate sha256:{'0' * 64}", "line 2: the same secret .* of 'a'"),
         ("# nothing", "holds no key"),
     ],
 )
@@ -99,12 +104,20 @@ def test_a_slow_rate_says_when_to_come_back() -> None:
     assert refused.value.seconds == 10
 
 
-def test_documents_belong_to_their_key() -> None:
-    one, other = (Key(name, frozenset({"documents"}), hash_ * 64) for name, hash_ in (("a", "0"), ("b", "1")))
-    admin = Key("c", frozenset({"admin"}), "2" * 64)
-    document = f"abc-{one.owner}"
-    assert one.owns(document)
-    assert admin.owns(document)
-    assert not other.owns(document)
-    assert not one.owns("abc")
-    assert one.hash not in document
+def test_an_owner_is_a_name_whatever_the_secret() -> None:
+    old, line = new_key("shop", ("documents",))
+    new, newer = new_key("shop", ("documents",))
+    ring = KeyRing.load(f"{line} concurrency=1\n{newer} concurrency=1")
+    found = [ring.find(secret) for secret in (old, new)]
+    assert found[0] is not None
+    assert found[0] is found[1]
+    assert (found[0].owner, len(ring.keys)) == ("shop", 1)
+    found[0].enter()
+    with pytest.raises(LimitReached):  # the limits are those of both together
+        found[1].enter()
+
+
+def test_former_owners_are_those_of_every_secret() -> None:
+    """As they were made of it before: the hash of "owner " and the secret's hash."""
+    ring = KeyRing.load(f"a documents sha256:{'0' * 64}\na documents sha256:{'1' * 64}\nb admin sha256:{'2' * 64}")
+    assert ring.former_owners == {"c669795bf442": "a", "d908ebefd00a": "a", "aaf6fdc06ead": "b"}

@@ -26,24 +26,26 @@ def test_a_sweep_deletes_and_counts() -> None:
 
 
 class Moody(MemoryStore):
-    """Fails the first time."""
+    """Fails at first."""
 
-    def __init__(self) -> None:
+    def __init__(self, *errors: Exception) -> None:
         super().__init__()
+        self.errors = errors
         self.calls = 0
         self.again = threading.Event()
 
     def expire(self, older_than: float, models: Collection[str]) -> int:
         self.calls += 1
-        if self.calls == 1:
-            raise StoreError("context store redis://x: not there")
+        if self.calls <= len(self.errors):
+            raise self.errors[self.calls - 1]
         self.again.set()
         return super().expire(older_than, models)
 
 
 def test_a_store_that_fails_is_asked_again(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING, "ringmt")
-    store, metrics = Moody(), Metrics()
+    not_there = StoreError("context store redis://x: not there")
+    store, metrics = Moody(not_there, RuntimeError("odd"), MemoryError(), KeyError("document")), Metrics()
     keep(store, "old", state="done", touched=5.0)
     janitor = Janitor(store, 10.0, metrics, interval=0.01)
     janitor.start()
@@ -51,6 +53,7 @@ def test_a_store_that_fails_is_asked_again(caplog: pytest.LogCaptureFixture) -> 
     assert janitor.stop(20)
     assert store.count() == 0
     assert "not there" in caplog.text
+    assert "RuntimeError: odd" in caplog.text
 
 
 def test_one_that_never_started_stops() -> None:

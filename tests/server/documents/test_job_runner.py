@@ -8,18 +8,21 @@ import sys
 from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
 from server.documents import job_runner as runner_module
 from server.documents.job_runner import MAX_RUNNING, JobRunner
-from server.documents.leases import MAX_ATTEMPTS, Lease, end
+from server.documents.leases import MAX_ATTEMPTS, Lease, LeaseLost, end
 from server.documents.sentence_states import StateReader
 from server.documents.state_cache import StateCache
 from server.documents.stores.interface import StoreError
 from server.documents.stores.memory import MemoryStore
 from server.documents.stores.open_store import open_store
+from server.documents.stores.records import Document
+from server.engine import caller
+from server.engine.request import EngineStopped
 from server.metrics import Metrics
 from server.translator import Translator
 from server.users import Users
@@ -39,10 +42,12 @@ class Work:
 
     def __init__(self) -> None:
         self.begun: list[str] = []
+        self.tenants: list[str] = []
         self.may_end = asyncio.Event()
 
     async def __call__(self, lease: Lease, *_: object, **__: object) -> None:
         self.begun.append(lease.document_id)
+        self.tenants.append(caller.current.get().tenant)
         await self.may_end.wait()
         await asyncio.to_thread(end, lease, "done")
 
@@ -91,6 +96,19 @@ def test_the_oldest_come_first_and_only_so_many_at_a_time(monkeypatch: pytest.Mo
     run(scenario, store, metrics, monkeypatch)
 
 
+def test_the_engine_is_told_whose_documents_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = MemoryStore()
+    for index, owner in enumerate(("shop", "", "desk")):
+        keep(store, f"d{index}", created=float(index), owner=owner)
+
+    async def scenario(store: MemoryStore, runner: JobRunner, work: Work) -> None:
+        await until(lambda: len(work.begun) == 3)
+        assert work.tenants == ["shop", "", "desk"]
+        work.may_end.set()
+
+    run(scenario, store, Metrics(), monkeypatch)
+
+
 def test_what_is_stopped_is_queued_again(monkeypatch: pytest.MonkeyPatch) -> None:
     store, metrics = MemoryStore(), Metrics()
     keep(store)
@@ -112,7 +130,7 @@ def test_work_ends_when_the_document_is_another_s(thief: str, monkeypatch: pytes
     async def scenario(store: MemoryStore, runner: JobRunner, work: Work) -> None:
         await until(lambda: bool(work.begun))
         if thief == "another process":
-            store._kept["first"].leased_until = 0.0
+            assert store.renew("first", str(store._kept["first"].worker), 0)
             assert store.claim(thief, 100, SERVED) is not None
         else:
             store.delete("first")
@@ -240,3 +258,57 @@ def test_only_documents_of_models_that_are_served_are_claimed(monkeypatch: pytes
         assert store.document("theirs").state == "queued"
 
     run(scenario, store, Metrics(), monkeypatch)
+
+
+class Failing(MemoryStore):
+    """Cannot be reached while `is_gone`."""
+
+    is_gone = False
+
+    def _find(self, document_id: str) -> Any:
+        if self.is_gone:
+            raise StoreError("gone")
+        return super()._find(document_id)
+
+    def claim(self, worker: str, lease_seconds: float, models: Collection[str]) -> Document | None:
+        if self.is_gone:
+            raise StoreError("gone")
+        return super().claim(worker, lease_seconds, models)
+
+
+@pytest.mark.parametrize("how", ["the store fails", "the lease ran out", "the store fails when it is given back"])
+def test_an_outage_of_the_store_is_no_death(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often it is gone while a document is worked on, the document does not fail."""
+    store, metrics = Failing(), Metrics()
+    keep(store, num_sentences=1)
+
+    async def outage(lease: Lease, *_: object, **__: object) -> None:
+        if how == "the lease ran out":
+            raise LeaseLost("another process has it")
+        store.is_gone = True
+        raise EngineStopped if how == "the store fails when it is given back" else StoreError("gone")
+
+    async def scenario() -> None:
+        runner = JobRunner(store, StateReader(StateCache(0)), TRANSLATORS, 0.1, metrics)
+        monkeypatch.setattr(runner_module, "translate_pending", outage)
+        runner.start()
+
+        def has_ended(times: int) -> bool:
+            runner.wake()  # as soon as the lease is over
+            return num_ended(metrics) >= times
+
+        try:
+            for number in range(1, 2 * MAX_ATTEMPTS + 2):
+                await until(lambda number=number: has_ended(number))  # type: ignore[misc]
+                store.is_gone = False
+        finally:
+            await runner.stop()
+            store.is_gone = False
+
+    asyncio.run(scenario())
+    assert store.document("first").attempts <= 1
+    assert store.document("first").state in ("queued", "running")
+
+
+def num_ended(metrics: Metrics) -> float:
+    return sum(ended(metrics, result) or 0 for result in ("lost", "released", "failed", "done"))

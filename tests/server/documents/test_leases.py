@@ -8,6 +8,7 @@ import pytest
 
 from server.documents.leases import MAX_ATTEMPTS, GivenUp, Lease, LeaseLost, Reading, begin, end, next_version, save
 from server.documents.stores.interface import ContextStore, UnknownDocument
+from server.documents.stores.limits import NO_LIMITS, DocumentLimits
 from server.documents.stores.memory import MemoryStore
 from server.documents.stores.records import Document, Sentence
 from tests.server.documents.some import SERVED, keep
@@ -65,7 +66,13 @@ class Racing(MemoryStore):
         super().__init__()
         self.meanwhile: list[tuple[str, float]] = []
 
-    def update(self, document: Document, expected_version: int, sentences: Sequence[Sentence] = ()) -> None:
+    def update(
+        self,
+        document: Document,
+        expected_version: int,
+        sentences: Sequence[Sentence] = (),
+        limits: DocumentLimits = NO_LIMITS,
+    ) -> None:
         if self.meanwhile:
             worker, seconds = self.meanwhile.pop()
             if worker == "change":
@@ -74,9 +81,9 @@ class Racing(MemoryStore):
             elif worker == "delete":
                 self.delete(document.id)
             else:
-                self._kept[document.id].leased_until = 0.0
+                assert self.renew(document.id, "late", 0)
                 assert self.claim(worker, seconds, SERVED) is not None
-        super().update(document, expected_version, sentences)
+        super().update(document, expected_version, sentences, limits)
 
 
 def test_a_lease_lost_between_reading_and_writing_loses_the_write() -> None:

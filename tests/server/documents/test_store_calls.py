@@ -17,6 +17,7 @@ from server.documents.job_runner import JobRunner
 from server.documents.leases import next_version
 from server.documents.sentence_states import DocumentCache, StateReader
 from server.documents.service import DocumentService, NewDocument
+from server.documents.stores.limits import NO_LIMITS, DocumentLimits
 from server.documents.stores.memory import MemoryStore
 from server.documents.stores.records import Document, Mode, Sentence
 from server.metrics import Metrics
@@ -47,12 +48,18 @@ class Counting(MemoryStore):
         self.num_read += len(found)
         return found
 
-    def update(self, document: Document, expected_version: int, sentences: Sequence[Sentence] = ()) -> None:
+    def update(
+        self,
+        document: Document,
+        expected_version: int,
+        sentences: Sequence[Sentence] = (),
+        limits: DocumentLimits = NO_LIMITS,
+    ) -> None:
         """Something else may happen between a writer's reading and its writing."""
         if self.before_update is not None:
             meanwhile, self.before_update = self.before_update, None
             meanwhile(document)
-        super().update(document, expected_version, sentences)
+        super().update(document, expected_version, sentences, limits)
 
 
 @pytest.fixture(scope="module")
@@ -222,3 +229,73 @@ def test_a_correction_that_is_overtaken_by_one_that_affects_it_is_translated_aga
             assert (found[1].translation, found[1].context_used) == (fresh[1].translation, fresh[1].context_used)
 
     asyncio.run(scenario())
+
+
+class Busy(JobRunner):
+    """Begins nothing; says whether it works on a document."""
+
+    works = False
+
+    def works_on(self, document_id: str) -> bool:
+        return self.works
+
+
+@pytest.mark.parametrize("works_here", [False, True])
+def test_who_listens_to_a_queued_document_reads_it_once(
+    translators: dict[str, Translator], works_here: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often it looks: only the small record is asked for, and only a change is told."""
+    monkeypatch.setattr(service, "LOOK_SECONDS", 0.001)
+    monkeypatch.setattr(service, "QUIET_SECONDS", 0.02)
+
+    async def scenario() -> None:
+        store = Counting()
+        reader = StateReader(DocumentCache(0))
+        runner = Busy(store, reader, translators, 100, Metrics())
+        runner.works = works_here
+        documents = DocumentService(store, reader, runner, translators, settings_for(Path()))
+        document, _ = await documents.create(
+            NewDocument(
+                translators["documents"], "offline", STORY, {"beam_size": 1, "length_penalty": None, "max_length": 4}
+            )
+        )
+        store.calls.clear()
+        heard: list[Any] = []
+        async with contextlib.aclosing(documents.events(document.id, until())) as events:
+            async for news in events:
+                heard.append(news)
+                if heard.count(None) == 5:
+                    break
+        assert Counter(store.calls)["read"] == 1
+        assert len(heard) == 6, "the document, and signs of life"
+        assert store.num_read == 0
+        if not works_here:
+            assert Counter(store.calls)["document"] > 5
+
+        store.calls.clear()
+        async with contextlib.aclosing(documents.events(document.id, until())) as events:
+            heard = [await anext(events)]
+            kept = store.document(document.id)
+            done = dataclasses.replace(store.sentences(document.id)[1], translation="Ja.")
+            store.update(next_version(kept), kept.version, [done])
+            store.calls.clear()
+            heard += [one async for one in take(events, 2)]
+        assert [type(one).__name__ for one in heard] == ["Snapshot", "Sentence", "Snapshot"]
+        assert (heard[1].index, heard[2].num_pending) == (1, 2)
+        assert Counter(store.calls)["read"] == 1
+
+        store.calls.clear()
+        waited, _ = await documents.wait(document.id, time.monotonic() + 0.1)
+        assert waited.state == "queued"
+        assert Counter(store.calls)["read"] == 1, "at the deadline"
+
+    asyncio.run(scenario())
+
+
+async def take(events: AsyncIterator[Any], count: int) -> AsyncIterator[Any]:
+    """The next events, without signs of life."""
+    while count:
+        news = await anext(events)
+        if news is not None:
+            count -= 1
+            yield news

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from server.documents.stores.interface import Conflict, ContextStore, StoreError, StoreFull, UnknownDocument
+from server.documents.stores.interface import Conflict, ContextStore, StoreError, UnknownDocument
+from server.documents.stores.limits import DocumentLimits, StoreFull
 from server.documents.stores.open_store import open_store
 from server.documents.stores.records import Leg, Part, Sentence
 from tests.server.documents.some import SERVED, document, keep, sentence
@@ -24,6 +25,8 @@ def test_what_is_kept_comes_back(store: ContextStore) -> None:
         num_sentences=3,
         num_places=4,
         revision=5,
+        owner="shop",
+        num_pending=2,
         end=ODD_TEXT,
         options={"beam_size": 2, "nested": [1.5, None, ODD_TEXT]},
         legs=(Leg("tiny", "f00d", ODD_TEXT), Leg("other", "beef", "fr")),
@@ -237,7 +240,7 @@ def test_concurrent_creations_keep_to_the_bound(
         start.wait()
         for index in range(3):
             with contextlib.suppress(StoreFull):
-                mine.create(document(f"new{worker}-{index}", state="done"), [], at_most)
+                mine.create(document(f"new{worker}-{index}", state="done"), [], DocumentLimits(documents=at_most))
                 created += 1
         return created
 

@@ -74,6 +74,20 @@ class Stores(RuleBasedStateMachine):
     def get(self, owner: str, name: str) -> None:
         self.all_agree(lambda store: store.get(owner, name))
 
+    @rule(name=IDS)
+    def owner_of(self, name: str) -> None:
+        self.all_agree(lambda store: store.owner_of(name))
+
+    @rule(limit=st.integers(1, 4), after=st.just("") | IDS)
+    def page(self, limit: int, after: str) -> None:
+        self.all_agree(lambda store: store.page(limit, after))
+
+    @rule(former=OWNERS, owner=OWNERS)
+    def rename_owner(self, former: str, owner: str) -> None:
+        if not set(self.stores[0].glossaries.of_owner(former)) & set(self.stores[0].glossaries.of_owner(owner)):
+            for store in self.stores:  # ids of different owners differ, outside of tests
+                store.rename_owner(former, owner)
+
     @invariant()
     def everything_is_the_same(self) -> None:
         for owner in ("", "shop", "desk"):

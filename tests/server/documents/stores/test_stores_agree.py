@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from server.documents.stores.interface import Conflict, ContextStore, StoreFull, UnknownDocument
+from server.documents.stores.interface import Conflict, ContextStore, Cursor, UnknownDocument
+from server.documents.stores.limits import DocumentLimits, StoreFull, TooLargeToKeep
 from server.documents.stores.memory import MemoryStore
 from server.documents.stores.records import Document, Sentence
 from server.documents.stores.redis import RedisStore
@@ -20,7 +21,8 @@ from server.outcomes import DOCUMENT_STATES, DocumentState
 from tests.server.documents.some import document, sentence
 from tests.server.redis_server import flush
 
-NAMES = st.sampled_from(["a", "b", "c", "no such", ""])
+KEPT = ("a", "b", "c", "d", "e")
+NAMES = st.sampled_from([*KEPT, "no such", ""])
 STATES: st.SearchStrategy[DocumentState] = st.sampled_from(DOCUMENT_STATES)
 TIMES = st.integers(0, 9).map(float)
 LEASES = st.sampled_from([0, 3600])
@@ -28,6 +30,10 @@ LEASES = st.sampled_from([0, 3600])
 MODEL = st.sampled_from(["tiny", "other"])
 MODELS = st.lists(MODEL, unique=True)
 WORKERS = st.sampled_from(["v", "w"])
+OWNER = st.sampled_from(["", "shop", "desk"])
+FEW = st.none() | st.integers(0, 3)
+BYTES = st.none() | st.integers(500, 4000)
+LIMITS = st.builds(DocumentLimits, FEW, FEW, BYTES, FEW, BYTES)
 
 
 class Stores(RuleBasedStateMachine):
@@ -60,11 +66,11 @@ class Stores(RuleBasedStateMachine):
     @initialize()
     def refuse_when_full(self) -> None:
         """In every run, because a made-up number of documents is seldom the one that is too many."""
-        self.all_agree(lambda store: store.create(document("a"), [], 0))
+        self.all_agree(lambda store: store.create(document("a"), [], DocumentLimits(documents=0)))
 
     @rule(
         name=NAMES, state=STATES, created=TIMES, touched=TIMES, count=st.integers(0, 3), model=MODEL,
-        at_most=st.none() | st.integers(0, 3),
+        owner=OWNER, limits=LIMITS,
     )  # fmt: skip
     def create(
         self,
@@ -74,17 +80,29 @@ class Stores(RuleBasedStateMachine):
         touched: float,
         count: int,
         model: str,
-        at_most: int | None,
+        owner: str,
+        limits: DocumentLimits,
     ) -> None:
-        new = document(name, state=state, created=created, touched=touched, num_sentences=count, model=model)
-        self.all_agree(lambda store: store.create(new, [sentence(index) for index in range(count)], at_most))
+        new = document(
+            name, state=state, created=created, touched=touched, num_sentences=count, model=model, owner=owner
+        )
+        self.all_agree(lambda store: store.create(new, [sentence(index) for index in range(count)], limits))
 
     @rule(
         name=NAMES, state=STATES, touched=TIMES, off_by=st.sampled_from([0, 0, 0, 1, -1]),
         indices=st.lists(st.integers(-1, 5), max_size=3), grows=st.integers(0, 2), rises=st.integers(0, 2),
+        limits=LIMITS,
     )  # fmt: skip
     def update(
-        self, name: str, state: DocumentState, touched: float, off_by: int, indices: list[int], grows: int, rises: int
+        self,
+        name: str,
+        state: DocumentState,
+        touched: float,
+        off_by: int,
+        indices: list[int],
+        grows: int,
+        rises: int,
+        limits: DocumentLimits,
     ) -> None:
         current = _outcome(lambda store: store.document(name), self.stores[0])
         base = current if isinstance(current, Document) else document(name)
@@ -92,15 +110,15 @@ class Stores(RuleBasedStateMachine):
             base, state=state, touched=touched, version=base.version + rises, num_sentences=base.num_sentences + grows
         )
         sentences: list[Sentence] = [sentence(index, f"new {index}") for index in indices]
-        self.all_agree(lambda store: store.update(changed, base.version + off_by, sentences))
+        self.all_agree(lambda store: store.update(changed, base.version + off_by, sentences, limits))
 
-    @rule(name=NAMES)
-    def append(self, name: str) -> None:
+    @rule(name=NAMES, limits=LIMITS, length=st.integers(0, 2000))
+    def append(self, name: str, limits: DocumentLimits, length: int) -> None:
         current = _outcome(lambda store: store.document(name), self.stores[0])
         if isinstance(current, Document):
             at = current.num_sentences
             longer = dataclasses.replace(current, version=current.version + 1, num_sentences=at + 1)
-            self.all_agree(lambda store: store.update(longer, current.version, [sentence(at, "appended")]))
+            self.all_agree(lambda store: store.update(longer, current.version, [sentence(at, "a" * length)], limits))
 
     @rule(name=NAMES)
     def delete(self, name: str) -> None:
@@ -118,6 +136,14 @@ class Stores(RuleBasedStateMachine):
     def expire(self, older_than: float, models: list[str]) -> None:
         self.all_agree(lambda store: store.expire(older_than, models))
 
+    @rule(owner=st.none() | OWNER, limit=st.integers(0, 3), after=st.none() | st.builds(Cursor, TIMES, NAMES))
+    def page(self, owner: str | None, limit: int, after: Cursor | None) -> None:
+        self.all_agree(lambda store: store.page(owner, limit, after))
+
+    @rule(former=OWNER, owner=OWNER)
+    def rename_owner(self, former: str, owner: str) -> None:
+        self.all_agree(lambda store: store.rename_owner(former, owner))
+
     @rule(name=NAMES, start=st.integers(-1, 4), end=st.none() | st.integers(-1, 4))
     def read_range(self, name: str, start: int, end: int | None) -> None:
         self.all_agree(lambda store: store.sentences(name, start, end))
@@ -125,8 +151,13 @@ class Stores(RuleBasedStateMachine):
     @invariant()
     def everything_is_the_same(self) -> None:
         self.all_agree(lambda store: store.count())
-        for name in ("a", "b", "c"):
+        for name in KEPT:
             self._same_document(name)
+        found = [_outcome(lambda store, name=name: store.document(name), self.stores[0]) for name in KEPT]  # type: ignore[misc]
+        kept = sorted((one for one in found if isinstance(one, Document)), key=lambda one: (one.created, one.id))
+        for owner in (None, "", "shop", "desk"):
+            own = [one for one in kept[::-1] if owner in (None, one.owner)]
+            assert self.all_agree(lambda store, owner=owner: store.page(owner, 9)) == own  # type: ignore[misc]
 
     def _same_document(self, name: str) -> None:
         self.all_agree(lambda store: (store.document(name), store.sentences(name), store.read(name)))
@@ -135,8 +166,8 @@ class Stores(RuleBasedStateMachine):
 def _outcome(call: Callable[[ContextStore], Any], store: ContextStore) -> Any:
     try:
         return call(store)
-    except (Conflict, StoreFull, UnknownDocument, ValueError) as error:
-        return type(error), str(error)
+    except (Conflict, StoreFull, TooLargeToKeep, UnknownDocument, ValueError) as error:
+        return type(error), str(error), getattr(error, "frees_at", None)
 
 
 def test_all_stores_agree(redis_port: int) -> None:
@@ -148,7 +179,7 @@ def test_all_stores_agree(redis_port: int) -> None:
         settings=settings(max_examples=100, stateful_step_count=30, deadline=None, suppress_health_check=checks),
     )
     errors = {one[0] for one in agreed if isinstance(one, tuple) and one and isinstance(one[0], type)}
-    assert errors >= {Conflict, StoreFull, UnknownDocument}
+    assert errors >= {Conflict, StoreFull, TooLargeToKeep, UnknownDocument}
     assert any(isinstance(one, tuple) and one and isinstance(one[0], Document) for one in agreed)
 
 
@@ -161,7 +192,7 @@ def test_the_comparison_notices(redis_port: int) -> None:
             self.stores[1].expire = lambda older_than, models: 0  # type: ignore[method-assign]
 
     machine = type("ForgetfulOnPort", (Forgetful,), {"redis_port": redis_port})()
-    machine.create("a", "done", 1.0, 1.0, 1, "tiny", None)
+    machine.create("a", "done", 1.0, 1.0, 1, "tiny", "", DocumentLimits())
     with pytest.raises(AssertionError):
         machine.expire(5.0, [])
     machine.teardown()
