@@ -103,7 +103,12 @@ class Settings:
     )
     max_texts: int = knob(256, "texts in one request", at_least=1)
     max_text_chars: int = knob(100_000, "characters of one text", at_least=1)
-    max_total_chars: int = knob(500_000, "characters of all texts of one request", at_least=1)
+    max_total_chars: int = knob(
+        500_000,
+        "characters of all texts of one request; of a file also: at most 1,000 texts (paragraphs, cells, cues, "
+        "messages) and one for every 16 of these characters, and XML, tags and lines in proportion to them",
+        at_least=1,
+    )
     default_beam_size: int = knob(4, "beam size when the request names none", at_least=1)
     request_timeout: float = knob(60.0, "seconds a request may take; then 504 and its slots are free", at_least=0.001)
     drain_timeout: float = knob(20.0, "seconds that requests in flight get to finish at shutdown", at_least=0)

@@ -4,21 +4,25 @@ Both are archives of XML. Only the parts with text are written again; every othe
 """
 
 import copy
-import io
+import functools
+import itertools
 import re
-import zipfile
-import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from server.text.formats.opened import MAX_UNPACKED_BYTES, DamagedFile, FileTooLarge, OpenedFile
-from server.text.formats.xml_files import Elements, local, parse, serialize
+from server.text.formats.archive import Archive
+from server.text.formats.opened import Budget, DamagedFile, FileTooLarge, OpenedFile
+from server.text.formats.xml_files import Elements, XmlBudget, local, parse, serialize, valid_text
 from server.text.marks import is_closing, is_mark, is_opening, nested, split_at_marks
 from server.text.words import has_letters
 
-MAX_PARTS = 10_000
-_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+MAX_NESTING = 10
+"""Paragraphs inside each other: boxes with text. Each is moved once for every one around it."""
+MAX_PROPERTIES = 1000
+"""Elements and attributes of the formatting of one run."""
+SOME_COPIES, COPIES_PER_TAG = 100_000, 10
+"""Every piece of text is written with a copy of its formatting: at most so much of it for a file's tags."""
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
@@ -36,103 +40,123 @@ class _Kind:
 
 
 _DOCX = _Kind(
-    _WORD, re.compile(r"word/(?:document|header\d*|footer\d*|footnotes|endnotes)\.xml"), "word/document.xml", "Word"
+    _WORD,
+    re.compile(r"word/(?:document|header[0-9]{0,9}|footer[0-9]{0,9}|footnotes|endnotes)\.xml"),
+    "word/document.xml",
+    "Word",
 )
 _PPTX = _Kind(
-    _DRAWING, re.compile(r"ppt/(?:slides/slide|notesSlides/notesSlide)\d+\.xml"), "ppt/presentation.xml", "PowerPoint"
+    _DRAWING,
+    re.compile(r"ppt/(?:slides/slide|notesSlides/notesSlide)[0-9]{1,9}\.xml"),
+    "ppt/presentation.xml",
+    "PowerPoint",
 )
 
 
-def open_docx(data: bytes, language: str) -> OpenedFile:
-    return _open(data, _DOCX)
+def open_docx(data: bytes, language: str, budget: Budget) -> OpenedFile:
+    return _open(data, budget, _DOCX)
 
 
-def open_pptx(data: bytes, language: str) -> OpenedFile:
-    return _open(data, _PPTX)
+def open_pptx(data: bytes, language: str, budget: Budget) -> OpenedFile:
+    return _open(data, budget, _PPTX)
 
 
-def _open(data: bytes, kind: _Kind) -> OpenedFile:
-    parts = _unpack(data, kind.name)
-    if kind.main not in parts:
+def _open(data: bytes, budget: Budget, kind: _Kind) -> OpenedFile:
+    archive = Archive(data, kind.name)
+    if kind.main not in archive.names:
         raise DamagedFile(f"the file is no {kind.name} file: it has no {kind.main}")
-    names = sorted((name for name in parts if kind.parts.fullmatch(name)), key=_reading_order)
-    roots = {name: parse(parts[name], name) for name in names}
-    paragraphs = [
-        paragraph
-        for root in roots.values()
-        for element in root.iter(kind.namespace + "p")
-        if (paragraph := _Paragraph(element, kind.namespace)).has_text
-    ]
+    xml = XmlBudget(budget)
+    copies = _Copies(xml)
+    roots: dict[str, Any] = {}
+    paragraphs: list[_Paragraph] = []
+    for name in sorted((name for name in archive.names if kind.parts.fullmatch(name)), key=_reading_order):
+        roots[name] = parse(archive.chunks(name), name, xml)
+        for element in roots[name].iter(kind.namespace + "p"):
+            if (
+                sum(1 for _ in itertools.islice(element.iterancestors(kind.namespace + "p"), MAX_NESTING))
+                == MAX_NESTING
+            ):
+                raise DamagedFile(f"{name} has paragraphs inside each other, more than {MAX_NESTING} deep")
+            if runs := _runs_with_letters(element, copies):
+                paragraphs.append(_Paragraph(element, kind.namespace, runs))
+                budget.spend(paragraphs[-1].text)
 
     def write(translations: Sequence[str]) -> bytes:
         for paragraph, translation in zip(paragraphs, translations, strict=True):
-            paragraph.write(translation)
-        return _pack(data, {name: serialize(root) for name, root in roots.items()})
+            paragraph.write(valid_text(translation))
+        return archive.replaced({name: functools.partial(serialize, root) for name, root in roots.items()})
 
     return OpenedFile([paragraph.text for paragraph in paragraphs], write)
 
 
 def _reading_order(name: str) -> tuple[str, int]:
-    number = re.search(r"(\d+)\.xml", name)
-    return re.sub(r"\d+", "", name), int(number[1]) if number else 0
+    number = re.search(r"([0-9]+)\.xml", name)
+    return re.sub(r"[0-9]+", "", name), int(number[1]) if number else 0
 
 
-def _unpack(data: bytes, name: str) -> dict[str, bytes]:
-    """Every part. Raises DamagedFile, FileTooLarge."""
-    if data.startswith(_OLE):
-        raise DamagedFile(f"the file is encrypted or older than 2007; save it as a {name} file without a password")
-    parts: dict[str, bytes] = {}
-    room = MAX_UNPACKED_BYTES
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            infos = archive.infolist()
-            if len(infos) > MAX_PARTS or sum(info.file_size for info in infos) > room:
-                raise FileTooLarge(f"unpacked the file has more than {room // 2**20} MB or {MAX_PARTS} parts")
-            for info in infos:
-                if info.flag_bits & 1:
-                    raise DamagedFile("the file is encrypted; save it without password")
-                with archive.open(info) as part:
-                    parts[info.filename] = part.read(room + 1)  # sizes in the archive's list may lie
-                room -= len(parts[info.filename])
-                if room < 0:
-                    raise FileTooLarge(f"unpacked the file has more than {MAX_UNPACKED_BYTES // 2**20} MB")
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, KeyError) as error:
-        raise DamagedFile(f"the file is no {name} file, or broken off: {error}") from None
-    return parts
+class _Copies:
+    """Counts what the written file repeats: formatting, for every piece of text that has it."""
+
+    def __init__(self, xml: XmlBudget) -> None:
+        self._xml, self._num_copies = xml, 0
+
+    def spend(self, size: int, pieces: int) -> None:
+        """Raises FileTooLarge."""
+        self._num_copies += size * pieces
+        if self._num_copies > SOME_COPIES + COPIES_PER_TAG * self._xml.num_tags:
+            raise FileTooLarge(
+                "the formatting of the file's texts is far longer than they are; remove formatting and save it again"
+            )
 
 
-def _pack(data: bytes, changed: dict[str, bytes]) -> bytes:
-    """The archive with the `changed` parts, in its order."""
-    packed = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(data)) as before, zipfile.ZipFile(packed, "w") as after:
-        for info in before.infolist():
-            after.writestr(info, changed.get(info.filename) or before.read(info))
-    return packed.getvalue()
+class _Lone(NamedTuple):
+    """What stands between texts: an element of its own, or, with `run`, one of a run that has properties."""
+
+    element: Any
+    properties: Any
+    run: Any
+
+    def built(self) -> Any:
+        """The element to write. It is taken from where it was."""
+        if self.run is None:
+            return self.element
+        run = self.run.makeelement(self.run.tag)
+        if local(self.properties) == "rPr":
+            run.append(copy.deepcopy(self.properties))
+        run.append(self.element)
+        return run
+
+
+class _Piece(NamedTuple):
+    """A piece of a paragraph in `container`, a hyperlink or the like, or None; its text with the run's properties and
+    what they look like, or what stands between texts."""
+
+    container: Any
+    properties: Any
+    look: Hashable
+    content: str | _Lone
 
 
 class _Paragraph:
-    """A paragraph's runs as a text. The formatting of most of it counts as plain; other formatting gets marks."""
+    """A paragraph's runs as a text. The formatting of most of it counts as plain; other formatting gets marks. Nothing
+    moves in the file before it is written: paragraphs may have paragraphs inside (boxes with text)."""
 
-    def __init__(self, element: Any, namespace: str) -> None:
+    def __init__(self, element: Any, namespace: str, runs: Sequence[_Piece]) -> None:
         self._element, self._namespace = element, namespace
         self._elements = Elements()
-        self._runs = list(_pieces(element))
-        self._plain = self._most_common()
-        for container, runs in self._containers():
-            if container is None:
-                self._read(runs)
+        self._plain, look = _most_common(runs)
+        for _, inside in itertools.groupby(runs, key=lambda one: id(one.container)):
+            pieces = list(inside)
+            if pieces[0].container is None:
+                self._read(pieces, look)
             else:
-                self._elements.open(container)
-                self._read(runs)
-                self._elements.close(container)
+                self._elements.open(pieces[0].container)
+                self._read(pieces, look)
+                self._elements.close(pieces[0].container)
 
     @property
     def text(self) -> str:
         return self._elements.marked.text
-
-    @property
-    def has_text(self) -> bool:
-        return has_letters("".join(text for _, _, text in self._runs if isinstance(text, str)))
 
     def write(self, translation: str) -> None:
         """Replace the paragraph's runs with runs for the translation."""
@@ -153,6 +177,8 @@ class _Paragraph:
 
     def _enter(self, element: Any, is_span: bool, around: list[Any], formats: list[Any]) -> None:
         """Add a container or a lone element to the paragraph; run properties apply to the text that follows."""
+        if isinstance(element, _Lone):
+            element = element.built()
         is_format = local(element) in ("rPr", "none")
         if not is_format:
             if is_span:
@@ -184,91 +210,107 @@ class _Paragraph:
                 run.append(leaf)
             parent.append(run)
 
-    def _containers(self) -> Iterator[tuple[Any, list[tuple[Any, Any, Any]]]]:
-        """Runs in groups of neighbours that are in the same container (a hyperlink, for example), or in none."""
-        index = 0
-        while index < len(self._runs):
-            container, end = self._runs[index][0], index
-            while end < len(self._runs) and self._runs[end][0] is container:
-                end += 1
-            yield container, self._runs[index:end]
-            index = end
-
-    def _read(self, runs: Sequence[tuple[Any, Any, Any]]) -> None:
+    def _read(self, pieces: Sequence[_Piece], plain: Hashable) -> None:
+        """Add pieces that are in one container. `plain` is the look of what has no marks."""
         open_format: Any = None
-        for _, properties, piece in runs:
-            is_text = isinstance(piece, str)
-            if open_format is not None and (not is_text or _look(properties) != _look(open_format)):
+        open_look: Hashable = None
+        for _, properties, look, content in pieces:
+            if open_format is not None and (isinstance(content, _Lone) or look != open_look):
                 self._elements.close(open_format)
                 open_format = None
-            if not is_text:
-                self._elements.add_lone(piece)
+            if isinstance(content, _Lone):
+                self._elements.add_lone(content)
                 continue
-            if open_format is None and _look(properties) != _look(self._plain):
-                open_format = copy.deepcopy(properties)
+            if open_format is None and look != plain:
+                open_format, open_look = properties, look
                 self._elements.open(open_format)
-            self._elements.add_text(piece)
+            self._elements.add_text(content)
         if open_format is not None:
             self._elements.close(open_format)
 
-    def _most_common(self) -> Any:
-        """The properties of most of the text."""
-        lengths: dict[bytes, int] = {}
-        first: dict[bytes, Any] = {}
-        for _, properties, piece in self._runs:
-            if isinstance(piece, str):
-                look = _look(properties)
-                lengths[look] = lengths.get(look, 0) + len(piece)
-                first.setdefault(look, properties)
-        best = max(lengths, key=lambda look: lengths[look], default=None)
-        return self._element.makeelement("none") if best is None else copy.deepcopy(first[best])
+
+def _runs_with_letters(paragraph: Any, copies: _Copies) -> list[_Piece]:
+    """The pieces of a paragraph; none if there is nothing to translate in it. Raises DamagedFile, FileTooLarge."""
+    pieces = list(_pieces(paragraph, copies))
+    return pieces if has_letters("".join(one.content for one in pieces if isinstance(one.content, str))) else []
 
 
-def _pieces(paragraph: Any, container: Any = None) -> Iterator[tuple[Any, Any, Any]]:
-    """(container, run properties, text or lone element) in order; `container` is a hyperlink or the like, or None."""
-    for child in list(paragraph):
+def _most_common(pieces: Sequence[_Piece]) -> tuple[Any, Hashable]:
+    """The properties of most of the text, and their look."""
+    lengths: dict[Hashable, int] = {}
+    first: dict[Hashable, Any] = {}
+    for piece in pieces:
+        if isinstance(piece.content, str):
+            lengths[piece.look] = lengths.get(piece.look, 0) + len(piece.content)
+            first.setdefault(piece.look, piece.properties)
+    best = max(lengths, key=lambda look: lengths[look])
+    return first[best], best
+
+
+def _pieces(paragraph: Any, copies: _Copies, container: Any = None) -> Iterator[_Piece]:
+    """In order; `container` is a hyperlink or the like, or None."""
+    for child in paragraph:
         name = local(child)
         if name in ("pPr", "endParaRPr", "proofErr", "lastRenderedPageBreak", ""):
             continue
         if name == "r":
-            yield from _of_run(child, container)
+            yield from _of_run(child, copies, container)
         elif name == "br":
-            yield container, child.makeelement("none"), "\n"
+            yield _Piece(container, _no_properties(), None, "\n")
         elif container is None and name in ("hyperlink", "ins", "smartTag") and child.find(".//{*}t") is not None:
-            yield from _pieces(child, child)
+            yield from _pieces(child, copies, child)
         else:
-            yield container, None, child
+            yield _Piece(container, None, None, _Lone(child, None, None))
 
 
-def _of_run(run: Any, container: Any) -> Iterator[tuple[Any, Any, Any]]:
+def _of_run(run: Any, copies: _Copies, container: Any) -> Iterator[_Piece]:
     properties = run.find("{*}rPr")
     if properties is None:
-        properties = run.makeelement("none")
+        properties = _no_properties()
+    size = _size(properties)
+    look = _look(properties)
     for child in run:
         name = local(child)
         if name == "t":
-            yield container, properties, child.text or ""
+            text = child.text or ""
+            copies.spend(size, 1 + 2 * (text.count("\n") + text.count("\t")))
+            yield _Piece(container, properties, look, text)
         elif name in _BREAKS and not child.attrib:
-            yield container, properties, _BREAKS[name]
+            copies.spend(size, 1)
+            yield _Piece(container, properties, look, _BREAKS[name])
         elif name not in ("rPr", "lastRenderedPageBreak", ""):
-            lone = run.makeelement(run.tag)
-            if local(properties) == "rPr":
-                lone.append(copy.deepcopy(properties))
-            lone.append(child)
-            yield container, None, lone
+            copies.spend(size, 1)
+            yield _Piece(container, None, None, _Lone(child, properties, run))
 
 
-def _look(properties: Any) -> bytes:
-    """Run properties without those that cannot be seen, in a form that can be compared."""
+@functools.cache
+def _no_properties() -> Any:
+    """Stands for the properties of a run that has none."""
     from lxml import etree
 
+    return etree.Element("none")
+
+
+def _size(properties: Any) -> int:
+    """Elements and attributes of the properties. Raises DamagedFile."""
+    size = 0
+    for one in properties.iter():
+        size += 1 + len(one.attrib)
+        if size > MAX_PROPERTIES:
+            raise DamagedFile(f"a run has formatting of more than {MAX_PROPERTIES} elements; clear its formatting")
+    return size
+
+
+def _look(properties: Any) -> Hashable:
+    """Run properties without those that cannot be seen, in a form that can be compared; None for none."""
     if local(properties) != "rPr":
-        return b""
-    seen = copy.deepcopy(properties)
-    seen.tail = None
-    for name in _NO_FORMAT:
-        seen.attrib.pop(name, None)
-    for child in list(seen):
-        if local(child) in _NO_FORMAT:
-            seen.remove(child)
-    return b"" if not len(seen) and not seen.attrib else bytes(etree.tostring(seen, method="c14n"))
+        return None
+    attributes = sorted((name, value) for name, value in properties.items() if name not in _NO_FORMAT)
+    children = [_compared(one) for one in properties if local(one) not in _NO_FORMAT]
+    return (tuple(attributes), tuple(children)) if attributes or children else None
+
+
+def _compared(element: Any) -> Hashable:
+    """All that an element says, in a form that can be compared."""
+    inside = tuple(map(_compared, element))
+    return str(element.tag), tuple(sorted(element.items())), (element.text or "").strip(), inside

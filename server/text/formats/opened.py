@@ -3,8 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-MAX_UNPACKED_BYTES = 200 * 2**20
-"""The most bytes that an archive may unpack to."""
+SOME_TEXTS = 1000
+"""Texts that a file may have however few characters are taken."""
+CHARACTERS_PER_TEXT = 16
+"""Permitted characters for each text more: cells of one letter cost memory and time as sentences do."""
 
 
 class FileError(ValueError):
@@ -32,8 +34,43 @@ class OpenedFile:
     write: Callable[[Sequence[str]], bytes]
 
 
-Opener = Callable[[bytes, str], OpenedFile]
-"""Takes a file's bytes and the target language. Raises FileError."""
+class Budget:
+    """What is taken of one file. An opener gives it every text when it finds it, so that it stops early."""
+
+    def __init__(self, max_characters: int) -> None:
+        """`max_characters` of all texts together."""
+        self.max_characters = max_characters
+        self.max_texts = SOME_TEXTS + max_characters // CHARACTERS_PER_TEXT
+        self._num_texts = self._num_characters = 0
+
+    def spend(self, text: str) -> None:
+        """Count a text. Raises FileTooLarge."""
+        self._num_texts += 1
+        self._num_characters += len(text)
+        if self._num_characters > self.max_characters:
+            raise FileTooLarge(
+                f"the file has more than {self.max_characters} characters to translate; split it into smaller files"
+            )
+        if self._num_texts > self.max_texts:
+            raise FileTooLarge(self._too_many("texts"))
+
+    def check(self, texts: Sequence[str]) -> None:
+        """Look at all texts of a file. Raises FileTooLarge."""
+        count = sum(map(len, texts))
+        if count > self.max_characters:
+            raise FileTooLarge(f"the file has {count} characters to translate, at most {self.max_characters} are taken")
+        if len(texts) > self.max_texts:
+            raise FileTooLarge(self._too_many(f"{len(texts)} texts"))
+
+    def _too_many(self, what: str) -> str:
+        return (
+            f"the file has too many {what} (paragraphs, cells, cues or messages): at most {self.max_texts} are taken,"
+            f" {SOME_TEXTS} and one for every {CHARACTERS_PER_TEXT} permitted characters; split it into smaller files"
+        )
+
+
+Opener = Callable[[bytes, str, Budget], OpenedFile]
+"""Takes a file's bytes, the target language and what is taken of the file. Raises FileError."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +81,7 @@ class Encoding:
     mark: bytes = b""
 
     def encode(self, text: str) -> bytes:
-        return self.mark + text.encode(self.name, errors="surrogateescape" if self.name == "utf-8" else "replace")
+        return self.mark + text.encode(self.name, errors="replace")
 
 
 def decode(data: bytes) -> tuple[str, Encoding]:

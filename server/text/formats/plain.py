@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from server.text.formats.opened import OpenedFile, decode
+from server.text.formats.opened import Budget, OpenedFile, decode
 
 
-def open_text(data: bytes, language: str) -> OpenedFile:
+def open_text(data: bytes, language: str, budget: Budget) -> OpenedFile:
     text, encoding = decode(data)
 
     def write(translations: Sequence[str]) -> bytes:

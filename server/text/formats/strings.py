@@ -2,19 +2,21 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from server.text.formats.opened import DamagedFile, Encoding, OpenedFile, decode
+from server.text.formats.opened import Budget, DamagedFile, Encoding, OpenedFile, decode
+from server.text.words import has_letters
 
-_QUOTED = re.compile(r'"(?:[^"]|"")*+"')
-_JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"(\s*+:)?', re.DOTALL)
+_QUOTED = re.compile(r'"[^"]*+(?:""[^"]*+)*+"')
+_JSON_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"(\s*+:)?', re.DOTALL)
 
 
-def open_csv(data: bytes, language: str) -> OpenedFile:
+def open_csv(data: bytes, language: str, budget: Budget) -> OpenedFile:
     """Comma, semicolon, tab or bar between cells, as the file has it."""
     text, encoding = decode(data)
     delimiter = _delimiter(text)
-    cell = re.compile(rf'(?:"((?:[^"]|"")*+)"|([^"{re.escape(delimiter)}\r\n][^{re.escape(delimiter)}\r\n]*+))')
+    own = re.escape(delimiter)
+    cell = re.compile(rf'(?:"([^"]*+(?:""[^"]*+)*+)"|([^"{own}\r\n][^{own}\r\n]*+))')
 
     def read(match: re.Match[str]) -> str:
         return match[2] if match[1] is None else match[1].replace('""', '"')
@@ -24,16 +26,16 @@ def open_csv(data: bytes, language: str) -> OpenedFile:
             return translation
         return '"' + translation.replace('"', '""') + '"'
 
-    return _opened(text, encoding, list(cell.finditer(text)), read, write)
+    return _opened(text, encoding, cell.finditer(text), read, write, budget)
 
 
-def open_json(data: bytes, language: str) -> OpenedFile:
+def open_json(data: bytes, language: str, budget: Budget) -> OpenedFile:
     """Values are translated, keys are not."""
     text, encoding = decode(data)
     try:
-        json.loads(text)
+        json.loads(text, parse_int=len, parse_float=len)  # numbers are not read: long ones take quadratic time
     except (ValueError, RecursionError) as error:
-        raise DamagedFile(f"the file is no JSON: {error}") from None
+        raise DamagedFile(f"the file is no JSON, or has too many lists inside each other: {error}") from None
 
     def read(match: re.Match[str]) -> str:
         return str(json.loads(match[0]))
@@ -41,8 +43,8 @@ def open_json(data: bytes, language: str) -> OpenedFile:
     def write(match: re.Match[str], translation: str) -> str:
         return json.dumps(translation, ensure_ascii=any(0xD800 <= ord(one) < 0xE000 for one in translation))
 
-    values = [match for match in _JSON_STRING.finditer(text) if match[1] is None]
-    return _opened(text, encoding, values, read, write)
+    values = (match for match in _JSON_STRING.finditer(text) if match[1] is None)
+    return _opened(text, encoding, values, read, write, budget)
 
 
 def _delimiter(text: str) -> str:
@@ -54,13 +56,20 @@ def _delimiter(text: str) -> str:
 def _opened(
     text: str,
     encoding: Encoding,
-    places: Sequence[re.Match[str]],
+    found: Iterable[re.Match[str]],
     read: Callable[[re.Match[str]], str],
     write: Callable[[re.Match[str], str], str],
+    budget: Budget,
 ) -> OpenedFile:
-    """The texts at `places` that have letters. One that comes back unchanged keeps the bytes that it had."""
-    places = [place for place in places if any(map(str.isalpha, place[0]))]
-    texts = [read(place) for place in places]
+    """The texts that have letters of those that were `found`. One that comes back unchanged keeps the bytes that it
+    had."""
+    places: list[re.Match[str]] = []
+    texts: list[str] = []
+    for place in found:
+        if has_letters(place[0]):
+            places.append(place)
+            texts.append(read(place))
+            budget.spend(texts[-1])
 
     def written(translations: Sequence[str]) -> bytes:
         parts: list[str] = []

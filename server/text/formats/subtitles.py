@@ -1,45 +1,51 @@
 """Subtitles: SubRip and WebVTT. A cue is a text; its times, settings and number of lines stay."""
 
+import bisect
 import html
 import re
 from collections.abc import Sequence
 
-from server.text.formats.opened import DamagedFile, OpenedFile, decode
+from server.text.formats.opened import Budget, DamagedFile, OpenedFile, decode
+from server.text.formats.references import unescape
 from server.text.marks import MarkedText, is_mark
 
-_CUE = re.compile(r"^([^\r\n]*-->[^\r\n]*\r?\n)((?:[^\r\n]+(?:\r?\n|\Z))+)", re.MULTILINE)
-_TAG = re.compile(r"<(/?)([A-Za-z][\w.-]*)[^<>\n]{0,200}>|<[\d:.]{1,20}>|\{\\[^{}\n]{0,200}\}|\{/?[a-z]\}")
+# Nothing is tried twice: what a repetition took, it keeps.
+_CUE = re.compile(r"^((?=[^\r\n]*?-->)[^\r\n]*+\r?\n)((?:[^\r\n]++(?:\r?\n|\Z))++)", re.MULTILINE)
+_TAG = re.compile(r"<(/?)([A-Za-z][\w.-]*+)[^<>\n]{0,200}+>|<[\d:.]{1,20}+>|\{\\[^{}\n]{0,200}+\}|\{/?[a-z]\}")
 
 
-def open_srt(data: bytes, language: str) -> OpenedFile:
-    return _open(data, is_vtt=False)
+def open_srt(data: bytes, language: str, budget: Budget) -> OpenedFile:
+    return _open(data, budget, is_vtt=False)
 
 
-def open_vtt(data: bytes, language: str) -> OpenedFile:
-    return _open(data, is_vtt=True)
+def open_vtt(data: bytes, language: str, budget: Budget) -> OpenedFile:
+    return _open(data, budget, is_vtt=True)
 
 
-def _open(data: bytes, is_vtt: bool) -> OpenedFile:
+def _open(data: bytes, budget: Budget, is_vtt: bool) -> OpenedFile:
     text, encoding = decode(data)
-    cues = list(_CUE.finditer(text))
+    cues: list[re.Match[str]] = []
+    marked: list[MarkedText] = []
+    for cue in _CUE.finditer(text):
+        cues.append(cue)
+        marked.append(_read(cue[2], is_vtt))
+        budget.spend(marked[-1].text)
     if (is_vtt and not text.startswith("WEBVTT")) or (not cues and text.strip() and not is_vtt):
         raise DamagedFile(
             "the file has no subtitles: no line like 00:00:01,000 --> 00:00:02,000, or no WEBVTT at its start"
         )
-    marked = [_read(cue[2], is_vtt) for cue in cues]
 
     def write(translations: Sequence[str]) -> bytes:
         parts: list[str] = []
         end = 0
         for cue, one, translation in zip(cues, marked, translations, strict=True):
-            lines = cue[2].split("\n")
-            count = len(cue[2].rstrip("\r\n").split("\n"))
-            ending = cue[2][len(cue[2].rstrip("\r\n")) :]
-            wrapped = translation if "\n" in translation else _wrap(translation, count)
             if translation == one.text:
                 continue
+            lines = cue[2].rstrip("\r\n").split("\n")
+            ending = cue[2][len(cue[2].rstrip("\r\n")) :]
+            wrapped = translation if "\n" in translation else wrap(translation, len(lines))
             body = one.render(wrapped, _escape if is_vtt else str)
-            if lines[0].endswith("\r"):
+            if cue[2].partition("\n")[0].endswith("\r"):
                 body = body.replace("\n", "\r\n")
             parts += (text[end : cue.start(2)], body, ending)
             end = cue.end()
@@ -55,7 +61,7 @@ def _read(body: str, is_vtt: bool) -> MarkedText:
     marked, end = MarkedText(), 0
 
     def add(part: str) -> None:
-        marked.add_text(html.unescape(part) if is_vtt else part)
+        marked.add_text(unescape(part) if is_vtt else part)
 
     for match in _TAG.finditer(text):
         add(text[end : match.start()])
@@ -70,20 +76,44 @@ def _read(body: str, is_vtt: bool) -> MarkedText:
     return marked
 
 
-def _wrap(text: str, count: int) -> str:
-    """`text` on `count` lines of about the same length, without counting marks; on fewer if it has too few spaces."""
-    seen = 0
-    spaces: dict[int, int] = {}  # place of a space -> characters before it
+def wrap(text: str, count: int) -> str:
+    """`text` on `count` lines of about the same length, without counting marks; on fewer if it has too few spaces.
+
+    Every line in turn is broken at the space that is nearest to its end, the first of two, and that is still free."""
+    length = 0
+    spaces: list[int] = []  # places of spaces
+    before: list[int] = []  # characters before each
     for place, one in enumerate(text):
         if one == " ":
-            spaces[place] = seen
-        seen += not is_mark(one)
-    chosen: set[int] = set()
+            spaces.append(place)
+            before.append(length)
+        length += not is_mark(one)
+    if len(spaces) < count:
+        return text.replace(" ", "\n")
+    left = list(range(len(spaces) + 1))  # of a space, counted from 1: itself if it is free, or one on the way to it
+    right = list(range(len(spaces) + 2))
+    chosen: list[int] = []
     for line in range(1, count):
-        free = [place for place in spaces if place not in chosen]
-        if free:
-            chosen.add(min(free, key=lambda place: abs(spaces[place] - seen * line / count)))
-    return "".join("\n" if place in chosen else one for place, one in enumerate(text))
+        end = length * line / count
+        at = bisect.bisect_right(before, end)
+        first, last = _follow(left, at), _follow(right, at + 1)  # 0 and len + 1: there is none
+        is_left = first > 0 and (last > len(spaces) or end - before[first - 1] <= before[last - 1] - end)
+        taken = first if is_left else last
+        left[taken], right[taken] = taken - 1, taken + 1
+        chosen.append(spaces[taken - 1])
+    characters = list(text)
+    for place in chosen:
+        characters[place] = "\n"
+    return "".join(characters)
+
+
+def _follow(links: list[int], start: int) -> int:
+    """Where links lead to in the end; those on the way are shortened, so that many walks take linear time."""
+    end = start
+    while links[end] != end:
+        links[end] = links[links[end]]
+        end = links[end]
+    return end
 
 
 def _escape(text: str) -> str:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from types import MappingProxyType
 
-from server.text.formats.opened import FileTooLarge, OpenedFile, Opener, UnsupportedFile
+from server.text.formats.opened import Budget, DamagedFile, OpenedFile, Opener, UnsupportedFile
+from server.text.marks import TooManyMarks
 
 EXTRA = "pip install 'ringmt[files]'"
 
@@ -53,16 +54,17 @@ def suffix_of(name: str, data: bytes) -> str:
 
 def open_file(data: bytes, name: str, language: str, max_characters: int) -> OpenedFile:
     """The file's texts and how to write them. `language` is the target's. Raises FileError: UnsupportedFile,
-    DamagedFile, FileTooLarge for more than `max_characters` to translate."""
+    DamagedFile, FileTooLarge for more than `max_characters` to translate or more texts than `Budget` has."""
     form = FORMATS[suffix_of(name, data)]
-    opener: Opener = getattr(importlib.import_module(f"server.text.formats.{form.module}"), form.opener)
+    budget = Budget(max_characters)
     try:
-        opened = opener(data, language)
+        opener: Opener = getattr(importlib.import_module(f"server.text.formats.{form.module}"), form.opener)
+        opened = opener(data, language, budget)
     except ImportError as error:
         raise UnsupportedFile(f"{form.name} files need a package that is not installed: {EXTRA} ({error})") from error
-    count = sum(map(len, opened.texts))
-    if count > max_characters:
-        raise FileTooLarge(f"the file has {count} characters to translate, at most {max_characters} are taken")
+    except TooManyMarks as error:
+        raise DamagedFile(f"{error}; divide that paragraph") from None
+    budget.check(opened.texts)
     return opened
 
 

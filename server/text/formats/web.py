@@ -1,24 +1,28 @@
 """HTML files: cut at their blocks (`server.text.markup`)."""
 
-import codecs
 import re
 from collections.abc import Sequence
 
-from server.text.formats.opened import DamagedFile, OpenedFile, decode
-from server.text.marks import TooManyMarks
+from server.text.formats.charsets import codec_of
+from server.text.formats.opened import Budget, FileTooLarge, OpenedFile, decode
+from server.text.formats.references import check_references
 from server.text.markup import read_markup
 
+SOME_TAGS = 100_000
+"""Tags that a page may have besides one for every permitted character."""
 _CHARSET = re.compile(rb"""<meta[^>]{0,300}?charset\s*=\s*["']?([A-Za-z0-9_.:-]{1,40})""", re.IGNORECASE)
 
 
-def open_html(data: bytes, language: str) -> OpenedFile:
+def open_html(data: bytes, language: str, budget: Budget) -> OpenedFile:
     """Characters that the page's own encoding lacks are written as references."""
     charset = _charset(data)
     text, name, mark = (data.decode(charset, errors="replace"), charset, b"") if charset else _unicode(data)
-    try:
-        page = read_markup(text, "html", language=language)
-    except TooManyMarks as error:
-        raise DamagedFile(str(error)) from None
+    if text.count("<") > SOME_TAGS + budget.max_characters:
+        raise FileTooLarge(
+            f"the page has more than {SOME_TAGS + budget.max_characters} tags; split it into smaller files"
+        )
+    check_references(text)
+    page = read_markup(text, "html", language=language)
 
     def write(translations: Sequence[str]) -> bytes:
         return mark + page.write(translations).encode(name, errors="xmlcharrefreplace")
@@ -27,15 +31,12 @@ def open_html(data: bytes, language: str) -> OpenedFile:
 
 
 def _charset(data: bytes) -> str | None:
-    """What the page declares, if it is another encoding than Unicode's."""
+    """What the page declares, if it is an encoding of the web and no encoding of Unicode's."""
     found = _CHARSET.search(data, 0, 2048)
     if found is None or data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return None
-    try:
-        name = codecs.lookup(found[1].decode("ascii")).name
-    except LookupError:
-        return None
-    return None if name.startswith("utf") else name
+    name = codec_of(found[1].decode("ascii"))
+    return None if name is None or name.startswith("utf") else name
 
 
 def _unicode(data: bytes) -> tuple[str, str, bytes]:

@@ -1,39 +1,48 @@
 """XLIFF 1.2 and 2.x: segments without a translation get one; those with one keep it."""
 
 import copy
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from server.text.formats.opened import DamagedFile, OpenedFile
-from server.text.formats.xml_files import Elements, local, parse, serialize
+from server.text.formats.opened import Budget, DamagedFile, OpenedFile
+from server.text.formats.xml_files import Elements, XmlBudget, in_chunks, local, parse, serialize, valid_text
 from server.text.marks import is_closing, is_mark, is_opening, nested, split_at_marks
 
 _SPANS = ("g", "pc", "mrk")
 
 
-def open_xliff(data: bytes, language: str) -> OpenedFile:
-    root = parse(data, "the file")
+def open_xliff(data: bytes, language: str, budget: Budget) -> OpenedFile:
+    root = parse(in_chunks(data), "the file", XmlBudget(budget))
     if local(root) != "xliff":
         raise DamagedFile(f"the file is no XLIFF: its root is <{local(root)}>")
-    sources = [source for source in root.iter("{*}source") if _is_open(source)]
-    read = [_read(source) for source in sources]
+    segments: list[tuple[Any, Any]] = []
+    read: list[Elements] = []
+    for source, target in _open_segments(root):
+        segments.append((source, target))
+        read.append(_read(source))
+        budget.spend(read[-1].marked.text)
 
     def write(translations: Sequence[str]) -> bytes:
-        for source, elements, translation in zip(sources, read, translations, strict=True):
-            _fill(_target(source), elements, translation)
+        for (source, target), elements, translation in zip(segments, read, translations, strict=True):
+            _fill(_emptied(source, target), elements, valid_text(translation))
         _set_language(root, language)
         return serialize(root)
 
     return OpenedFile([elements.marked.text for elements in read], write)
 
 
-def _is_open(source: Any) -> bool:
-    """Whether a segment is to be translated and has no translation yet."""
-    if local(source.getparent()) not in ("trans-unit", "segment"):
-        return False
-    asked = next((one.get("translate") for one in source.iterancestors() if one.get("translate")), "yes")
-    target = source.getparent().find("{*}target")
-    return asked != "no" and (target is None or not "".join(target.itertext()).strip())
+def _open_segments(element: Any, is_asked: bool = True) -> Iterator[tuple[Any, Any]]:
+    """The source and the target (None if there is none) of every segment that is to be translated and has no
+    translation yet. An element is translated as the one around it if it does not say."""
+    is_asked = (element.get("translate") or ("yes" if is_asked else "no")) != "no"
+    if local(element) in ("trans-unit", "segment"):
+        source, target = element.find("{*}source"), element.find("{*}target")
+        is_done = target is not None and any(text.strip() for text in target.itertext())
+        if source is not None and is_asked and not is_done:
+            yield source, target
+    for child in element.iterchildren("*"):
+        yield from _open_segments(child, is_asked)
 
 
 def _read(source: Any) -> Elements:
@@ -45,30 +54,27 @@ def _read(source: Any) -> Elements:
 def _walk(element: Any, elements: Elements) -> None:
     elements.add_text(element.text or "")
     for child in element:
-        bare = copy.copy(child)
-        bare.tail = None
         if local(child) in _SPANS and child.get("translate") != "no":
-            for inner in list(bare):
-                bare.remove(inner)
-            bare.text = None
+            bare = child.makeelement(child.tag, dict(child.attrib), child.nsmap)
             elements.open(bare)
             _walk(child, elements)
             elements.close(bare)
         else:
+            bare = copy.copy(child)
+            bare.tail = None
             elements.add_lone(bare)
         elements.add_text(child.tail or "")
 
 
-def _target(source: Any) -> Any:
-    """The segment's target, empty, after its source."""
+def _emptied(source: Any, target: Any) -> Any:
+    """The segment's target, empty; a new one after its source if it has none."""
     from lxml import etree
 
-    unit = source.getparent()
-    target = unit.find("{*}target")
     if target is None:
         target = etree.Element(source.tag[: -len("source")] + "target")
-        target.tail = source.tail
-        unit.insert(unit.index(source) + 1, target)
+        tail = source.tail
+        source.addnext(target)  # between the source and its tail
+        source.tail = tail
     for child in list(target):
         target.remove(child)
     target.text = None
@@ -78,18 +84,25 @@ def _target(source: Any) -> Any:
 def _fill(target: Any, elements: Elements, translation: str) -> None:
     """Write text and elements into the target, each inside the element that is open."""
     around = [target]
-    for part in nested(split_at_marks(translation)):
-        if not is_mark(part):
-            if len(around[-1]):
-                around[-1][-1].tail = (around[-1][-1].tail or "") + part
+    for is_element, parts in itertools.groupby(nested(split_at_marks(translation)), is_mark):
+        if not is_element:
+            _append_text(around[-1], "".join(parts))
+            continue
+        for mark in parts:
+            if is_closing(mark):
+                around.pop()
             else:
-                around[-1].text = (around[-1].text or "") + part
-        elif is_closing(part):
-            around.pop()
-        else:
-            around[-1].append(elements.of(part))
-            if is_opening(part):
-                around.append(elements.of(part))
+                around[-1].append(elements.of(mark))
+                if is_opening(mark):
+                    around.append(elements.of(mark))
+
+
+def _append_text(element: Any, text: str) -> None:
+    last = next(element.iterchildren(reversed=True), None)
+    if last is not None:
+        last.tail = (last.tail or "") + text
+    else:
+        element.text = (element.text or "") + text
 
 
 def _set_language(root: Any, language: str) -> None:

@@ -1,0 +1,205 @@
+"""Files of every format made of generated texts, and ordinary ones."""
+
+import io
+import re
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tests.growth import ORDINARY
+
+_WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+_DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/main"
+_XLIFF = "urn:oasis:names:tc:xliff:document:1.2"
+_TAG = re.compile(r"(</?[A-Za-z][^<>]*>|<!--[^<>]*-->)")
+_ONE_TAG = re.compile(r"""<[A-Za-z][\w:.-]*(?: [A-Za-z][\w:]*="[^"&<]*")?(?: [A-Za-z]\w="[^"&<]*")?/?>""")
+_CATALOGUE_LINE = re.compile(r'''#.*|(?:msg\w+(?:\[\d\])? )?"(?:[^"\\]|\\.)*+"''')
+DEEPEST = 20
+"""Elements inside each other that `balanced` makes: few, so that small files have as many as large ones."""
+_NESTED = ("w:p", "a:p")
+_MOST_NESTED = 5
+"""Of paragraphs: files with more inside each other are refused."""
+
+
+def balanced(text: str) -> str:
+    """`text` as well-formed XML: what is closed was open, what was open is closed, and the rest is no markup."""
+    parts: list[str] = []
+    names: list[str] = []
+    num_open: dict[str, int] = {}
+    for part in _TAG.split(text):
+        if part.startswith("</"):
+            while num_open.get(part[2:-1].strip(), 0):
+                name = names.pop()
+                num_open[name] -= 1
+                parts.append(f"</{name}>")
+                if name == part[2:-1].strip():
+                    break
+        elif _TAG.fullmatch(part) and not part.startswith("<!") and _ONE_TAG.fullmatch(part):
+            name = re.split(r"[\s/>]", part[1:], maxsplit=1)[0]
+            if not part.endswith("/>"):
+                if len(names) >= DEEPEST or (name in _NESTED and num_open.get(name, 0) >= _MOST_NESTED):
+                    continue
+                names.append(name)
+                num_open[name] = num_open.get(name, 0) + 1
+            parts.append(part)
+        else:
+            parts.append(re.sub(r"[^\t\n\r -\ud7ff]", "?", part.replace("&", "&amp;").replace("<", "&lt;")))
+    return "".join(parts) + "".join(f"</{name}>" for name in reversed(names))
+
+
+def packed(parts: Sequence[tuple[str, str | bytes]], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """An archive of (name, content)."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as archive:
+        for name, content in parts:
+            archive.writestr(name, content)
+    return file.getvalue()
+
+
+def word_xml(body: str) -> str:
+    return f'<w:document xmlns:w="{_WORD}"><w:body>{body}</w:body></w:document>'
+
+
+def docx_of(body: str) -> bytes:
+    """A Word file with this in its body."""
+    return packed([("[Content_Types].xml", "<Types/>"), ("word/document.xml", word_xml(body))])
+
+
+def pptx_of(body: str) -> bytes:
+    """A file of one slide with this in its only box."""
+    slide = f'<p:sld xmlns:p="p:p" xmlns:a="{_DRAWING}"><p:txBody>{body}</p:txBody></p:sld>'
+    return packed([("ppt/presentation.xml", "<p/>"), ("ppt/slides/slide1.xml", slide)])
+
+
+def xliff_of(body: str) -> bytes:
+    return f'<xliff xmlns="{_XLIFF}" version="1.2"><file><body>{body}</body></file></xliff>'.encode()
+
+
+@dataclass(frozen=True)
+class Sample:
+    """`tokens` that the format's parser knows, an `ordinary` text of them, and how a text becomes a file."""
+
+    tokens: tuple[str, ...]
+    ordinary: str
+    build: Callable[[str], bytes]
+
+
+def _utf8(text: str) -> bytes:
+    return text.replace("\x00", "0").encode()
+
+
+def _json(text: str) -> bytes:
+    """A list with what comes before the last line, if there are lines."""
+    whole, _, _ = text.rpartition(",\n")
+    return _utf8(f'[{whole}, "end"]' if whole else f'[{text} "end"]')
+
+
+def _catalogue(text: str) -> bytes:
+    """Lines that are none of a catalogue's become strings."""
+
+    def line_of(line: str) -> str:
+        return line if not line or _CATALOGUE_LINE.fullmatch(line) else '"' + re.sub(r'["\\\\]', "", line) + '"'
+
+    return _utf8('msgid ""\nmsgstr ""\n' + "\n".join(map(line_of, text.split("\n"))))
+
+
+_LINES = ORDINARY.strip().split(". ")
+_CUE = "00:00:01,000 --> 00:00:02,000\n"
+
+SAMPLES = {
+    ".txt": Sample(("a", " ", "\n", "\r\n", "\u00e9"), ORDINARY, _utf8),
+    ".md": Sample(
+        (
+            "# ", "a ", "**", "*", "_", "`", "``", "```\n", "[", "]", "(", ")", "![", "](x)", "> ", "- ", "1. ", "\n",
+            "\n\n", "    ", "|", "|-|-|\n", "| a | b |\n", "<b>", "</b>", "<!--", "-->", "$", "$$", "~~", "[^1]",
+            "[a]: b\n", "\\", "---\n", "===\n", "Word. ", "\t", "\\|", "<div>\n", "&amp;", "[a](b)", "[a][b]", "\\`",
+        ),
+        f"# A title\n\n{ORDINARY}\n- {_LINES[0]} and *more*\n- {_LINES[1]} with `code`\n\n"
+        "| a | b |\n|---|---|\n| c | d |\n\n",
+        _utf8,
+    ),
+    ".html": Sample(
+        (
+            "<p>", "</p>", "<b>", "</b>", "<i>", "</i>", "<a href='x'>", "</a>", "<br>", "<!--", "-->", "&amp;", "&",
+            "<",
+            ">", '"', "'", "<img alt='an image'>", "<script>", "</script>", "<p translate=no>", "text ", "=", "\n",
+        ),
+        f"<h1>Title</h1>\n<p>{ORDINARY} and <b>bold</b></p>\n",
+        _utf8,
+    ),
+    ".srt": Sample(
+        (
+            "-->", _CUE, "\n", "\r\n", "<i>", "</i>", "1\n", "text ", "- ", "{\\an8}", "{", "\\", "<", ">", "<b.c",
+            "aa ",
+            "\r", "\n\n", "{i}", "<00:01>", ":",
+        ),
+        f"1\n{_CUE}{_LINES[0]}\n<i>{_LINES[1][:40]}</i>\n\n",
+        lambda text: _utf8(f"1\n{_CUE}text\n\n{text}"),
+    ),
+    ".vtt": Sample(
+        (
+            "-->", _CUE, "\n", "\r\n", "<c.x>", "</c>", "NOTE\n", "text ", "- ", "&amp;", "&#0;", "&#", "99", "&", "<",
+            ">",
+            "<v Bob>", "\n\n", "<00:01>", ";",
+        ),
+        f"1\n{_CUE}{_LINES[0]} &amp; on\n<i>{_LINES[1][:40]}</i>\n\n",
+        lambda text: _utf8(f"WEBVTT\n\n{text}"),
+    ),
+    ".xliff": Sample(
+        (
+            "<trans-unit>", "</trans-unit>", "<source>", "</source>", "<target>", "</target>", '<g id="1">', "</g>",
+            "<x/>", "<mrk>", "</mrk>", '<group translate="no">', "</group>", "text", "<!-- c -->", "<file>", "&",
+            "<segment>", "</segment>",
+        ),
+        f'<trans-unit id="1"><source>{_LINES[0]} <g id="1">more</g></source></trans-unit>\n',
+        lambda text: xliff_of(balanced(text)),
+    ),
+    ".po": Sample(
+        (
+            'msgid "a"\n', 'msgstr ""\n', '"more"\n', '""\n', 'msgid_plural "b"\n', 'msgstr[0] ""\n', 'msgstr[1] ""\n',
+            "# note\n", "#: a.c:1\n", "\n", "\\n", '\\"', "\\\\", "text ", "a-", "-", "!", 'msgctxt "c"\n', "#~ ",
+            'msgid "a"\nmsgstr ""\n', 'msgid ""\nmsgstr ""\n"Language: x\\n"\n',
+        ),
+        f'#: a.c:1\nmsgid "{_LINES[0]}"\nmsgstr ""\n\n#: a.c:2\nmsgid "{_LINES[1]}"\nmsgstr "done"\n\n',
+        _catalogue,
+    ),
+    ".csv": Sample(
+        ('"', '""', ",", ";", "\n", "\r\n", "a", "text ", "1", '"q, r"', "\t", "|"),
+        f'1,{_LINES[0].replace(",", "")},"{_LINES[1]}, ""so"""\n',
+        _utf8,
+    ),
+    ".tsv": Sample(("\t", '"', "\n", "a", "1", "text "), f"1\t{_LINES[0]}\t{_LINES[1]}\n", _utf8),
+    ".json": Sample(
+        (
+            '"a",', '"b", ', "[1],", "{},", "1,", '"\\n\\"x",', "null,", '"\\u00e9",', "9", "1e9,", '{"k": "v"},', "\\",
+            "   ", ",\n",
+        ),
+        f'"{_LINES[0]}", {{"key": "{_LINES[1]}", "n": 12}},\n',
+        _json,
+    ),
+    ".docx": Sample(
+        (
+            "<w:p>", "</w:p>", "<w:r>", "</w:r>", "<w:t>a</w:t>", "<w:r><w:t>a</w:t></w:r>", "<w:tab/>", "<w:br/>",
+            "<w:rPr><w:b/></w:rPr>", '<w:rPr><w:i/><w:lang w:val="x"/></w:rPr>', '<w:hyperlink id="1">',
+            "</w:hyperlink>",
+            "<w:drawing/>", "<w:ins>", "</w:ins>", "<w:pict>", "</w:pict>", "<w:pPr/>", "<w:rPr>", "</w:rPr>", "text",
+            "<w:t>", "</w:t>", "<w:r><w:rPr><w:b/></w:rPr><w:t>a</w:t></w:r>", "<!-- c -->", "<w:tbl>", "</w:tbl>", "&",
+        ),
+        '<w:p w:rsidR="00A1"><w:pPr><w:jc w:val="left"/></w:pPr><w:r><w:rPr><w:b/></w:rPr><w:t>'
+        f"{_LINES[0]}</w:t></w:r><w:r><w:t>{_LINES[1]}</w:t></w:r></w:p>",
+        lambda text: docx_of(balanced(text)),
+    ),
+    ".pptx": Sample(
+        (
+            "<a:p>", "</a:p>", "<a:r>", "</a:r>", "<a:t>a</a:t>", "<a:r><a:t>a</a:t></a:r>", "<a:br/>",
+            "<a:fld>", "</a:fld>",
+            '<a:rPr b="1"/>', '<a:rPr lang="x"/>', "<a:endParaRPr/>", "<a:pPr/>", "<a:rPr>", "</a:rPr>", "<a:t>",
+            "</a:t>",
+            "text", '<a:r><a:rPr b="1"/><a:t>a</a:t></a:r>',
+        ),
+        f'<a:p><a:pPr/><a:r><a:rPr lang="en" b="1"/><a:t>{_LINES[0]}</a:t></a:r>'
+        f"<a:r><a:t>{_LINES[1]}</a:t></a:r></a:p>",
+        lambda text: pptx_of(balanced(text)),
+    ),
+}  # fmt: skip
+"""A sample of every format; those of the same opener have one."""
