@@ -17,7 +17,7 @@ from server.files.parsing import ERRORS, SourceFile, read_texts, write_file
 from server.text.formats.opened import DamagedFile, FileError, FileTooLarge
 from server.text.formats.table import FORMATS
 
-_LIBRARIES = ("lxml.etree", "markdown_it", "polib")
+_LIBRARIES = ("lxml.etree", "markdown_it")
 _RETIRES_AT_BYTES = 48 * 2**20
 """A process that still has more memory than this after a file ends, so that the next file has its own share."""
 _NO_LIMIT = 2**32
@@ -56,6 +56,7 @@ def _serve(requests: BinaryIO, answers: BinaryIO, memory_bytes: int, cpu_seconds
     retires = False
     while not retires:
         fields, data = receive(requests, _NO_LIMIT, _NO_LIMIT)
+        send(answers, {"is_read": True})  # if this process ends from here on, it ends at this file
         limits.limit_cpu(cpu_seconds)
         answer, written = _answer(fields, data, memory_bytes)
         del fields, data

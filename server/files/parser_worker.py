@@ -117,13 +117,9 @@ class ParserWorker:
         self.ended.set_result(None)
 
     def _answer(self, request: _Request) -> Answer:
-        process = self._process
-        if process is None or self._is_spent or process.poll() is not None:
-            self._end_process()
-            process = self._start()
-        requests, answers = _pipes(process)
+        process = self._handed_over(request)
+        answers = _pipes(process)[1]
         try:
-            send(requests, dict(request.fields), request.data)
             most_fields = _JSON_SLACK + _JSON_BYTES_PER_CHARACTER * int(request.fields["max_characters"])
             fields, data = receive(answers, most_fields, self._limits.max_written_bytes)
         except MessageTooLarge:
@@ -139,6 +135,25 @@ class ParserWorker:
         if "error" in fields:
             raise ERRORS.get(str(fields["error"]), FileError)(str(fields.get("message")))
         return Answer(fields, data)
+
+    def _handed_over(self, request: _Request) -> "subprocess.Popen[bytes]":
+        """The process that has read the request. One that has ended while it was idle did so at no file of this
+        request: another takes its place. Raises OSError, Killed, FileError."""
+        process = self._process
+        if process is not None and not self._is_spent:
+            try:
+                _hand_over(process, request)
+                return process
+            except (OSError, Closed, MessageTooLarge):
+                if self._is_killed:
+                    raise self._why_ended(process) from None
+        self._end_process()
+        process = self._start()
+        try:
+            _hand_over(process, request)
+        except (OSError, Closed, MessageTooLarge):
+            raise self._why_ended(process) from None
+        return process
 
     def _start(self) -> "subprocess.Popen[bytes]":
         """A process that is ready. Raises OSError, Killed."""
@@ -183,6 +198,13 @@ class ParserWorker:
             for pipe in _pipes(process):
                 with contextlib.suppress(OSError):  # what was not sent yet cannot be
                     pipe.close()
+
+
+def _hand_over(process: "subprocess.Popen[bytes]", request: _Request) -> None:
+    """Send a request, and wait until the process has read it. Raises OSError, Closed, MessageTooLarge."""
+    requests, answers = _pipes(process)
+    send(requests, dict(request.fields), request.data)
+    receive(answers, _JSON_SLACK, 0)
 
 
 def _pipes(process: "subprocess.Popen[bytes]") -> tuple[BinaryIO, BinaryIO]:

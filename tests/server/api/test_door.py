@@ -10,6 +10,7 @@ import pytest
 
 from server.engine.request import SentenceRequest
 from server.engine.worker import EngineWorker
+from server.shared_budget import SharedBudget
 from server.text.plan import TextPlan
 from server.translator import Translator
 from tests.server.api.conftest import RunningServer, ready, settings_for, until
@@ -26,8 +27,15 @@ def test_what_cannot_be_queued_is_refused_before_it_is_cut(
     monkeypatch.setattr(Translator, "plan", never_cut)
     assert error_of(server.translate("a\n" * 600), 413)["type"] == "too_large"
     [translator] = server.state.translators.values()
-    monkeypatch.setattr(type(translator.worker.waiting), "__len__", lambda room: 512)
+    waiting = translator.worker.waiting
+    monkeypatch.setattr(waiting, "_sentences", full(waiting.max_waiting))
     assert error_of(server.translate("Yes."), 429)["type"] == "overloaded"
+
+
+def full(limit: int) -> SharedBudget:
+    budget = SharedBudget(limit)
+    budget.take("", limit)
+    return budget
 
 
 def lost(worker: EngineWorker, requests: Sequence[SentenceRequest]) -> None:

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from tests.models import SENTENCES
 from tests.server.api.conftest import PATIENCE, until
 from tests.server.processes import Served, serving
 
+ATTEMPTS = 4
 PAIR = {"source": "en", "target": "de"}
 SHORT = {**PAIR, "beam_size": 1, "max_length": 3}
 WORDS = " ".join(SENTENCES)
@@ -35,7 +37,7 @@ LARGE: dict[str, tuple[str, dict[str, Any]]] = {
     "tags": ("/translate", {"q": "<b>" * 8000 + "a word" + "</b>" * 8000, "format": "html", **PAIR}),
     "pairs to score": (
         "/v1/score",
-        {"items": [{"source": text_of(150), "target": [text_of(90)] * 5} for _ in range(50)], **PAIR},
+        {"items": [{"source": text_of(90), "target": [text_of(90)] * 5} for _ in range(50)], **PAIR},
     ),
     "a document": ("/v1/documents", {"text": text_of(60_000), "wait": False, **SHORT}),
 }
@@ -53,8 +55,28 @@ def served(tiny_artifact: Path) -> Iterator[Served]:
 @pytest.mark.parametrize("name", LARGE)
 def test_others_are_answered_while_a_large_request_is_worked_on(served: Served, name: str) -> None:
     """The longest wait for /livez is a small part of what the large request takes: one that held the loop for all of
-    its work would make others wait for most of it."""
+    its work would make others wait for most of it, every time."""
     path, body = LARGE[name]
+    found = [longest_wait(served, path, body)]
+    while not found[-1].is_short and len(found) < ATTEMPTS:  # a busy machine makes anybody wait now and then
+        found.append(longest_wait(served, path, body))
+    assert found[-1].is_short, found
+
+
+@dataclass(frozen=True)
+class Waits:
+    """Seconds: of the large request, and of those for /livez meanwhile."""
+
+    large: float
+    longest: float
+    median: float
+
+    @property
+    def is_short(self) -> bool:
+        return self.longest < max(self.large / 3, 50 * self.median)
+
+
+def longest_wait(served: Served, path: str, body: dict[str, Any]) -> Waits:
     waits: list[float] = []
     is_over, is_watched = threading.Event(), threading.Event()
 
@@ -77,7 +99,7 @@ def test_others_are_answered_while_a_large_request_is_worked_on(served: Served, 
         watching.result()
     assert answer.is_success, answer.text
     assert len(waits) >= 5, f"{len(waits)} answers in {seconds} seconds"
-    assert max(waits) < max(seconds / 3, 50 * statistics.median(waits)), (max(waits), seconds, waits[:20])
+    return Waits(seconds, max(waits), statistics.median(waits))
 
 
 def test_a_glossary_is_kept_in_pieces_that_are_short() -> None:

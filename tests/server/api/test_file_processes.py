@@ -60,6 +60,7 @@ def test_no_route_opens_a_file_in_the_server(tiny_artifact: Path, monkeypatch: p
 
     monkeypatch.setattr("server.files.parsing.open_file", opened)
     monkeypatch.setattr(table, "open_file", opened)
+    others = set(parsers_of())  # of servers that other tests share
     with ready(settings_for(tiny_artifact)) as server, server.client() as client:
         for name, data in small_files().items():
             assert send(server.url, data, name).status_code == 200, name
@@ -70,8 +71,8 @@ def test_no_route_opens_a_file_in_the_server(tiny_artifact: Path, monkeypatch: p
         place, key = f"/v2/document/{kept['document_id']}", {"document_key": kept["document_key"]}
         until(lambda: client.post(place, json=key).json()["status"] == "done", "the document is translated")
         assert client.post(f"{place}/result", json=key).content.startswith(b"PK")
-        assert 1 <= len(parsers_of()) <= server.state.settings.file_processes
-    assert parsers_of() == [], "processes are left behind"
+        assert 1 <= len(set(parsers_of()) - others) <= server.state.settings.file_processes
+    assert not set(parsers_of()) - others, "processes are left behind"
 
 
 @pytest.mark.parametrize("route", ["/v1/files", "/translate_file", "/v2/document"])

@@ -102,6 +102,7 @@ def test_many_who_ask_for_the_same_at_once_cost_one_search(caching: RunningServe
 
 
 def test_it_stays_within_its_bytes(caching: RunningServer) -> None:
+    assert caching.translate("Yes.").status_code == 200
     budget = caching.metric("translation_cache_limit_bytes", model="documents")
     assert 0 < caching.metric("translation_cache_bytes", model="documents") <= budget == 10**6
 
