@@ -9,8 +9,10 @@ Boundaries come from `sentencex`, which cuts after list numbers and some abbrevi
 
 import itertools
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import sentencex
 
@@ -23,8 +25,11 @@ _BREAKS = re.compile("([\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+)")
 # Unicode's spaces that are no control characters, zero-width space and byte order mark: nothing to translate.
 _OUTER_SPACE = " \u00a0\u1680" + "".join(map(chr, range(0x2000, 0x200C))) + "\u202f\u205f\u3000\ufeff"
 _AS_ASCII_SPACE = dict.fromkeys(map(ord, _OUTER_SPACE), " ")
+_OUTER_SPACES = re.compile(f"[{_OUTER_SPACE}]*+")
+# Words and spaces with one sign at most, after them: no sentence ends before the end.
+_ONE_SENTENCE = re.compile(r"[\w\s]*+[^\w\s]?+\s*+")
 # A bullet in front of a line, or several.
-_BULLET = re.compile(r"[\s\ufeff\u200b]*(?:[-*+>#\u2022\u2023\u25e6\u2013\u2014\u00b7]+\s+)+")
+_BULLET = re.compile(r"[\s\ufeff\u200b]*+(?:[-*+>#\u2022\u2023\u25e6\u2013\u2014\u00b7]++\s++)++")
 # "1.", "(2)", "a)", "iv.": a list number, never a sentence of its own.
 _LIST_NUMBER = re.compile(r"\s*[(\[]?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)\]]\s*")
 _LAST_WORD = re.compile(r"([^\s(\[\"'\u201e\u201c\u2018]+)\s*$")
@@ -41,8 +46,8 @@ _NUMBERING = frozenset({
 """Abbreviations only where a number follows: "No." is an answer, "No. 5" is not."""
 
 _BLOCK = 4096
-MAX_EMOJI = 64
-"""Characters of emoji at the end of a sentence that are looked at."""
+_CONTEXT = 2048
+"""Characters of an unfinished sentence that are looked at again together with the next block."""
 _MAX_LAST_WORD = 24
 """Characters at the end of a sentence in which its last word is looked for: longer ones are no abbreviations."""
 
@@ -61,7 +66,7 @@ def split_text(text: str, language: str) -> list[Segment]:
     for index, part in enumerate(_BREAKS.split(text)):
         if index % 2:
             segments.append(Segment(part, is_sentence=False))
-        else:
+        elif part:
             segments.extend(_split_line(part, language))
     return _join_gaps(segments)
 
@@ -72,68 +77,106 @@ def trim(part: str) -> Iterator[Segment]:
         yield Segment(part, is_sentence=False)
         return
     start, end = _inner(part)
-    yield Segment(part[:start], is_sentence=False)
+    if start:
+        yield Segment(part[:start], is_sentence=False)
     yield Segment(part[start:end], is_sentence=True)
-    yield Segment(part[end:], is_sentence=False)
+    if end < len(part):
+        yield Segment(part[end:], is_sentence=False)
 
 
 def _inner(part: str) -> tuple[int, int]:
     """(start, end) of `part` without spaces, emoji and marks at its ends."""
     start, end = len(part) - len(part.lstrip(_OUTER_SPACE)), len(part.rstrip(_OUTER_SPACE))
-    if part.isascii():
-        return start, end
-    before = None
-    while before != (start, end):
-        before = (start, end)
-        start += _outer_start(part, start, end)
-        end -= _outer_end(part, start, end)
-        start = end - len(part[start:end].lstrip(_OUTER_SPACE))
-        end = start + len(part[start:end].rstrip(_OUTER_SPACE))
-    return start, end
+    return (start, end) if part.isascii() else _Ends(part, start, end).cut()
 
 
-def _outer_start(part: str, start: int, end: int) -> int:
-    """Length of an emoji or a mark at the start; 0 for a mark whose element ends inside."""
-    if emoji := OUTER_EMOJI.match(part, start, end):
-        return emoji.end() - start
-    first = part[start]
-    if not is_mark(first):
-        return 0
-    is_around = part[end - 1] == closing_of(first) if is_opening(first) else True
-    return int(is_around or closing_of(first) not in part[start:end])
+class _Ends:
+    """A text with letters that loses emoji, marks and spaces at its ends, in time linear in its length."""
+
+    def __init__(self, part: str, start: int, end: int) -> None:
+        self._part, self._start, self._end = part, start, end
+
+    def cut(self) -> tuple[int, int]:
+        """(start, end) of what is left."""
+        before = None
+        while before != (self._start, self._end):
+            before = (self._start, self._end)
+            self._start += self._at_start()
+            self._end -= self._at_end()
+            self._start = _spaces_end(self._part, self._start, self._end)
+            while self._part[self._end - 1] in _OUTER_SPACE:
+                self._end -= 1
+        return self._start, self._end
+
+    def _at_start(self) -> int:
+        """Length of an emoji or a mark at the start; 0 for a mark whose element ends inside."""
+        if emoji := OUTER_EMOJI.match(self._part, self._start, self._end):
+            return emoji.end() - self._start
+        first = self._part[self._start]
+        if not is_mark(first):
+            return 0
+        is_around = self._part[self._end - 1] == closing_of(first) if is_opening(first) else True
+        return int(is_around or not self._has(closing_of(first)))
+
+    def _at_end(self) -> int:
+        """Length of an emoji or a mark at the end; 0 for a mark whose element begins inside."""
+        last = self._part[self._end - 1]
+        if is_mark(last):
+            return int(not is_closing(last) or not self._has(opening_of(last)))
+        if last.isascii() or last.isalnum():
+            return 0
+        return self._end - max(self._start, self._emoji.get(self._end, self._end))
+
+    def _has(self, mark: str) -> bool:
+        """Whether the mark is in what is left."""
+        places = self._marks.get(mark, [])
+        following = bisect_left(places, self._start)
+        return following < len(places) and places[following] < self._end
+
+    @cached_property
+    def _marks(self) -> dict[str, list[int]]:
+        """The places of every mark, in order."""
+        places: dict[str, list[int]] = {}
+        for match in MARK.finditer(self._part):
+            places.setdefault(match[0], []).append(match.start())
+        return places
+
+    @cached_property
+    def _emoji(self) -> dict[int, int]:
+        """Where emoji in a row end, and where they start."""
+        return {match.end(): match.start() for match in OUTER_EMOJI.finditer(self._part)}
 
 
-def _outer_end(part: str, start: int, end: int) -> int:
-    """Length of an emoji or a mark at the end; 0 for a mark whose element begins inside."""
-    last = part[end - 1]
-    if is_mark(last):
-        return int(not is_closing(last) or opening_of(last) not in part[start:end])
-    tail = max(start, end - MAX_EMOJI)
-    return next((end - one.start() for one in OUTER_EMOJI.finditer(part, tail, end) if one.end() == end), 0)
+def _spaces_end(part: str, start: int, end: int) -> int:
+    spaces = _OUTER_SPACES.match(part, start, end)
+    return spaces.end() if spaces else start
 
 
 def _split_line(line: str, language: str) -> Iterator[Segment]:
+    if _ONE_SENTENCE.fullmatch(line):
+        yield from trim(line)
+        return
     bullet = _BULLET.match(line)
-    start = bullet.end() if bullet else 0
-    yield Segment(line[:start], is_sentence=False)
-    line = line[start:]
+    if bullet:
+        yield Segment(bullet[0], is_sentence=False)
+        line = line[bullet.end() :]
     for part in _rejoin(_outside(_cut_marked(line, language), unbroken_spans(line))):
         yield from trim(part)
 
 
 def _outside(parts: Iterable[str], spans: Sequence[tuple[int, int]]) -> Iterator[str]:
     """Take back cuts inside what is protected: a placeholder, a tag."""
-    pending, end, index = "", 0, 0
+    pending, end, index = list[str](), 0, 0
     for part in parts:
-        pending += part
+        pending.append(part)
         end += len(part)
         while index < len(spans) and spans[index][1] <= end:
             index += 1
         if index == len(spans) or not spans[index][0] < end:
-            yield pending
-            pending = ""
+            yield "".join(pending)
+            pending = []
     if pending:
-        yield pending
+        yield "".join(pending)
 
 
 def _cut_marked(line: str, language: str) -> Iterator[str]:
@@ -158,13 +201,31 @@ def _cut_marked(line: str, language: str) -> Iterator[str]:
 
 def _cut(line: str, language: str) -> Iterator[str]:
     """The sentences that `sentencex` finds. It gets the text in blocks, each after the last part of the block before,
-    because its time is quadratic on text that is not ASCII."""
+    because its time is quadratic. Of a last part that is longer than any sentence it gets the end."""
+    begun: list[str] = []
     carried = ""
     for start in range(0, len(line), _BLOCK):
         parts = _segment(carried + line[start : start + _BLOCK], language)
+        if begun:  # no sentence ends in what is carried: that was seen with more before it
+            parts = _without_ends_before(len(carried), parts)
         carried = parts.pop()
-        yield from parts
-    yield carried
+        if parts:
+            yield "".join([*begun, parts[0]])
+            yield from parts[1:]
+            begun = []
+        if len(carried) > _CONTEXT:
+            begun.append(carried[:-_CONTEXT])
+            carried = carried[-_CONTEXT:]
+    yield "".join([*begun, carried])
+
+
+def _without_ends_before(place: int, parts: list[str]) -> list[str]:
+    """The parts with those joined that end before `place`, and the one after them."""
+    count = length = 0
+    while length < place:
+        length += len(parts[count])
+        count += 1
+    return ["".join(parts[:count]), *parts[count:]]
 
 
 def _segment(block: str, language: str) -> list[str]:
