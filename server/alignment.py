@@ -6,12 +6,13 @@ by itself, also where it was translated with context.
 
 import asyncio
 import time
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 
-from server.backends.arrays import Floats
+import numpy as np
+
+from server.backends.arrays import Array, Floats
 from server.checkpoints import checkpoint
 from server.engine.request import DeadlineExceeded, SentenceResult
 from server.engine.worker import EngineWorker
@@ -123,20 +124,22 @@ def pairs_of(item: ToAlign, vocabularies: tuple[Pieces, Pieces], weights: Floats
     shown = places_of([span.text for span in masked.spans], item.shown)
     source, of_source = _words(item.planned.ids, vocabularies[0], masked, item.sentence, protected)
     target, of_target = _words(item.ids, vocabularies[1], masked, item.shown, shown)
-    looked: dict[tuple[int, int], float] = defaultdict(float)
-    for row, to in enumerate(of_target):
-        for column, come_from in enumerate(of_source):
-            if to is not None and come_from is not None:
-                looked[to, come_from] += float(weights[row, column])
-    total: dict[int, float] = defaultdict(float)
-    for (to, _), weight in looked.items():
-        total[to] += weight
+    looked = _sums(_sums(weights, of_target, len(target)).T, of_source, len(source)).T  # [word, source word]
+    total = looked.sum(axis=1, keepdims=True)
     pairs = {(protected[number], place) for number, place in shown.items()}
-    for (to, come_from), weight in looked.items():
+    for to, come_from in np.argwhere((looked >= LEAST * total) & (total > 0)).tolist():
         ours, theirs = source[come_from], target[to]
-        if ours is not None and theirs is not None and weight >= LEAST * total[to] > 0:
+        if ours is not None and theirs is not None:
             pairs.add((ours, theirs))
     return tuple(sorted(pairs))
+
+
+def _sums(weights: Array, words: Sequence[int | None], count: int) -> Array:
+    """The rows of [piece, x] that belong to the same word added up: [word, x]. None is a row that belongs to none."""
+    sums = np.zeros((count, weights.shape[1]), np.float64)
+    rows = {row: word for row, word in enumerate(words) if word is not None}
+    np.add.at(sums, list(rows.values()), weights[list(rows)])
+    return sums
 
 
 def _words(

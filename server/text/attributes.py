@@ -58,6 +58,8 @@ def has_slots(document: str) -> bool:
 def take_values(tag: str, name: str, values: list[Value]) -> str:
     """An opening tag `name` with slots in place of the values that people read, which are added to `values`."""
     found = list(_ATTRIBUTE.finditer(tag))
+    if not found:
+        return tag
     attributes = {one[1].lower(): _unquoted(one["value"]) for one in found}
     parts: list[str] = []
     end = 0

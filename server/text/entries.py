@@ -54,7 +54,8 @@ def _csv(text: str, source: str, target: str) -> Iterable[list[str]]:
             row = [cell.strip() for cell in cells]
             languages = [cell.lower() for cell in row[2:]]
             if languages and languages != [source, target]:
-                raise MalformedEntries(f"entry {number} is not of the languages {source} and {target}: {row[2:]}")
+                named = f"{row[2:4]}"[:60]
+                raise MalformedEntries(f"entry {number} is not of the languages {source} and {target}: {named}")
             yield row[:2]
     except csv.Error as error:
         raise MalformedEntries(f"the entries are no CSV: {error}") from None

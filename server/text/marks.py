@@ -74,13 +74,14 @@ class MarkedText:
 
     parts: list[str] = field(default_factory=list)
     raw: dict[str, str] = field(default_factory=dict)
-    _open: list[tuple[str, str]] = field(default_factory=list)
+    _open: dict[str, list[str]] = field(default_factory=dict)
+    """By the name of what is open, its marks: the last one opened is the first to be closed."""
     _count: int = 0
 
     @property
     def text(self) -> str:
         """The text with its marks; those that were opened and never closed are lone ones."""
-        unclosed = {mark for _, mark in self._open}
+        unclosed = {mark for marks in self._open.values() for mark in marks}
         return "".join(lone(ord(part) - _OPENING) if part in unclosed else part for part in self.parts)
 
     def add_text(self, text: str) -> None:
@@ -96,21 +97,20 @@ class MarkedText:
         mark = opening(self._number())
         self.raw[mark] = self.raw[lone(ord(mark) - _OPENING)] = raw
         self.parts.append(mark)
-        self._open.append((name, mark))
+        self._open.setdefault(name, []).append(mark)
 
     def close(self, name: str, raw: str) -> None:
         """Close the last one of that name; those inside of it that are open stay lone."""
-        for index in range(len(self._open) - 1, -1, -1):
-            if self._open[index][0] == name:
-                mark = closing_of(self._open.pop(index)[1])
-                self.raw[mark] = raw
-                self.parts.append(mark)
-                return
-        self.add_lone(raw)
+        if not self.has_open(name):
+            self.add_lone(raw)
+            return
+        mark = closing_of(self._open[name].pop())
+        self.raw[mark] = raw
+        self.parts.append(mark)
 
     def has_open(self, name: str) -> bool:
         """Whether something of that name is open."""
-        return any(opened == name for opened, _ in self._open)
+        return bool(self._open.get(name))
 
     def add_lone(self, raw: str) -> None:
         mark = lone(self._number())

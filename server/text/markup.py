@@ -43,6 +43,8 @@ _NO_TRANSLATE = re.compile(
     r"""(?:\s|["'])translate\s*=\s*["']?no\b|\sclass\s*=\s*["'][^"']*\bnotranslate\b""", re.IGNORECASE
 )
 _LANG = re.compile(r"""(?<=\s)((?:xml:)?lang\s*=\s*)("[^"]*"|'[^']*'|[^\s>"']+)""", re.IGNORECASE)
+_DOCUMENT = -1
+"""The element around all others, as the index of a tag."""
 _XML_ENTITY = re.compile(r"&(?:(lt|gt|amp|quot|apos)|#(\d{1,7})|#x([0-9A-Fa-f]{1,6})|[\w.:-]+);")
 _XML_NAMES = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
 
@@ -166,7 +168,8 @@ def read_markup(text: str, kind: Kind = "html", ignored: Iterable[str] = (), lan
         token = tokens[index]
         is_kept = bool(token.name) and _NO_TRANSLATE.search(token.raw) is not None
         if reads_values and token.name and not token.is_close and not is_kept:
-            token = dataclasses.replace(token, raw=take_values(token.raw, token.name, reader.values))
+            taken = take_values(token.raw, token.name, reader.values)
+            token = token if taken is token.raw else dataclasses.replace(token, raw=taken)
         is_inline = token.name in INLINE or token.name == "" if inline is None else index in inline
         if token.name is None:
             reader.text(token.raw)
@@ -224,39 +227,37 @@ def _end_of(tokens: Sequence[_Token], start: int) -> int:
 
 
 def _inline_in_xml(tokens: Sequence[_Token]) -> set[int]:
-    """Tags inside an element that has text of its own. Raises MalformedMarkup."""
-    has_text = [False]  # the element around, and those around it
-    own: list[list[int]] = [[]]
-    names: list[str] = []
+    """Tags inside an element that has text of its own, however deep. Raises MalformedMarkup."""
+    mixed = _mixed_in_xml(tokens)
     inline: set[int] = set()
-
-    def leave() -> None:
-        """Everything inside an element with text is inline."""
-        inside, is_mixed = own.pop(), has_text.pop()
-        if is_mixed:
-            inline.update(inside)
-        elif own:
-            own[-1] += inside
-
+    is_inside = [_DOCUMENT in mixed]  # something with text of its own: for the element around, and those around it
     for index, token in enumerate(tokens):
         if token.name is None:
-            has_text[-1] = has_text[-1] or not token.raw.isspace()
-        elif not token.name or token.is_empty:
-            own[-1].append(index)
-        elif not token.is_close:
-            own[-1].append(index)
-            own.append([])
-            has_text.append(False)
-            names.append(token.name)
-        else:
-            if not names or names.pop() != token.name:
-                raise MalformedMarkup(f"</{token.name}> closes nothing that is open at this place")
-            leave()
-            own[-1].append(index)
-    if names:
-        raise MalformedMarkup(f"<{names[-1]}> is never closed")
-    leave()
+            continue
+        if token.is_close and not token.is_empty:
+            is_inside.pop()
+        if is_inside[-1]:
+            inline.add(index)
+        if _is_opening(token):
+            is_inside.append(is_inside[-1] or index in mixed)
     return inline
+
+
+def _mixed_in_xml(tokens: Sequence[_Token]) -> set[int]:
+    """The opening tags of elements with text of their own. Raises MalformedMarkup."""
+    around = [_DOCUMENT]
+    mixed: set[int] = set()
+    for index, token in enumerate(tokens):
+        if token.name is None:
+            if not token.raw.isspace():
+                mixed.add(around[-1])
+        elif _is_opening(token):
+            around.append(index)
+        elif token.name and not token.is_empty and (len(around) == 1 or tokens[around.pop()].name != token.name):
+            raise MalformedMarkup(f"</{token.name}> closes nothing that is open at this place")
+    if len(around) > 1:
+        raise MalformedMarkup(f"<{tokens[around[-1]].name}> is never closed")
+    return mixed
 
 
 def _in_language(token: _Token, language: str | None) -> str:

@@ -13,7 +13,8 @@ _EMOJI = (
     "[\U0001f000-\U0001faff\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\u3030\u303d\u3297\u3299"
     "\u00a9\u00ae\u2120\u2122]"
 )
-EMOJI = rf"(?:[0-9#*]\ufe0f?\u20e3|{_EMOJI}[\ufe0e\ufe0f\u200d\u20e3\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]*+)++"
+_JOINED = "[\ufe0e\ufe0f\u200d\u20e3\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]"
+EMOJI = rf"(?:[0-9#*]\ufe0f?\u20e3|{_EMOJI}{_JOINED}*+)++"
 
 # What may have spaces and full stops inside, where no sentence ends.
 _SPACED = (
@@ -64,6 +65,8 @@ _HINT = re.compile(
 )
 _WITH_SPACES = re.compile("|".join(f"(?:{one})" for one in _SPACED), re.DOTALL)
 OUTER_EMOJI = re.compile(EMOJI)
+EMOJI_END = re.compile(f"{_EMOJI}|{_JOINED}")
+"""What emoji end with."""
 
 
 def protected_spans(text: str) -> list[tuple[int, int]]:

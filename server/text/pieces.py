@@ -9,6 +9,8 @@ import sentencepiece
 
 MAX_SPELLED = 20_000
 """Characters that `Pieces.spells` remembers."""
+MOST_BYTES = 4
+"""Bytes of a character in UTF-8."""
 
 # Control characters, line separators and lone surrogates: a translation is one line of valid Unicode.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
@@ -40,12 +42,14 @@ class Pieces:
 
     def spells(self, character: str) -> bool:
         """Whether the vocabulary has a piece for `character`: not only its bytes, and not the unknown one."""
-        if character not in self._spelled:
-            if len(self._spelled) > MAX_SPELLED:
-                self._spelled.clear()
+        is_spelled = self._spelled.get(character)
+        if is_spelled is None:
             ids = self._known(character)
-            self._spelled[character] = not any(one == self.unk_id or self._model.is_byte(one) for one in ids)
-        return self._spelled[character]
+            is_spelled = not any(one == self.unk_id or self._model.is_byte(one) for one in ids)
+            if len(self._spelled) > MAX_SPELLED:  # what another thread asks for may be gone, too
+                self._spelled.clear()
+            self._spelled[character] = is_spelled
+        return is_spelled
 
     def encode(self, sentences: Sequence[str]) -> list[tuple[int, ...]]:
         """Ids of every sentence, the prefix in front and EOS at the end. A lone surrogate counts as U+FFFD."""
@@ -76,18 +80,21 @@ class Pieces:
     def spelled(self, ids: Sequence[int]) -> tuple[str, list[tuple[int, int]]]:
         """What the ids look like one after the other, with a space before every word, and from where to where each of
         them stands in it. Bytes are the character that they spell together."""
-        text, places, spelling = "", list[tuple[int, int]](), b""
+        parts, places, length, spelling = list[str](), list[tuple[int, int]](), 0, b""
         for piece, one in zip(self.texts(ids), ids, strict=True):
             if self._model.is_byte(one):
                 spelling += bytes([int(piece[1:-1], 16)])
-                with contextlib.suppress(UnicodeDecodeError):
-                    text, spelling = text + spelling.decode(), b""
-                places.append((max(0, len(text) - 1), len(text)))
+                if len(spelling) <= MOST_BYTES:
+                    with contextlib.suppress(UnicodeDecodeError):
+                        parts.append(spelling.decode())
+                        length, spelling = length + len(parts[-1]), b""
+                places.append((max(0, length - 1), length))
                 continue
             looks = "" if self._model.is_control(one) else piece.replace("\u2581", " ")
-            text, spelling = text + looks, b""
-            places.append((len(text) - len(looks), len(text)))
-        return text, places
+            parts.append(looks)
+            length, spelling = length + len(looks), b""
+            places.append((length - len(looks), length))
+        return "".join(parts), places
 
     def decode_beginning(self, ids: Sequence[int]) -> str:
         """Like `decode`, for ids that may end within a character."""

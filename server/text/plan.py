@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from server.checkpoints import checkpoint
 from server.text.long_sentences import split_long
@@ -101,21 +102,33 @@ def plan_text(
     planned: list[PlannedSentence] = []
     for segment in split_text(text, language) if splits else trim(text):
         checkpoint()
-        if not segment.is_sentence:
-            segments.append(segment)
-            continue
-        whole = plan_sentence(segment.text, pieces, lifts_tags=lifts_tags)
-        if len(whole.ids) <= max_source_length:
-            parts = [(segment, whole)]
+        if segment.is_sentence:
+            parts, read = _plan_parts(segment.text, pieces, max_source_length, lifts_tags)
+            segments += parts
+            planned += read
         else:
-            parts = [_part(one, pieces, lifts_tags) for one in _shorter(segment.text, pieces, max_source_length)]
-        for part, sentence in parts:
-            is_sentence = part.is_sentence and pieces.empty_length < len(sentence.ids) <= max_source_length
-            # Words that the vocabulary cannot spell may be terms.
-            segments.append(Segment(part.text, is_sentence and (sentence.masked.is_readable or has_words(part.text))))
-            if segments[-1].is_sentence:
-                planned.append(sentence)
+            segments.append(segment)
     return TextPlan(tuple(segments), tuple(planned))
+
+
+def _plan_parts(
+    sentence: str, pieces: Pieces, max_source_length: int, lifts_tags: bool
+) -> tuple[list[Segment], list[PlannedSentence]]:
+    """The parts of a sentence, itself where it is short enough, and those of them that are to be translated."""
+    whole = plan_sentence(sentence, pieces, lifts_tags=lifts_tags)
+    if len(whole.ids) <= max_source_length:
+        parts = [(Segment(sentence, is_sentence=True), whole)]
+    else:
+        parts = [_part(one, pieces, lifts_tags) for one in _shorter(sentence, pieces, max_source_length)]
+    segments: list[Segment] = []
+    planned: list[PlannedSentence] = []
+    for part, read in parts:
+        is_sentence = part.is_sentence and pieces.empty_length < len(read.ids) <= max_source_length
+        # Words that the vocabulary cannot spell may be terms.
+        segments.append(Segment(part.text, is_sentence and (read.masked.is_readable or has_words(part.text))))
+        if segments[-1].is_sentence:
+            planned.append(read)
+    return segments, planned
 
 
 def plan_sentence(
@@ -142,8 +155,12 @@ def _readable(text: str, pieces: Pieces) -> str:
 def _shorter(sentence: str, pieces: Pieces, max_source_length: int) -> list[Segment]:
     """Parts of a sentence and the spaces between them."""
 
+    @cache  # the whole is asked for several times, and so are the words of a hostile sentence
+    def length(part: str) -> int:
+        return len(plan_sentence(part, pieces).ids)
+
     def lengths(parts: Sequence[str]) -> list[int]:
-        return [len(plan_sentence(part, pieces).ids) for part in parts]
+        return [length(part) for part in parts]
 
     return [
         segment for cut in split_long(sentence, max_source_length, lengths) for segment in trim(cut) if segment.text

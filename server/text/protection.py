@@ -9,9 +9,11 @@ Sentences in capitals are given to the model in small letters; their translation
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from itertools import pairwise, product
+from functools import cache
+from itertools import product
 
 from server.text.marks import closing_of, is_mark, is_opening
 from server.text.patterns import protected_spans
@@ -20,11 +22,16 @@ from server.text.unspellable import Spells, in_a_row, unspellable
 from server.text.words import has_letters
 
 _STEMS = "XQZKJVWY"
+_LONGEST_STEM = 3
+_NUMBER = re.compile(rf"(?<=[{_STEMS}])\s?\d", re.IGNORECASE)
 _BARE_WORD = re.compile(r"\w+(?:[-'\u2019]\w+)*")
 _HYPHENED = re.compile(r"-\w")
 _ASCII_WORD = re.compile(r"[A-Za-z0-9_]")
 MIN_CAPITALS = 5
 """Letters of a sentence in capitals; fewer may be an abbreviation ("NASA")."""
+MOST_SEARCHED = 1_000_000
+"""Lost masks times characters of a translation with all of them, up to which masks are put between words: each looks at
+all words. What models give is below."""
 
 
 @dataclass(frozen=True)
@@ -77,12 +84,12 @@ def mask(sentence: str, spells: Spells, terms: Terms | None = None) -> Masked:
     """Replace by masks the sentence's protected spans, which come back as they are, and its terms, which come back as
     their translations. Linear in its length."""
     matches = {} if terms is None else {(one.start, one.end): one.target for one in find_terms(sentence, terms)}
-    strange = [
-        (start, end)
-        for start, end in unspellable(sentence, spells)
-        if not any(first < end and start < last for first, last in matches)
-    ]
-    places = _joined(sentence, [*protected_spans(sentence), *in_a_row(sentence, strange, list(matches))])
+    strange = _apart_from(list(matches), unspellable(sentence, spells))
+    protected = protected_spans(sentence)
+    if not (matches or strange or protected):
+        is_capitals = _is_capitals([sentence])
+        return Masked(sentence.lower() if is_capitals else sentence, is_capitals=is_capitals)
+    places = _joined(sentence, [*protected, *in_a_row(sentence, strange, list(matches))])
     instead = matches | {place: sentence[slice(*place)] for place in places}
     spans = sorted(instead)
     stem = _free_stem(sentence) if spans else ""
@@ -101,6 +108,15 @@ def mask(sentence: str, spells: Spells, terms: Terms | None = None) -> Masked:
     return Masked("".join(parts), tuple(masked), stem, is_capitals, tuple(spans))
 
 
+def _apart_from(matches: Sequence[tuple[int, int]], places: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Of `places`, in the order of their starts, those that overlap none of `matches`, which overlap no other."""
+    if not matches:
+        return list(places)
+    starts, ends = [start for start, _ in matches], [end for _, end in matches]
+    # The matches before an end, less those that are over by the start.
+    return [(start, end) for start, end in places if bisect_left(starts, end) <= bisect_right(ends, start)]
+
+
 def find_terms(sentence: str, terms: Terms) -> list[Match]:
     """The terms that a sentence has outside of URLs, placeholders and the like."""
     return terms.find(sentence, _joined(sentence, protected_spans(sentence)))
@@ -108,8 +124,8 @@ def find_terms(sentence: str, terms: Terms) -> list[Match]:
 
 def has_words(sentence: str) -> bool:
     """Whether there are words outside of URLs, placeholders and the like, in whatever script."""
-    spans = _joined(sentence, protected_spans(sentence))
-    return has_letters("".join(_between(sentence, spans)))
+    spans = protected_spans(sentence)
+    return has_letters("".join(_between(sentence, _joined(sentence, spans))) if spans else sentence)
 
 
 def restore(masked: Masked, target: str) -> Restored:
@@ -142,7 +158,7 @@ def beginning(masked: Masked, target: str, said: Set[int] = frozenset()) -> str:
         target = target.upper()
     if not masked.spans:
         return target
-    target = re.sub(rf"{masked.stem}\s?[0-9]*$", "", target, flags=re.IGNORECASE)
+    target = _unfinished_mask(masked.stem).sub("", target)
     return _filled(masked, _each_once(masked, target, said)[0])
 
 
@@ -190,14 +206,27 @@ def _filled(masked: Masked, target: str) -> str:
     return "".join([*parts, target[end:]])
 
 
+@cache  # there are 584 stems
 def _mask_pattern(stem: str) -> re.Pattern[str]:
-    return re.compile(rf"{stem}\s?([0-9]+)", re.IGNORECASE)
+    return re.compile(rf"{stem}\s?([0-9]++)", re.IGNORECASE)
+
+
+@cache
+def _unfinished_mask(stem: str) -> re.Pattern[str]:
+    return re.compile(rf"{stem}\s?+[0-9]*+$", re.IGNORECASE)
 
 
 def _free_stem(sentence: str) -> str:
     """A stem that no number follows anywhere in the sentence; "" if every stem is taken, as in a hostile sentence."""
-    stems = ("".join(letters) for length in (1, 2, 3) for letters in product(_STEMS, repeat=length))
-    return next((stem for stem in stems if not re.search(rf"{stem}\s?\d", sentence, re.IGNORECASE)), "")
+    taken: set[str] = set()
+    for match in _NUMBER.finditer(sentence):
+        before = sentence[max(0, match.start() - _LONGEST_STEM) : match.start()].casefold().upper()
+        taken.update(before[-length:] for length in range(1, _LONGEST_STEM + 1))
+    if not taken:
+        return _STEMS[0]
+    lengths = range(1, _LONGEST_STEM + 1)
+    stems = ("".join(letters) for length in lengths for letters in product(_STEMS, repeat=length))
+    return next((stem for stem in stems if stem not in taken), "")
 
 
 def _joined(sentence: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -219,8 +248,12 @@ def _joined(sentence: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, 
 
 def _between(sentence: str, spans: Sequence[tuple[int, int]]) -> list[str]:
     """The texts before, between and after the spans: one more than there are spans."""
-    edges = [0, *(edge for span in spans for edge in span), len(sentence)]
-    return [sentence[start:end] for start, end in list(pairwise(edges))[::2]]
+    texts: list[str] = []
+    last = 0
+    for start, end in spans:
+        texts.append(sentence[last:start])
+        last = end
+    return [*texts, sentence[last:]]
 
 
 def _is_capitals(texts: Sequence[str]) -> bool:
@@ -232,13 +265,16 @@ def _is_capitals(texts: Sequence[str]) -> bool:
 def _inserted(masked: Masked, target: str, lost: Sequence[int]) -> str:
     """Put the lost masks between words of `target`: one end of a tag as many words from the other end as in the source,
     everything else at about the relative position that it has there."""
+    if len(lost) * (len(target) + len(lost) * len(f" {masked.stem}{lost[-1]} ")) > MOST_SEARCHED:
+        return " ".join([target, *(f"{masked.stem}{number}" for number in lost)])
     starts = {int(match[1]): match.start() for match in _mask_pattern(masked.stem).finditer(masked.text)}
     partners = _partners(masked)
     for number in lost:
         partner = partners.get(number)
-        if partner is not None and re.search(rf"{masked.stem}{partner}(?![0-9])", target):
+        place = None if partner is None else _place_of(masked, target, partner)
+        if partner is not None and place is not None:
             count = _words_between(masked, starts, number, partner)
-            gap = _gap_beside(masked, target, partner, count, is_after=partner < number)
+            gap = _gap_beside(masked, target, place, count, is_after=partner < number)
         else:
             gaps = [0, *(match.end() for match in _BARE_WORD.finditer(target))]
             gap = _nearest(gaps, starts[number] * len(target) / max(1, len(masked.text)))
@@ -262,18 +298,22 @@ def _words_between(masked: Masked, starts: Mapping[int, int], one: int, other: i
     return len(_BARE_WORD.findall(_mask_pattern(masked.stem).sub(" ", between)))
 
 
-def _gap_beside(masked: Masked, target: str, number: int, count: int, is_after: bool) -> int:
-    """The end of the `count`-th word after a mask, or the start of the `count`-th before it, without counting masks."""
-    match = re.search(rf"{masked.stem}{number}(?![0-9])", target)
-    if match is None:
-        return len(target)
+def _place_of(masked: Masked, target: str, number: int) -> tuple[int, int] | None:
+    """Where the mask with that number stands."""
+    mask = f"{masked.stem}{number}"
+    return next((one.span() for one in _mask_pattern(masked.stem).finditer(target) if one[0] == mask), None)
+
+
+def _gap_beside(masked: Masked, target: str, place: tuple[int, int], count: int, is_after: bool) -> int:
+    """The end of the `count`-th word after the place of a mask, or the start of the `count`-th before it, without
+    counting masks."""
     bare = _mask_pattern(masked.stem).sub(lambda one: " " * len(one[0]), target)
     words = [word.span() for word in _BARE_WORD.finditer(bare)]
     if is_after:
-        ends = [end for start, end in words if start >= match.end()][:count]
-        return ends[-1] if ends else match.end()
-    starts = [start for start, end in words if end <= match.start()][-count:] if count else []
-    return starts[0] if starts else match.start()
+        ends = [end for start, end in words if start >= place[1]][:count]
+        return ends[-1] if ends else place[1]
+    starts = [start for start, end in words if end <= place[0]][-count:] if count else []
+    return starts[0] if starts else place[0]
 
 
 def _nearest(gaps: Sequence[int], aim: float) -> int:

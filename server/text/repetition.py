@@ -22,10 +22,9 @@ def most_copies(sequence: Sequence[Hashable], max_period: int = MAX_PERIOD) -> i
     """
     most = min(1, len(sequence))
     for period in range(1, min(max_period, len(sequence) - 1) + 1):
-        run = 0
-        for before, element in zip(sequence, sequence[period:], strict=False):
-            run = run + 1 if before == element else 0
-            most = max(most, run // period + 1)
+        equal = bytes(map(eq, sequence, sequence[period:]))
+        longest_run = max(map(len, equal.split(b"\0")))
+        most = max(most, longest_run // period + 1)
     return most
 
 

@@ -11,13 +11,13 @@ import itertools
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import sentencex
 
 from server.text.marks import MARK, closing_of, is_closing, is_mark, is_opening, opening_of
-from server.text.patterns import OUTER_EMOJI, unbroken_spans
+from server.text.patterns import EMOJI_END, OUTER_EMOJI, unbroken_spans
 from server.text.words import has_letters
 
 # What no sentence contains: control characters, line and paragraph separators, lone surrogates.
@@ -46,14 +46,13 @@ _NUMBERING = frozenset({
 """Abbreviations only where a number follows: "No." is an answer, "No. 5" is not."""
 
 _BLOCK = 4096
-_CONTEXT = 2048
-"""Characters of an unfinished sentence that are looked at again together with the next block."""
+_CONTEXT = 1024
+"""Characters of an unfinished sentence that are looked at again, together with as many that follow."""
 _MAX_LAST_WORD = 24
 """Characters at the end of a sentence in which its last word is looked for: longer ones are no abbreviations."""
 
 
-@dataclass(frozen=True)
-class Segment:
+class Segment(NamedTuple):
     """A stretch of a text: a sentence to translate, or a gap to keep."""
 
     text: str
@@ -87,7 +86,8 @@ def trim(part: str) -> Iterator[Segment]:
 def _inner(part: str) -> tuple[int, int]:
     """(start, end) of `part` without spaces, emoji and marks at its ends."""
     start, end = len(part) - len(part.lstrip(_OUTER_SPACE)), len(part.rstrip(_OUTER_SPACE))
-    return (start, end) if part.isascii() else _Ends(part, start, end).cut()
+    is_plain = part[start].isalpha() and not (is_mark(part[end - 1]) or EMOJI_END.match(part[end - 1]))
+    return (start, end) if is_plain or part.isascii() else _Ends(part, start, end).cut()
 
 
 class _Ends:
@@ -123,7 +123,7 @@ class _Ends:
         last = self._part[self._end - 1]
         if is_mark(last):
             return int(not is_closing(last) or not self._has(opening_of(last)))
-        if last.isascii() or last.isalnum():
+        if not EMOJI_END.match(last):
             return 0
         return self._end - max(self._start, self._emoji.get(self._end, self._end))
 
@@ -160,7 +160,8 @@ def _split_line(line: str, language: str) -> Iterator[Segment]:
     if bullet:
         yield Segment(bullet[0], is_sentence=False)
         line = line[bullet.end() :]
-    for part in _rejoin(_outside(_cut_marked(line, language), unbroken_spans(line))):
+    parts, spans = _cut_marked(line, language), unbroken_spans(line)
+    for part in _rejoin(_outside(parts, spans) if spans else parts):
         yield from trim(part)
 
 
@@ -204,8 +205,11 @@ def _cut(line: str, language: str) -> Iterator[str]:
     because its time is quadratic. Of a last part that is longer than any sentence it gets the end."""
     begun: list[str] = []
     carried = ""
-    for start in range(0, len(line), _BLOCK):
-        parts = _segment(carried + line[start : start + _BLOCK], language)
+    start = 0
+    while start < len(line):
+        end = start + (_CONTEXT if begun else _BLOCK)
+        parts = _segment(carried + line[start:end], language)
+        start = end
         if begun:  # no sentence ends in what is carried: that was seen with more before it
             parts = _without_ends_before(len(carried), parts)
         carried = parts.pop()

@@ -47,10 +47,15 @@ def lift(sentence: str) -> tuple[str, tuple[Tag, ...]]:
 
 def place_tags(tags: Sequence[Tag], source: str, target: str, pairs: Sequence[Pair]) -> str:
     """`target` with `tags` round the words that `pairs` align with the words enclosed in `source`; both texts come
-    without tags. Tags may cross where words changed their order: see `server.text.marks.nested`."""
+    without tags. Tags may cross where words changed their order: see `server.text.marks.nested`. Its time grows with
+    the number of tags, times the length of the sentence, which a model limits."""
     marks: list[tuple[int, int, int, str]] = []
+    spans: dict[Place, Place] = {}
     for number, element in enumerate(_elements(tags, len(source))):
-        start, end = _span(element, source, target, pairs)
+        place = (element.start, element.end)
+        if place not in spans:
+            spans[place] = _span(element, source, target, pairs)
+        start, end = spans[place]
         is_empty = start == end
         marks.append((start, 1 + is_empty, number, element.opening))
         marks.append((end, 2 * is_empty, number if is_empty else -number, element.closing))

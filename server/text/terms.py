@@ -1,11 +1,16 @@
 """Terms of the source with given translations: a glossary, and words that are not to be translated."""
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from server.text.longest_match import LongestMatch
+
 _TOKEN = re.compile(r"\w+|[^\w\s]")
+_SPACES = re.compile(r"\s+")
+_ODD_SPACES = re.compile(r"\s\s|[^\S ]")
 
 
 @dataclass(frozen=True)
@@ -23,38 +28,47 @@ class Terms:
 
     def __init__(self, targets: Mapping[str, str]) -> None:
         """Raises ValueError for a term without a word or sign."""
-        self._targets = dict(targets)
-        self._by_first: dict[str, list[str]] = {}
-        self._patterns: dict[str, re.Pattern[str]] = {}
-        """Of a large glossary a text needs a few: each is compiled when the first word of its term is met."""
+        self._targets: dict[str, str] = {}
+        """By their terms, with one space for any."""
         for term in sorted(targets, key=len, reverse=True):
-            words = term.split()
+            words = " ".join(term.split())
             if not words:
                 raise ValueError("a term has at least one letter, digit or sign")
-            first = _TOKEN.findall(words[0])[0]
-            self._by_first.setdefault(first, []).append(term)
+            self._targets.setdefault(words, targets[term])
+        self._firsts = {_first_token(term) for term in self._targets}
+        self._matcher = LongestMatch(self._targets)
 
     def find(self, text: str, taken: Iterable[tuple[int, int]] = ()) -> list[Match]:
-        """The terms in `text` from left to right, without overlaps with each other or with the places `taken`."""
-        found: list[Match] = []
-        covered = sorted(taken)
-        end = 0
-        for token in _TOKEN.finditer(text):
-            if token.start() < end:
-                continue
-            for term in self._by_first.get(token[0], ()):
-                match = self._pattern(term).match(text, token.start())
-                if match is not None and not any(a < match.end() and match.start() < b for a, b in covered):
-                    found.append(Match(*match.span(), self._targets[term]))
-                    end = match.end()
-                    break
-        return found
+        """The terms in `text` from left to right, without overlaps with each other or with the places `taken`. Its time
+        grows with the length of `text`, and with the logarithm of the number of terms."""
+        if not _ODD_SPACES.search(text):
+            return self._find(text, taken)
+        spaced, origins = _with_single_spaces(text)
+        covered = [(bisect_left(origins, start), bisect_left(origins, end)) for start, end in taken]
+        matches = self._find(spaced, covered)
+        return [Match(origins[one.start], origins[one.end - 1] + 1, one.target) for one in matches]
 
-    def _pattern(self, term: str) -> re.Pattern[str]:
-        if term not in self._patterns:
-            words = r"\s+".join(map(re.escape, term.split()))
-            self._patterns[term] = re.compile(rf"(?<!\w){words}(?!\w)")
-        return self._patterns[term]
+    def _find(self, text: str, taken: Iterable[tuple[int, int]]) -> list[Match]:
+        """`find` for a text with single spaces."""
+        found: list[Match] = []
+        covered = iter(sorted(taken))
+        end = 0
+        cover = next(covered, None)
+        for token in _TOKEN.finditer(text):
+            start = token.start()
+            if start < end or token[0] not in self._firsts:
+                continue
+            while cover and cover[1] <= start:
+                cover = next(covered, None)
+            if cover and cover[0] <= start:
+                continue
+            if start and _is_word(text[start - 1]) and not _is_word(text[start]):  # "ASP.NET" is no ".NET"
+                continue
+            term = self._matcher.longest(text, start, cover[0] if cover else len(text))
+            if term is not None:
+                end = start + len(term)
+                found.append(Match(start, end, self._targets[term]))
+        return found
 
 
 def missing(matches: Iterable[Match], translation: str) -> Counter[str]:
@@ -63,3 +77,25 @@ def missing(matches: Iterable[Match], translation: str) -> Counter[str]:
     wanted = Counter(match.target for match in matches)
     there = Counter(match.target for match in Terms({target: target for target in wanted}).find(translation))
     return wanted - there
+
+
+def _first_token(term: str) -> str:
+    first = _TOKEN.match(term)
+    return first[0] if first else ""
+
+
+def _with_single_spaces(text: str) -> tuple[str, list[int]]:
+    """The text with one space for any number of any spaces, and where each of its characters is in `text`."""
+    parts: list[str] = []
+    origins: list[int] = []
+    end = 0
+    for spaces in _SPACES.finditer(text):
+        parts += (text[end : spaces.start()], " ")
+        origins += range(end, spaces.start() + 1)
+        end = spaces.end()
+    origins += range(end, len(text))
+    return "".join([*parts, text[end:]]), origins
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"

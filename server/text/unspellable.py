@@ -50,9 +50,13 @@ def in_a_row(sentence: str, places: Sequence[Place], apart: Sequence[Place] = ()
     """The places in order; those with nothing but spaces and punctuation between them become one, so that a quotation
     in another language is one span, however long. What is `apart` stays between them."""
     rows: list[Place] = []
+    parting = iter(sorted(apart))
+    following = next(parting, None)
     for start, end in places:
         last = rows[-1][1] if rows else 0
-        is_cut = any(last < end_apart and start_apart < start for start_apart, end_apart in apart)
+        while following and following[1] <= last:
+            following = next(parting, None)
+        is_cut = following is not None and following[0] < start
         if rows and not is_cut and _parts_nothing(sentence[last:start]):
             rows[-1] = (rows[-1][0], max(end, last))
         else:
@@ -71,7 +75,7 @@ def _with_accents(sentence: str, words: Sequence[Place]) -> list[Place]:
 
 
 def _parts_nothing(between: str) -> bool:
-    return {_category(one) for one in between} <= {"P", "Z"}
+    return all(unicodedata.category(one)[0] in "PZ" for one in between)
 
 
 def _category(character: str) -> str:

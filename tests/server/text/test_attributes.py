@@ -1,7 +1,5 @@
 """Attributes that people read are translated, in tags that move too; all others stay as they are."""
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -90,10 +88,3 @@ def test_any_tag_comes_back_as_it_was(tag: str) -> None:
     values: list[Value] = []
     taken = take_values(tag, "p", values)
     assert fill_slots(taken, values, [value.text for value in values]) == tag
-
-
-@pytest.mark.parametrize("unit", [" ", " a", " a=", " a='", ' title="b"', "a", "="])
-def test_odd_tags_take_linear_time(unit: str) -> None:
-    started = time.monotonic()
-    take_values("<p" + unit * (40_000 // len(unit)), "p", [])
-    assert time.monotonic() - started < 2

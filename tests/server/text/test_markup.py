@@ -1,7 +1,6 @@
 """Markup comes back as it was; inline tags move with their words."""
 
 import re
-import time
 
 import pytest
 from hypothesis import given
@@ -123,10 +122,3 @@ def test_any_html_keeps_its_tags(parts: list[str]) -> None:
     pattern = r"</?(?:b|p|br|code)>|<img alt='a'>|<b title=\"a>b\">"
     assert re.findall(pattern, written) == re.findall(pattern, text)
     assert written.count("\U000f0000") == text.count("\U000f0000")
-
-
-@pytest.mark.parametrize("unit", ["<", "<a ", '<a "', "<!--", "</", "<b>", "<a b='", "&", "<script>"])
-def test_odd_html_takes_linear_time(unit: str) -> None:
-    started = time.monotonic()
-    read_markup(unit * (40_000 // len(unit)))
-    assert time.monotonic() - started < 5

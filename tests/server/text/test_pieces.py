@@ -1,3 +1,5 @@
+import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -73,3 +75,25 @@ def test_pieces_beyond_the_models_size_are_unknown(tmp_path: Path) -> None:
     assert less.encode(["a b c d"]) == [tuple(one if one < size else less.unk_id for one in ids)]
     assert max(less.encode(["a b c d"])[0]) < size <= max(ids)
     assert not all(map(less.spells, "abcd"))
+
+
+def test_threads_ask_for_more_characters_than_are_remembered(pieces: Pieces, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one thread has just found, another may throw away."""
+    monkeypatch.setattr("server.text.pieces.MAX_SPELLED", 1)
+    answered: list[bool] = []
+
+    def ask(first: int) -> None:
+        for place in range(5_000):
+            answered.append(pieces.spells(chr(first + place % 7)))
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=ask, args=(0x4E00 + 3 * number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert answered == [False] * 20_000

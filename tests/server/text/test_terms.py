@@ -1,5 +1,8 @@
 """Where terms are found, and whether a translation says them."""
 
+import re
+from collections.abc import Mapping, Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -75,3 +78,37 @@ def mask_places(sentence: str) -> list[tuple[int, int]]:
             places.append((start, start + len(word)))
         start += len(word) + 1
     return places
+
+
+def slow_find(targets: Mapping[str, str], text: str, taken: Sequence[tuple[int, int]]) -> list[Match]:
+    """Every term tried at every place, the longest first."""
+    found: list[Match] = []
+    end = 0
+    terms = sorted(((" ".join(term.split()), target) for term, target in targets.items()), key=lambda one: -len(one[0]))
+    for start in range(len(text)):
+        for term, target in terms:
+            words = r"\s+".join(map(re.escape, term.split()))
+            match = re.compile(rf"(?<!\w){words}(?!\w)").match(text, start)
+            if start >= end and match and not any(a < match.end() and start < b for a, b in taken):
+                found.append(Match(start, match.end(), target))
+                end = match.end()
+                break
+    return found
+
+
+PARTS = st.sampled_from(["a", "b", "ab", "+", "-", ".", " ", "  ", "\n", "_", "\u00e9", "~", "a a", "a b"])
+
+
+@given(
+    terms=st.lists(st.lists(PARTS, min_size=1, max_size=5).map("".join).filter(str.strip), max_size=12),
+    text=st.lists(PARTS, max_size=30).map("".join),
+    places=st.lists(st.tuples(st.integers(0, 30), st.integers(0, 6)), max_size=3),
+)
+def test_equals_trying_every_term_at_every_place(terms: list[str], text: str, places: list[tuple[int, int]]) -> None:
+    targets = {" ".join(term.split()): f"{number}" for number, term in enumerate(terms)}
+    taken = [(start, start + length) for start, length in places]
+    assert Terms(targets).find(text, taken) == slow_find(targets, text, taken)
+
+
+def test_spaces_in_a_term_are_any_spaces() -> None:
+    assert Terms({" a \n b ": "x"}).find("a b, a\t\tb") == [Match(0, 3, "x"), Match(5, 9, "x")]

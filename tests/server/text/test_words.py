@@ -1,11 +1,15 @@
 """Words as they are shown, and as a model reads and says them."""
 
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from server.text.pieces import Pieces
 from server.text.protection import mask
-from server.text.words import Word, matched, owners, places_of, words_of
+from server.text.words import Place, Word, equal_elements, matched, owners, places_of, words_of
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=60)
 
@@ -68,3 +72,54 @@ def test_masks_know_where_their_spans_stand(pieces: Pieces, text: str) -> None:
     assert [text[slice(*place)] for place in masked.places] == [span.text for span in masked.spans]
     read = masked.masks_of(masked.text)
     assert [number for _, number in read] == list(range(1, len(masked.spans) + 1))
+
+
+def slow_matched(read: Sequence[Word], shown: Sequence[Word]) -> list[Place | None]:
+    """By the longest rows that both have, first of all."""
+    places: list[Place | None] = [None] * len(read)
+    matcher = SequenceMatcher(None, [one.looks for one in read], [one.looks for one in shown], autojunk=False)
+    for kind, first, last, start, end in matcher.get_opcodes():
+        if kind == "equal":
+            places[first:last] = [(one.start, one.end) for one in shown[start:end]]
+        elif kind == "replace":
+            places[first:last] = [(shown[start].start, shown[end - 1].end)] * (last - first)
+    return places
+
+
+@given(st.lists(st.tuples(st.integers(0, 500), st.integers(0, 9)), unique_by=lambda one: one[0], max_size=60))
+def test_words_that_are_there_once_are_matched_as_by_comparing_all(words: list[tuple[int, int]]) -> None:
+    """Some are not shown, some are shown as something else."""
+    read = words_of(" ".join(f"w{number}" for number, _ in words))
+    shown = words_of(" ".join(f"{'x' if kind == 1 else 'w'}{number}" for number, kind in words if kind))
+    assert matched(read, shown) == slow_matched(read, shown)
+
+
+@given(st.text("abcd", max_size=40), st.text("abcd", max_size=40))
+def test_equal_elements_are_equal_and_in_order(one: str, other: str) -> None:
+    pairs = list(equal_elements(list(one), list(other)))
+    assert all(one[ours] == other[theirs] for ours, theirs in pairs)
+    assert all(a < c and b < d for (a, b), (c, d) in pairwise(pairs))
+    assert len(list(equal_elements(list(one), list(one)))) == len(one)
+
+
+@given(st.lists(st.text("ab", min_size=1, max_size=4), max_size=6), st.text("ab ", max_size=30))
+def test_spans_are_found_as_by_looking_at_every_place(spans: list[str], text: str) -> None:
+    places: dict[int, Place] = {}
+    for number, span in sorted(enumerate(spans, 1), key=lambda one: (-len(one[1]), one[0])):
+        for start in range(len(text) - len(span) + 1):
+            is_free = not any(start < end and first < start + len(span) for first, end in places.values())
+            if text.startswith(span, start) and is_free:
+                places[number] = (start, start + len(span))
+                break
+    assert places_of(spans, text) == places
+
+
+@given(st.text("ab ", max_size=30), st.lists(st.tuples(st.integers(0, 30), st.integers(0, 9)), max_size=6))
+def test_owners_as_by_asking_every_word(text: str, places: list[tuple[int, int]]) -> None:
+    words, pieces = words_of(text), [(start, start + length) for start, length in places]
+    found: list[int | None] = []
+    for start, end in pieces:
+        shared = [min(end, word.end) - max(start, word.start) for word in words]
+        best = max(range(len(words)), key=shared.__getitem__, default=None)
+        found.append(best if best is not None and shared[best] > 0 else None)
+    assert owners(words, pieces) == found
