@@ -21,6 +21,10 @@ _READ_AS = {
     "\u2014": "-", "\u2212": "-", "\u2026": "...", "\u00d7": "x", "\u02bc": "'",
 }  # fmt: skip
 
+SHORT = 16
+"""Characters of a sentence that is planned once for a text: short ones take longest for their length, and a table, for
+example, repeats them."""
+
 
 @dataclass(frozen=True)
 class PlannedSentence:
@@ -100,10 +104,15 @@ def plan_text(
     """
     segments: list[Segment] = []
     planned: list[PlannedSentence] = []
+
+    def parts_of(sentence: str) -> tuple[list[Segment], list[PlannedSentence]]:
+        return _plan_parts(sentence, pieces, max_source_length, lifts_tags)
+
+    parts_of_short = cache(parts_of)
     for segment in split_text(text, language) if splits else trim(text):
         checkpoint()
         if segment.is_sentence:
-            parts, read = _plan_parts(segment.text, pieces, max_source_length, lifts_tags)
+            parts, read = (parts_of_short if len(segment.text) <= SHORT else parts_of)(segment.text)
             segments += parts
             planned += read
         else:

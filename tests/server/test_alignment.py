@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from server.alignment import MOST_TOKENS, ToAlign, _batches, pairs_of
+from server.alignment import LEAST, MOST_TOKENS, ToAlign, _batches, _words, pairs_of
 from server.backends.alignment import CannotAlign
 from server.glossary import translate_with_terms
 from server.markup_translation import translate_markup
@@ -142,6 +142,33 @@ def test_a_word_is_paired_with_all_that_its_pieces_look_at_enough(translator: Tr
     weights[:, -1] = 9.0  # the end of the sentence is no word
     both = ((0, 2), (3, 5))
     assert pairs_of(one, vocabularies, weights) == tuple((ours, theirs) for ours in ((0, 2), (6, 8)) for theirs in both)
+
+
+def test_pairs_are_those_of_weights_added_up_one_by_one(translator: Translator) -> None:
+    one = item(translator, "The old man reads https://example.org/a, they say.", "Der Mann liest X1, sagen sie.")
+    vocabularies = (translator.source_pieces, translator.target_pieces)
+    sides = [
+        _words(ids, vocabulary, one.planned.masked, text, {})
+        for ids, vocabulary, text in zip(
+            (one.planned.ids, one.ids), vocabularies, (one.sentence, one.shown), strict=True
+        )
+    ]
+    (source, of_source), (target, of_target) = sides
+    generator = np.random.default_rng(1)
+    for _ in range(20):
+        weights = generator.random((len(one.ids), len(one.planned.ids))).astype(np.float32) ** 4
+        looked: dict[tuple[int, int], float] = {}
+        for row, to in enumerate(of_target):
+            for column, come_from in enumerate(of_source):
+                if to is not None and come_from is not None:
+                    looked[to, come_from] = looked.get((to, come_from), 0.0) + float(weights[row, column])
+        expected = set()
+        for (to, come_from), weight in looked.items():
+            total = sum(other for (word, _), other in looked.items() if word == to)
+            ours, theirs = source[come_from], target[to]
+            if ours is not None and theirs is not None and weight >= LEAST * total > 0:
+                expected.add((ours, theirs))
+        assert pairs_of(one, vocabularies, weights) == tuple(sorted(expected))
 
 
 def test_batches_have_all_items_and_are_not_too_large(translator: Translator) -> None:

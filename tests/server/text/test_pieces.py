@@ -1,5 +1,3 @@
-import sys
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -77,23 +75,15 @@ def test_pieces_beyond_the_models_size_are_unknown(tmp_path: Path) -> None:
     assert not all(map(less.spells, "abcd"))
 
 
-def test_threads_ask_for_more_characters_than_are_remembered(pieces: Pieces, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What one thread has just found, another may throw away."""
-    monkeypatch.setattr("server.text.pieces.MAX_SPELLED", 1)
-    answered: list[bool] = []
+class Cleared(dict[str, bool]):
+    """As if another thread cleared it after every answer that is put into it."""
 
-    def ask(first: int) -> None:
-        for place in range(5_000):
-            answered.append(pieces.spells(chr(first + place % 7)))
+    def __setitem__(self, character: str, is_spelled: bool) -> None:
+        self.clear()
 
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        threads = [threading.Thread(target=ask, args=(0x4E00 + 3 * number,)) for number in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(interval)
-    assert answered == [False] * 20_000
+
+def test_what_is_spelled_is_answered_though_another_thread_forgets_it(
+    pieces: Pieces, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pieces, "_spelled", Cleared())
+    assert [pieces.spells(one) for one in "a\u732ba"] == [True, False, True]
