@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from server.checkpoints import checkpoint
 from server.text.attributes import Value, fill_slots, has_slots, take_values, unescaped
 from server.text.marks import MarkedText
 from server.text.words import has_letters
@@ -165,6 +166,7 @@ def read_markup(text: str, kind: Kind = "html", ignored: Iterable[str] = (), lan
     reader = _Reader(kind)
     index = 0
     while index < len(tokens):
+        checkpoint()
         token = tokens[index]
         is_kept = bool(token.name) and _NO_TRANSLATE.search(token.raw) is not None
         if reads_values and token.name and not token.is_close and not is_kept:

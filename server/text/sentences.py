@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import sentencex
 
+from server.checkpoints import checkpoint
 from server.text.marks import MARK, closing_of, is_closing, is_mark, is_opening, opening_of
 from server.text.patterns import EMOJI_END, OUTER_EMOJI, unbroken_spans
 from server.text.words import has_letters
@@ -63,6 +64,7 @@ def split_text(text: str, language: str) -> list[Segment]:
     """Sentences and gaps of `text`; joined they are `text`. `language` is a two-letter code. Linear in len(text)."""
     segments: list[Segment] = []
     for index, part in enumerate(_BREAKS.split(text)):
+        checkpoint()
         if index % 2:
             segments.append(Segment(part, is_sentence=False))
         elif part:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from server.checkpoints import checkpoint
 from server.text.longest_match import LongestMatch
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
@@ -31,6 +32,7 @@ class Terms:
         self._targets: dict[str, str] = {}
         """By their terms, with one space for any."""
         for term in sorted(targets, key=len, reverse=True):
+            checkpoint()
             words = " ".join(term.split())
             if not words:
                 raise ValueError("a term has at least one letter, digit or sign")
