@@ -1,0 +1,37 @@
+"""Trying to break a server. The suite runs every attempt in its short form; `make chaos` sets CHAOS_SCALE and runs each
+so many times longer, and shows what each says in the end: server/PROMISES.md has these figures."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.server.chaos.wellbeing import assert_well, warm_up
+from tests.server.processes import Served, serving
+
+FLAGS = ("--log-level", "error", "--translation-cache-bytes", "0")  # the same request is work every time
+
+
+@pytest.fixture(scope="package")
+def kept_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the server keeps its documents."""
+    return tmp_path_factory.mktemp("chaos")
+
+
+@pytest.fixture(scope="package")
+def served(document_artifact: Path, kept_in: Path) -> Iterator[Served]:
+    """A server process with documents in a file."""
+    flags = ["--context-store", f"sqlite:///{kept_in}/documents.db", "--document-lease", "1", *FLAGS]
+    with serving(document_artifact, *flags) as served:
+        yield served
+        assert_well(served)
+
+
+@pytest.fixture(scope="package")
+def counted(document_artifact: Path) -> Iterator[Served]:
+    """A server process whose threads, open files and processes are counted: all that it keeps are there already. One
+    process reads files: of several, some begin only when there is more to do."""
+    with serving(document_artifact, *FLAGS, "--file-processes", "1") as served:
+        warm_up(served)
+        yield served
+        assert_well(served)
