@@ -7,7 +7,7 @@ SCALE ?= 100
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(len(os.sched_getaffinity(0)) + 1)' 2>/dev/null || echo auto)
 BIN = $(VENV)/bin
 
-.PHONY: help serve test ray chaos check format image loadtest soak clean
+.PHONY: help serve test ray chaos hostile check format image loadtest soak clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -23,7 +23,10 @@ ray: $(VENV)/.ray  ## install Ray (500 MB) and test two replicas under Ray Serve
 	$(BIN)/python -m pytest -q tests/docker/test_ray.py
 
 chaos: $(VENV)/.dev  ## try to break a server for an hour or so (SCALE=1 is what the tests do)
-	CHAOS_SCALE=$(SCALE) $(BIN)/python -m pytest -q -x -rP tests/server/test_chaos.py tests/server/api/test_any_request.py
+	CHAOS_SCALE=$(SCALE) $(BIN)/python -m pytest -q -x -rP tests/server/chaos tests/server/api/test_any_request.py
+
+hostile: $(VENV)/.dev  ## what hostile inputs cost a server, in five minutes; writes loadtest/report-hostile.json (BEFORE=...)
+	$(BIN)/python -m loadtest.hostile --json loadtest/report-hostile.json $(if $(BEFORE),--before $(BEFORE))
 
 check: $(VENV)/.dev  ## linters, types, import directions
 	$(BIN)/ruff check .

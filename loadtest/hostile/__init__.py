@@ -1,0 +1,1 @@
+"""Hostile inputs, one after the other, and what each costs the server and everybody else. See `__main__`."""

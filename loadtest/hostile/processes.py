@@ -1,0 +1,95 @@
+"""What Linux says of a process and of those below it: memory, processor time."""
+
+import contextlib
+import os
+import re
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+SAMPLE_SECONDS = 0.01
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def memory_of(pid: int, name: str = "VmRSS") -> int:
+    """Bytes of VmRSS or VmHWM; 0 where the process is gone."""
+    with contextlib.suppress(OSError):
+        found = re.search(rf"{name}:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(encoding="utf-8"))
+        if found is not None:
+            return int(found[1]) * 1024
+    return 0
+
+
+def forget_peak(pid: int) -> bool:
+    """Make VmHWM begin again; whether that was allowed."""
+    with contextlib.suppress(OSError):
+        Path(f"/proc/{pid}/clear_refs").write_text("5", encoding="ascii")
+        return True
+    return False
+
+
+def processor_seconds(pid: int) -> float:
+    """Of the process and those below it, as far as they live."""
+    return sum(_processor_seconds(one) for one in (pid, *below(pid)))
+
+
+def _processor_seconds(pid: int) -> float:
+    with contextlib.suppress(OSError):
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / _TICKS
+    return 0.0
+
+
+def below(pid: int) -> list[int]:
+    """Children, and children's children."""
+    found: list[int] = []
+    for task in _tasks(pid):
+        with contextlib.suppress(OSError, ValueError):
+            for child in map(int, (task / "children").read_text(encoding="ascii").split()):
+                found += [child, *below(child)]
+    return found
+
+
+def _tasks(pid: int) -> list[Path]:
+    try:
+        return list(Path(f"/proc/{pid}/task").iterdir())
+    except OSError:
+        return []
+
+
+@dataclass
+class Peaks:
+    """Bytes."""
+
+    own: int = 0
+    children: int = 0
+
+
+class MemoryWatch:
+    """Looks at the memory of a process and of those below it until it is closed, and kills the process where it takes
+    more than `most` bytes: an input may not take down the machine that measures it."""
+
+    def __init__(self, pid: int, most: int) -> None:
+        self.peaks = Peaks()
+        self.killed = False
+        self._pid, self._most = pid, most
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._has_own_peak = forget_peak(pid)
+        self._thread.start()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(SAMPLE_SECONDS):
+            own, children = memory_of(self._pid), sum(map(memory_of, below(self._pid)))
+            self.peaks = Peaks(max(self.peaks.own, own), max(self.peaks.children, children))
+            if own + children > self._most and not self.killed:
+                self.killed = True
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(self._pid, 9)
+
+    def close(self) -> Peaks:
+        self._ended.set()
+        self._thread.join()
+        if self._has_own_peak:
+            self.peaks.own = max(self.peaks.own, memory_of(self._pid, "VmHWM"))
+        return self.peaks
