@@ -11,8 +11,10 @@ from server.documents.cutting import cut_text, listed_sentences
 from server.documents.job import translate_pending
 from server.documents.leases import Lease
 from server.documents.sentence_states import StateReader
+from server.documents.state_cache import StateCache
 from server.documents.stores.memory import MemoryStore
 from server.documents.stores.records import Document, Mode, Sentence
+from server.documents.stores.threads import in_store_thread
 from server.files.parsing import ParsedFile
 from server.offload import offload
 from server.pivot import bare, lacks
@@ -25,6 +27,8 @@ from server.text.sentences import split_text
 from server.text.terms import Terms
 from server.translator import AskedOptions, Translator
 
+STATES_BYTES = 16 * 2**20
+"""Memory for the states of a file's sentences, for models whose sentences see a few others."""
 BATCH = 128
 """Sentences between two calls of `told`."""
 Told = Callable[[int, int], None]
@@ -169,15 +173,19 @@ async def _one_leg(
         sentences = [one for one in sentences if one.index in only]
     document = _document(translator, len(read), options, mode)
     store = MemoryStore()
-    store.create(document, read)
+    if translator.reach is not None:  # then the states of a few sentences serve the next batch, and no other file
+        reader = StateReader(StateCache(STATES_BYTES))
+    await in_store_thread(store.create, document, read)
     try:
         lease = Lease(store, document.id, None, 0)
         await translate_pending(lease, {translator.name: translator}, reader, BATCH, told, terms=terms)
-        done = [one for one in store.sentences(document.id) if only is None or one.index in only]
+        kept = await in_store_thread(store.sentences, document.id)
+        done = [sentence for sentence in kept if only is None or sentence.index in only]
         if lifts:
             return await with_tags(translator, sentences, done, terms)
-        return [one.translation or "" for one in done]
+        return [sentence.translation or "" for sentence in done]
     finally:
+        reader.cache.drop(document.id)
         store.close()
 
 

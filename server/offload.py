@@ -78,7 +78,9 @@ class _Work:
 
     def __init__(self, call: Callable[[], Any], of: Caller, scheduler: SliceScheduler) -> None:
         self.future: Future[Any] = Future()
-        self._call, self._caller, self._scheduler = call, of, scheduler
+        self._call: Callable[[], Any] | None = call
+        """None once it ran: its context refers back here, and its arguments would wait for the garbage collector."""
+        self._caller, self._scheduler = of, scheduler
         self._is_abandoned = False
         self._slice_ends = 0.0
 
@@ -95,13 +97,17 @@ class _Work:
             if self._is_abandoned or not self.future.set_running_or_notify_cancel():
                 return
             self._begin_slice()
+            assert self._call is not None
             try:
                 result = self._call()
             except BaseException as error:
+                self._call = None
                 self.future.set_exception(error)
             else:
+                self._call = None
                 self.future.set_result(result)
         finally:
+            self._call = None
             self._scheduler.leave()
 
     def checkpoint(self) -> None:

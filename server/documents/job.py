@@ -96,6 +96,8 @@ class _Work:
         self._heard, self._terms = heard, terms
         self._lease, self._translators, self._reader, self._batch = lease, translators, reader, batch
         self._known: Reading | None = None
+        self._cut: Reading | None = None
+        """The last that is known to be cut for the second model."""
         self._reads = Reads()
         self._states: tuple[object, DocumentStates | None] | None = None
         """States with the contents of the sentences that they are made of."""
@@ -107,10 +109,12 @@ class _Work:
     async def known(self) -> Reading:
         if self._known is None:
             self._known = await in_store_thread(Reading.of, self._lease.store, self._lease.document_id)
-        document, sentences = self._known.document, self._known.sentences
-        if any(map(is_uncut, sentences)):
-            translator = translator_of(document, self._translators)
-            self._known = Reading(document, await offload(cut_for_second, sentences, translator))
+        if self._known is not self._cut:
+            document, sentences = self._known.document, self._known.sentences
+            if document.legs and any(map(is_uncut, sentences)):
+                translator = translator_of(document, self._translators)
+                self._known = Reading(document, await offload(cut_for_second, sentences, translator))
+            self._cut = self._known
         return self._known
 
     async def end(self) -> None:
@@ -135,14 +139,16 @@ class _Work:
         if undrafted:
             await self._draft(translator, known, undrafted[: self._batch])
             return
-        planned = known.pending[: self._batch]
+        pending = known.pending
+        planned = pending[: self._batch]
         states = await self._states_of(translator, known, planned)
         owner = self._lease.document_id
         done = await translate_sentences(
             translator, known.document, planned, states, owner=owner, heard=self._heard, terms=self._terms
         )
-        later = {part.source_ids for one in known.pending[self._batch :] for part in one.parts}
-        self._reads.forget({part.source_ids for one in planned for part in one.parts} - later)
+        # What only a later batch reads again is encoded again: to look through all would make every batch take longer.
+        soon = {part.source_ids for one in pending[self._batch : 2 * self._batch] for part in one.parts}
+        self._reads.forget({part.source_ids for one in planned for part in one.parts} - soon)
         await self._save(known, planned, done)
 
     async def _draft(self, translator: Translator, known: Reading, planned: Sequence[Sentence]) -> None:

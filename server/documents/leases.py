@@ -5,6 +5,7 @@ import dataclasses
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from server.documents.stores.interface import Conflict, ContextStore
 from server.documents.stores.records import Document, Sentence
@@ -54,9 +55,10 @@ class Reading:
         """Raises UnknownDocument."""
         return cls(*store.read(document_id))
 
-    @property
+    @cached_property
     def pending(self) -> list[Sentence]:
-        return [one for one in self.sentences if one.is_pending]
+        """The sentences that have no translation yet."""
+        return [sentence for sentence in self.sentences if sentence.is_pending]
 
     def with_changed(self, changed: Sequence[Sentence]) -> list[Sentence]:
         """All sentences, with the `changed` ones in place of their older versions; new ones at the end."""

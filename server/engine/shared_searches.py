@@ -9,6 +9,7 @@ import dataclasses
 import pickle
 import threading
 import time
+import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 
@@ -121,7 +122,14 @@ class SharedSearches:
     def _search(self, key: bytes, members: list[SentenceRequest]) -> SharedSearch:
         """A search that is not queued yet."""
         search = SharedSearch(key, members)
-        search.future.add_done_callback(lambda future: self._done(search, future))
+        found = weakref.ref(search)  # a future keeps its callbacks: a search that they held would wait to be collected
+
+        def done(future: "Future[SentenceResult]") -> None:
+            ended = found()
+            assert ended is not None, "whoever ends a search holds it"
+            self._done(ended, future)
+
+        search.future.add_done_callback(done)
         return search
 
     def _begin(self, search: SharedSearch) -> None:
@@ -169,6 +177,8 @@ class SharedSearches:
         with self._lock:
             self._forget(search)
             members, search.members = search.members, []
+        for member in members:
+            member.when_cancelled = None  # it refers to the member and to the search
         if error is None:
             self._answer(members, future.result())
             return

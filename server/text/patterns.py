@@ -1,7 +1,9 @@
 """Patterns of what is carried over and not translated, joined into one; earlier alternatives win."""
 
 import re
+from collections.abc import Iterator
 
+from server.checkpoints import checkpoint
 from server.text.marks import MARK, TERM_MARK
 
 _TOP_LEVEL = "com|org|net|edu|gov|io|dev|app|info|eu|de|at|ch|fr|es|it|nl|pl|cz|uk|us|jp|cn|ru|br"
@@ -69,11 +71,34 @@ EMOJI_END = re.compile(f"{_EMOJI}|{_JOINED}")
 """What emoji end with."""
 
 
+_WINDOW, _LONGEST = 16_384, 8_192
+"""Characters of a long text that are searched at once, and more than any span has but a row of emoji."""
+
+
 def protected_spans(text: str) -> list[tuple[int, int]]:
     """Start and end of everything that must not be translated, whatever the vocabulary. Linear in len(text)."""
-    return [match.span() for match in _PROTECTED.finditer(text)] if _HINT.search(text) else []
+    return list(_spans(_PROTECTED, text)) if _HINT.search(text) else []
+
+
+def _spans(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
+    """The spans of all matches. A long text is searched in windows: Python lets no other thread run before a search has
+    ended. A match that ends where its window does may go on: the next one begins there, and touches it."""
+    if len(text) <= _WINDOW + _LONGEST:
+        yield from (match.span() for match in pattern.finditer(text))
+        return
+    at = 0
+    while at < len(text):
+        checkpoint()
+        following = at + _WINDOW
+        end = min(len(text), following + _LONGEST)
+        for match in pattern.finditer(text, at, end):
+            if match.start() >= at + _WINDOW and end < len(text):  # the next window finds it again, whole
+                break
+            yield match.span()
+            following = max(following, match.end())
+        at = following if end < len(text) else end
 
 
 def unbroken_spans(text: str) -> list[tuple[int, int]]:
     """The protected spans that may have spaces and full stops inside, where no sentence ends."""
-    return [match.span() for match in _WITH_SPACES.finditer(text)] if any(map(text.__contains__, "<{`")) else []
+    return list(_spans(_WITH_SPACES, text)) if any(map(text.__contains__, "<{`")) else []

@@ -46,7 +46,8 @@ _NUMBERING = frozenset({
 })  # fmt: skip
 """Abbreviations only where a number follows: "No." is an answer, "No. 5" is not."""
 
-_BLOCK = 4096
+_BLOCK, _COSTLY_BLOCK = 4096, 1024
+"""Characters that are cut at once: fewer of a line that is not ASCII, because the library's time is quadratic there."""
 _CONTEXT = 1024
 """Characters of an unfinished sentence that are looked at again, together with as many that follow."""
 _MAX_LAST_WORD = 24
@@ -207,9 +208,9 @@ def _cut(line: str, language: str) -> Iterator[str]:
     because its time is quadratic. Of a last part that is longer than any sentence it gets the end."""
     begun: list[str] = []
     carried = ""
-    start = 0
+    start, block = 0, _BLOCK if line.isascii() else _COSTLY_BLOCK
     while start < len(line):
-        end = start + (_CONTEXT if begun else _BLOCK)
+        end = start + (_CONTEXT if begun else block)
         parts = _segment(carried + line[start:end], language)
         start = end
         if begun:  # no sentence ends in what is carried: that was seen with more before it

@@ -3,7 +3,9 @@
 import asyncio
 import contextlib
 import contextvars
+import gc
 import threading
+import weakref
 from collections.abc import Callable
 
 import pytest
@@ -177,3 +179,22 @@ def test_many_works_at_once_all_end() -> None:
 
 def test_outside_of_a_thread_a_checkpoint_does_nothing() -> None:
     checkpoint()
+
+
+class Large:
+    """An argument whose memory matters."""
+
+
+def test_what_work_was_given_is_freed_when_it_is_done() -> None:
+    """At once, not when the garbage collector comes: a document's batches would fill the memory meanwhile."""
+
+    async def main() -> "weakref.ref[Large]":
+        large = Large()
+        assert await offload(id, large) == id(large)
+        return weakref.ref(large)
+
+    gc.disable()
+    try:
+        assert asyncio.run(main())() is None
+    finally:
+        gc.enable()

@@ -1,8 +1,10 @@
 """Sentences that are answered from the cache, or share a search: with the answers that the engine would have given."""
 
 import dataclasses
+import gc
 import random
 import time
+import weakref
 from collections import Counter
 from collections.abc import Sequence
 
@@ -288,3 +290,21 @@ def test_a_result_comes_back_as_it_was() -> None:
     assert back.context is not None
     assert back.context.gate == 0.5
     assert np.array_equal(back.context.weights, use.weights)
+
+
+def test_an_answered_request_is_freed_at_once(load: LoadBackend) -> None:
+    """Without the garbage collector: requests hold what their sentences see of a document, which is large."""
+    asked = Asked(load)
+    gc.disable()
+    try:
+        requests = [SentenceRequest(SOURCE, OPTIONS), SentenceRequest(SOURCE, OPTIONS)]
+        freed = [weakref.ref(request) for request in requests]
+        asked.ask(*requests)
+        freed += [weakref.ref(search) for search in asked.searches._searches.values()]
+        asked.run()
+        assert len(results(requests)) == 2
+        requests.clear()
+        assert len(freed) == 3
+        assert [one() for one in freed] == [None] * 3
+    finally:
+        gc.enable()

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from server.text import patterns
 from server.text.patterns import protected_spans
 from server.text.protection import Masked, beginning, mask, restore
 from server.text.terms import Terms
@@ -203,6 +204,42 @@ def test_any_text_has_spans_in_order(text: str) -> None:
     spans = protected_spans(text)
     assert all(start < end for start, end in spans)
     assert all(before[1] <= after[0] for before, after in pairwise(spans))
+
+
+PIECES = [
+    "http://a.b/c?d",
+    "<b class='x y'>",
+    "{count}",
+    "a_b",
+    "/etc/x",
+    "user@mail.de",
+    "word ",
+    " ",
+    "\U0001f600",
+    "x",
+]
+
+
+@given(st.lists(st.lists(st.sampled_from(PIECES), max_size=3).map("".join), max_size=300), st.integers(1, 200))
+def test_a_long_text_is_searched_in_windows_as_it_would_be_at_once(words: list[str], window: int) -> None:
+    text = " ".join(words)
+    whole = [match.span() for match in patterns._PROTECTED.finditer(text)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(patterns, "_WINDOW", window)
+        patch.setattr(patterns, "_LONGEST", 400)
+        found = list(patterns._spans(patterns._PROTECTED, text))
+    assert joined(found) == joined(whole)
+
+
+def joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Those that touch each other are one."""
+    rows: list[tuple[int, int]] = []
+    for start, end in spans:
+        if rows and rows[-1][1] == start:
+            rows[-1] = (rows[-1][0], end)
+        else:
+            rows.append((start, end))
+    return rows
 
 
 def test_a_lost_end_of_a_tag_is_as_far_from_the_other_as_in_the_source() -> None:
