@@ -1,11 +1,13 @@
 """One connection: limits on the head of a request, because a client that never completes one would hold its connection
-for ever, on what is sent beside heads and bodies, and on answers that are not read; and answers that leave whole."""
+for ever, on what is sent beside heads and bodies, on bodies that go on after their answer, and on answers that are not read; and
+answers that leave whole."""
 
 import asyncio
 from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from server.api.body import DISCARDED_BYTES
 from server.api.connection_bounds import MAX_PIPELINED_BYTES, Connections, Reason
 from server.api.joined_writes import JoinedWrites
 
@@ -20,6 +22,9 @@ FRAMING_PER_BYTE = 8
 """Bytes that a chunked body may have beside each of its own, because chunks may be small, above MAX_HEAD_BYTES."""
 MAX_PIPELINED = 32
 """Requests of one connection that wait until those before them are answered."""
+LINGER_SECONDS = 5.0
+"""Seconds, and DISCARDED_BYTES, for the rest of a body that is answered already (it is too large, or late). A connection
+that closed at once would be reset, and the answer lost with it."""
 WRITE_SECONDS, SLOWEST_READER = 30.0, 16 * 1024
 """Seconds for a client to read what the transport holds of its answer, and bytes a second besides."""
 PROBES = (b"/livez", b"/readyz", b"/metrics")
@@ -40,6 +45,8 @@ class PromptProtocol(HttpToolsProtocol):
         self._pipelined_bytes = 0
         self._patience: asyncio.TimerHandle | None = None
         self._write_patience: asyncio.TimerHandle | None = None
+        self._linger: asyncio.TimerHandle | None = None
+        self._discarded_bytes = 0
 
     @classmethod
     def within(cls, bounds: Connections) -> "type[PromptProtocol]":
@@ -55,6 +62,11 @@ class PromptProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self._is_over:
             return
+        if self._linger is not None:
+            self._discarded_bytes += len(data)
+            if self._discarded_bytes > DISCARDED_BYTES:
+                self._stop_lingering()
+                return
         message, in_head, body = self._messages, self._is_in_head, self._body_bytes
         super().data_received(data)
         if self.transport.is_closing():
@@ -131,11 +143,16 @@ class PromptProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         if not self._is_over:
+            self._forget_linger()
             super().on_message_complete()
 
     def on_response_complete(self) -> None:
         self._writes.flush()
+        is_unfinished = not self.pipeline and self.cycle.more_body  # what is followed by another request is finished
         super().on_response_complete()
+        if is_unfinished and not self.transport.is_closing():
+            self._discarded_bytes = 0
+            self._linger = self.loop.call_later(LINGER_SECONDS, self._stop_lingering)
         if not self.pipeline:
             self._forget_pipelined()
             if self._is_idle:
@@ -154,6 +171,7 @@ class PromptProtocol(HttpToolsProtocol):
         self._is_over = True
         self._forget_patience()
         self._forget_write_patience()
+        self._forget_linger()
         self._forget_pipelined()
         self.bounds.remove(self)
         super().connection_lost(exc)
@@ -188,6 +206,17 @@ class PromptProtocol(HttpToolsProtocol):
                 self._refuse(b"408 Request Timeout")
             else:
                 self.transport.close()
+
+    def _stop_lingering(self) -> None:
+        self._forget_linger()
+        self._is_over = True
+        self.transport.close()
+
+    def _forget_linger(self) -> None:
+        if self._linger is not None:
+            self._linger.cancel()
+            self._linger = None
+            self._forget_patience()
 
     def _is_closing(self) -> None:
         if self.unread_bytes:  # the transport closes when all of it is read

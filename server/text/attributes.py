@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from server.text.marks import without_marks
+from server.text.references import unescape
 from server.text.words import has_letters
 
 _SLOT = "\U0010fffe"  # no character: Unicode promises that no text has it
@@ -47,7 +48,7 @@ class Value:
 
 def unescaped(raw: str) -> str:
     """Raw HTML between tags or quotes as it is read: references are characters, any spaces are one."""
-    return _SPACES.sub(" ", html.unescape(raw))
+    return _SPACES.sub(" ", unescape(raw))
 
 
 def has_slots(document: str) -> bool:

@@ -49,10 +49,13 @@ class SqliteStore:
             connection = self._connect()
             try:
                 migrate(connection, busy_seconds)
+                connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
             except BaseException:
                 connection.close()
                 raise
-            self._give_back(connection)
+            # Others are closed after errors. With the last one SQLite deletes its index of the log, for which a full
+            # disk has no room when the next one reads.
+            self._always_open = connection
 
     def create(self, document: Document, sentences: Sequence[Sentence], limits: DocumentLimits = NO_LIMITS) -> None:
         ordered = refusals.check_new(document, sentences)
@@ -216,7 +219,7 @@ class SqliteStore:
         with self._lock:
             self._is_closed = True
             idle, self._idle = self._idle, []
-        for connection in idle:
+        for connection in (*idle, self._always_open):
             connection.close()
 
     def _delete_while(self, condition: str, *values: object) -> int:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from server.text.formats.opened import Budget, FileTooLarge, OpenedFile, decode
-from server.text.formats.references import check_references
 from server.text.marks import MarkedText
 from server.text.markup import Markup, read_markup
 from server.text.words import has_letters
@@ -65,7 +64,6 @@ class _Part(NamedTuple):
 
 def open_markdown(data: bytes, language: str, budget: Budget) -> OpenedFile:
     text, encoding = decode(data)
-    check_references(text)
     parts: list[_Part] = []
     for part in _parts(text, SOME_TOKENS + budget.max_characters // CHARACTERS_PER_TOKEN):
         parts.append(part)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from server.text.formats.opened import Budget, DamagedFile, OpenedFile, decode
-from server.text.formats.references import unescape
 from server.text.marks import MarkedText, is_mark
+from server.text.references import unescape
 
 # Nothing is tried twice: what a repetition took, it keeps.
 _CUE = re.compile(r"^((?=[^\r\n]*?-->)[^\r\n]*+\r?\n)((?:[^\r\n]++(?:\r?\n|\Z))++)", re.MULTILINE)

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from server.text.formats.charsets import codec_of
 from server.text.formats.opened import Budget, FileTooLarge, OpenedFile, decode
-from server.text.formats.references import check_references
 from server.text.markup import read_markup
 
 SOME_TAGS = 100_000
@@ -21,7 +20,6 @@ def open_html(data: bytes, language: str, budget: Budget) -> OpenedFile:
         raise FileTooLarge(
             f"the page has more than {SOME_TAGS + budget.max_characters} tags; split it into smaller files"
         )
-    check_references(text)
     page = read_markup(text, "html", language=language)
 
     def write(translations: Sequence[str]) -> bytes:

@@ -143,3 +143,55 @@ def test_a_connection_outlives_the_pauses_of_clients(server: RunningServer) -> N
             client.recv(1)
         client.sendall(ask)
         assert b"200 OK" in client.recv(65536)
+
+
+def answered_early(client: socket.socket, size: int) -> None:
+    """Have a request answered whose body of `size` bytes has begun."""
+    head = HEAD.replace(b"%d" % len(BODY), b"%d" % size)
+    client.sendall(head + b"X-Request-Timeout: 0.3\r\n\r\n" + BODY[:10])
+    assert client.recv(65536).startswith(b"HTTP/1.1 504 ")
+
+
+def sent_until_closed(client: socket.socket, piece: bytes, pieces: int) -> int:
+    """Bytes that are sent, a piece at a time, before the connection is closed."""
+    client.settimeout(0.02)
+    for number in range(pieces):
+        try:
+            client.sendall(piece)
+            if not client.recv(1000):
+                return number * len(piece)
+        except TimeoutError:
+            continue
+        except (ConnectionResetError, BrokenPipeError):
+            return number * len(piece)
+    pytest.fail("the connection is still open")
+
+
+def test_a_body_that_trickles_after_its_answer_ends(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "LINGER_SECONDS", 0.3)
+    with connected(server) as client:
+        answered_early(client, 10**6)
+        sent_until_closed(client, b"x", 300)
+
+
+def test_of_a_body_that_is_answered_so_much_is_read(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "DISCARDED_BYTES", 10_000)
+    with connected(server) as client:
+        answered_early(client, 10**9)
+        sent_until_closed(client, b"x" * 1000, 100)
+
+
+def test_a_body_that_ends_after_its_answer_keeps_its_connection(
+    server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "LINGER_SECONDS", 0.5)
+    monkeypatch.setattr(connection, "HEAD_SECONDS", 0.5)
+    ask = b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"
+    with connected(server) as client:
+        answered_early(client, len(BODY))
+        client.sendall(BODY[10:])
+        client.settimeout(1)
+        with pytest.raises(TimeoutError):  # neither an answer nor an end
+            client.recv(1)
+        client.sendall(ask)
+        assert b"200 OK" in client.recv(65536)

@@ -21,6 +21,7 @@ TEXTS: dict[str, object] = {
     "private and unassigned": "\ue000\U0010ffff\u0378\ufffe",
     "digits": "1234567890" * 50,
     "special pieces": "<s></s><pad><unk> \u2581",
+    "long references": f"a &#{'9' * 5000}; &#{'0' * 5000}66; <b title='a &#{'1' * 5000}'>b</b>",
     "list numbers": "1. 2. 3. a) b) iv. " * 20,
     "many texts": ["x"] * 50,
     "too many texts": ["x"] * 5_000,
@@ -66,3 +67,21 @@ def test_odd_bodies(server: RunningServer, name: str) -> None:
         response = client.post("/v1/translate", content=BODIES[name], headers=headers)
     assert response.status_code < 500, response.text
     assert len(response.content) < 10_000
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("/translate", {"format": "html", "source": "en", "target": "de"}),
+        ("/v2/translate", {"tag_handling": "html", "source_lang": "EN", "target_lang": "DE"}),
+        ("/v2/translate", {"tag_handling": "xml", "source_lang": "EN", "target_lang": "DE"}),
+    ],
+)
+@pytest.mark.parametrize("digits", ["9", "0"])
+def test_references_of_thousands_of_digits_are_translated(
+    server: RunningServer, path: str, fields: dict[str, str], digits: str
+) -> None:
+    text = f"<b title='A word &#{digits * 5000};'>Yes &#{digits * 5000};</b>"
+    body = {"q": text} if path == "/translate" else {"text": [text]}
+    with server.client() as client:
+        assert client.post(path, json={**body, **fields}).status_code == 200

@@ -86,3 +86,14 @@ def test_several_processes_open_a_new_file_at_once(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "a.db")
     assert store.count() == 3
     store.close()
+
+
+def test_after_an_error_the_index_of_the_log_is_still_there(tmp_path: Path) -> None:
+    """SQLite makes it anew for the first connection, which takes room on the disk: reads would need that too."""
+    index = tmp_path / "a.db-shm"
+    with closing(SqliteStore(tmp_path / "a.db")) as store:
+        for kind in ("DEFERRED", "IMMEDIATE"):
+            with pytest.raises(StoreError), store._transaction(kind) as connection:  # type: ignore[arg-type]
+                connection.execute("no SQL")
+            assert index.exists()
+    assert not index.exists()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from server.text.formats import subtitles
+from server.text.formats import markdown, subtitles
 from server.text.formats.opened import FileError
 from server.text.formats.subtitles import wrap
 from server.text.formats.table import FORMATS, open_file
@@ -60,6 +60,20 @@ def test_cells_that_are_not_found_are_not_searched_for_without_end() -> None:
         open_file(f"{row}|{'-|' * len(text)}\n{row}".encode(), "a.md", "de", LIMIT)
 
     check_growth(run, Shape(("a",), "repeated"))
+
+
+def test_what_is_inside_of_paragraphs_is_read_once() -> None:
+    """The parser's own reading of it costs a hundred times what the rest does, for brackets."""
+    tokens = SAMPLES[".md"].tokens
+    for token in tokens:
+        check_cost(lambda text: markdown._blocks(text, LIMIT), Shape((token,), "repeated"), SAMPLES[".md"].ordinary)
+
+
+@pytest.mark.parametrize("begin", ["[", "![", "<a", "[^", "`", "$"])
+@pytest.mark.parametrize("middle", ["", "](", "][", "]"])
+def test_beginnings_before_a_long_rest_cost_little_more(begin: str, middle: str) -> None:
+    """Every one of them may look for its end as far as the others."""
+    check_cost(markdown._read, Shape((begin * (500 // len(begin)) + middle + "a" * 990 + "\n",), "repeated"))
 
 
 def test_elements_are_closed_in_linear_time() -> None:
