@@ -25,11 +25,14 @@ from server.api.path_values import BoundedInteger
 from server.api.state import ServerState
 from server.api.visit import Visit
 from server.engine import caller
+from server.offload import offload
 from server.settings import nearest
 
 Handle = Callable[[Request], Coroutine[Any, Any, Response]]
 Access = Scope | Literal["any key", "public"]
 """Who may use a route: keys of a scope, every key, or everybody, with keys as without."""
+INLINE_BYTES = 32 * 1024
+"""Bytes of a body that is parsed where it is: a few milliseconds at most."""
 MOST_ERRORS = 100
 """Errors of one body of which the first is told."""
 
@@ -130,10 +133,16 @@ class DoorRoute(APIRoute):
         if body is None:
             body = await read_body(request, held, limit)
         async with held.room.turn(len(body)):
-            if self.takes_file:
-                return ReadRequest.of_form(request, body)
-            fields = fields_of(request, body) if self.reads_forms else parse(body)
-            return ReadRequest.of_value(request, self.validated(fields))
+            if len(body) > INLINE_BYTES:
+                return await offload(self._parsed, request, body)
+            return self._parsed(request, body)
+
+    def _parsed(self, request: Request, body: bytearray) -> Request:
+        """The request with its body as the route takes it. Raises ApiError: 400, 413, 415 or 422."""
+        if self.takes_file:
+            return ReadRequest.of_form(request, body)
+        fields = fields_of(request, body) if self.reads_forms else parse(body)
+        return ReadRequest.of_value(request, self.validated(fields))
 
     def validated(self, fields: object) -> object:
         """The body as its model, which FastAPI takes as it is. Raises ApiError (422), RequestValidationError."""

@@ -2,12 +2,15 @@
 
 import random
 import time
+import tracemalloc
 from collections.abc import Callable
+from urllib.parse import unquote_to_bytes
 
 import httpx
 import pytest
 from starlette.datastructures import UploadFile
 
+from server.api import forms
 from server.api.errors import ApiError
 from server.api.forms import CHARSETS, MAX_FIELDS, parameters_of, parse_form
 from tests.server.api.conftest import RunningServer
@@ -176,3 +179,22 @@ def test_hostile_forms_cost_no_more_than_their_bytes(server: RunningServer) -> N
         usual = seconds(MULTIPART, part(field(), b"a " * (size // 2)))
         for name, case in make.items():
             assert seconds(*case()) < 20 * usual, name
+
+
+def test_escapes_are_decoded_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `unquote_to_bytes` decodes the whole, whatever a slice ends with; and in little memory."""
+    chance = random.Random(1)
+    units = ("%41", "%", "%4", "%%", "+", "a", "%zz", "%C3%A4", "%2B", "%25")
+    with monkeypatch.context() as patch:
+        patch.setattr(forms, "_SLICE", 7)
+        for _ in range(500):
+            body = "".join(chance.choices(units, k=chance.randrange(30))).encode()
+            expected = unquote_to_bytes(body.replace(b"+", b" "))
+            assert parse_form(b"q=" + body, f"{FORM}; charset=latin1")["q"] == expected.decode("latin-1")
+    tracemalloc.start()
+    try:
+        parse_form(b"q=" + b"%41" * 200_000, FORM)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 20 * 600_000
