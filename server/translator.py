@@ -2,8 +2,9 @@
 
 import asyncio
 import hashlib
+import itertools
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypedDict
@@ -126,13 +127,16 @@ class Translator:
         tagged: bool = False,
     ) -> Work:
         """Cut texts, for `run` and then `finish`. Raises TooManySentences, Overloaded, PrefixRefused, CannotAlign."""
-        self.check_room(_fewest_sentences(texts) if splits else 0)
+        size = sum(map(len, texts))
+        if splits:
+            self.check_room(await offload_above(size, self._fewest_sentences, texts))
         if aligns:
             await asyncio.to_thread(self.worker.prepare_alignments)
-        plan = partial(self.plan, splits=splits, lifts_tags=tagged and self.worker.can_align)
+        lifts_tags = tagged and self.worker.can_align
+        plan = partial(self.plan, splits=splits, lifts_tags=lifts_tags, count=self._limited())
         begun = partial(self._begun, prefixes, options) if any(prefixes) else None
         cut = partial(Work.cut, texts, plan, options, context, begun, aligns)
-        return await offload_above(sum(map(len, texts)), cut)
+        return await offload_above(size, cut)
 
     async def finish(self, work: Work, results: Sequence[SentenceResult]) -> TranslationOutcome:
         """What `translate` returns. Raises what `align` raises, where something is to be aligned."""
@@ -163,8 +167,8 @@ class Translator:
     def submit_text(self, text: str, options: SearchOptions) -> "PendingText":
         """Queue one text without waiting for it (for programs without an event loop). Raises Overloaded with
         nothing queued, TooManySentences, EngineStopped."""
-        self.check_room(_fewest_sentences([text]))
-        work = Work.cut([text], self.plan, options)
+        self.check_room(self._fewest_sentences([text]))
+        work = Work.cut([text], partial(self.plan, count=self._limited()), options)
         self.submit(work.requests)
         return PendingText(self, work)
 
@@ -194,12 +198,15 @@ class Translator:
         self.worker.stop()
         return finished
 
-    def plan(self, text: str, splits: bool = True, lifts_tags: bool = False) -> TextPlan:
+    def plan(
+        self, text: str, splits: bool = True, lifts_tags: bool = False, count: Callable[[int], None] | None = None
+    ) -> TextPlan:
         """Cut a text into sentences that the model can read; without `splits` only where it is too long for it.
-        `lifts_tags`: as `plan_text`."""
+        `lifts_tags` and `count`: as `plan_text`."""
         manifest = self.artifact.manifest
         longest = manifest.max_source_length
-        return plan_text(text, manifest.source_language, self.source_pieces, longest, splits, lifts_tags)
+        counted = {} if count is None else {"count": count}
+        return plan_text(text, manifest.source_language, self.source_pieces, longest, splits, lifts_tags, **counted)
 
     def options(
         self,
@@ -231,6 +238,25 @@ class Translator:
                 "send fewer texts at a time"
             )
         self.worker.waiting.check_room(caller, count)
+
+    def _limited(self) -> Callable[[int], None]:
+        """Counts the sentences of a request while they are planned. Raises TooManySentences at the first that could
+        never be queued with those before, and not only when all are planned."""
+        total = 0
+
+        def count(further: int) -> None:
+            nonlocal total
+            total += further
+            if total > self.settings.max_waiting:
+                self.check_room(total)
+
+        return count
+
+    def _fewest_sentences(self, texts: Iterable[str]) -> int:
+        """A lower bound of the number of sentences, quickly found: no sentence goes beyond its line. Counted up to one
+        more than can wait."""
+        lines = (line for text in texts for line in text.splitlines() if has_letters(line))
+        return sum(1 for _ in itertools.islice(lines, self.settings.max_waiting + 1))
 
     def _begun(self, prefixes: Sequence[str], options: SearchOptions, index: int, plan: TextPlan) -> TextPlan:
         """The plan of text `index`, with its prefix. Raises PrefixRefused."""
@@ -316,8 +342,3 @@ def open_vocabularies(artifact: Artifact) -> tuple[Pieces, Pieces]:
                 f"{expected}: {EXPORT_AGAIN}"
             )
     return source, target
-
-
-def _fewest_sentences(texts: Iterable[str]) -> int:
-    """A lower bound of the number of sentences, quickly found: no sentence goes beyond its line."""
-    return sum(has_letters(line) for text in texts for line in text.splitlines())

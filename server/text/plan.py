@@ -1,7 +1,7 @@
 """Cuts a text into sentences with their ids, and puts its translation together."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -10,7 +10,7 @@ from server.text.long_sentences import split_long
 from server.text.pieces import Pieces
 from server.text.prefix import Prefix, read_prefix, restore_beginning, restore_translation
 from server.text.protection import Masked, Restored, has_words, mask, restore
-from server.text.sentences import Segment, split_text, trim
+from server.text.sentences import Segment, segments_of, trim
 from server.text.tags import Tag, lift
 from server.text.terms import Terms
 
@@ -93,14 +93,25 @@ class TextPlan:
         return "".join(next(remaining) if segment.is_sentence else segment.text for segment in self.segments)
 
 
+def _no_limit(count: int) -> None:
+    pass
+
+
 def plan_text(
-    text: str, language: str, pieces: Pieces, max_source_length: int, splits: bool = True, lifts_tags: bool = False
+    text: str,
+    language: str,
+    pieces: Pieces,
+    max_source_length: int,
+    splits: bool = True,
+    lifts_tags: bool = False,
+    count: Callable[[int], None] = _no_limit,
 ) -> TextPlan:
     """Cut `text` into sentences of at most `max_source_length` pieces, EOS included, and the gaps between them.
 
     What no model can read becomes a gap: a sentence without pieces, one that is protected as a whole, a character of
     too many pieces. Without `splits` the text is one sentence, cut only where it is too long. With `lifts_tags` the
-    model does not read opening and closing marks: they become the `tags` of their sentence. Linear in len(text).
+    model does not read opening and closing marks: they become the `tags` of their sentence. `count` is called with the
+    number of sentences whenever some were planned; what it raises ends the planning. Linear in len(text).
     """
     segments: list[Segment] = []
     planned: list[PlannedSentence] = []
@@ -109,12 +120,13 @@ def plan_text(
         return _plan_parts(sentence, pieces, max_source_length, lifts_tags)
 
     parts_of_short = cache(parts_of)
-    for segment in split_text(text, language) if splits else trim(text):
+    for segment in segments_of(text, language) if splits else trim(text):
         checkpoint()
         if segment.is_sentence:
             parts, read = (parts_of_short if len(segment.text) <= SHORT else parts_of)(segment.text)
             segments += parts
             planned += read
+            count(len(read))
         else:
             segments.append(segment)
     return TextPlan(tuple(segments), tuple(planned))

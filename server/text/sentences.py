@@ -22,7 +22,7 @@ from server.text.patterns import EMOJI_END, OUTER_EMOJI, unbroken_spans
 from server.text.words import has_letters
 
 # What no sentence contains: control characters, line and paragraph separators, lone surrogates.
-_BREAKS = re.compile("([\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+)")
+_BREAKS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]++")
 # Unicode's spaces that are no control characters, zero-width space and byte order mark: nothing to translate.
 _OUTER_SPACE = " \u00a0\u1680" + "".join(map(chr, range(0x2000, 0x200C))) + "\u202f\u205f\u3000\ufeff"
 _AS_ASCII_SPACE = dict.fromkeys(map(ord, _OUTER_SPACE), " ")
@@ -63,14 +63,24 @@ class Segment(NamedTuple):
 
 def split_text(text: str, language: str) -> list[Segment]:
     """Sentences and gaps of `text`; joined they are `text`. `language` is a two-letter code. Linear in len(text)."""
-    segments: list[Segment] = []
-    for index, part in enumerate(_BREAKS.split(text)):
+    return list(segments_of(text, language))
+
+
+def segments_of(text: str, language: str) -> Iterator[Segment]:
+    """`split_text`, one after the other: nothing is made that is not asked for."""
+    return _join_gaps(_segments(text, language))
+
+
+def _segments(text: str, language: str) -> Iterator[Segment]:
+    end = 0
+    for gap in _BREAKS.finditer(text):
         checkpoint()
-        if index % 2:
-            segments.append(Segment(part, is_sentence=False))
-        elif part:
-            segments.extend(_split_line(part, language))
-    return _join_gaps(segments)
+        if gap.start() > end:
+            yield from _split_line(text[end : gap.start()], language)
+        yield Segment(gap[0], is_sentence=False)
+        end = gap.end()
+    if end < len(text):
+        yield from _split_line(text[end:], language)
 
 
 def trim(part: str) -> Iterator[Segment]:
@@ -272,22 +282,16 @@ def _continues(before: str, after: str) -> bool:
     return last[1] in _ABBREVIATIONS or (last[1] in _NUMBERING and after[:1].isdigit())
 
 
-def _join_gaps(segments: Iterable[Segment]) -> list[Segment]:
+def _join_gaps(segments: Iterable[Segment]) -> Iterator[Segment]:
     """Drop empty segments and make one gap of neighbours."""
-    joined: list[Segment] = []
     gap: list[str] = []
     for segment in segments:
-        if segment.is_sentence:
-            _flush(gap, joined)
-            joined.append(segment)
-        else:
+        if not segment.is_sentence:
             gap.append(segment.text)
-    _flush(gap, joined)
-    return joined
-
-
-def _flush(gap: list[str], joined: list[Segment]) -> None:
-    text = "".join(gap)
-    gap.clear()
-    if text:
-        joined.append(Segment(text, is_sentence=False))
+            continue
+        if text := "".join(gap):
+            yield Segment(text, is_sentence=False)
+        gap.clear()
+        yield segment
+    if text := "".join(gap):
+        yield Segment(text, is_sentence=False)
