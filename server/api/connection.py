@@ -1,6 +1,6 @@
 """One connection: limits on the head of a request, because a client that never completes one would hold its connection
-for ever, on what is sent beside heads and bodies, on bodies that go on after their answer, and on answers that are not read; and
-answers that leave whole."""
+for ever, on what is sent beside heads and bodies, on bodies that go on after their answer, and on answers that are not
+read; and answers that leave whole."""
 
 import asyncio
 from typing import Any, ClassVar
@@ -23,8 +23,8 @@ FRAMING_PER_BYTE = 8
 MAX_PIPELINED = 32
 """Requests of one connection that wait until those before them are answered."""
 LINGER_SECONDS = 5.0
-"""Seconds, and DISCARDED_BYTES, for the rest of a body that is answered already (it is too large, or late). A connection
-that closed at once would be reset, and the answer lost with it."""
+"""Seconds, and DISCARDED_BYTES, for the rest of a body that is answered already (it is too large, or late). If the
+connection closed at once it would be reset, and the answer lost with it."""
 WRITE_SECONDS, SLOWEST_READER = 30.0, 16 * 1024
 """Seconds for a client to read what the transport holds of its answer, and bytes a second besides."""
 PROBES = (b"/livez", b"/readyz", b"/metrics")

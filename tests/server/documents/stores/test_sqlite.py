@@ -93,7 +93,7 @@ def test_after_an_error_the_index_of_the_log_is_still_there(tmp_path: Path) -> N
     index = tmp_path / "a.db-shm"
     with closing(SqliteStore(tmp_path / "a.db")) as store:
         for kind in ("DEFERRED", "IMMEDIATE"):
-            with pytest.raises(StoreError), store._transaction(kind) as connection:  # type: ignore[arg-type]
+            with pytest.raises(StoreError), store._transaction(kind) as connection:
                 connection.execute("no SQL")
             assert index.exists()
     assert not index.exists()
