@@ -20,6 +20,7 @@ from export.onnx_graph.quantize import quantize_embedding, quantize_linear
 from export.onnx_graph.tidy import drop_idle_casts, join_heads, keep_flags
 from model.attention.multi_head import MultiHeadAttention
 from model.attention.scaled_dot_product import halves, merge_heads, split_heads
+from model.attention.visible_keys import VisibleKeys
 from model.layers import FeedForward, TokenEmbedding
 from tests.models import tiny_config
 
@@ -79,7 +80,8 @@ class Attention(nn.Module):
 
     def forward(self, x: Tensor, flags: Tensor) -> Tensor:
         keep, position = (flags > 0)[:, None, None], torch.zeros(1, 1)
-        return self.attention(x, self.attention.project_memory(x), keep, position, position)  # type: ignore[no-any-return]
+        visible = VisibleKeys(keep, position, position)
+        return self.attention(x, self.attention.project_memory(x), visible)  # type: ignore[no-any-return]
 
 
 @pytest.fixture

@@ -48,7 +48,8 @@ def test_every_term_is_there_as_often_as_it_was_found(translator: Translator, se
     url = "https://x.example/Zorblax"
     for translation in outcome.translations:
         for one in translation.sentences:
-            wanted = [match.target for match in terms.find(one.source.replace(url, "-"))]
+            # A sentence that is too long for the model may be cut in an address, whose parts are addresses as well.
+            wanted = [match.target for match in terms.find(re.sub(r"\S*x\.example\S*", "-", one.source))]
             for target in set(wanted):
                 assert one.target.count(target) >= wanted.count(target), (one.source, one.target)
             assert one.target.count(url) == one.source.count(url)
