@@ -62,7 +62,8 @@ class PromptProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self._is_over:
             return
-        if self._linger is not None:
+        is_lingering = self._linger is not None
+        if is_lingering:
             self._discarded_bytes += len(data)
             if self._discarded_bytes > DISCARDED_BYTES:
                 self._stop_lingering()
@@ -73,7 +74,12 @@ class PromptProtocol(HttpToolsProtocol):
             return
         if message == self._messages:  # otherwise what belongs to the new one is counted as it is parsed
             self._count(len(data), in_head, self._body_bytes - body)
-        if (self._is_in_head or self._is_idle) and self._patience is None:
+        if is_lingering and not self._is_in_head:
+            if self._linger is None and self._is_idle:  # the body has ended: as after any answer
+                self.timeout_keep_alive_task = self.loop.call_later(
+                    self.timeout_keep_alive, self.timeout_keep_alive_handler
+                )
+        elif (self._is_in_head or self._is_idle) and self._patience is None:
             self._be_patient()
 
     def _count(self, received: int, in_head: bool, body: int) -> None:
@@ -216,7 +222,6 @@ class PromptProtocol(HttpToolsProtocol):
         if self._linger is not None:
             self._linger.cancel()
             self._linger = None
-            self._forget_patience()
 
     def _is_closing(self) -> None:
         if self.unread_bytes:  # the transport closes when all of it is read

@@ -195,3 +195,13 @@ def test_a_body_that_ends_after_its_answer_keeps_its_connection(
             client.recv(1)
         client.sendall(ask)
         assert b"200 OK" in client.recv(65536)
+
+
+def test_a_connection_whose_body_ended_after_its_answer_is_not_kept_for_ever(
+    server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server.uvicorn.config, "timeout_keep_alive", 1)
+    with connected(server) as client:
+        answered_early(client, len(BODY))
+        client.sendall(BODY[10:])
+        assert rest_of(client) == b""
