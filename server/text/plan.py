@@ -3,7 +3,6 @@
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from server.checkpoints import checkpoint
 from server.text.long_sentences import split_long
@@ -115,20 +114,20 @@ def plan_text(
     """
     segments: list[Segment] = []
     planned: list[PlannedSentence] = []
-
-    def parts_of(sentence: str) -> tuple[list[Segment], list[PlannedSentence]]:
-        return _plan_parts(sentence, pieces, max_source_length, lifts_tags)
-
-    parts_of_short = cache(parts_of)
+    short: dict[str, tuple[list[Segment], list[PlannedSentence]]] = {}
     for segment in segments_of(text, language) if splits else trim(text):
         checkpoint()
-        if segment.is_sentence:
-            parts, read = (parts_of_short if len(segment.text) <= SHORT else parts_of)(segment.text)
-            segments += parts
-            planned += read
-            count(len(read))
-        else:
+        if not segment.is_sentence:
             segments.append(segment)
+            continue
+        parts = short.get(segment.text)
+        if parts is None:
+            parts = _plan_parts(segment.text, pieces, max_source_length, lifts_tags)
+            if len(segment.text) <= SHORT:
+                short[segment.text] = parts
+        segments += parts[0]
+        planned += parts[1]
+        count(len(parts[1]))
     return TextPlan(tuple(segments), tuple(planned))
 
 
@@ -140,7 +139,7 @@ def _plan_parts(
     if len(whole.ids) <= max_source_length:
         parts = [(Segment(sentence, is_sentence=True), whole)]
     else:
-        parts = [_part(one, pieces, lifts_tags) for one in _shorter(sentence, pieces, max_source_length)]
+        parts = [_part(one, pieces, lifts_tags) for one in _shorter(sentence, whole, pieces, max_source_length)]
     segments: list[Segment] = []
     planned: list[PlannedSentence] = []
     for part, read in parts:
@@ -173,15 +172,18 @@ def _readable(text: str, pieces: Pieces) -> str:
     return "".join(_READ_AS[one] if one in _READ_AS and not pieces.spells(one) else one for one in text)
 
 
-def _shorter(sentence: str, pieces: Pieces, max_source_length: int) -> list[Segment]:
-    """Parts of a sentence and the spaces between them."""
+def _shorter(sentence: str, whole: PlannedSentence, pieces: Pieces, max_source_length: int) -> list[Segment]:
+    """Parts of a sentence, which is planned as `whole`, and the spaces between them."""
 
-    @cache  # the whole is asked for several times, and so are the words of a hostile sentence
-    def length(part: str) -> int:
-        return len(plan_sentence(part, pieces).ids)
+    known = {} if whole.tags else {sentence: len(whole.ids)}
+    """Lengths by their parts: hostile sentences repeat them."""
 
     def lengths(parts: Sequence[str]) -> list[int]:
-        return [length(part) for part in parts]
+        for part in parts:
+            if part not in known:
+                checkpoint()
+                known[part] = len(plan_sentence(part, pieces).ids)
+        return [known[part] for part in parts]
 
     return [
         segment for cut in split_long(sentence, max_source_length, lengths) for segment in trim(cut) if segment.text

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
+from typing import NamedTuple
 
 from server.text.marks import closing_of, is_mark, is_opening
 from server.text.patterns import protected_spans
@@ -34,8 +35,7 @@ MOST_SEARCHED = 1_000_000
 all words. What models give is below."""
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(NamedTuple):
     """What a mask stands for. Where it touches a word that is translated, the model reads a space between them
     (`parted_before`, `parted_after`), which is taken out of the translation."""
 

@@ -27,8 +27,11 @@ _BREAKS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]++")
 _OUTER_SPACE = " \u00a0\u1680" + "".join(map(chr, range(0x2000, 0x200C))) + "\u202f\u205f\u3000\ufeff"
 _AS_ASCII_SPACE = dict.fromkeys(map(ord, _OUTER_SPACE), " ")
 _OUTER_SPACES = re.compile(f"[{_OUTER_SPACE}]*+")
-# Words and spaces with one sign at most, after them: no sentence ends before the end.
-_ONE_SENTENCE = re.compile(r"[\w\s]*+[^\w\s]?+\s*+")
+_MARKS = MARK.pattern[1:-1]
+# Words, spaces, marks, ASCII's signs that end sentences in no language, and one other sign at most, after them: no
+# sentence ends before the end.
+_ONE_SENTENCE = re.compile(rf"[\w\s{_MARKS}\"#$%&'()*+,\-/<=>@\[\\\]^`{{|}}~]*+[^\w\s]?+[\s{_MARKS}]*+")
+_SIGN = re.compile(r"[^\w\s\x00-\x7f]")
 # A bullet in front of a line, or several.
 _BULLET = re.compile(r"[\s\ufeff\u200b]*+(?:[-*+>#\u2022\u2023\u25e6\u2013\u2014\u00b7]++\s++)++")
 # "1.", "(2)", "a)", "iv.": a list number, never a sentence of its own.
@@ -47,7 +50,8 @@ _NUMBERING = frozenset({
 """Abbreviations only where a number follows: "No." is an answer, "No. 5" is not."""
 
 _BLOCK, _COSTLY_BLOCK = 4096, 1024
-"""Characters that are cut at once: fewer of a line that is not ASCII, because the library's time is quadratic there."""
+"""Characters that are cut at once: fewer where the library's time is quadratic. A quotation that goes on after a block
+is cut as if it had no end, so blocks are long where they may be."""
 _CONTEXT = 1024
 """Characters of an unfinished sentence that are looked at again, together with as many that follow."""
 _MAX_LAST_WORD = 24
@@ -166,13 +170,13 @@ def _spaces_end(part: str, start: int, end: int) -> int:
 
 
 def _split_line(line: str, language: str) -> Iterator[Segment]:
-    if _ONE_SENTENCE.fullmatch(line):
-        yield from trim(line)
-        return
     bullet = _BULLET.match(line)
     if bullet:
         yield Segment(bullet[0], is_sentence=False)
         line = line[bullet.end() :]
+    if _ONE_SENTENCE.fullmatch(line):
+        yield from trim(line)
+        return
     parts, spans = _cut_marked(line, language), unbroken_spans(line)
     for part in _rejoin(_outside(parts, spans) if spans else parts):
         yield from trim(part)
@@ -218,9 +222,10 @@ def _cut(line: str, language: str) -> Iterator[str]:
     because its time is quadratic. Of a last part that is longer than any sentence it gets the end."""
     begun: list[str] = []
     carried = ""
-    start, block = 0, _BLOCK if line.isascii() else _COSTLY_BLOCK
+    start = 0
     while start < len(line):
-        end = start + (_CONTEXT if begun else block)
+        is_costly = begun or _is_dense(line, start)
+        end = start + (_COSTLY_BLOCK if is_costly else _BLOCK - len(carried))
         parts = _segment(carried + line[start:end], language)
         start = end
         if begun:  # no sentence ends in what is carried: that was seen with more before it
@@ -234,6 +239,12 @@ def _cut(line: str, language: str) -> Iterator[str]:
             begun.append(carried[:-_CONTEXT])
             carried = carried[-_CONTEXT:]
     yield "".join([*begun, carried])
+
+
+def _is_dense(line: str, start: int) -> bool:
+    """Whether more than a quarter of the block that begins at `start` is signs beyond ASCII, as in no language: that
+    many sentences take the library quadratic time."""
+    return not line.isascii() and len(_SIGN.findall(line, start, start + _BLOCK)) > _BLOCK // 4
 
 
 def _without_ends_before(place: int, parts: list[str]) -> list[str]:

@@ -188,7 +188,7 @@ def test_every_span_is_there_exactly_once_whatever_the_model_says(sentence: str,
     "sX1"."""
     masked = mask(sentence, spells_ascii)
     letters = (letter for letter in map(chr, range(0x4E00, 0x9FA5)) if letter not in sentence)
-    spans = [replace(span, text=span.text[:1] + next(letters) + span.text[1:]) for span in masked.spans]
+    spans = [span._replace(text=span.text[:1] + next(letters) + span.text[1:]) for span in masked.spans]
     masked = replace(masked, spans=tuple(spans))
     said = st.sampled_from([f"{masked.stem}{number}" for number in range(12)] + ["wort", " ", ".", "Haus"])
     target = "".join(data.draw(st.lists(said, max_size=15)))

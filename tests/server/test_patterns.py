@@ -1,0 +1,79 @@
+"""No pattern of the server has a repetition of a repetition, which takes exponential time where it fails."""
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import server
+
+_parser: Any = importlib.import_module("re._parser")
+_UNBOUNDED = 64
+"""Repetitions from which on it does not matter how many are allowed."""
+
+
+def compiled() -> Iterator[tuple[str, re.Pattern[Any]]]:
+    """All patterns among the names of the server's modules, with these names."""
+    for found in pkgutil.walk_packages(server.__path__, "server."):
+        if found.name.endswith("__main__"):
+            continue
+        try:
+            module = importlib.import_module(found.name)
+        except ModuleNotFoundError as error:  # of a package that is not always there
+            if (error.name or "server").startswith("server"):
+                raise
+            continue
+        yield from ((f"{found.name}.{name}", one) for name, one in vars(module).items() if isinstance(one, re.Pattern))
+
+
+def repeated_repetitions(parsed: Any) -> Iterator[Any]:
+    """Unbounded repetitions of what may be nothing but an unbounded repetition: "(a+)+", "(a*b?)*". Those that do not
+    backtrack ("++") are none."""
+    for name, argument in parsed:
+        if str(name) in ("MAX_REPEAT", "MIN_REPEAT") and argument[1] >= _UNBOUNDED and _may_be_repetition(argument[2]):
+            yield name, argument
+        for inside in _subpatterns(argument):
+            yield from repeated_repetitions(inside)
+
+
+def _may_be_repetition(parsed: Any) -> bool:
+    """Whether all but an unbounded repetition may be left out."""
+    for index, (name, argument) in enumerate(parsed):
+        if any(
+            _parser.SubPattern(parsed.state, [one]).getwidth()[0] for one in (*parsed[:index], *parsed[index + 1 :])
+        ):
+            continue
+        if str(name) in ("MAX_REPEAT", "MIN_REPEAT"):
+            return bool(argument[1] >= _UNBOUNDED)
+        if str(name) in ("SUBPATTERN", "BRANCH") and any(map(_may_be_repetition, _subpatterns(argument))):
+            return True
+    return False
+
+
+def _subpatterns(argument: Any) -> Iterator[Any]:
+    if isinstance(argument, _parser.SubPattern):
+        yield argument
+    elif isinstance(argument, tuple | list):
+        for one in argument:
+            yield from _subpatterns(one)
+
+
+def test_no_pattern_repeats_a_repetition() -> None:
+    found = dict(compiled())
+    assert len(found) > 30
+    assert {
+        name: one.pattern for name, one in found.items() if any(repeated_repetitions(_parser.parse(one.pattern)))
+    } == {}
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+b", r"(?:\s*[a-z]*)*x", "(?:(?:ab)*|c)+", "(a{2,}?)*", "x(?:(a*)b?)*"])
+def test_a_repeated_repetition_is_found(pattern: str) -> None:
+    assert any(repeated_repetitions(_parser.parse(pattern)))
+
+
+@pytest.mark.parametrize("pattern", ["(a++)+b", "(?:a+b)*", "(?>a+)*", "(?:a{1,9})*", "(?:[a-z]+,)+", "a+b+"])
+def test_others_are_not(pattern: str) -> None:
+    assert not any(repeated_repetitions(_parser.parse(pattern)))
