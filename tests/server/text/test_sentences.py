@@ -95,3 +95,9 @@ def test_long_texts_are_cut_without_loss(unit: str) -> None:
 def test_long_lines_are_cut_like_short_ones() -> None:
     sentence = "Der Fluss ist gr\u00fcn. "
     assert sentences(sentence * 2_000, "de") == [sentence.strip()] * 2_000
+
+
+@pytest.mark.parametrize("length", range(5, 60, 7))
+def test_quotations_are_whole_in_a_line_of_thousands_of_characters(length: int) -> None:
+    first, said = "A" * length + ".", "Er sagte: \u201eKomm. Das T\u00fcrchen ist offen.\u201c"
+    assert sentences(f"{first} " + f"{said} Sie ging. " * 70, "de") == [first, *[said, "Sie ging."] * 70]
