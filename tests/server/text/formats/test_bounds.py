@@ -69,13 +69,6 @@ def test_what_is_inside_of_paragraphs_is_read_once() -> None:
         check_cost(lambda text: markdown._blocks(text, LIMIT), Shape((token,), "repeated"), SAMPLES[".md"].ordinary)
 
 
-@pytest.mark.parametrize("begin", ["[", "![", "<a", "[^", "`", "$"])
-@pytest.mark.parametrize("middle", ["", "](", "][", "]"])
-def test_beginnings_before_a_long_rest_cost_little_more(begin: str, middle: str) -> None:
-    """Every one of them may look for its end as far as the others."""
-    check_cost(markdown._read, Shape((begin * (500 // len(begin)) + middle + "a" * 990 + "\n",), "repeated"))
-
-
 def test_elements_are_closed_in_linear_time() -> None:
     def run(text: str) -> None:
         elements = Elements()
