@@ -9,16 +9,16 @@ import asyncio
 import contextvars
 import functools
 import itertools
-import os
 import threading
 import time
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Final, ParamSpec, TypeVar
 
 from server.checkpoints import on_checkpoint
+from server.cores import usable_cores
 from server.engine import caller
-from server.engine.caller import Caller, Service
+from server.engine.caller import WEIGHTS, Caller
 from server.engine.lines import Lines
 
 Parameters = ParamSpec("Parameters")
@@ -28,11 +28,8 @@ SLICE_SECONDS: Final = 0.02
 """How long work runs before it lets others go first."""
 INLINE_CHARS: Final = 2_000
 """Characters of texts that are worked on where they are: milliseconds, where a thread takes a tenth of one."""
-AT_ONCE: Final = max(2, min(4, os.cpu_count() or 1))
+AT_ONCE: Final = max(2, min(4, usable_cores()))
 """Works that run at the same time. The interpreter runs one thread at a time: more would only take turns more often."""
-
-WEIGHTS: Final[Mapping[Hashable, int]] = {Service.INTERACTIVE: 4}
-"""Slices of a tenant's requests to one of its documents and files."""
 
 
 class Abandoned(BaseException):

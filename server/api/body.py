@@ -2,7 +2,8 @@
 
 import json
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
 
 from starlette.datastructures import UploadFile
 from starlette.requests import Request
@@ -10,9 +11,15 @@ from starlette.requests import Request
 from server.api.body_room import HeldBody
 from server.api.errors import ApiError
 from server.api.forms import FORM_TYPES, media_type, parse_form
+from server.offload import offload
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 
 DISCARDED_BYTES = 16 * 2**20
 """How much of a body that is too large is read and discarded: a client reads no answer while it still writes."""
+INLINE_BYTES = 32 * 1024
+"""Bytes of a body that is parsed where it is: a few milliseconds at most."""
 MAX_JSON_VALUES = 100_000
 """Values of one JSON body: a million empty lists are three megabytes, and take seventy in memory."""
 _JSON_TYPE = re.compile(r"application/json\s*(;\s*charset=\"?utf-8\"?\s*)?", re.IGNORECASE)
@@ -81,6 +88,20 @@ def check_encoding(request: Request) -> None:
     encoding = request.headers.get("content-encoding", "identity")
     if encoding.lower() != "identity":
         raise ApiError("unsupported_media_type", f"Content-Encoding '{encoding}' is not supported; send it plain")
+
+
+async def parsed_apart(
+    body: bytes | bytearray,
+    function: Callable[Parameters, Result],
+    /,
+    *args: Parameters.args,
+    **kwargs: Parameters.kwargs,
+) -> Result:
+    """What `function` makes of a body: of a large one in a thread, where tenants take turns and few are parsed at a
+    time, so that the event loop and the memory are not a stranger's. Raises what `function` raises."""
+    if len(body) > INLINE_BYTES:
+        return await offload(function, *args, **kwargs)
+    return function(*args, **kwargs)
 
 
 async def read_body(request: Request, held: HeldBody, limit: int) -> bytearray:

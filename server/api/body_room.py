@@ -5,7 +5,6 @@ import contextlib
 import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager
 
 from server.api.errors import ApiError
 
@@ -17,8 +16,6 @@ SLOW_SECONDS = 5.0
 """A body that is not complete after this time gives way when another needs its room."""
 OWNER_SHARE, UNKNOWN_SHARE = 1 / 2, 1 / 4
 """What one key may take of all room, and what requests may take together whose key is still looked for in the body."""
-SMALL_BODY = 16 * 1024
-"""Bytes of a body that is parsed at once, beside others; it takes some milliseconds at most."""
 EVERYBODY = ""
 """The owner of all bodies on a server without keys."""
 
@@ -34,7 +31,6 @@ class BodyRoom:
         self._reading: dict[HeldBody, None] = {}
         """Bodies that are not complete, oldest first."""
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._turns = asyncio.Lock()
 
     def begin(self, owner: str | None) -> "HeldBody":
         """A body of which nothing has been read; None: its owner is not known before it has been read. Call its
@@ -42,11 +38,6 @@ class BodyRoom:
         body = HeldBody(self, owner)
         self._reading[body] = None
         return body
-
-    def turn(self, size: int) -> AbstractAsyncContextManager[None]:
-        """Around what is done with `size` bytes of a body at once: large ones take turns, between which the event loop
-        does everything else."""
-        return self._turns if size > SMALL_BODY else contextlib.nullcontext()
 
     def fits(self, owner: str | None, size: int) -> bool:
         """Whether there is room for `size` more bytes."""

@@ -7,7 +7,7 @@ from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from starlette.responses import JSONResponse, Response
 
-from server.api.body import read_body
+from server.api.body import parsed_apart, read_body
 from server.api.body_room import HeldBody
 from server.api.deepl_schemas import DeepLError
 from server.api.errors import TABLE, ApiError, Dialect, ErrorType, QuotaExceeded, printable
@@ -52,8 +52,7 @@ class DeepLRoute(DoorRoute):
         if self.body_field is not None:
             return await super()._read(request, held, limit, body)
         given = await read_body(request, held, limit)
-        async with held.room.turn(len(given)):
-            fields = parse_form(given, request.headers.get("content-type", ""))
+        fields = await parsed_apart(given, parse_form, given, request.headers.get("content-type", ""))
         pairs = [pair for pair in fields.multi_items() if isinstance(pair[1], str)]
         if not pairs:
             return request

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.convertors import register_url_convertor
 
 from server.api.access import check_document, let_in, presented_key, seconds_for
-from server.api.body import ReadRequest, check_encoding, check_json, fields_of, parse, read_body
+from server.api.body import ReadRequest, check_encoding, check_json, fields_of, parse, parsed_apart, read_body
 from server.api.body_key import key_in
 from server.api.body_room import EVERYBODY, HeldBody
 from server.api.deadline import before
@@ -25,14 +25,11 @@ from server.api.path_values import BoundedInteger
 from server.api.state import ServerState
 from server.api.visit import Visit
 from server.engine import caller
-from server.offload import offload
 from server.settings import nearest
 
 Handle = Callable[[Request], Coroutine[Any, Any, Response]]
 Access = Scope | Literal["any key", "public"]
 """Who may use a route: keys of a scope, every key, or everybody, with keys as without."""
-INLINE_BYTES = 32 * 1024
-"""Bytes of a body that is parsed where it is: a few milliseconds at most."""
 MOST_ERRORS = 100
 """Errors of one body of which the first is told."""
 
@@ -80,8 +77,8 @@ class DoorRoute(APIRoute):
             try:
                 if presented is None and self.body_may_have_key and state.keys.keys:
                     body = await before(deadline, read_body(request, held, state.settings.max_body_bytes))
-                    async with state.body_room.turn(len(body)):
-                        presented = key_in(body, request.headers.get("content-type", ""), str(self.key_field))
+                    kind = request.headers.get("content-type", "")
+                    presented = await parsed_apart(body, key_in, body, kind, str(self.key_field))
                 key = let_in(
                     request, state.keys, self.scope, presented, state.settings.open_admin == "on", self.is_work
                 )
@@ -97,7 +94,8 @@ class DoorRoute(APIRoute):
             try:
                 if key is not None:
                     held.belongs_to(key.name)
-                await before(visit.deadline, check_document(request, key, state.documents))
+                if "document_id" in request.path_params:
+                    await before(visit.deadline, check_document(request, key, state.documents))
                 read = await before(visit.deadline, self._read(request, held, state.settings.max_body_bytes, body))
                 body = None  # what was read of it is all that is kept
                 response = await unless_disconnected(request, before(visit.deadline, handle(read)))
@@ -132,10 +130,7 @@ class DoorRoute(APIRoute):
             check_json(request)
         if body is None:
             body = await read_body(request, held, limit)
-        async with held.room.turn(len(body)):
-            if len(body) > INLINE_BYTES:
-                return await offload(self._parsed, request, body)
-            return self._parsed(request, body)
+        return await parsed_apart(body, self._parsed, request, body)
 
     def _parsed(self, request: Request, body: bytearray) -> Request:
         """The request with its body as the route takes it. Raises ApiError: 400, 413, 415 or 422."""

@@ -2,7 +2,7 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum
@@ -16,6 +16,10 @@ class Service(Enum):
     BACKGROUND = "background"
 
     __hash__ = object.__hash__  # Enum's own is a function of Python, called for every sentence
+
+
+WEIGHTS: Mapping[Hashable, int] = {Service.INTERACTIVE: 4}
+"""Turns of a tenant's interactive requests to one of its documents and files."""
 
 
 @dataclass(frozen=True)

@@ -134,8 +134,9 @@ class SentenceRequest:
     def cancel(self) -> None:
         """Ask for the sentence to be dropped; takes effect at the next step, wherever the sentence is."""
         self.is_cancelled = True
-        if self.when_cancelled is not None and not self.future.done():
-            self.when_cancelled()
+        when_cancelled = self.when_cancelled  # the thread that answers the sentence may forget it at any moment
+        if when_cancelled is not None and not self.future.done():
+            when_cancelled()
 
     def refuse(self, error: Exception) -> None:
         """Answer it, still waiting, with an error."""

@@ -3,16 +3,13 @@
 import sys
 import threading
 import time
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-from server.engine.caller import Caller, Service
+from server.engine.caller import WEIGHTS, Caller, Service
 from server.engine.lines import Lines, Path
 from server.engine.request import Cancelled, DeadlineExceeded, Errand, Overloaded, SentenceRequest
 from server.shared_budget import SharedBudget
-
-WEIGHTS: Mapping[Hashable, int] = {Service.INTERACTIVE: 4}
-"""Turns of a tenant's interactive requests to one of its documents and files."""
 
 
 class WaitingRoom:

@@ -9,7 +9,6 @@ import dataclasses
 import pickle
 import threading
 import time
-import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 
@@ -122,14 +121,8 @@ class SharedSearches:
     def _search(self, key: bytes, members: list[SentenceRequest]) -> SharedSearch:
         """A search that is not queued yet."""
         search = SharedSearch(key, members)
-        found = weakref.ref(search)  # a future keeps its callbacks: a search that they held would wait to be collected
-
-        def done(future: "Future[SentenceResult]") -> None:
-            ended = found()
-            assert ended is not None, "whoever ends a search holds it"
-            self._done(ended, future)
-
-        search.future.add_done_callback(done)
+        held = [search]  # emptied at the end: a future keeps its callbacks, and what they hold waits to be collected
+        search.future.add_done_callback(lambda future: self._done(held.pop(), future))
         return search
 
     def _begin(self, search: SharedSearch) -> None:

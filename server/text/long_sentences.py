@@ -37,8 +37,9 @@ def _split(text: str, limit: int, lengths: Lengths, boundaries: tuple[re.Pattern
         return _split(text, limit, lengths, boundaries[1:]) if boundaries else groups
     parts: list[str] = []
     for group, length in zip(groups, lengths(groups), strict=True):
-        # Groups were packed by the lengths of their atoms; joined, these may have a few pieces more.
-        parts.extend([group] if length <= limit else _split(group, limit, lengths, boundaries[1:]))
+        # Groups were packed by the lengths of their atoms; joined, these may have a few pieces more. Then there is
+        # another boundary of the same kind to cut at, unless the group is a single atom.
+        parts.extend([group] if length <= limit else _split(group, limit, lengths, boundaries))
     return parts
 
 
@@ -53,10 +54,11 @@ def _cut_after(text: str, boundary: re.Pattern[str]) -> list[str]:
 
 
 def _pack(atoms: list[str], lengths: list[int], limit: int) -> list[str]:
-    """Neighbours joined to parts of about the same length, as few as `limit` allows; every part counts one EOS."""
+    """Neighbours of a text that is too long, joined to parts of about the same length: as few as `limit` allows, but
+    not one. Every part counts one EOS."""
     sizes = [length - 1 for length in lengths]
     room = max(1, limit - 1)
-    aim = sum(sizes) / -(-sum(sizes) // room)
+    aim = sum(sizes) / max(2, -(-sum(sizes) // room))
     groups: list[list[str]] = []
     filled = room + 1
     for atom, size in zip(atoms, sizes, strict=True):
@@ -65,6 +67,8 @@ def _pack(atoms: list[str], lengths: list[int], limit: int) -> list[str]:
             filled = 0
         groups[-1].append(atom)
         filled += size
+    if len(groups) == 1 and len(atoms) > 1:  # the last atom is most of it
+        groups = [atoms[:-1], atoms[-1:]]
     return ["".join(group) for group in groups]
 
 

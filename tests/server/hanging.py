@@ -12,13 +12,14 @@ from server.cli import main
 PLACES = {
     "load": "server.translator.Translator.load",
     "cut": "server.translations.Work.cut",
+    "executor": "server.engine.worker.EngineWorker.prepare_alignments",
     "step": "server.engine.engine.Engine.step",
     "loop": "server.api.visit.Visit.translator",
     "close": "server.documents.stores.sqlite.SqliteStore.close",
     "write": "server.documents.stores.sqlite.SqliteStore.update",
 }
-"""What hangs: while models load, in a thread of a request, in an engine, in the event loop itself, in the store when it
-is closed, and when it is written."""
+"""What hangs: while models load, in a thread of a request, in one of the event loop's executor, in an engine, in the
+event loop itself, in the store when it is closed, and when it is written."""
 FIRST_FREE = ("step",)
 """Those that are needed for the start hang once the file of HANGS_FROM is there."""
 

@@ -129,31 +129,6 @@ def test_a_slow_body_gives_way_and_a_fast_or_a_complete_one_does_not(monkeypatch
     ran(test)
 
 
-def test_large_bodies_are_parsed_in_turns() -> None:
-    """While one waits for its turn, the loop does everything else."""
-
-    async def test() -> None:
-        room, order = BodyRoom(10, 10), []
-
-        async def parsing(name: str, size: int) -> None:
-            async with room.turn(size):
-                order.append(name)
-                await asyncio.sleep(0)
-
-        async def others() -> None:
-            order.append("other")
-
-        large = body_room.SMALL_BODY + 1
-        async with asyncio.TaskGroup() as group:
-            for name in "ab":
-                group.create_task(parsing(name, large))
-            group.create_task(parsing("small", 10))
-            group.create_task(others())
-        assert order == ["a", "small", "other", "b"]
-
-    ran(test)
-
-
 def half_open(server: RunningServer, stack: ExitStack, size: int, path: str = "/v1/translate") -> socket.socket:
     """A connection on which `size` bytes of a body were sent that goes on."""
     client = stack.enter_context(connected(server))

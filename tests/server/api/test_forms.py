@@ -1,19 +1,25 @@
 """Forms: what clients send comes as it was written, and what nobody should send is refused and never a fault."""
 
+import json
 import random
+import threading
 import time
 import tracemalloc
 from collections.abc import Callable
-from urllib.parse import unquote_to_bytes
+from pathlib import Path
+from types import ModuleType
+from urllib.parse import unquote_to_bytes, urlencode
 
 import httpx
 import pytest
 from starlette.datastructures import UploadFile
 
-from server.api import forms
+from server.api import body as body_module
+from server.api import deepl_route, forms, route
 from server.api.errors import ApiError
 from server.api.forms import CHARSETS, MAX_FIELDS, parameters_of, parse_form
-from tests.server.api.conftest import RunningServer
+from server.api.keys import new_key
+from tests.server.api.conftest import RunningServer, ready, settings_for
 from tests.server.api.test_growth import BOUNDARY, FORM, FORM_TOKENS, HEADER_TOKENS, MULTIPART, MULTIPART_TOKENS
 
 NAMES = (
@@ -198,3 +204,46 @@ def test_escapes_are_decoded_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     finally:
         tracemalloc.stop()
     assert peak < 20 * 600_000
+
+
+LARGE_FORM = urlencode({"text": "a" * 100_000, "q": "a" * 100_000, "source": "en", "target": "de", "api_key": "no"})
+LARGE_JSON = json.dumps({"text": "a" * 100_000, "q": "a" * 100_000, "source": "en", "target": "de", "api_key": "no"})
+
+
+@pytest.mark.parametrize(
+    ("module", "parses", "method", "path", "kind", "content"),
+    [
+        (route, "parse", "POST", "/v1/translate", "application/json", LARGE_JSON),
+        (body_module, "parse", "POST", "/translate", "application/json", LARGE_JSON),
+        (body_module, "parse_form", "POST", "/translate", FORM, LARGE_FORM),
+        (body_module, "parse_form", "POST", "/v2/translate", FORM, LARGE_FORM),
+        (deepl_route, "parse_form", "GET", "/v2/languages", FORM, LARGE_FORM),
+        (route, "key_in", "POST", "/translate", FORM, LARGE_FORM),
+        (route, "key_in", "POST", "/translate", "application/json", LARGE_JSON),
+    ],
+)
+def test_large_bodies_are_parsed_beside_the_event_loop(
+    tiny_artifact: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    module: ModuleType,
+    parses: str,
+    method: str,
+    path: str,
+    kind: str,
+    content: str,
+) -> None:
+    """Whatever the route, whether or not its body is usual, and also where only the key is looked for."""
+    threads: list[str] = []
+    original: Callable[..., object] = getattr(module, parses)
+
+    def parsing(*arguments: object) -> object:
+        threads.append(threading.current_thread().name)
+        return original(*arguments)
+
+    monkeypatch.setattr(module, parses, parsing)
+    keys = new_key("a", ["translate"])[1] if parses == "key_in" else ""
+    with ready(settings_for(tiny_artifact, api_keys=keys)) as server, server.client() as client:
+        answer = client.request(method, path, content=content, headers={"Content-Type": kind})
+        assert answer.status_code < 500
+    assert threads
+    assert all(name.startswith("work-") for name in threads), threads

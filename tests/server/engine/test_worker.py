@@ -1,7 +1,9 @@
 """Threads around the engine."""
 
+import gc
 import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from server.artifact import Manifest
 from server.backends.base import Backend, ScoreStep, Step
 from server.backends.context import all_of
 from server.backends.state import DecoderState, Encoded, Flags, Ints
-from server.engine.request import EngineStopped, Overloaded, SearchOptions, SentenceRequest
+from server.engine.request import EngineStopped, Overloaded, SearchOptions, SentenceRequest, SentenceResult
 from server.engine.worker import EngineWorker
 from server.metrics import Metrics
 from server.settings import EngineSettings
@@ -224,3 +226,34 @@ def test_errands_are_bounded_and_told_when_the_worker_stops(worker: EngineWorker
     idle.stop()
     with pytest.raises(EngineStopped):
         waiting[1].result(timeout=30)
+
+
+def test_what_was_cancelled_in_the_queue_is_answered_when_a_worker_is_given_up(load: LoadBackend) -> None:
+    """Its shared search has left the table of searches; nobody holds it but the queue, which is emptied."""
+    worker = EngineWorker(
+        load("onnx", "fp32"), EngineSettings(num_workers=1, slots=2), Metrics(), "tiny"
+    )  # not started
+    requests = [SentenceRequest((5, 6, 3), OPTIONS), SentenceRequest((7, 3), OPTIONS)]
+    worker.answer_all(requests)
+    requests[0].cancel()
+    futures = [request.future for request in requests]  # all that who waits for them holds
+    requests.clear()
+    gc.collect()
+    worker.abandon(EngineStopped("given up"))
+    for future in futures:
+        assert isinstance(future.exception(timeout=0), EngineStopped)
+
+
+def test_a_cancellation_may_come_while_the_sentence_is_answered() -> None:
+    """The engine's thread forgets what a cancellation calls; the event loop may have looked at it a moment before."""
+    request, called = SentenceRequest((5, 3), OPTIONS), list[str]()
+
+    class Answering(Future[SentenceResult]):
+        def done(self) -> bool:
+            request.when_cancelled = None
+            return False
+
+    request.future = Answering()
+    request.when_cancelled = lambda: called.append("cancelled")
+    request.cancel()
+    assert (request.is_cancelled, called) == (True, ["cancelled"])

@@ -57,3 +57,17 @@ def test_a_very_long_sentence_is_cut_into_parts_that_fit(pieces: Pieces, unit: s
     parts = split_long(text, 256, pieces.lengths)
     assert "".join(parts) == text
     assert max(pieces.lengths(parts)) <= 256
+
+
+@given(sizes=st.lists(st.integers(1, 9), min_size=2, max_size=60), limit=st.integers(12, 40), joint=st.integers(0, 2))
+def test_no_word_is_cut_that_has_room(sizes: list[int], limit: int, joint: int) -> None:
+    """Not even where words side by side have more pieces than each by itself."""
+
+    def lengths(parts: Sequence[str]) -> list[int]:
+        return [1 + sum(map(len, part.split())) + joint * (len(part.split()) - 1) for part in parts]
+
+    sentence = " ".join("a" * size for size in sizes)
+    parts = split_long(sentence, limit, lengths)
+    assert "".join(parts) == sentence
+    assert max(lengths(parts)) <= limit
+    assert [len(word) for part in parts for word in part.split()] == sizes
