@@ -26,8 +26,8 @@ from model.document import DocumentModel
 from model.training.checkpoint import SUMMARY, VOCABULARY, find_vocabulary, load_model
 from model.training.document_checkpoint import has_context, load_document_model
 from model.translation_model import TranslationModel
-from server.artifact import MANIFEST, Artifact, GraphFiles, Manifest, Shortlist, file_hash
-from server.engine.golden import GOLDEN
+from server.artifact.artifact import MANIFEST, Artifact, GraphFiles, Manifest, Shortlist, file_hash
+from server.engine.self_test import GOLDEN
 
 ATTRIBUTION, SOURCE_VOCABULARY = "ATTRIBUTION.md", "source-vocabulary.model"
 

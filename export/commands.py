@@ -9,8 +9,9 @@ from pathlib import Path
 from export.artifact_writer import ExportOptions, ShortlistSizes, export_artifact
 from export.evaluate import evaluate, translate
 from export.manifest import GRAPHS
-from model.data.words.accuracy import WordAccuracy, read_word_set, word_accuracy
-from server.artifact import Artifact, read_manifest
+from model.data.word_sets import read_word_set
+from model.evaluation.word_accuracy import WordAccuracy, word_accuracy
+from server.artifact.artifact import Artifact, read_manifest
 from server.backends.load import load_backend
 from server.engine.request import SearchOptions
 
@@ -118,7 +119,7 @@ class EvaluateCommand:
         parser.add_argument("--data", type=Path, help="folder with the test sets, NAME.LANGUAGE.gz")
         parser.add_argument("--sets", help="comma-separated names below the data folder, for example test/news")
         parser.add_argument(
-            "--words", type=Path, help="a file of single words and phrases, like model/data/words/en-de.tsv"
+            "--words", type=Path, help="a file of single words and phrases, like model/synthetic/words/en-de.tsv"
         )
         parser.add_argument(
             "--slips", action="store_true", help="with one slip of the keyboard in every sentence of the sets"

@@ -9,8 +9,8 @@ import sacrebleu
 
 from export.artifact_text import ArtifactText
 from model.data.corpus import read_corpus
-from model.data.everyday.typed import slipped
-from server.artifact import Artifact
+from model.synthetic.everyday.typed import slipped
+from server.artifact.artifact import Artifact
 from server.backends.base import Backend, CannotScore
 from server.engine.request import SearchOptions
 from server.engine.synchronous import Source, log_probabilities, translate_now

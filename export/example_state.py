@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from server.artifact import Manifest
+from server.artifact.artifact import Manifest
 from server.backends.base import batch_sizes
 from server.backends.memory import HostMemory, remembered
 from server.backends.state import DecoderState

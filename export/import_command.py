@@ -7,8 +7,8 @@ from pathlib import Path
 
 from export.artifact_writer import ExportOptions, write_artifact
 from export.commands import EXAMPLES, KINDS, NUM_GOLDENS, graph_kinds, lines, print_written
+from export.importers.errors import ImportRefused
 from export.importers.marian import MarianFolder, load_marian
-from export.importers.refused import ImportRefused
 
 FORMATS = ("marian",)
 MAX_LENGTH = 256

@@ -1,4 +1,4 @@
-"""Attention to a document in pages of sentences of similar length (see server/artifact.py). Equals
+"""Attention to a document in pages of sentences of similar length (see server/artifact/artifact.py). Equals
 model.attention.selective, without its padding to the longest sentence."""
 
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from torch import Tensor
 from model.attention.decay import of_words
 from model.attention.selective import ContextAttention, FlatWordAttention, HierarchicalAttention, LookResult
 from model.context import ContextLayer, ContextResult
-from server.artifact import PAGES
+from server.artifact.artifact import PAGES
 
 
 class Pages(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any
 import onnx
 from onnx import TensorProto
 
-from server.signature import LOG_PROBABILITY
+from server.artifact.signature import LOG_PROBABILITY
 
 
 class ScoreError(ValueError):

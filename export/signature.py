@@ -9,8 +9,8 @@ from pathlib import Path
 import onnx
 
 from model.translation_model import TranslationModel
-from server.artifact import GraphFiles, Manifest
-from server.signature import ALIGNMENT, LOG_PROBABILITY, Axis, Role, Signature, Tensor
+from server.artifact.artifact import GraphFiles, Manifest
+from server.artifact.signature import ALIGNMENT, LOG_PROBABILITY, Axis, Role, Signature, Tensor
 
 ROWS: dict[str, tuple[str, tuple[Axis, ...]]] = {
     "token": ("int64", ("slot", "beam")),

@@ -10,8 +10,8 @@ from export.example_state import example_source, example_state
 from export.graphs import EncodeGraph, StepGraph
 from export.signature import traced
 from model.translation_model import TranslationModel
-from server.artifact import Manifest
-from server.signature import Signature
+from server.artifact.artifact import Manifest
+from server.artifact.signature import Signature
 
 
 class FlatEncode(nn.Module):

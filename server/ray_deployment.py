@@ -18,17 +18,17 @@ from fastapi import FastAPI
 from ray import serve
 
 from server.api.app import create_app
-from server.api.state import ServerState
-from server.logs import log_config
-from server.serve_command import SWITCH_INTERVAL
-from server.settings import KNOBS, Settings, SettingsError, nearest
+from server.api.serving.server_state import ServerState
+from server.cli.serve import SWITCH_INTERVAL
+from server.settings import SETTINGS, Settings, SettingsError, nearest
+from server.telemetry.logs import log_config
 
 # Ray reports usage to its makers unless told not to before it starts.
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 
 STOP_SECONDS = 10.0
 """What a replica has beside drain_timeout until Ray kills it: documents are given back, engines and stores closed."""
-LOOK_SECONDS = 0.1
+POLL_SECONDS = 0.1
 """How often a replica that starts looks whether it is ready."""
 NOT_OURS = ("host", "port")
 """Settings of who listens, which is Ray's proxy."""
@@ -42,7 +42,7 @@ def application(arguments: Mapping[str, object]) -> Any:
     replicas = given.pop("num_replicas", "1")
     if not replicas.isdecimal() or int(replicas) < 1:
         raise SettingsError(f"num_replicas must be a whole number from 1, not '{replicas}'")
-    known = [knob.name for knob in KNOBS if knob.name not in NOT_OURS]
+    known = [setting.name for setting in SETTINGS if setting.name not in NOT_OURS]
     for name in given:
         if name in NOT_OURS:
             raise SettingsError(f"{name} is set in http_options of Serve's configuration: Ray's proxy listens")
@@ -105,7 +105,7 @@ def _ready_first(app: FastAPI) -> Callable[[FastAPI], contextlib.AbstractAsyncCo
             while state.why_not_ready is not None:
                 if state.failure is not None:
                     raise RuntimeError(state.failure)
-                await asyncio.sleep(LOOK_SECONDS)
+                await asyncio.sleep(POLL_SECONDS)
             yield
 
     return ready_first

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from server.cores import usable_cores
+from server.runtime.cpu_cores import usable_cores
 
 ENV_PREFIX = "RINGMT_"
 LONGEST_NAME = 100
@@ -29,7 +29,7 @@ class SettingsError(ValueError):
     """A setting that cannot be used; the message says which one and what to write instead."""
 
 
-def knob(default: T, meaning: str, at_least: float | None = None, shown: str | None = None) -> T:
+def setting(default: T, meaning: str, at_least: float | None = None, shown: str | None = None) -> T:
     """A dataclass field with its default, its meaning for people and its smallest value. `shown` replaces the default
     in help texts where that depends on the machine."""
     field: T = dataclasses.field(default=default, metadata={"meaning": meaning, "at_least": at_least, "shown": shown})
@@ -49,31 +49,31 @@ def nearest(name: str, known: Iterable[str]) -> str:
 class EngineSettings:
     """The settings of the engine, which hold for every model."""
 
-    slots: int = knob(32, "sentences decoded at the same time, per model", at_least=1)
-    max_waiting: int = knob(
+    slots: int = setting(32, "sentences decoded at the same time, per model", at_least=1)
+    max_waiting: int = setting(
         4096, "sentences of requests that may wait for a slot, per model; more are refused with 429", at_least=1
     )
-    max_waiting_tokens: int = knob(
+    max_waiting_tokens: int = setting(
         262_144, "source tokens of requests that may wait for a slot, per model; more are refused with 429", at_least=1
     )
-    num_workers: int = knob(
+    num_workers: int = setting(
         min(4, usable_cores()),
         "threads that decode, per model; those of a model without work sleep",
         at_least=1,
         shown="usable cores, at most 4",
     )
-    backend: Literal["onnx", "torchscript"] = knob("onnx", "which runtime executes the graphs")
-    device: Literal["cpu", "cuda"] = knob("cpu", "where they run; cuda with backend onnx and onnxruntime-gpu only")
-    precision: Literal["int8", "fp32"] = knob("int8", "which precision of the artifact's graphs is loaded")
-    shortlist: Literal["auto", "on", "off"] = knob(
+    backend: Literal["onnx", "torchscript"] = setting("onnx", "which runtime executes the graphs")
+    device: Literal["cpu", "cuda"] = setting("cpu", "where they run; cuda with backend onnx and onnxruntime-gpu only")
+    precision: Literal["int8", "fp32"] = setting("int8", "which precision of the artifact's graphs is loaded")
+    shortlist: Literal["auto", "on", "off"] = setting(
         "auto", "score only the words that a sentence is likely to need; auto: where the artifact has a shortlist"
     )
-    translation_cache_bytes: int = knob(
+    translation_cache_bytes: int = setting(
         67_108_864,
         "memory for translations that may be asked for again, per model; 0: every one is decoded",
         at_least=0,
     )
-    max_beam_size: int = knob(8, "widest beam that a request may ask for", at_least=1)
+    max_beam_size: int = setting(8, "widest beam that a request may ask for", at_least=1)
 
     def __post_init__(self) -> None:
         _check(self)
@@ -84,89 +84,95 @@ class Settings:
     """All settings of the server. Lengths of text are in characters, sizes in bytes, times in seconds."""
 
     engine: EngineSettings = dataclasses.field(default_factory=EngineSettings)
-    host: str = knob("127.0.0.1", "address to listen on; 0.0.0.0 for every interface")
-    port: int = knob(8000, "port to listen on; 0 takes a free one", at_least=0)
-    models: tuple[Path, ...] = knob(
+    host: str = setting("127.0.0.1", "address to listen on; 0.0.0.0 for every interface")
+    port: int = setting(8000, "port to listen on; 0 takes a free one", at_least=0)
+    models: tuple[Path, ...] = setting(
         (BUNDLED_MODELS,),
         "folders separated by commas, or several flags: an artifact each, or a folder with artifacts anywhere below",
     )
-    max_body_bytes: int = knob(4_194_304, "largest request body in bytes; a larger one is refused with 413", at_least=1)
-    max_bodies_bytes: int = knob(
+    max_body_bytes: int = setting(
+        4_194_304, "largest request body in bytes; a larger one is refused with 413", at_least=1
+    )
+    max_bodies_bytes: int = setting(
         67_108_864,
         "bytes of all request bodies that are read or held, at least max_body_bytes; what does not fit waits, then 429",
         at_least=1,
     )
-    max_connections: int = knob(
+    max_connections: int = setting(
         1024,
         "open connections; for one more an idle one is closed, and while all are busy requests get 503",
         at_least=1,
     )
-    max_texts: int = knob(256, "texts in one request", at_least=1)
-    max_text_chars: int = knob(100_000, "characters of one text", at_least=1)
-    max_total_chars: int = knob(
+    max_texts: int = setting(256, "texts in one request", at_least=1)
+    max_text_chars: int = setting(100_000, "characters of one text", at_least=1)
+    max_total_chars: int = setting(
         500_000,
         "characters of all texts of one request; of a file also: at most 1,000 texts (paragraphs, cells, cues, "
         "messages) and one for every 16 of these characters, and XML, tags and lines in proportion to them",
         at_least=1,
     )
-    default_beam_size: int = knob(4, "beam size when the request names none", at_least=1)
-    request_timeout: float = knob(60.0, "seconds a request may take; then 504 and its slots are free", at_least=0.001)
-    drain_timeout: float = knob(20.0, "seconds that requests in flight get to finish at shutdown", at_least=0)
-    context_store: str = knob(
+    default_beam_size: int = setting(4, "beam size when the request names none", at_least=1)
+    request_timeout: float = setting(
+        60.0, "seconds a request may take; then 504 and its slots are free", at_least=0.001
+    )
+    drain_timeout: float = setting(20.0, "seconds that requests in flight get to finish at shutdown", at_least=0)
+    context_store: str = setting(
         "memory://", "where documents and glossaries are kept: memory://, sqlite:///PATH or redis://HOST:PORT/DB"
     )
-    context_cache_bytes: int = knob(
+    context_cache_bytes: int = setting(
         268_435_456, "memory for the context of documents in bytes; what does not fit is computed anew", at_least=0
     )
-    document_ttl: float = knob(86400.0, "seconds after which a document that nobody changed is deleted", at_least=1)
-    document_lease: float = knob(
+    document_ttl: float = setting(86400.0, "seconds after which a document that nobody changed is deleted", at_least=1)
+    document_lease: float = setting(
         15.0, "seconds after which a document of a process that died is finished by another", at_least=0.1
     )
-    max_document_sentences: int = knob(
+    max_document_sentences: int = setting(
         2000, "sentences of one document, parts of long ones counted; a longer one is refused with 413", at_least=1
     )
-    max_documents: int = knob(10_000, "documents kept at the same time", at_least=1)
-    max_documents_per_key: int = knob(
+    max_documents: int = setting(10_000, "documents kept at the same time", at_least=1)
+    max_documents_per_key: int = setting(
         0,
         "documents kept for one API key; 0: its share of max_documents, a quarter of it (half of it for two keys, all "
         "of it for one)",
         at_least=0,
     )
-    max_queued_documents_per_key: int = knob(
+    max_queued_documents_per_key: int = setting(
         1000, "documents of one API key that wait or are being translated", at_least=1
     )
-    max_documents_bytes: int = knob(
+    max_documents_bytes: int = setting(
         0,
         "size of all documents together; 0: 268435456 (256 MiB) in memory://, 17179869184 (16 GiB) elsewhere. One that "
         "is not translated yet counts three times",
         at_least=0,
     )
-    max_documents_bytes_per_key: int = knob(
+    max_documents_bytes_per_key: int = setting(
         0, "size of all documents of one API key together; 0: its share of max_documents_bytes, as above", at_least=0
     )
-    max_glossaries: int = knob(1000, "glossaries kept for one API key, in context_store like documents", at_least=1)
-    max_glossary_bytes: int = knob(16_777_216, "size of all glossaries of one API key together", at_least=1)
-    max_files: int = knob(128, "files of one API key that are being translated or wait to be fetched", at_least=1)
-    max_files_bytes: int = knob(67_108_864, "size of all these files, uploads and translations", at_least=1)
-    file_timeout: float = knob(
+    max_glossaries: int = setting(1000, "glossaries kept for one API key, in context_store like documents", at_least=1)
+    max_glossary_bytes: int = setting(16_777_216, "size of all glossaries of one API key together", at_least=1)
+    max_files: int = setting(128, "files of one API key that are being translated or wait to be fetched", at_least=1)
+    max_files_bytes: int = setting(67_108_864, "size of all these files, uploads and translations", at_least=1)
+    file_timeout: float = setting(
         3600.0, "seconds after which a file that was sent to DeepL's API is given up", at_least=0.001
     )
-    file_ttl: float = knob(
+    file_ttl: float = setting(
         3600.0, "seconds that a translated file waits to be fetched; then it is gone", at_least=0.001
     )
-    api_keys: str = knob("", "file of API keys, or its lines; without, everybody may do everything", shown="none")
-    file_processes: int = knob(2, "processes that open and write files; further files wait for one", at_least=1)
-    file_cpu_seconds: float = knob(
+    api_keys: str = setting("", "file of API keys, or its lines; without, everybody may do everything", shown="none")
+    file_processes: int = setting(2, "processes that open and write files; further files wait for one", at_least=1)
+    file_cpu_seconds: float = setting(
         10.0, "seconds of processor that opening or writing a file may take; then 413", at_least=1
     )
-    file_memory_bytes: int = knob(
+    file_memory_bytes: int = setting(
         268_435_456, "memory that opening or writing a file may take, in a process of its own; then 413", at_least=1
     )
-    pivot: Literal["on", "off"] = knob("on", "translate texts through a third language where no model does it directly")
-    open_admin: Literal["off", "on"] = knob("off", "on: without api_keys, everybody may load and unload models")
-    log_level: Literal["debug", "info", "warning", "error"] = knob("info", "how much is logged")
-    log_format: Literal["text", "json"] = knob("text", "lines for people, or a JSON object a line; never user text")
-    access_log: Literal["off", "on"] = knob("off", "on: a line for each request: its id, route, status and seconds")
+    pivot: Literal["on", "off"] = setting(
+        "on", "translate texts through a third language where no model does it directly"
+    )
+    open_admin: Literal["off", "on"] = setting("off", "on: without api_keys, everybody may load and unload models")
+    log_level: Literal["debug", "info", "warning", "error"] = setting("info", "how much is logged")
+    log_format: Literal["text", "json"] = setting("text", "lines for people, or a JSON object a line; never user text")
+    access_log: Literal["off", "on"] = setting("off", "on: a line for each request: its id, route, status and seconds")
 
     def __post_init__(self) -> None:
         _check(self)
@@ -182,7 +188,7 @@ class Settings:
     @staticmethod
     def describe() -> list[tuple[str, str, str, str]]:
         """Rows (flag, variable, default, meaning) of the table in SETTINGS.md; defaults as they would be typed."""
-        return [(knob.flag, knob.env, knob.default, knob.meaning) for knob in KNOBS]
+        return [(setting.flag, setting.env, setting.default, setting.meaning) for setting in SETTINGS]
 
     @classmethod
     def load(cls, environ: Mapping[str, str], flags: Mapping[str, str | None] | None = None) -> "Settings":
@@ -200,14 +206,14 @@ class Settings:
                 f"{origin} is empty: give the keys (`ringmt key NAME` makes a line) or their file, or leave it out "
                 "to let everybody do everything"
             )
-        values = {name: _parse(origin, text, KNOBS_BY_NAME[name].kind) for name, (origin, text) in texts.items()}
-        engine = {name: value for name, value in values.items() if KNOBS_BY_NAME[name].is_engine}
-        rest = {name: value for name, value in values.items() if not KNOBS_BY_NAME[name].is_engine}
+        values = {name: _parse(origin, text, SETTINGS_BY_NAME[name].kind) for name, (origin, text) in texts.items()}
+        engine = {name: value for name, value in values.items() if SETTINGS_BY_NAME[name].is_engine}
+        rest = {name: value for name, value in values.items() if not SETTINGS_BY_NAME[name].is_engine}
         return cls(engine=EngineSettings(**engine), **rest)
 
 
 @dataclass(frozen=True)
-class Knob:
+class Setting:
     """One setting as people see it. `kind` is the field's type; `choices` what a help text shows for a value."""
 
     name: str
@@ -239,10 +245,10 @@ class Knob:
         return "TEXT" if self.kind is str else "FOLDERS"
 
 
-def _knobs_of(owner: type[EngineSettings] | type[Settings]) -> list[Knob]:
+def _settings_of_class(owner: type[EngineSettings] | type[Settings]) -> list[Setting]:
     kinds = get_type_hints(owner)
     return [
-        Knob(
+        Setting(
             field.name,
             kinds[field.name],
             field.metadata["shown"] or _as_text(field.default),
@@ -275,7 +281,7 @@ def _check(settings: EngineSettings | Settings) -> None:
 def _from_environment(environ: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     """Field name -> (where it was written, text)."""
     texts = {}
-    by_env = {knob.env: knob.name for knob in KNOBS}
+    by_env = {setting.env: setting.name for setting in SETTINGS}
     for variable, text in environ.items():
         if variable.startswith(ENV_PREFIX):
             if variable not in by_env:
@@ -299,5 +305,5 @@ def _parse(origin: str, text: str, kind: object) -> Any:
     return text
 
 
-KNOBS = tuple(_knobs_of(Settings) + _knobs_of(EngineSettings))
-KNOBS_BY_NAME = {knob.name: knob for knob in KNOBS}
+SETTINGS = tuple(_settings_of_class(Settings) + _settings_of_class(EngineSettings))
+SETTINGS_BY_NAME = {setting.name: setting for setting in SETTINGS}

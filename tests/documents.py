@@ -12,7 +12,7 @@ from model.config import ContextConfig
 from model.data.batching import Pair
 from model.document import DocumentModel
 from model.training.document_checkpoint import save_document_model
-from server.artifact import Artifact
+from server.artifact.artifact import Artifact
 from tests.models import SENTENCES, add_vocabulary, lively_model, tiny_config
 
 ContextArtifact = Callable[[str, str], Path]

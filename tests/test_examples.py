@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from server.engine.beam import normalize
-from server.metrics import Metrics
-from server.scoring import ScoringItem, score
 from server.settings import BUNDLED_MODELS, EngineSettings
-from server.translator import Translator
+from server.telemetry.metrics import Metrics
+from server.translation.scoring import ScoringItem, score
+from server.translation.translator import Translator
 
 TIE = 0.02
 """How much worse, as a share of the score, a translation is that is as good."""

@@ -41,8 +41,8 @@ def test_nothing_names_a_machine_or_a_registry() -> None:
 
 ONE_HOME = {
     "what may not be chosen": (r"-1e9\b", "model/masks.py"),
-    "finish reasons": (r"""["']eos["'], ["']length["']""", "server/outcomes.py"),
-    "states of documents": (r"""["']running["'], ["']done["']""", "server/outcomes.py"),
+    "finish reasons": (r"""["']eos["'], ["']length["']""", "server/telemetry/labels.py"),
+    "states of documents": (r"""["']running["'], ["']done["']""", "server/telemetry/labels.py"),
     "our special ids": (r"PAD_ID, UNK_ID, BOS_ID, EOS_ID = ", "model/config.py"),
     "the ONNX opset": (r"opset\w*\s*=\s*\d|make_opsetid\(\"\", \d", "export/onnx_graph/builder.py"),
 }
@@ -74,7 +74,7 @@ def test_telemetry_is_off_before_onnxruntime_is_imported(tmp_path: Path) -> None
         "        print('seen')\n"
         "    return original(name, *rest)\n"
         "builtins.__import__ = watching\n"
-        "import server.backends.onnx\n"
+        "import server.backends.onnx.backend\n"
     )
     assert "seen" in run_python(code, HOME=str(tmp_path))
     assert list(tmp_path.rglob("*")) == []
@@ -96,7 +96,7 @@ def test_the_server_needs_no_torch() -> None:
     code = (
         "import sys\n"
         "sys.modules['torch'] = None\n"
-        "import server.cli, server.api.app, server.backends.onnx\n"
+        "import server.cli.main, server.api.app, server.backends.onnx.backend\n"
         "print('model' in sys.modules or 'export' in sys.modules)\n"
     )
     assert run_python(code).strip() == "False"

@@ -9,10 +9,10 @@ import httpx
 import pytest
 
 from server.api.app import create_app
-from server.api.errors import TABLE
-from server.metrics import Metrics
+from server.api.requests.errors import TABLE
 from server.settings import BUNDLED_MODELS, EngineSettings, Settings
-from server.translator import Translator
+from server.telemetry.metrics import Metrics
+from server.translation.translator import Translator
 from tests.server.api.conftest import running, until
 
 ROOT = Path(__file__).parent.parent

@@ -8,8 +8,8 @@ from export.compare.contenders import Contender, contrast
 from export.compare.look import Looks
 from export.compare.measurements import Measured
 from export.compare.table import NONE, difference_text, estimate_text, table, tokens_text
-from model.contrastive.accuracy import by_group
 from model.data.items import ContrastiveItem
+from model.evaluation.contrastive_accuracy import by_group
 
 TRAINED_WITH = {"document": "its document", "shuffled": "another document", "none": "none"}
 

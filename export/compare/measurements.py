@@ -18,10 +18,10 @@ from export.compare.text import TextChoice, TextSet, read_set
 from export.compare.translate import longest, translations_alone, translations_in_context
 from export.compare.windows import SENTENCES, Json, mean_window_sizes, shown_pair, window_masks
 from model.config import SITES
-from model.contrastive.accuracy import judge, judge_in_context, with_context_of_another
 from model.data.items import ContrastiveItem, read_items
 from model.data.vocabulary import Vocabulary
 from model.document_greedy import document_store
+from model.evaluation.contrastive_accuracy import judge, judge_in_context, with_context_of_another
 from model.translation_model import TranslationModel
 
 By = dict[str, dict[str, Any]]

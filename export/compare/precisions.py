@@ -11,7 +11,7 @@ from export.compare.rows import Row
 from export.compare.text import TextSet
 from export.compare.translate import longest
 from export.evaluate import reference_nll, score, translate
-from server.artifact import Artifact
+from server.artifact.artifact import Artifact
 from server.backends.load import load_backend
 from server.engine.request import SearchOptions
 

@@ -23,7 +23,7 @@ from model.training.document_recipe import DocumentRecipe, DocumentSection, reco
 from model.training.recipe import Recipe, parse_recipe
 from model.training.zoo import HASHES, train_command_line
 from model.translation_model import TranslationModel
-from server.artifact import file_hash
+from server.artifact.artifact import file_hash
 
 
 class CompareError(ValueError):

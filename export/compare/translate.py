@@ -11,7 +11,7 @@ from export.compare.text import TextSet
 from export.evaluate import translate
 from model.data.vocabulary import Vocabulary
 from model.document_greedy import document_store, greedy_document
-from server.artifact import Artifact
+from server.artifact.artifact import Artifact
 from server.backends.load import load_backend
 from server.engine.request import SearchOptions
 

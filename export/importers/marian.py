@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from export.artifact_writer import Content
+from export.importers.errors import ImportRefused
 from export.importers.marian_vocabulary import Numbered, write_vocabulary
 from export.importers.marian_weights import is_tied, model_of, read_weights
-from export.importers.refused import ImportRefused
 from model.config import ModelConfig
 
 CONFIG, GENERATION, TOKENIZER = "config.json", "generation_config.json", "tokenizer_config.json"

@@ -13,7 +13,7 @@ from typing import Any
 
 from sentencepiece import sentencepiece_model_pb2
 
-from export.importers.refused import ImportRefused
+from export.importers.errors import ImportRefused
 from model.config import SpecialIds
 
 PROTO: Any = sentencepiece_model_pb2

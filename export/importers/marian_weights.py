@@ -7,7 +7,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from export.importers.refused import ImportRefused
+from export.importers.errors import ImportRefused
 from model.config import ModelConfig
 from model.layers import sinusoidal_positions
 from model.masks import HIDDEN

@@ -187,7 +187,7 @@ def needed_in_order(nodes: Sequence[NodeProto], outputs: Sequence[str]) -> list[
     maker = {name: index for index, node in enumerate(nodes) for name in node.output if name}
     level: dict[int, int] = {}
 
-    def visit(root: int) -> Iterator[int]:
+    def admitted(root: int) -> Iterator[int]:
         """Depth first, without recursion: graphs are deep."""
         stack = [root]
         while stack:
@@ -201,4 +201,4 @@ def needed_in_order(nodes: Sequence[NodeProto], outputs: Sequence[str]) -> list[
                 level[index] = len(level)
                 yield index
 
-    return [nodes[index] for name in outputs if name in maker for index in visit(maker[name])]
+    return [nodes[index] for name in outputs if name in maker for index in admitted(maker[name])]

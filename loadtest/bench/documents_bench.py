@@ -11,21 +11,21 @@ from statistics import mean, median
 import numpy as np
 
 from loadtest.bench.report import Row
-from server.artifact import Artifact
+from server.artifact.artifact import Artifact
 from server.backends.context import SentenceContext, StoredDocument
 from server.backends.load import load_backend
-from server.backends.onnx_context import NEAR_PLACES, OnnxContext
+from server.backends.onnx.context import NEAR_PLACES, OnnxContext
 from server.documents.job_runner import JobRunner
 from server.documents.sentence_states import DocumentCache, StateReader
 from server.documents.service import DocumentService, NewDocument
-from server.documents.stores.memory import MemoryStore
-from server.documents.stores.records import Mode
-from server.metrics import Metrics
 from server.settings import Settings
-from server.text.pieces import Pieces
-from server.translator import AskedOptions, Translator
+from server.stores.memory import MemoryStore
+from server.stores.records import Mode
+from server.telemetry.metrics import Metrics
+from server.text.base.pieces import Pieces
+from server.translation.translator import RequestedOptions, Translator
 
-OPTIONS = AskedOptions(beam_size=4, length_penalty=None, max_length=None)
+OPTIONS = RequestedOptions(beam_size=4, length_penalty=None, max_length=None)
 APPENDED = 8
 """Sentences that are appended one by one to an online document in a round."""
 SAMPLE = 24

@@ -9,12 +9,12 @@ from export.manifest import graph_files, make_manifest
 from export.signature import with_signatures
 from loadtest.bench.shapes import random_model, random_plan, random_sources
 from model.config import ModelConfig
-from server.artifact import Artifact, Shortlist
+from server.artifact.artifact import Artifact, Shortlist
 from server.backends.load import load_backend
 from server.engine.request import SearchOptions, SentenceRequest, SentenceResult
 from server.engine.worker import EngineWorker
-from server.metrics import Metrics
 from server.settings import EngineSettings
+from server.telemetry.metrics import Metrics
 
 
 def random_artifact(config: ModelConfig, precision: str, folder: Path, with_shortlist: bool) -> Artifact:

@@ -17,8 +17,8 @@ from server.backends.state import DecoderState, Encoded, Flags, Ints
 from server.engine.engine import Engine
 from server.engine.meter import EngineMeter
 from server.engine.request import SearchOptions, SentenceRequest
-from server.engine.scheduler import WaitingRoom
-from server.metrics import Metrics
+from server.engine.scheduler import RequestQueue
+from server.telemetry.metrics import Metrics
 
 LENGTH = 24
 Result = TypeVar("Result")
@@ -85,14 +85,14 @@ def overhead_rows(name: str, precision: str, beam: int, batches: tuple[int, ...]
 
 def shares(backend: Backend, beam: int, slots: int, rounds: int, sources: list[tuple[int, ...]]) -> Shares:
     timed = TimedBackend(backend)
-    waiting = WaitingRoom(slots)
+    waiting = RequestQueue(slots)
     engine = Engine(timed, waiting, slots, EngineMeter(Metrics(), "bench"))
     found = [one_round(engine, timed, waiting, beam, sources) for _ in range(rounds + 1)][1:]
     return Shares(*(statistics.median(values) for values in zip(*found, strict=True)))
 
 
 def one_round(
-    engine: Engine, timed: TimedBackend, waiting: WaitingRoom, beam: int, sources: list[tuple[int, ...]]
+    engine: Engine, timed: TimedBackend, waiting: RequestQueue, beam: int, sources: list[tuple[int, ...]]
 ) -> tuple[float, float, float]:
     options = SearchOptions(beam_size=beam, max_length=LENGTH)
     waiting.put([SentenceRequest(source, options) for source in sources])

@@ -12,7 +12,7 @@ GRACE_SECONDS = 5.0
 """How long a server may stay silent after the client hung up, before it is taken for lost."""
 SETTLE_SECONDS = 2.0
 """How long it may go on working."""
-LOOK_SECONDS = 0.2
+POLL_SECONDS = 0.2
 BUSY_CORES = 0.5
 MOST_KEPT_BYTES = 128 * 2**20
 """A server that has grown by more is started anew, so that the next input finds what this one found."""
@@ -92,7 +92,7 @@ def _why_unwell(server: Server, watch: processes.MemoryWatch, has_left: bool) ->
             return "killed: too much memory"
         return "silent: killed" if server.is_alive else "the process ended"
     give_up = time.monotonic() + SETTLE_SECONDS
-    while has_left and server.load(LOOK_SECONDS) > server.idle_load + BUSY_CORES:
+    while has_left and server.load(POLL_SECONDS) > server.idle_load + BUSY_CORES:
         if time.monotonic() > give_up:
             return "works on after its client left"
     return ""

@@ -10,34 +10,26 @@ from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 from starlette.routing import Route
 
-from server.api import (
-    deepl,
-    deepl_glossaries,
-    docs,
-    documents,
-    files,
-    glossaries,
-    health,
-    libretranslate,
-    models,
-    page,
-    score,
-    translate,
-)
-from server.api.collector import open_tracing
-from server.api.deepl_route import DEEPL
-from server.api.keys import KeyRing
-from server.api.libre_route import OpenToPages
-from server.api.middleware import CLIENT_GONE, RequestMiddleware
-from server.api.openapi import Application
-from server.api.own_thread import in_own_thread
-from server.api.route import DoorRoute
-from server.api.router_errors import answer_router_errors
-from server.api.state import GIVE_UP_SECONDS, ServerState, at_most
-from server.documents.stores.interface import StoreError
+from server.api.admission.api_route import ApiRoute
+from server.api.admission.middleware import CLIENT_GONE, RequestMiddleware
+from server.api.deepl import glossaries as deepl_glossaries
+from server.api.deepl import routes as deepl
+from server.api.deepl.route import DEEPL
+from server.api.libretranslate import routes as libretranslate
+from server.api.libretranslate.route import CorsForPaths
+from server.api.native import documents, files, glossaries, models, score, translate
+from server.api.operations import docs, health
+from server.api.operations import web_page as page
+from server.api.requests.api_keys import KeyRing
+from server.api.requests.openapi import Application
+from server.api.requests.router_errors import answer_router_errors
+from server.api.serving.server_state import GIVE_UP_SECONDS, ServerState, at_most
 from server.engine.worker import STOP_SECONDS
-from server.metrics import Metrics, package_version
+from server.runtime.dedicated_thread import in_dedicated_thread
 from server.settings import Settings
+from server.stores.interface import StoreError
+from server.telemetry.collector import open_tracing
+from server.telemetry.metrics import Metrics, package_version
 
 logger = logging.getLogger("ringmt")
 
@@ -78,12 +70,12 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.server = state
     logs_access = settings.access_log == "on"
     app.add_middleware(RequestMiddleware, state=state, logs_access=logs_access, dialects={"/v2/": DEEPL, "/v3/": DEEPL})
-    app.add_middleware(OpenToPages, starts=libretranslate.PATHS)
+    app.add_middleware(CorsForPaths, starts=libretranslate.PATHS)
     for router in ROUTERS:
         app.include_router(router)
     _check_access(app)
     answer_router_errors(app, _routes())
-    for route in _routes(DoorRoute):
+    for route in _routes(ApiRoute):
         statuses = (route.status_code or 200, *(int(status) for status in route.responses), CLIENT_GONE)
         state.metrics.start_endpoint(route.path, dict.fromkeys(statuses))
     return app
@@ -95,7 +87,7 @@ def _check_access(app: FastAPI) -> None:
     for route in (*own, *(route for router in ROUTERS for route in router.routes)):
         if not hasattr(route, "access"):
             path = getattr(route, "path", route)
-            raise TypeError(f"{path} does not say who may use it: route_class=DoorRoute.needing(SCOPE), or ProbeRoute")
+            raise TypeError(f"{path} does not say who may use it: route_class=ApiRoute.requiring(SCOPE), or ProbeRoute")
 
 
 def _routes(kind: type[APIRoute] = APIRoute) -> Iterator[APIRoute]:
@@ -114,13 +106,13 @@ async def _lifespan(state: ServerState) -> AsyncIterator[None]:
         state.drain()
         await at_most(state.drain_seconds_left + GIVE_UP_SECONDS, loading)
         await at_most(state.drain_seconds_left + GIVE_UP_SECONDS, state.stop_jobs())
-        await at_most(state.drain_seconds_left + STOP_SECONDS + GIVE_UP_SECONDS, in_own_thread(state.stop))
+        await at_most(state.drain_seconds_left + STOP_SECONDS + GIVE_UP_SECONDS, in_dedicated_thread(state.stop))
         for watch in watching:
             watch.cancel()
 
 
 async def _start(state: ServerState) -> None:
-    await in_own_thread(_load, state)
+    await in_dedicated_thread(_load, state)
     if state.is_loaded and not state.is_draining:
         state.start_jobs()
 

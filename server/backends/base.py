@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Protocol
 
-from server.artifact import ArtifactError, Manifest
+from server.artifact.artifact import ArtifactError, Manifest
+from server.artifact.signature import Signature
 from server.backends.alignment import Aligner
 from server.backends.arrays import Array, Flags, Floats, Ints
 from server.backends.context import ContextBackend
 from server.backends.memory import Encoded, Layout
 from server.backends.state import DecoderState
-from server.signature import Signature
 
 NO_DOCUMENT: Mapping[str, Layout] = MappingProxyType({})
 Step = Callable[[], object]

@@ -66,7 +66,7 @@ class ContextUse:
 
 
 @dataclass(frozen=True)
-class Read:
+class EncodedSource:
     """A sentence that was encoded by itself. `alone`: what its translation reads when it sees no other sentence. On the
     encoder's side also `states`, what is kept of it as context, and `memory` [length, d], the encoder states that look
     at other sentences."""
@@ -106,17 +106,19 @@ class ContextBackend(Protocol):
         """How many sentences away a sentence looks at most; None is the whole document."""
         ...
 
-    def represent(self, source_ids: Sequence[int], target_ids: Sequence[int] = (), read: Read | None = None) -> States:
+    def represent(
+        self, source_ids: Sequence[int], target_ids: Sequence[int] = (), read: EncodedSource | None = None
+    ) -> States:
         """What is kept of one sentence as context. `source_ids` end with EOS; `target_ids`, its translation without
         EOS, is read on the decoder's side only. `read`: the sentence was encoded already. States that are computed
         again are the same bit for bit, whatever is read beside them."""
         ...
 
-    def read(self, sources: Sequence[Sequence[int]]) -> list[Read]:
+    def read(self, sources: Sequence[Sequence[int]]) -> list[EncodedSource]:
         """Encode at least one sentence, all together, once for their states and all of their translations."""
         ...
 
-    def attend(self, sentence: Read, context: SentenceContext | None) -> Attended:
+    def attend(self, sentence: EncodedSource, context: SentenceContext | None) -> Attended:
         """Let a sentence that was read look at its context."""
         ...
 
@@ -130,7 +132,7 @@ class ContextBackend(Protocol):
         source_ids: Sequence[int],
         context: SentenceContext,
         target_ids: Sequence[int] = (),
-        read: Read | None = None,
+        read: EncodedSource | None = None,
     ) -> ContextUse:
         """Where a sentence looks, down to words. `source_ids` end with EOS; `target_ids`, its translation without EOS,
         is read on the decoder's side only. `read`: the sentence was encoded already."""

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from server.artifact import Artifact, ArtifactError
+from server.artifact.artifact import Artifact, ArtifactError
 from server.backends.base import Backend
 
 UseShortlist = Literal["auto", "on", "off"]
@@ -23,7 +23,7 @@ def load_backend(
         raise ArtifactError(f"unknown backend '{backend}': {' or '.join(BACKENDS)}")
     use_shortlist = uses_shortlist(artifact, backend, precision, shortlist)
     if backend == "onnx":
-        from server.backends.onnx import OnnxBackend
+        from server.backends.onnx.backend import OnnxBackend
 
         return OnnxBackend(artifact, precision, use_shortlist, device)
     if device != "cpu":

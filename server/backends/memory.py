@@ -7,8 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
+from server.artifact.signature import Signature, Tensor
 from server.backends.arrays import Array
-from server.signature import Signature, Tensor
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from server.artifact import PAGES
+from server.artifact.artifact import PAGES
 from server.backends.state import Array, Flags, Floats, Ints
 
 States = Mapping[str, NDArray[np.float16]]
@@ -87,7 +87,7 @@ class StoredDocument:
 
     def tensors(self, distance: Ints) -> dict[str, Array]:
         """Inputs of the graphs for a sentence that sees sentences so far away (0: not at all): every page's tensors,
-        named as in server/artifact.py."""
+        named as in server/artifact/artifact.py."""
         return {
             f"{name}.{index}": tensor
             for index, page in enumerate(self.pages)

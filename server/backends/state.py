@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from server.artifact import Manifest
+from server.artifact.artifact import Manifest
 from server.backends.arrays import Array as Array
 from server.backends.arrays import Bools as Bools
 from server.backends.arrays import Flags as Flags
@@ -49,7 +49,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class RingTables:
-    """For every ring slot, the values of the tensors that say that a sentence writes it (see server/artifact.py)."""
+    """For every ring slot, the values of the tensors that say that a sentence writes it (`server.artifact`)."""
 
     own_key: Bools
     kept_key: Bools

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from server.artifact import Artifact, ArtifactError
+from server.artifact.artifact import Artifact, ArtifactError
 from server.backends.alignment import Aligner
 from server.backends.arrays import Flags, Ints
 from server.backends.base import NO_DOCUMENT, CannotScore, ScoreStep, Step, batch_sizes, input_arrays, split_batch

@@ -17,7 +17,7 @@ LONGEST_WAIT = 5.0
 """The most seconds between two attempts to reach a server that is away."""
 
 
-class NobodyAnswers(RuntimeError):
+class NoServerAvailable(RuntimeError):
     """No server has answered for too long."""
 
 
@@ -52,7 +52,7 @@ class Spread:
         self._threads = [threading.Thread(target=self._work, args=(one,), daemon=True) for one in remotes]
 
     def model(self) -> ServedModel:
-        """The model of the first server that answers. Raises Refused and NobodyAnswers."""
+        """The model of the first server that answers. Raises Refused and NoServerAvailable."""
         for thread in self._threads:
             thread.start()
         with self._changed:
@@ -68,7 +68,7 @@ class Spread:
 
     def translate(self, chunks: Iterator[Chunk]) -> Iterator[tuple[Chunk, list[str]]]:
         """Every portion with its translations, in order; call `model` before. Raises Refused, Faulty or
-        NobodyAnswers."""
+        NoServerAvailable."""
         order: list[Chunk] = []
         try:
             while True:
@@ -115,7 +115,7 @@ class Spread:
 
     def _meet(self, remote: Remote) -> bool:
         """Wait until the server answers, and check that it has the run's model; False when the run is over before.
-        Raises Refused and NobodyAnswers."""
+        Raises Refused and NoServerAvailable."""
         wait = 0.1
         while True:
             try:
@@ -128,7 +128,7 @@ class Spread:
                 wait = min(2 * wait, LONGEST_WAIT)
                 if time.monotonic() - self._answered > self._patience:
                     message = f"no server has answered for {self._patience:g} s, the last: {error}"
-                    raise NobodyAnswers(message) from None
+                    raise NoServerAvailable(message) from None
             if self._is_over.wait(wait):
                 return False
 

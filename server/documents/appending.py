@@ -5,25 +5,25 @@ from collections.abc import Sequence
 
 from server.documents.cutting import listed_sentences
 from server.documents.drafts import with_drafts
-from server.documents.in_turn import after_first, check_looks, check_settled, cut_for_second
+from server.documents.encoding_cache import EncodingCache
+from server.documents.errors import Refused, check_length
 from server.documents.leases import next_version
-from server.documents.reads import Reads
-from server.documents.refused import Refused, check_length
 from server.documents.sentence_states import DocumentStates
-from server.documents.stores.interface import Conflict
-from server.documents.stores.records import Document, Sentence
-from server.documents.stores.threads import in_store_thread
 from server.documents.translate import translate_sentences
-from server.documents.workplace import Workplace
-from server.offload import offload
-from server.translator import Translator
+from server.documents.two_stage import after_first, check_looks, check_settled, cut_for_second
+from server.documents.workspace import Workspace
+from server.runtime.offload import offload
+from server.stores.interface import Conflict
+from server.stores.records import Document, Sentence
+from server.stores.threads import in_store_thread
+from server.translation.translator import Translator
 
 MAX_ATTEMPTS = 8
 """How often an append is tried when other requests keep changing the document that it was made for."""
 
 
 async def append(
-    workplace: Workplace,
+    workspace: Workspace,
     document_id: str,
     sources: Sequence[str],
     first_index: int | None,
@@ -35,20 +35,20 @@ async def append(
     time.monotonic() value; `explains`: it will be asked where they looked. Raises TooLong, Refused, UnknownDocument,
     and what translate_sentences raises."""
     for _ in range(MAX_ATTEMPTS):
-        document = await in_store_thread(workplace.store.document, document_id)
+        document = await in_store_thread(workspace.store.document, document_id)
         _check(document, first_index)
         if explains:
             check_looks(document)
-        check_length(document.num_places + len(sources), workplace.longest)
-        with workplace.working_through(document) as legs:
-            appended = await _try(workplace, legs, document, sources, deadline)
+        check_length(document.num_places + len(sources), workspace.longest)
+        with workspace.working_through(document) as legs:
+            appended = await _try(workspace, legs, document, sources, deadline)
         if appended is not None:
             return appended
     raise Refused("other requests keep changing this document; try again")
 
 
 async def _try(
-    workplace: Workplace,
+    workspace: Workspace,
     legs: Sequence[Translator],
     document: Document,
     sources: Sequence[str],
@@ -63,20 +63,20 @@ async def _try(
             new = await offload(cut_for_second, [after_first(one) for one in new], translator)
         else:
             new = await offload(listed_sentences, sources, translator, document.num_sentences)
-        check_length(document.num_places + _num_places(new), workplace.longest)
-        new, states = await _translated(workplace, translator, document, new, translator is not legs[-1], deadline)
+        check_length(document.num_places + _num_places(new), workspace.longest)
+        new, states = await _translated(workspace, translator, document, new, translator is not legs[-1], deadline)
         done.append((translator, states, new))
-    writing = asyncio.ensure_future(in_store_thread(_write, workplace, document, new))
+    writing = asyncio.ensure_future(in_store_thread(_write, workspace, document, new))
     kept = await asyncio.shield(writing)
     if kept is None:
         return None
     for translator, states, said in done:
-        workplace.reader.appended(translator, kept, states, said)
+        workspace.reader.appended(translator, kept, states, said)
     return kept, new
 
 
 async def _translated(
-    workplace: Workplace,
+    workspace: Workspace,
     translator: Translator,
     document: Document,
     new: list[Sentence],
@@ -87,13 +87,13 @@ async def _translated(
     see them. `is_origin`: another model reads what this one says."""
 
     def read(start: int, end: int) -> list[Sentence]:
-        kept = workplace.store.sentences(document.id, start, end)
+        kept = workspace.store.sentences(document.id, start, end)
         return [one.origin or one for one in kept] if is_origin else kept
 
-    states = await workplace.reader.before_append(translator, document, read, deadline)
-    reads = Reads()
+    states = await workspace.reader.before_append(translator, document, read, deadline)
+    reads = EncodingCache()
     new = await with_drafts(translator, new, document.options.get("max_length"), deadline, reads=reads)
-    states = await workplace.reader.beside(translator, document, states, new, reads)
+    states = await workspace.reader.beside(translator, document, states, new, reads)
     return await translate_sentences(translator, document, new, states, deadline), states
 
 
@@ -106,10 +106,10 @@ def _check(document: Document, first_index: int | None) -> None:
         raise Refused(f"the document has {at} sentences: the next index is {at}, not {first_index}")
 
 
-def _write(workplace: Workplace, document: Document, new: Sequence[Sentence]) -> Document | None:
+def _write(workspace: Workspace, document: Document, new: Sequence[Sentence]) -> Document | None:
     """Add the sentences; None when the document is longer by now, or a sentence before them was corrected. A document
     that has failed is tried again. Raises StoreFull."""
-    store = workplace.store
+    store = workspace.store
     made_of = (document.num_sentences, document.revision)
     while True:
         longer = next_version(
@@ -120,7 +120,7 @@ def _write(workplace: Workplace, document: Document, new: Sequence[Sentence]) ->
             error=None,
         )
         try:
-            store.update(longer, document.version, new, workplace.limits)
+            store.update(longer, document.version, new, workspace.limits)
             return longer
         except Conflict:
             document = store.document(document.id)

@@ -7,19 +7,19 @@ from typing import Literal
 
 from server.documents.cutting import cut, shared_among
 from server.documents.drafts import with_drafts
-from server.documents.in_turn import check_settled, check_source
+from server.documents.encoding_cache import EncodingCache
+from server.documents.errors import check_index, check_length
 from server.documents.leases import Reading, next_version
-from server.documents.reads import Reads
-from server.documents.refused import check_index, check_length
-from server.documents.stores.interface import Conflict
-from server.documents.stores.records import Document, Sentence
-from server.documents.stores.threads import in_store_thread
 from server.documents.translate import translate_sentences
+from server.documents.two_stage import check_settled, check_source
 from server.documents.visibility import affected, around, sees
-from server.documents.workplace import Workplace
-from server.offload import offload
-from server.outcomes import RESTING_STATES
-from server.translator import Translator
+from server.documents.workspace import Workspace
+from server.runtime.offload import offload
+from server.stores.interface import Conflict
+from server.stores.records import Document, Sentence
+from server.stores.threads import in_store_thread
+from server.telemetry.labels import RESTING_STATES
+from server.translation.translator import Translator
 
 
 @dataclass(frozen=True)
@@ -37,35 +37,35 @@ class Correction:
 
 
 async def correct(
-    workplace: Workplace, document_id: str, index: int, correction: Correction, deadline: float
+    workspace: Workspace, document_id: str, index: int, correction: Correction, deadline: float
 ) -> tuple[Document, Sentence]:
     """Change a sentence; returns the document and the sentence as they are kept. A new source is translated at once,
     unless its translation came with it. The document is queued when others are to be translated again. Raises
     UnknownDocument, UnknownSentence, TooLong, Refused, and what translate_sentences raises."""
-    known = await in_store_thread(Reading.of, workplace.store, document_id)
+    known = await in_store_thread(Reading.of, workspace.store, document_id)
     check_index(index, len(known.sentences))
     check_settled(known.document)
     if correction.source is not None:
         check_source(known.document)
-    with workplace.working_on(known.document) as translator:
-        return await _correct(workplace, translator, known, index, correction, deadline)
+    with workspace.working_on(known.document) as translator:
+        return await _correct(workspace, translator, known, index, correction, deadline)
 
 
 async def _correct(
-    workplace: Workplace, translator: Translator, known: Reading, index: int, correction: Correction, deadline: float
+    workspace: Workspace, translator: Translator, known: Reading, index: int, correction: Correction, deadline: float
 ) -> tuple[Document, Sentence]:
     old, document = known.sentences[index], known.document
     changed = await offload(_corrected, old, correction, translator)
-    check_length(document.num_places - old.num_places + changed.num_places, workplace.longest)
+    check_length(document.num_places - old.num_places + changed.num_places, workspace.longest)
     if changed.is_pending:
         sentences = known.with_changed([changed])
         seen = around(document.mode, index, sentences, translator.reach)
-        reads = Reads()
+        reads = EncodingCache()
         seen = await with_drafts(translator, seen, document.options.get("max_length"), deadline, reads=reads)
-        states = await workplace.reader.of_document(translator, document.id, seen, reads)
+        states = await workspace.reader.of_document(translator, document.id, seen, reads)
         [drafted] = [one for one in seen if one.index == index]
         [changed] = await translate_sentences(translator, document, [drafted], states, deadline)
-    write = _Write(workplace, translator, correction, known, changed)
+    write = _Write(workspace, translator, correction, known, changed)
     return await asyncio.shield(asyncio.ensure_future(in_store_thread(write.keep)))
 
 
@@ -73,7 +73,7 @@ async def _correct(
 class _Write:
     """`changed` is the corrected sentence, made when the document was as `known`."""
 
-    workplace: Workplace
+    workspace: Workspace
     translator: Translator
     correction: Correction
     known: Reading
@@ -82,12 +82,12 @@ class _Write:
     def keep(self) -> tuple[Document, Sentence]:
         """Write the correction over whatever is there now. Nothing is translated again here: where others changed what
         the translation was made of, the result is as if this correction had come before theirs."""
-        now, store = self.known, self.workplace.store
+        now, store = self.known, self.workspace.store
         while True:
             mine, others = self._over(now), self._others(now)
             document = self._document(now, mine, others)
             try:
-                store.update(document, now.document.version, [mine, *others], self.workplace.limits)
+                store.update(document, now.document.version, [mine, *others], self.workspace.limits)
                 return document, mine
             except Conflict:
                 now = Reading.of(store, self.known.document.id)

@@ -4,11 +4,11 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from server.checkpoints import checkpoint
-from server.documents.stores.records import Part, Sentence
-from server.text.plan import TextPlan, plan_sentence, plan_text
-from server.text.protection import Masked, mask, restore
-from server.translator import Translator
+from server.runtime.checkpoints import checkpoint
+from server.stores.records import Part, Sentence
+from server.text.protect.protection import Masked, mask, restore
+from server.text.split.plan import TextPlan, plan_sentence, plan_text
+from server.translation.translator import Translator
 
 BETWEEN = "\n"
 """The gap between sentences that were given one by one."""

@@ -10,10 +10,10 @@ draft.
 import dataclasses
 from collections.abc import Hashable, Sequence
 
-from server.documents.reads import Reads
-from server.documents.stores.records import Part, Sentence
+from server.documents.encoding_cache import EncodingCache
 from server.engine.request import SentenceRequest
-from server.translator import Translator
+from server.stores.records import Part, Sentence
+from server.translation.translator import Translator
 
 
 def without_draft(translator: Translator, sentences: Sequence[Sentence]) -> list[Sentence]:
@@ -29,7 +29,7 @@ async def with_drafts(
     max_length: int | None = None,
     deadline: float | None = None,
     owner: Hashable = None,
-    reads: Reads | None = None,
+    reads: EncodingCache | None = None,
 ) -> list[Sentence]:
     """The sentences, each with its draft if the model needs drafts. `max_length` and `deadline` are those of
     Translator.options. All wait in one line, that of `owner` if there is one. What was encoded stays in `reads`. Raises
@@ -39,7 +39,7 @@ async def with_drafts(
         return list(sentences)
     options = translator.options(beam_size=1, max_length=max_length, deadline=deadline)
     owner = object() if owner is None else owner
-    reads = Reads() if reads is None else reads
+    reads = EncodingCache() if reads is None else reads
     sources = [part.source_ids for one in missing for part in one.parts]
     await reads.fill(translator, sources, owner)
     requests = [SentenceRequest(ids, options, owner=owner, read=reads.get(ids)) for ids in sources]

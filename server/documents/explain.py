@@ -8,13 +8,13 @@ import numpy as np
 
 from server.backends.context import ContextUse
 from server.backends.state import Floats
-from server.documents.context_use import look
+from server.documents.attention_weights import look
 from server.documents.drafts import words_of
 from server.documents.sentence_states import DocumentStates
-from server.documents.stores.records import Document, Part, Sentence
 from server.documents.visibility import Owners
-from server.offload import offload
-from server.translator import Translator
+from server.runtime.offload import offload
+from server.stores.records import Document, Part, Sentence
+from server.translation.translator import Translator
 
 
 @dataclass(frozen=True)

@@ -6,21 +6,21 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 
 from server.documents.drafts import with_drafts, without_draft
-from server.documents.in_turn import cut_for_second, hand_over, is_uncut
+from server.documents.encoding_cache import EncodingCache
 from server.documents.leases import Lease, LeaseLost, Reading, end, save
-from server.documents.reads import Reads
 from server.documents.sentence_states import DocumentStates, StateReader, context_of
-from server.documents.stores.interface import UnknownDocument
-from server.documents.stores.records import Document, Sentence
-from server.documents.stores.threads import in_store_thread
 from server.documents.translate import Heard, translate_sentences
+from server.documents.two_stage import cut_for_second, hand_over, is_uncut
 from server.documents.visibility import within_reach
-from server.engine.caller import in_background
 from server.engine.request import EngineStopped
-from server.glossary import TermRefused
-from server.offload import offload
-from server.text.terms import Terms
-from server.translator import Translator
+from server.runtime.offload import offload
+from server.scheduling.caller import in_background
+from server.stores.interface import UnknownDocument
+from server.stores.records import Document, Sentence
+from server.stores.threads import in_store_thread
+from server.text.protect.terms import Terms
+from server.translation.glossary import TermRefused
+from server.translation.translator import Translator
 
 logger = logging.getLogger("ringmt")
 
@@ -98,7 +98,7 @@ class _Work:
         self._known: Reading | None = None
         self._cut: Reading | None = None
         """The last that is known to be cut for the second model."""
-        self._reads = Reads()
+        self._reads = EncodingCache()
         self._states: tuple[object, DocumentStates | None] | None = None
         """States with the contents of the sentences that they are made of."""
 

@@ -14,23 +14,23 @@ from collections.abc import Mapping
 
 from server.documents.job import NotServed, Unservable, translate_pending, translator_of
 from server.documents.leases import GivenUp, Lease, LeaseLost, begin, end, forgive
-from server.documents.listeners import Listeners
+from server.documents.progress import ProgressBroker
 from server.documents.sentence_states import StateReader
-from server.documents.stores.interface import ContextStore, StoreError, UnknownDocument
-from server.documents.stores.records import Document
-from server.documents.stores.threads import in_store_thread
-from server.engine import caller
 from server.engine.request import EngineStopped
-from server.metrics import NO_MODEL, Metrics
-from server.outcomes import DocumentState
-from server.tracing import Tracing, current
-from server.translator import Translator
+from server.scheduling import caller
+from server.stores.interface import ContextStore, StoreError, UnknownDocument
+from server.stores.records import Document
+from server.stores.threads import in_store_thread
+from server.telemetry.labels import DocumentState
+from server.telemetry.metrics import NO_MODEL, Metrics
+from server.telemetry.tracing import Tracing, current
+from server.translation.translator import Translator
 
 logger = logging.getLogger("ringmt")
 
 MAX_RUNNING = 4
 """Documents that a process works on at the same time."""
-LOOK_SECONDS = 1.0
+POLL_SECONDS = 1.0
 """How often the store is asked for documents that another process queued or gave up."""
 
 
@@ -59,7 +59,7 @@ class JobRunner:
         self._outlived: set[str] = set()
         """Documents whose lease was lost while this process lived, with an attempt that is still to be taken back."""
         self._wake = asyncio.Event()
-        self.listeners = Listeners()
+        self.listeners = ProgressBroker()
         self._ended: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._dispatcher: asyncio.Task[None] | None = None
         metrics.document_jobs_running.labels(NO_MODEL).set_function(lambda: len(self._jobs))
@@ -101,7 +101,7 @@ class JobRunner:
             self._wake.clear()
             if self._is_full or not await self._claim():
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(LOOK_SECONDS):
+                    async with asyncio.timeout(POLL_SECONDS):
                         await self._wake.wait()
 
     async def _claim(self) -> bool:

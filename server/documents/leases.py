@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from server.documents.stores.interface import Conflict, ContextStore
-from server.documents.stores.records import Document, Sentence
-from server.outcomes import DocumentState
+from server.stores.interface import Conflict, ContextStore
+from server.stores.records import Document, Sentence
+from server.telemetry.labels import DocumentState
 
 MAX_ATTEMPTS = 3
 """How often a process may die while it works on a document before the document has failed."""

@@ -2,7 +2,7 @@
 
 from server.documents.sentence_states import DocumentCache
 from server.documents.state_cache import CacheListener
-from server.metrics import NO_MODEL, Metrics
+from server.telemetry.metrics import NO_MODEL, Metrics
 
 
 def metered_cache(budget_bytes: int, metrics: Metrics) -> DocumentCache:

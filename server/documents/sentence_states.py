@@ -9,17 +9,17 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from server import tracing
 from server.backends.context import SentenceContext, States, StoredDocument
+from server.documents.append_states import end_of, side_by_side
 from server.documents.drafts import with_drafts, words_of
-from server.documents.laid_out import end_of, side_by_side
-from server.documents.reads import Reads, some_at_a_time
+from server.documents.encoding_cache import EncodingCache, some_at_a_time
 from server.documents.state_cache import Place, StateCache
-from server.documents.stores.records import Document, Mode, Part, Sentence
-from server.documents.stores.threads import in_store_thread
 from server.documents.visibility import Owners, distances
-from server.offload import offload
-from server.translator import Translator
+from server.runtime.offload import offload
+from server.stores.records import Document, Mode, Part, Sentence
+from server.stores.threads import in_store_thread
+from server.telemetry import tracing
+from server.translation.translator import Translator
 
 DIGEST_BYTES = 32
 
@@ -34,7 +34,7 @@ class DocumentStates:
     owners: Owners
     contents: bytes
     reach: int | None
-    reads: Reads = field(default_factory=Reads)
+    reads: EncodingCache = field(default_factory=EncodingCache)
 
     def seen_by(self, mode: Mode, index: int) -> SentenceContext | None:
         """What sentence `index` sees; None when it sees nothing."""
@@ -89,14 +89,18 @@ class StateReader:
         self.cache = cache
 
     async def of_document(
-        self, translator: Translator, document_id: str, sentences: Sequence[Sentence], reads: Reads | None = None
+        self,
+        translator: Translator,
+        document_id: str,
+        sentences: Sequence[Sentence],
+        reads: EncodingCache | None = None,
     ) -> DocumentStates | None:
         """The states of `sentences`, which have their drafts if the model needs drafts. None when there is nothing to
         see: no sentence has words, or the model knows no context. What `reads` keeps is not encoded again. Raises
         Overloaded, EngineStopped."""
         if not translator.knows_context:
             return None
-        reads, states = Reads() if reads is None else reads, list[States]()
+        reads, states = EncodingCache() if reads is None else reads, list[States]()
         with tracing.stage("context"):
             for some in some_at_a_time(translator, sentences):
                 for of_parts in await self._read(translator, document_id, some, reads):
@@ -125,7 +129,7 @@ class StateReader:
         if grown.num_sentences < document.num_sentences:
             later += await in_store_thread(read, grown.num_sentences, document.num_sentences)
         longest = document.options.get("max_length")
-        reads = Reads()
+        reads = EncodingCache()
         later = await with_drafts(translator, later, longest, deadline, reads=reads)
         states = await self._extended(translator, document, grown.states, later, reads)
         self._keep(document, translator, Grown(states, document.num_sentences))
@@ -137,7 +141,7 @@ class StateReader:
         document: Document,
         states: DocumentStates | None,
         later: Sequence[Sentence],
-        reads: Reads,
+        reads: EncodingCache,
     ) -> DocumentStates | None:
         """`states`, extended by those of the `later` sentences, which have their drafts if the model needs drafts. The
         last one is left out, since nobody sees it yet; but the cache has its states for the next append."""
@@ -165,7 +169,7 @@ class StateReader:
         if not translator.knows_context:
             return [None] * len(texts)
         different = dict.fromkeys(ids for text in texts for ids in text)
-        reads = Reads()
+        reads = EncodingCache()
         sentences = await with_drafts(
             translator, [Sentence(index, "", (Part(ids),)) for index, ids in enumerate(different)], reads=reads
         )
@@ -177,7 +181,9 @@ class StateReader:
         for text in dict.fromkeys(texts):
             parts = [found[ids] for ids in text]
             alike = [Sentence(index, "", (part,)) for index, (part, _) in enumerate(parts)]
-            laid_out[text] = await _side_by_side(alike, [states for _, states in parts], translator.reach, Reads())
+            laid_out[text] = await _side_by_side(
+                alike, [states for _, states in parts], translator.reach, EncodingCache()
+            )
         return [laid_out[text] for text in texts]
 
     async def _extended(
@@ -186,7 +192,7 @@ class StateReader:
         document: Document,
         states: DocumentStates | None,
         later: Sequence[Sentence],
-        reads: Reads,
+        reads: EncodingCache,
     ) -> DocumentStates | None:
         more = await self.of_document(translator, document.id, later, reads)
         if states is None or more is None:
@@ -202,12 +208,12 @@ class StateReader:
         if states is not None and translator.reach is not None:
             states = states.since(document.num_sentences - translator.reach)
         if states is not None:
-            states = replace(states, reads=Reads())
+            states = replace(states, reads=EncodingCache())
         grown = replace(grown, states=states)
         self.cache.put(_place_of(document, translator), document.revision, grown, grown.num_bytes)
 
     async def _read(
-        self, translator: Translator, document_id: str, sentences: Sequence[Sentence], reads: Reads
+        self, translator: Translator, document_id: str, sentences: Sequence[Sentence], reads: EncodingCache
     ) -> list[StatesOfParts]:
         """Of every sentence what is kept of its parts; what is not in the cache is computed, all together."""
         places = [Place(document_id, translator.fingerprint, one.index) for one in sentences]
@@ -231,7 +237,7 @@ def _place_of(document: Document, translator: Translator) -> Place:
 
 
 async def _represent(
-    translator: Translator, sentences: Sequence[Sentence], owner: str | None, reads: Reads
+    translator: Translator, sentences: Sequence[Sentence], owner: str | None, reads: EncodingCache
 ) -> list[StatesOfParts]:
     """The states of every sentence's parts, all computed together."""
     parts = [part for one in sentences for part in one.parts]
@@ -242,7 +248,7 @@ async def _represent(
     ]
 
 
-async def _states_of(translator: Translator, part: Part, owner: str | None, reads: Reads) -> States:
+async def _states_of(translator: Translator, part: Part, owner: str | None, reads: EncodingCache) -> States:
     read = reads.get(part.source_ids)
     if read is not None and read.states is not None:
         return read.states
@@ -257,7 +263,7 @@ def _frozen(array: NDArray[np.float16]) -> NDArray[np.float16]:
 
 
 async def _side_by_side(
-    sentences: Sequence[Sentence], states: Sequence[States], reach: int | None, reads: Reads
+    sentences: Sequence[Sentence], states: Sequence[States], reach: int | None, reads: EncodingCache
 ) -> DocumentStates | None:
     if not states:
         return None

@@ -12,25 +12,25 @@ from server.documents.appending import append
 from server.documents.correcting import Correction, correct
 from server.documents.cutting import cut_text, listed_sentences
 from server.documents.drafts import without_draft
+from server.documents.errors import Refused, TooLong, check_index, check_length
 from server.documents.explain import Explanation, explain
-from server.documents.in_turn import as_told, check_looks, legs_of
 from server.documents.job_runner import JobRunner
-from server.documents.listeners import Inbox, Translated
-from server.documents.refused import Refused, TooLong, check_index, check_length
+from server.documents.progress import Inbox, Translated
 from server.documents.sentence_states import StateReader
-from server.documents.stores.interface import ContextStore, Cursor, UnknownDocument
-from server.documents.stores.limits import NO_LIMITS, DocumentLimits
-from server.documents.stores.records import Document, Mode, Sentence
-from server.documents.stores.threads import in_store_thread
+from server.documents.two_stage import as_told, check_looks, legs_of
 from server.documents.visibility import around
-from server.documents.workplace import Workplace
-from server.offload import offload
-from server.outcomes import RESTING_STATES
+from server.documents.workspace import Workspace
+from server.runtime.offload import offload
 from server.settings import Settings
-from server.streaming import QUIET_SECONDS
-from server.translator import AskedOptions, Translator
+from server.stores.interface import ContextStore, Cursor, UnknownDocument
+from server.stores.limits import NO_LIMITS, DocumentLimits
+from server.stores.records import Document, Mode, Sentence
+from server.stores.threads import in_store_thread
+from server.telemetry.labels import RESTING_STATES
+from server.translation.streaming import QUIET_SECONDS
+from server.translation.translator import RequestedOptions, Translator
 
-LOOK_SECONDS = 0.25
+POLL_SECONDS = 0.25
 """How often somebody who waits looks whether another process finished the document."""
 MAX_KNOWN_OWNERS = 10_000
 """Documents whose owners are remembered: most requests about a document follow others about it."""
@@ -44,7 +44,7 @@ class NewDocument:
     translator: Translator
     mode: Mode
     sources: Sequence[str] | str
-    options: AskedOptions
+    options: RequestedOptions
     owner: str = ""
     """Whose it is; "" where it is everybody's."""
     then: Translator | None = None
@@ -83,7 +83,7 @@ class DocumentService:
         """`limits`: how much is kept of one owner and of all."""
         self.store, self.reader, self.runner = store, reader, runner
         self._settings = settings
-        self._workplace = Workplace(store, reader, translators, settings.max_document_sentences, limits)
+        self._workplace = Workspace(store, reader, translators, settings.max_document_sentences, limits)
         self._owners: OrderedDict[str, str] = OrderedDict()
         """Owners by document id, as far as they were asked for lately: an owner does not change."""
 
@@ -149,7 +149,7 @@ class DocumentService:
         """The document once it is done or failed, or as it is at `deadline` (a time.monotonic() value). While this
         process works on it, the store is not asked."""
         while (left := deadline - time.monotonic()) > 0:
-            has_ended = await self.runner.ended(document_id, min(left, LOOK_SECONDS))
+            has_ended = await self.runner.ended(document_id, min(left, POLL_SECONDS))
             if not has_ended and self.runner.works_on(document_id):
                 continue
             if has_ended or (await in_store_thread(self.store.document, document_id)).state in RESTING_STATES:
@@ -197,7 +197,7 @@ class DocumentService:
         until = min(deadline, time.monotonic() + QUIET_SECONDS)
         while (now := time.monotonic()) < until:
             try:
-                async with asyncio.timeout(min(LOOK_SECONDS, until - now)):
+                async with asyncio.timeout(min(POLL_SECONDS, until - now)):
                     news = await inbox.get()
             except TimeoutError:
                 if not self.runner.works_on(document_id):  # another process may: the store knows

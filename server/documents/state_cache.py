@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from server.outcomes import StateEviction, StateLookup
+from server.telemetry.labels import StateEviction, StateLookup
 
 Value = TypeVar("Value")
 

@@ -9,26 +9,26 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import cast
 
-from server import tracing
-from server.backends.context import Read
-from server.checkpoints import checkpoint
-from server.documents.context_use import largest, look, weights_by_sentence
+from server.backends.context import EncodedSource
+from server.documents.attention_weights import largest, look, weights_by_sentence
 from server.documents.cutting import joined
 from server.documents.sentence_states import DocumentStates
-from server.documents.stores.records import Document, Sentence
 from server.engine.request import SearchOptions, SentenceRequest, SentenceResult
-from server.glossary import Said, say_terms, wide
-from server.offload import offload, offload_above
-from server.text.plan import PlannedSentence, plan_sentence
-from server.text.protection import Masked
-from server.text.terms import Terms
-from server.translator import AskedOptions, Translator
+from server.runtime.checkpoints import checkpoint
+from server.runtime.offload import offload, offload_above
+from server.stores.records import Document, Sentence
+from server.telemetry import tracing
+from server.text.protect.protection import Masked
+from server.text.protect.terms import Terms
+from server.text.split.plan import PlannedSentence, plan_sentence
+from server.translation.glossary import Said, translate_terms, wide
+from server.translation.translator import RequestedOptions, Translator
 
 logger = logging.getLogger("ringmt")
 
 Heard = Callable[[int, Callable[[], str]], None]
 """Takes a sentence's index and a function that makes its translation."""
-LOOKS_AT_ONCE = 16
+EXPLANATIONS_AT_ONCE = 16
 """Sentences asked at the same time where they look: more would only fill the engine's waiting room."""
 
 
@@ -66,7 +66,7 @@ async def translate_sentences(
     masks: list[Masked] = []
     if terms is not None:
         said = await offload_above(num_chars, _parts_said, translator, sentences, requests, results)
-        await say_terms(translator, said, last, terms)
+        await translate_terms(translator, said, last, terms)
         requests, results = [one.request for one in said], [one.result for one in said]
         masks = [one.planned.masked for one in said]
     if translator.needs_drafts:
@@ -96,10 +96,10 @@ def _requests(
     return requests
 
 
-def known_options(document: Document) -> AskedOptions:
+def known_options(document: Document) -> RequestedOptions:
     """The options that a document was sent with. What a newer RingMT wrote, and this one does not know, is left out,
     and the log says so."""
-    known = {name: value for name, value in document.options.items() if name in AskedOptions.__annotations__}
+    known = {name: value for name, value in document.options.items() if name in RequestedOptions.__annotations__}
     if len(known) < len(document.options):
         unknown = ", ".join(sorted(ascii(name) for name in document.options.keys() - known.keys()))
         logger.warning(
@@ -107,7 +107,7 @@ def known_options(document: Document) -> AskedOptions:
             document.id,
             unknown,
         )
-    return cast(AskedOptions, known)
+    return cast(RequestedOptions, known)
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ def _tell_when_done(
         request.future.add_done_callback(one_done)
 
 
-def read_of(states: DocumentStates | None, source_ids: tuple[int, ...]) -> Read | None:
+def read_of(states: DocumentStates | None, source_ids: tuple[int, ...]) -> EncodedSource | None:
     """What the encoder gave for a part before, if that is still at hand."""
     return None if states is None else states.reads.get(source_ids)
 
@@ -182,8 +182,8 @@ async def _looked(
 
     found: list[SentenceResult] = []
     pairs = list(zip(requests, results, strict=True))
-    for start in range(0, len(pairs), LOOKS_AT_ONCE):
-        found += await asyncio.gather(*(looked(*pair) for pair in pairs[start : start + LOOKS_AT_ONCE]))
+    for start in range(0, len(pairs), EXPLANATIONS_AT_ONCE):
+        found += await asyncio.gather(*(looked(*pair) for pair in pairs[start : start + EXPLANATIONS_AT_ONCE]))
     return found
 
 

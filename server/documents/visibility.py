@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from server.backends.state import Ints
-from server.documents.stores.records import Mode, Sentence
+from server.stores.records import Mode, Sentence
 
 Owners = NDArray[np.int64]
 """[J]: the index of the sentence that each stored part belongs to."""

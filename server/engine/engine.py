@@ -13,10 +13,10 @@ from server.engine.batches import ENCODE_AHEAD, ENCODE_TOKENS, similar_lengths
 from server.engine.lane import EncodedSentence, Lane, LaneKind, Running
 from server.engine.meter import EngineMeter
 from server.engine.request import SentenceRequest, SentenceResult, Timings
-from server.engine.scheduler import WaitingRoom, drop, drop_if_over
+from server.engine.scheduler import RequestQueue, drop, drop_if_over
 from server.engine.scoring_lane import ScoringLane
 
-STEPS_TOLD_TOGETHER = 32
+STEPS_PER_REPORT = 32
 """Metrics are told of so many steps at once, or of all when nothing runs: a call for each step takes three times as
 long."""
 
@@ -36,7 +36,7 @@ class Engine:
     exception; their slots are free again.
     """
 
-    def __init__(self, backend: Backend, waiting: WaitingRoom, slots: int, meter: EngineMeter, share: int = 1) -> None:
+    def __init__(self, backend: Backend, waiting: RequestQueue, slots: int, meter: EngineMeter, share: int = 1) -> None:
         """`slots`: sentences that run at the same time. `share`: how many engines take from the same waiting room; each
         takes its part only, so that none is idle."""
         self.backend, self.waiting, self.slots, self.meter, self.share = backend, waiting, slots, meter, share
@@ -48,8 +48,8 @@ class Engine:
 
     def step(self) -> None:
         """One round: at most one errand is done, every running sentence gains one token."""
-        if self.waiting.num_errands:
-            self.do_errand()
+        if self.waiting.num_side_tasks:
+            self.run_side_task()
         if len(self.waiting):
             self.encode()
         if self.ready or self._shrunk:
@@ -60,19 +60,19 @@ class Engine:
 
     @property
     def is_idle(self) -> bool:
-        return not (self.ready or len(self.waiting) or self.waiting.num_errands or self.num_running)
+        return not (self.ready or len(self.waiting) or self.waiting.num_side_tasks or self.num_running)
 
     @property
     def num_running(self) -> int:
         return sum(lane.num_running for lane in self.lanes.values())
 
-    def do_errand(self) -> None:
+    def run_side_task(self) -> None:
         """Do the errand whose turn it is. Never two between steps: those of a long document would delay all running
         sentences."""
-        errand = self.waiting.take_errand()
-        if errand is not None:
+        side_task = self.waiting.take_side_task()
+        if side_task is not None:
             try:
-                errand.do()
+                side_task.do()
             finally:
                 self.waiting.leave()
 
@@ -230,15 +230,15 @@ class Engine:
                 self._tell(lane, slot, running, request.told)
         if rows != lane.num_running * lane.beam:
             self._shrunk.add(lane.kind)
-        if len(self._steps) >= STEPS_TOLD_TOGETHER or not self.num_running:
+        if len(self._steps) >= STEPS_PER_REPORT or not self.num_running:
             self.meter.stepped(self._steps)
             self._steps.clear()
 
     def _tell(self, lane: Lane, slot: int, running: Running, told: Callable[[tuple[int, ...]], None]) -> None:
         """Tell a listener which beginning the search is sure of by now, if it is longer than before."""
         ids = lane.sure_beginning(slot)
-        if len(ids) > running.num_told:
-            running.num_told = len(ids)
+        if len(ids) > running.num_reported:
+            running.num_reported = len(ids)
             told(tuple(ids))
 
     def _answer(self, lane: Lane, slot: int, now: float) -> None:

@@ -12,12 +12,12 @@ from server.backends.base import Backend, Step
 from server.backends.context import ContextUse
 from server.backends.memory import Encoded, Layout, document_layout, suits
 from server.backends.state import DEAD_SCORE, DecoderState, Ints
+from server.engine.batch_shape import Room, fitting, ring_capacity_for, round_up_slots
 from server.engine.beam import backtrack, ended, is_complete, normalize
 from server.engine.beginnings import CommonBeginning
 from server.engine.history import Choices, History
 from server.engine.request import Hypothesis, SentenceRequest
-from server.engine.room import Room, fitting, ring_room, round_up_slots
-from server.outcomes import FinishReason
+from server.telemetry.labels import FinishReason
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Running:
     endings: list[Ending] = field(default_factory=list)
     log_probabilities: list[list[float]] = field(default_factory=list)
     """Log-probabilities of the tokens so far of every translation that was given."""
-    num_told: int = 0
+    num_reported: int = 0
     """Tokens of the longest beginning that its listener was told of."""
     beginning: CommonBeginning | None = None
     """What its live rows have in common, as far as somebody asked."""
@@ -105,7 +105,7 @@ class Lane:
         """No sentence reaches its maximum length before the clock stands here."""
         self._ring_limit = sys.maxsize
         """No sentence needs longer rings before the clock stands here."""
-        self._resize(Room(1, 16, ring_room(1, self._most_ring)), document, [])
+        self._resize(Room(1, 16, ring_capacity_for(1, self._most_ring)), document, [])
 
     def _resize(self, room: Room, document: Mapping[str, Layout], keep: list[int]) -> None:
         """Move the sentences of the slots in `keep` to the first slots of a state of another size. If that fails,
@@ -155,7 +155,7 @@ class Lane:
         room = Room(
             slots=fitting(len(contents), self.state.slots, round_up_slots(len(contents), self.max_slots)),
             source_length=fitting(longest, self.state.source_length, -(-longest // 8) * 8),
-            ring=fitting(positions, self.state.capacity, ring_room(positions, self._most_ring)),
+            ring=fitting(positions, self.state.capacity, ring_capacity_for(positions, self._most_ring)),
         )
         if room != self._room or not suits(self.state.memory, document):
             self._resize(room, document, occupied)
@@ -173,7 +173,7 @@ class Lane:
         changed."""
         if self.state.clock < self._ring_limit:
             return
-        ring = ring_room(self._num_positions(), self._most_ring)
+        ring = ring_capacity_for(self._num_positions(), self._most_ring)
         if ring <= self.state.capacity:  # the sentence that was furthest has left
             self._watch_rings()
             return

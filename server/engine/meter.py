@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from server.backends.context import ContextUse, SentenceContext
 from server.engine.request import SentenceResult
-from server.metrics import STAGES, Metrics
-from server.outcomes import FINISH_REASONS, SEARCH_LOOKUPS, SearchLookup
+from server.telemetry.labels import FINISH_REASONS, SEARCH_LOOKUPS, SearchLookup
+from server.telemetry.metrics import STAGES, Metrics
 
 
 class EngineMeter:

@@ -6,10 +6,10 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from server.backends.context import ContextUse, Read, SentenceContext
-from server.engine.caller import Caller, current
-from server.engine.lines import Path
-from server.outcomes import FinishReason
+from server.backends.context import ContextUse, EncodedSource, SentenceContext
+from server.scheduling.caller import Caller, current
+from server.scheduling.fair_queue import Path
+from server.telemetry.labels import FinishReason
 
 Result = TypeVar("Result")
 
@@ -109,7 +109,7 @@ class SentenceRequest:
     context: SentenceContext | None = None
     owner: Hashable = None
     targets: tuple[tuple[int, ...], ...] = ()
-    read: Read | None = None
+    read: EncodedSource | None = None
     prefix: tuple[int, ...] = ()
     caller: Caller = field(default_factory=current.get)
     future: "Future[SentenceResult]" = field(default_factory=Future)
@@ -119,7 +119,7 @@ class SentenceRequest:
     """Whether it has left the waiting room, by any of its lines."""
     deadline: float = field(init=False)
     """The deadline of its options, infinite where they have none."""
-    when_cancelled: Callable[[], None] | None = None
+    on_cancel: Callable[[], None] | None = None
     told: Callable[[tuple[int, ...]], None] | None = None
     """Called in the engine's thread whenever a longer beginning of the best hypothesis is sure."""
 
@@ -134,9 +134,9 @@ class SentenceRequest:
     def cancel(self) -> None:
         """Ask for the sentence to be dropped; takes effect at the next step, wherever the sentence is."""
         self.is_cancelled = True
-        when_cancelled = self.when_cancelled  # the thread that answers the sentence may forget it at any moment
-        if when_cancelled is not None and not self.future.done():
-            when_cancelled()
+        on_cancel = self.on_cancel  # the thread that answers the sentence may forget it at any moment
+        if on_cancel is not None and not self.future.done():
+            on_cancel()
 
     def refuse(self, error: Exception) -> None:
         """Answer it, still waiting, with an error."""
@@ -144,7 +144,7 @@ class SentenceRequest:
 
 
 @dataclass(eq=False)
-class Errand(Generic[Result]):
+class SideTask(Generic[Result]):
     """Work that is no sentence and takes about as long as an encoder call; workers do one between two steps. `cost` is
     in source tokens; errands of one `owner` wait in one line, as sentences do. To cancel one, cancel its future."""
 

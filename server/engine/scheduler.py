@@ -6,18 +6,18 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from server.engine.caller import WEIGHTS, Caller, Service
-from server.engine.lines import Lines, Path
-from server.engine.request import Cancelled, DeadlineExceeded, Errand, Overloaded, SentenceRequest
-from server.shared_budget import SharedBudget
+from server.engine.request import Cancelled, DeadlineExceeded, Overloaded, SentenceRequest, SideTask
+from server.scheduling.caller import WEIGHTS, Caller, Service
+from server.scheduling.fair_queue import FairQueue, Path
+from server.scheduling.shared_budget import SharedBudget
 
 
-class WaitingRoom:
+class RequestQueue:
     """Shared by the threads that submit and the workers that take. Errands wait in lines of their own, with a bound of
     their own.
 
     Whose turn it is: tenants (the owners of API keys) take turns; within a tenant, interactive requests and background
-    work, in shares of 4 to 1; within these, each request and each document. See `Lines`.
+    work, in shares of 4 to 1; within these, each request and each document. See `FairQueue`.
 
     How much may wait: interactive sentences and errands are bounded in all and for each tenant (see `SharedBudget`),
     and what does not fit is refused. Background work counts for none of these bounds, so that no request is refused
@@ -27,8 +27,8 @@ class WaitingRoom:
     def __init__(self, max_waiting: int, max_tokens: int | None = None) -> None:
         """A tenant may have at most `max_waiting` interactive sentences waiting, and `max_tokens` source tokens."""
         self.max_waiting, self.max_tokens = max_waiting, max_tokens
-        self._waiting: Lines[SentenceRequest] = Lines(weights=WEIGHTS)
-        self._errands: Lines[Errand[Any]] = Lines(weights=WEIGHTS)
+        self._waiting: FairQueue[SentenceRequest] = FairQueue(weights=WEIGHTS)
+        self._errands: FairQueue[SideTask[Any]] = FairQueue(weights=WEIGHTS)
         self._count = 0
         """Sentences that wait, in however many lines each does."""
         self._cost = 0
@@ -97,23 +97,23 @@ class WaitingRoom:
         if not self._count:  # what is left was taken by another of its lines
             self._waiting.clear()
 
-    def put_again(self, request: SentenceRequest, line: Path) -> None:
+    def requeue(self, request: SentenceRequest, line: Path) -> None:
         """Let a waiting sentence wait in another line as well; it is taken by the line whose turn comes first, and
         counts once. No effect when it has been taken, or when as many wait in several lines as may wait in all."""
         with self._changed:
             if not request.is_taken and len(self._waiting) - self._count < self.max_waiting:
                 self._waiting.put(request, len(request.source_ids), *line)
 
-    def put_errand(self, errand: "Errand[Any]") -> None:
+    def put_side_task(self, side_task: "SideTask[Any]") -> None:
         """Queue an errand. Raises Overloaded when it does not fit."""
         with self._changed:
-            tenant, is_counted = errand.caller.tenant, errand.caller.service is Service.INTERACTIVE
+            tenant, is_counted = side_task.caller.tenant, side_task.caller.service is Service.INTERACTIVE
             if is_counted and not self._interactive_errands.fits(tenant, 1):
                 waiting = self._interactive_errands.total
                 raise Overloaded(f"{waiting} errands wait already, at most {self.max_waiting} may")
             if is_counted:
                 self._interactive_errands.take(tenant, 1)
-            self._errands.put(errand, errand.cost, *errand.line)
+            self._errands.put(side_task, side_task.cost, *side_task.line)
             self._wake(1)
 
     def _wake(self, count: int) -> None:
@@ -126,7 +126,7 @@ class WaitingRoom:
         return self._cost
 
     @property
-    def num_errands(self) -> int:
+    def num_side_tasks(self) -> int:
         """Errands that wait."""
         return len(self._errands)
 
@@ -175,16 +175,16 @@ class WaitingRoom:
             drop(request)
         return taken, dropped
 
-    def take_errand(self) -> "Errand[Any] | None":
+    def take_side_task(self) -> "SideTask[Any] | None":
         """Take the errand whose turn it is; None when there is none."""
         with self._changed:
             if not self._errands:
                 return None
             self.in_flight += 1
-            errand = self._errands.pop()
-            if errand.caller.service is Service.INTERACTIVE:
-                self._interactive_errands.give_back(errand.caller.tenant, 1)
-            return errand
+            side_task = self._errands.pop()
+            if side_task.caller.service is Service.INTERACTIVE:
+                self._interactive_errands.give_back(side_task.caller.tenant, 1)
+            return side_task
 
     def wait(self, timeout: float) -> None:
         """For workers: block until something waits, the room is closed, or `timeout` seconds have passed. New sentences
@@ -216,7 +216,7 @@ class WaitingRoom:
             while self._idle:
                 self._idle.pop().notify()
 
-    def empty(self) -> "list[SentenceRequest | Errand[Any]]":
+    def empty(self) -> "list[SentenceRequest | SideTask[Any]]":
         """Take out everything that waits, for a shutdown."""
         with self._changed:
             waiting = dict.fromkeys(one for one in self._waiting if not one.is_taken)

@@ -9,10 +9,10 @@ import numpy as np
 from server.backends.base import Backend, ScoreStep
 from server.backends.memory import Layout
 from server.backends.state import DecoderState, Floats
+from server.engine.batch_shape import Room
 from server.engine.beam import normalize
 from server.engine.lane import EncodedSentence, Lane
 from server.engine.request import Hypothesis
-from server.engine.room import Room
 
 
 class ScoringLane(Lane):

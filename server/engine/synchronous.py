@@ -8,8 +8,8 @@ from server.backends.context import SentenceContext, all_of
 from server.engine.engine import Engine
 from server.engine.meter import EngineMeter
 from server.engine.request import SearchOptions, SentenceRequest, SentenceResult
-from server.engine.scheduler import WaitingRoom
-from server.metrics import Metrics
+from server.engine.scheduler import RequestQueue
+from server.telemetry.metrics import Metrics
 
 Ids = tuple[int, ...]
 
@@ -48,7 +48,7 @@ def log_probabilities(backend: Backend, pairs: Sequence[tuple[Ids, Ids]]) -> lis
 
 def _answers(backend: Backend, requests: list[SentenceRequest]) -> list[SentenceResult]:
     """Run an engine made for these requests until all are answered."""
-    room = WaitingRoom(len(requests))
+    room = RequestQueue(len(requests))
     room.put(requests)
     engine = Engine(backend, room, slots=16, meter=EngineMeter(Metrics(), backend.manifest.name))
     while not engine.is_idle:

@@ -9,22 +9,22 @@ from concurrent.futures import Future, InvalidStateError
 from functools import partial
 from typing import Any, TypeVar
 
-from server.artifact import EXPORT_AGAIN, Artifact
+from server.artifact.artifact import EXPORT_AGAIN, Artifact
 from server.backends.alignment import Aligner, CannotAlign, IdPair, align_batch
 from server.backends.arrays import Floats
 from server.backends.base import Backend
-from server.backends.context import ContextBackend, ContextUse, Read, SentenceContext, States
+from server.backends.context import ContextBackend, ContextUse, EncodedSource, SentenceContext, States
 from server.backends.load import load_backend
 from server.engine.batches import encoder_batches
+from server.engine.coalescing import SearchCoalescer
 from server.engine.engine import Engine
-from server.engine.golden import replay
 from server.engine.meter import EngineMeter
-from server.engine.request import EngineStopped, Errand, ModelUnavailable, SearchOptions, SentenceRequest
-from server.engine.scheduler import WaitingRoom
-from server.engine.shared_searches import SharedSearches
+from server.engine.request import EngineStopped, ModelUnavailable, SearchOptions, SentenceRequest, SideTask
+from server.engine.scheduler import RequestQueue
+from server.engine.self_test import run_self_test
 from server.engine.translation_cache import TranslationCache
-from server.metrics import Metrics
 from server.settings import EngineSettings
+from server.telemetry.metrics import Metrics
 
 logger = logging.getLogger("ringmt")
 
@@ -43,7 +43,7 @@ class EngineWorker:
 
     def __init__(self, backend: Backend, settings: EngineSettings, metrics: Metrics, model: str) -> None:
         workers = min(settings.num_workers, settings.slots)
-        self.waiting = WaitingRoom(settings.max_waiting, settings.max_waiting_tokens)
+        self.waiting = RequestQueue(settings.max_waiting, settings.max_waiting_tokens)
         self._metrics, self._model, self._eos_id = metrics, model, backend.manifest.special_ids.eos
         self._settings = settings
         self.context: ContextBackend | None = backend.context
@@ -81,21 +81,21 @@ class EngineWorker:
         metrics.translation_cache_bytes.labels(model).set_function(lambda: self._cache.num_bytes if self._cache else 0)
         metrics.translation_cache_limit_bytes.labels(model).set(self._cache_bytes)
 
-    def _share(self, cache_bytes: int, meter: EngineMeter) -> SharedSearches | None:
+    def _share(self, cache_bytes: int, meter: EngineMeter) -> SearchCoalescer | None:
         """The shared searches; None for a cache of 0 bytes: then every sentence is decoded."""
         self._cache_bytes = cache_bytes
         self._cache = TranslationCache(cache_bytes, meter.evicted) if cache_bytes else None
         if self._cache is None:
             return None
-        return SharedSearches(
-            self._cache, lambda requests: self.submit_all(requests), self.waiting.put_again, meter.looked_up
+        return SearchCoalescer(
+            self._cache, lambda requests: self.submit_all(requests), self.waiting.requeue, meter.looked_up
         )
 
     @classmethod
     def load(cls, artifact: Artifact, settings: EngineSettings, metrics: Metrics) -> "EngineWorker":
         """Load the artifact's graphs and let them translate its goldens. Raises ArtifactError."""
         backend = load_backend(artifact, settings.backend, settings.precision, settings.shortlist, settings.device)
-        replayed = replay(artifact, backend, settings.backend, settings.precision)
+        replayed = run_self_test(artifact, backend, settings.backend, settings.precision)
         if replayed.same < replayed.count:
             logger.warning(
                 "model '%s': %d of its %d examples have other tokens here than where it was exported, with scores that "
@@ -137,22 +137,22 @@ class EngineWorker:
         source_ids: Sequence[int],
         target_ids: Sequence[int] = (),
         owner: Hashable = None,
-        read: Read | None = None,
+        read: EncodedSource | None = None,
     ) -> "Future[States]":
         """What a document keeps of one sentence (see ContextBackend.represent), computed by a worker between steps:
         sentences in flight are not held up. Raises Overloaded, EngineStopped, and ValueError for a model without
         context."""
         context = self._known_context()
         cost = len(source_ids) + len(target_ids)
-        return self._send(Errand(lambda: context.represent(source_ids, target_ids, read), cost, owner))
+        return self._send(SideTask(lambda: context.represent(source_ids, target_ids, read), cost, owner))
 
-    def read(self, sources: Iterable[Sequence[int]], owner: Hashable = None) -> "list[Future[list[Read]]]":
+    def read(self, sources: Iterable[Sequence[int]], owner: Hashable = None) -> "list[Future[list[EncodedSource]]]":
         """Encode sentences once, for their states and all of their translations (see ContextBackend.read), those of
-        similar length together. A Read says whose it is, since they come in another order. Computed, and raises, as
+        similar length together. An EncodedSource names its source: the order is another. Computed, and raises, as
         `represent`."""
         context = self._known_context()
         return [
-            self._send(Errand(partial(context.read, batch), sum(map(len, batch)), owner))
+            self._send(SideTask(partial(context.read, batch), sum(map(len, batch)), owner))
             for batch in encoder_batches(sources)
         ]
 
@@ -162,13 +162,13 @@ class EngineWorker:
         context: SentenceContext,
         target_ids: Sequence[int] = (),
         owner: Hashable = None,
-        read: Read | None = None,
+        read: EncodedSource | None = None,
     ) -> "Future[ContextUse]":
         """Where a sentence looks in its document, down to words (see ContextBackend.explain); computed, and raises, as
         `represent`."""
         backend = self._known_context()
         cost = len(source_ids) + len(target_ids)
-        return self._send(Errand(lambda: backend.explain(source_ids, context, target_ids, read), cost, owner))
+        return self._send(SideTask(lambda: backend.explain(source_ids, context, target_ids, read), cost, owner))
 
     @property
     def can_align(self) -> bool:
@@ -186,7 +186,7 @@ class EngineWorker:
         aligner, manifest = self._known_aligner(), self._backend.manifest
         bos, longest = manifest.special_ids.bos, manifest.max_target_length
         cost = sum(len(source) for source, _ in pairs)
-        return self._send(Errand(lambda: align_batch(aligner, bos, longest, pairs), cost, owner))
+        return self._send(SideTask(lambda: align_batch(aligner, bos, longest, pairs), cost, owner))
 
     def _known_aligner(self) -> Aligner:
         if self._backend.aligner is None:
@@ -200,11 +200,11 @@ class EngineWorker:
             raise ValueError(f"model '{self._model}' knows no context")
         return self.context
 
-    def _send(self, errand: "Errand[Result]") -> "Future[Result]":
+    def _send(self, side_task: "SideTask[Result]") -> "Future[Result]":
         self._check_accepting()
-        self.waiting.put_errand(errand)
-        self._note([errand.future])
-        return errand.future
+        self.waiting.put_side_task(side_task)
+        self._note([side_task.future])
+        return side_task.future
 
     def _check_accepting(self) -> None:
         """Raises EngineStopped."""

@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from server.engine.lines import Lines
 from server.engine.request import EngineStopped
+from server.files.formats.base import DamagedFile, FileTooLarge
+from server.files.formats.registry import suffix_of
 from server.files.limits import FileLimits
 from server.files.parser_worker import Answer, Killed, ParserWorker
 from server.files.parsing import SourceFile
-from server.text.formats.opened import DamagedFile, FileTooLarge
-from server.text.formats.table import suffix_of
+from server.scheduling.fair_queue import FairQueue
 
 MAX_WAITING = 64
 """Files that wait to be opened, at most."""
@@ -33,7 +33,7 @@ class ParserPool:
         self._limits, self._size, self._max_waiting = limits, size, max_waiting
         self._idle: list[ParserWorker] = []
         self._workers: list[ParserWorker] = []
-        self._waiting: Lines[asyncio.Future[ParserWorker]] = Lines(TURN_BYTES)
+        self._waiting: FairQueue[asyncio.Future[ParserWorker]] = FairQueue(TURN_BYTES)
         self._waiting_of: dict[str, int] = {}
         """How many files of each owner wait."""
         self._is_stopped = False

@@ -12,10 +12,10 @@ import sys
 from typing import Any, BinaryIO
 
 from server.files import limits
+from server.files.formats.base import DamagedFile, FileError, FileTooLarge
+from server.files.formats.registry import FORMATS
 from server.files.messages import Closed, receive, send
 from server.files.parsing import ERRORS, SourceFile, read_texts, write_file
-from server.text.formats.opened import DamagedFile, FileError, FileTooLarge
-from server.text.formats.table import FORMATS
 
 _LIBRARIES = ("lxml.etree", "markdown_it")
 _RETIRES_AT_BYTES = 48 * 2**20
@@ -46,7 +46,7 @@ def main(memory_bytes: int, cpu_seconds: float) -> None:
 def import_formats() -> None:
     """Before there is a file. Libraries may be missing."""
     for module in {form.module for form in FORMATS.values()}:
-        importlib.import_module(f"server.text.formats.{module}")
+        importlib.import_module(f"server.files.formats.{module}")
     for library in _LIBRARIES:
         with contextlib.suppress(ImportError):
             importlib.import_module(library)

@@ -15,10 +15,10 @@ from queue import SimpleQueue
 from typing import Any, BinaryIO
 
 import server
+from server.files.formats.base import DamagedFile, FileError, FileTooLarge
 from server.files.limits import FileLimits
 from server.files.messages import Closed, MessageTooLarge, receive, send
 from server.files.parsing import ERRORS
-from server.text.formats.opened import DamagedFile, FileError, FileTooLarge
 
 logger = logging.getLogger("ringmt")
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from server.text.formats.opened import DamagedFile, FileError, FileTooLarge, OpenedFile, UnsupportedFile
-from server.text.formats.table import FORMATS, open_file, suffix_of
-from server.text.marks import TooManyMarks
-from server.text.markup import MalformedMarkup
+from server.files.formats.base import DamagedFile, FileError, FileTooLarge, OpenedFile, UnsupportedFile
+from server.files.formats.registry import FORMATS, open_file, suffix_of
+from server.text.base.placeholders import TooManyPlaceholders
+from server.text.markup.markup import MalformedMarkup
 
 ERRORS = {kind.__name__: kind for kind in (UnsupportedFile, DamagedFile, FileTooLarge, FileError)}
 """The errors of parsers by their names."""
@@ -91,5 +91,5 @@ def write_file(file: SourceFile, translations: Sequence[str]) -> bytes:
 def _open(file: SourceFile) -> OpenedFile:
     try:
         return open_file(file.data, file.name, file.language, file.max_characters)
-    except (TooManyMarks, MalformedMarkup) as error:
+    except (TooManyPlaceholders, MalformedMarkup) as error:
         raise DamagedFile(str(error)) from None

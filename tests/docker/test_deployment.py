@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from server.api.app import create_app
-from server.metrics import Metrics
 from server.settings import Settings
+from server.telemetry.metrics import Metrics
 
 DOCKER = Path(__file__).parents[2] / "docker"
 COMPOSE: dict[str, Any] = yaml.safe_load((DOCKER / "compose.yaml").read_text(encoding="utf-8"))

@@ -10,7 +10,7 @@ import yaml
 from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.parser import text_string_to_metric_families
 
-from server.metrics import Metrics
+from server.telemetry.metrics import Metrics
 from tests.server.api.conftest import RunningServer
 
 DOCKER = Path(__file__).parents[2] / "docker"

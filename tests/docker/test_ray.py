@@ -25,7 +25,7 @@ from server.settings import SettingsError
 from tests.models import SENTENCES
 from tests.server.api.conftest import PATIENCE, until
 from tests.server.api.documents import STORY, Documents, translations
-from tests.server.api.test_connections import rest_of
+from tests.server.api.transport.test_protocol import rest_of
 from tests.server.processes import ROOT
 from tests.server.redis_server import free_port, running_redis
 

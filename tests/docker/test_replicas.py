@@ -16,8 +16,8 @@ import httpx
 import pytest
 
 from server.api.app import create_app
-from server.documents.stores.open_store import open_store
 from server.settings import Settings
+from server.stores.open_store import open_store
 from tests.models import SENTENCES
 from tests.server.api.conftest import PATIENCE, until
 from tests.server.api.documents import STORY, Documents, translations

@@ -19,11 +19,11 @@ from model.alignment import AlignmentHead
 from model.data.batching import Pair, collate
 from model.training.checkpoint import load_model
 from model.translation_model import TranslationModel
-from server.artifact import AlignmentKind, Artifact
+from server.artifact.artifact import AlignmentKind, Artifact
 from server.backends.alignment import Aligner
 from server.backends.load import load_backend
-from server.backends.onnx_alignment import OnnxAligner
-from server.backends.onnx_session import open_graph
+from server.backends.onnx.alignment import OnnxAligner
+from server.backends.onnx.session import open_graph
 from tests.models import lively_model, tiny_config
 from tests.variants import VARIANTS, lively_variant
 

@@ -23,19 +23,19 @@ from export.onnx_writer import write_onnx
 from export.parity import ParityError
 from model.config import SPECIAL_IDS
 from model.data.batching import Pair, collate
-from model.data.context.write import write_documents
 from model.data.corpus import read_corpus
-from model.data.everyday.typed import slipped
 from model.data.vocabulary import Vocabulary
+from model.synthetic.context.write import write_documents
+from model.synthetic.everyday.typed import slipped
 from model.training.checkpoint import VOCABULARY, load_model
 from model.translation_model import TranslationModel
-from server import cli
-from server.artifact import FORMAT, MANIFEST, Artifact, ArtifactError, file_hash, parse_manifest
+from server.artifact.artifact import FORMAT, MANIFEST, Artifact, ArtifactError, file_hash, parse_manifest
 from server.backends.load import load_backend
-from server.engine.golden import GOLDEN, Replayed, replay
+from server.cli import main as cli
 from server.engine.request import SearchOptions
-from server.text.pieces import VocabularyError
-from server.translator import open_vocabularies
+from server.engine.self_test import GOLDEN, SelfTestResult, run_self_test
+from server.text.base.pieces import VocabularyError
+from server.translation.translator import open_vocabularies
 from tests.models import SENTENCES, lively_model, tiny_config, write_checkpoint
 
 SAMPLE = Path(__file__).parent.parent / "sample"
@@ -116,13 +116,13 @@ def test_a_file_is_hashed_without_being_held(tmp_path: Path) -> None:
 
 def test_goldens_are_replayed_token_for_token_and_tell_another_graph(copied: Path) -> None:
     artifact = Artifact.load(copied)
-    assert replay(artifact, load_backend(artifact, "onnx", "int8"), "onnx", "int8") == Replayed(4, 4)
+    assert run_self_test(artifact, load_backend(artifact, "onnx", "int8"), "onnx", "int8") == SelfTestResult(4, 4)
     rows = json.loads((copied / GOLDEN).read_text(encoding="utf-8"))
     for row in rows:
         row["normalized_score"] -= 1
     (copied / GOLDEN).write_text(json.dumps(rows), encoding="utf-8")
     with pytest.raises(ArtifactError, match="translates its own examples differently"):
-        replay(artifact, load_backend(artifact, "onnx", "int8"), "onnx", "int8")
+        run_self_test(artifact, load_backend(artifact, "onnx", "int8"), "onnx", "int8")
 
 
 CHANGES: dict[str, Callable[[list[dict[str, Any]]], list[dict[str, Any]]]] = {
@@ -139,7 +139,7 @@ def test_goldens_that_show_nothing_are_not_passed(copied: Path, said: str) -> No
     rows = json.loads((copied / GOLDEN).read_text(encoding="utf-8"))
     (copied / GOLDEN).write_text(json.dumps(CHANGES[said](rows)), encoding="utf-8")
     with pytest.raises(ArtifactError, match=said):
-        replay(artifact, load_backend(artifact, "onnx", "int8"), "onnx", "int8")
+        run_self_test(artifact, load_backend(artifact, "onnx", "int8"), "onnx", "int8")
 
 
 def test_one_golden_with_the_same_tokens_is_enough_and_is_told(copied: Path) -> None:
@@ -150,7 +150,7 @@ def test_one_golden_with_the_same_tokens_is_enough_and_is_told(copied: Path) -> 
     kept = [row for row in rows if row["precision"] == "int8" and row["shortlist"]][:1]
     changed = [row if row in kept else other for row, other in zip(rows, others, strict=True)]
     (copied / GOLDEN).write_text(json.dumps(changed), encoding="utf-8")
-    assert replay(artifact, load_backend(artifact, "onnx", "int8"), "onnx", "int8") == Replayed(4, 1)
+    assert run_self_test(artifact, load_backend(artifact, "onnx", "int8"), "onnx", "int8") == SelfTestResult(4, 1)
 
 
 def test_a_graph_that_computes_something_else_is_not_written(

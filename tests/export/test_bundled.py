@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from export.artifact_writer import ExportOptions, export_artifact
 from export.commands import EXAMPLES, lines
 from export.evaluate import evaluate
-from server.artifact import Artifact
+from server.artifact.artifact import Artifact
 from server.backends.context import SentenceContext, StoredDocument
 from server.backends.load import UseShortlist, load_backend
 from server.engine.request import SearchOptions, SentenceRequest
 from server.settings import BUNDLED_MODELS
-from server.text.pieces import Pieces
+from server.text.base.pieces import Pieces
 from tests.server.engine.runs import new_engine, run
 
 ROOT = Path(__file__).parent.parent.parent

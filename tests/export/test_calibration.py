@@ -7,7 +7,7 @@ from export.calibration import Ranges, input_ranges, recorded_ranges
 from export.parity import sample_sources
 from model.greedy import greedy
 from model.translation_model import TranslationModel
-from tests.model.test_conventions import CONVENTIONS, model_of
+from tests.model.attention.test_conventions import CONVENTIONS, model_of
 from tests.variants import lively_variant
 
 MOST = 20

@@ -15,9 +15,9 @@ from export.parity import ParityError, padded, sample_sources
 from model.config import CONTEXT_ATTENTIONS
 from model.document import DocumentModel
 from model.translation_model import TranslationModel
-from server.artifact import MANIFEST, Artifact, parse_manifest
+from server.artifact.artifact import MANIFEST, Artifact, parse_manifest
 from server.backends.load import load_backend
-from server.engine.golden import GOLDEN, Replayed, read_goldens, replay
+from server.engine.self_test import GOLDEN, SelfTestResult, read_goldens, run_self_test
 from tests.documents import (
     ContextArtifact,
     differences_in_context,
@@ -118,4 +118,4 @@ def test_goldens_hold_documents(document_artifacts: dict[str, Path], side: str) 
     assert len(in_context[-1].source.translations) == (3 if side == "decoder" else 0)
     assert any(a.target_ids != b.target_ids for a, b in zip(alone[1:], in_context, strict=True))
     backend = load_backend(artifact, "onnx", "fp32", "off")
-    assert replay(artifact, backend, "onnx", "fp32") == Replayed(7, 7)
+    assert run_self_test(artifact, backend, "onnx", "fp32") == SelfTestResult(7, 7)

@@ -18,7 +18,7 @@ from export.onnx_writer import write_onnx
 from export.parity import step_difference
 from export.signature import with_signatures
 from export.torchscript import write_torchscript
-from server.artifact import Artifact
+from server.artifact.artifact import Artifact
 from server.backends.load import load_backend
 from tests.models import lively_model, tiny_config
 

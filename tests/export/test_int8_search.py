@@ -23,7 +23,7 @@ from model.document import DocumentModel
 from model.document_search import search_document, stack_store
 from model.reference_search import ReferenceHypothesis, reference_search
 from model.translation_model import TranslationModel
-from server.artifact import Artifact
+from server.artifact.artifact import Artifact
 from server.backends.base import Backend
 from server.backends.context import SentenceContext, StoredDocument
 from server.backends.load import load_backend

@@ -25,7 +25,7 @@ from model.reference_search import reference_search
 from model.training.recipe import RECIPES, load_row
 from model.training.train import batch_loss
 from model.translation_model import TranslationModel
-from server.artifact import Artifact
+from server.artifact.artifact import Artifact
 from server.backends.load import load_backend
 from server.engine.synchronous import Source, translate_now
 from tests.export.test_int8_search import BEAM, LONGEST, OPTIONS, backend_of, check

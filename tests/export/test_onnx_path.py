@@ -23,7 +23,7 @@ from model.attention.scaled_dot_product import attention_energy, masked_softmax,
 from model.attention.visible_keys import VisibleKeys
 from model.config import BOS_ID
 from model.translation_model import TranslationModel
-from server.artifact import Artifact
+from server.artifact.artifact import Artifact
 from server.backends.load import load_backend
 from server.backends.memory import HostMemory
 from server.backends.state import DEAD_SCORE, DecoderState

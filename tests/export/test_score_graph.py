@@ -11,8 +11,8 @@ from onnx import TensorProto, helper
 from export.onnx_graph.builder import IR_VERSION, opsets
 from export.onnx_writer import write_sharing
 from export.score_graph import ScoreError, score_graph
-from server.artifact import Artifact
-from server.signature import LOG_PROBABILITY
+from server.artifact.artifact import Artifact
+from server.artifact.signature import LOG_PROBABILITY
 
 ROWS = ("slot", "beam")
 

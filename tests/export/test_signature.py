@@ -18,9 +18,9 @@ from export.signature import (
     step_signature,
 )
 from model.translation_model import TranslationModel
-from server.artifact import EXPORT_AGAIN, Artifact, ArtifactError, parse_manifest
+from server.artifact.artifact import EXPORT_AGAIN, Artifact, ArtifactError, parse_manifest
+from server.artifact.signature import LOG_PROBABILITY, Signature, Tensor
 from server.backends.load import load_backend
-from server.signature import LOG_PROBABILITY, Signature, Tensor
 
 ROLES = {
     "token": "row", "next_token": "row", "key_age": "row", "ring.1.left_key": "ring", "next_ring.1.left_key": "ring",

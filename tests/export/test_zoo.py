@@ -20,7 +20,7 @@ from model.reference_search import reference_search
 from model.training.bundled import bundled_name, find_recipe
 from model.training.checkpoint import load_any_model, load_config, load_model
 from model.training.recipe import parse_recipe
-from server.artifact import Artifact
+from server.artifact.artifact import Artifact
 from server.backends.load import load_backend
 from server.engine.request import SearchOptions
 from server.engine.synchronous import Source, translate_now

@@ -9,26 +9,26 @@ import pytest
 import torch
 
 from model.config import EOS_ID, ConfigError
-from model.contrastive.accuracy import (
-    accuracy,
-    context_pairs,
-    judge,
-    judge_in_context,
-    with_context_of_another,
-)
-from model.contrastive.command import ContrastiveAccuracyCommand
 from model.data.batching import Pair
 from model.data.corpus import CorpusError
 from model.data.items import ContrastiveItem, read_items
 from model.data.vocabulary import Vocabulary
 from model.document import DocumentModel
 from model.document_search import search_document
+from model.evaluation.command import ContrastiveAccuracyCommand
+from model.evaluation.contrastive_accuracy import (
+    accuracy,
+    context_pairs,
+    judge,
+    judge_in_context,
+    with_context_of_another,
+)
 from model.greedy import greedy
 from model.reference_search import reference_search
 from model.scoring import prefers_reference, score_alone, score_in_context
 from model.training.checkpoint import VOCABULARY
 from model.training.document_checkpoint import save_document_model
-from server.cli import Parser
+from server.cli.main import Parser
 from tests.documents import lively_document_model, some_pairs
 from tests.models import SENTENCES, write_checkpoint
 

@@ -7,9 +7,9 @@ import sys
 from typing import Any, cast
 from unittest.mock import patch
 
-from server import serve_command
-from server.api.connection import PromptProtocol
-from server.cli import main
+from server.api.transport.protocol import PromptProtocol
+from server.cli import serve as serve_command
+from server.cli.main import main
 
 LAST_ID = "die-now"
 

@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from server.cli import main
+from server.cli.main import main
 
 PLACES = {
-    "load": "server.translator.Translator.load",
-    "cut": "server.translations.Work.cut",
+    "load": "server.translation.translator.Translator.load",
+    "cut": "server.translation.assembly.Work.cut",
     "executor": "server.engine.worker.EngineWorker.prepare_alignments",
     "step": "server.engine.engine.Engine.step",
-    "loop": "server.api.visit.Visit.translator",
-    "close": "server.documents.stores.sqlite.SqliteStore.close",
-    "write": "server.documents.stores.sqlite.SqliteStore.update",
+    "loop": "server.api.admission.admitted_request.AdmittedRequest.translator",
+    "close": "server.stores.sqlite.SqliteStore.close",
+    "write": "server.stores.sqlite.SqliteStore.update",
 }
 """What hangs: while models load, in a thread of a request, in one of the event loop's executor, in an engine, in the
 event loop itself, in the store when it is closed, and when it is written."""

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from server.settings import KNOBS, EngineSettings, Settings, SettingsError
+from server.settings import SETTINGS, EngineSettings, Settings, SettingsError
 
 
 def test_defaults() -> None:
@@ -37,16 +37,16 @@ def test_every_knob_is_a_variable_and_a_flag() -> None:
         "api_keys": "keys",
         "context_store": "sqlite:///documents.db",
     }
-    for knob in KNOBS:
-        text = fitting.get(knob.name, "7")
-        from_variable = Settings.load({knob.env: text})
-        assert from_variable == Settings.load({}, {knob.name: text})
+    for setting in SETTINGS:
+        text = fitting.get(setting.name, "7")
+        from_variable = Settings.load({setting.env: text})
+        assert from_variable == Settings.load({}, {setting.name: text})
         assert from_variable != Settings()
 
 
 def test_rows_describe_every_knob() -> None:
     rows = Settings.describe()
-    assert [row[0] for row in rows] == [knob.flag for knob in KNOBS]
+    assert [row[0] for row in rows] == [setting.flag for setting in SETTINGS]
     assert all(all(row) for row in rows)
     assert ("--max-waiting", "RINGMT_MAX_WAITING", "4096") in [row[:3] for row in rows]
     assert len({row[1] for row in rows}) == len(rows)

@@ -3,11 +3,11 @@
 from typing import Any
 
 from server.documents.sentence_states import StateReader
-from server.documents.stores.records import Mode
-from server.file_translation import TranslatedFile, translate_file
+from server.files.file_translation import TranslatedFile, translate_file
 from server.files.in_process import InProcessParser
 from server.files.parsing import SourceFile, parse
-from server.translator import AskedOptions, Translator
+from server.stores.records import Mode
+from server.translation.translator import RequestedOptions, Translator
 
 
 async def translate_bytes(
@@ -15,7 +15,7 @@ async def translate_bytes(
     data: bytes,
     name: str,
     reader: StateReader,
-    options: AskedOptions,
+    options: RequestedOptions,
     mode: Mode = "offline",
     max_characters: int = 10_000_000,
     **more: Any,

@@ -17,7 +17,7 @@ from export.compare.report import Found, full_sections, markdown, short_sections
 from export.compare.rows import CompareError
 from export.compare.table import likelihood_table
 from model.training.bundled import find_recipe
-from server.cli import COMMANDS, EXTRAS
+from server.cli.main import COMMANDS, EXTRAS
 from tests.export.compare.checkpoints import SAMPLE, finished, language_model, measured, row
 
 

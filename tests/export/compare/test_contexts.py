@@ -37,7 +37,7 @@ from model.training.bundled import bundled_rows, find_recipe
 from model.training.checkpoint import SUMMARY, WEIGHTS, load_config, load_model, save_model
 from model.training.document_checkpoint import CONTEXT_SUMMARY, CONTEXT_WEIGHTS
 from model.training.document_recipe import DocumentRecipe
-from server.artifact import file_hash
+from server.artifact.artifact import file_hash
 from tests.export.compare.runs import SAMPLE, base_folder, finished_run
 
 ITEM = (

@@ -13,13 +13,13 @@ import torch
 from transformers import MarianTokenizer
 
 from export.import_command import import_command
-from export.importers.refused import ImportRefused
-from server.artifact import Artifact
+from export.importers.errors import ImportRefused
+from server.artifact.artifact import Artifact
 from server.backends.load import load_backend
-from server.engine.golden import Replayed, replay
 from server.engine.request import SearchOptions
+from server.engine.self_test import SelfTestResult, run_self_test
 from server.engine.synchronous import Source, translate_now
-from server.translator import open_vocabularies
+from server.translation.translator import open_vocabularies
 from tests.marian import ENGLISH, EOS, UNK, Shape, write_marian
 from tests.server.processes import serving
 
@@ -134,7 +134,7 @@ def test_searches_are_those_of_transformers_alone_and_in_company(
 
 def test_int8_is_close_and_repeats_its_goldens(imported: Imported) -> None:
     backend = load_backend(imported.artifact, "onnx", "int8")
-    assert replay(imported.artifact, backend, "onnx", "int8") == Replayed(len(ENGLISH), len(ENGLISH))
+    assert run_self_test(imported.artifact, backend, "onnx", "int8") == SelfTestResult(len(ENGLISH), len(ENGLISH))
     manifest = imported.artifact.manifest
     assert (manifest.order, manifest.precisions, manifest.forced_eos) == (
         None, ("int8", "fp32"), imported.shape.forced_eos,

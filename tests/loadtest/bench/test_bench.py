@@ -19,7 +19,7 @@ from loadtest.bench.variants_bench import variant_rows, variants
 from model.config import EOS_ID, AttentionConfig
 from model.data.vocabulary import Vocabulary
 from model.reference_search import reference_search
-from server import cli
+from server.cli import main as cli
 from server.settings import BUNDLED_MODELS
 from tests.models import lively_model, tiny_config, write_artifact
 

@@ -16,10 +16,10 @@ import httpx
 import pytest
 import uvicorn
 
-from server.api.access import TIMEOUT_HEADER
+from server.api.admission.authentication import TIMEOUT_HEADER
 from server.api.app import create_app
-from server.api.state import ServerState
-from server.serve_command import DrainingServer, config_of
+from server.api.serving.server_state import ServerState
+from server.cli.serve import DrainingServer, config_of
 from server.settings import EngineSettings, Settings
 from tests.once import made_once
 from tests.server.api.pairs import paths_of_pairs, write_pairs

@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from server.kept_glossaries import Dictionary, Glossary, _decoded, _encoded
+from server.glossaries.service import Dictionary, Glossary, _decoded, _encoded
 from tests.models import SENTENCES
 from tests.server.api.conftest import PATIENCE, until
 from tests.server.processes import Served, serving

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.artifact import Artifact, ArtifactError
+from server.artifact.artifact import Artifact, ArtifactError
 from server.backends.context import SentenceContext, all_of
 from server.backends.load import load_backend
-from server.backends.onnx import OnnxBackend
-from server.backends.onnx_binding import DeviceMemory
+from server.backends.onnx.backend import OnnxBackend
+from server.backends.onnx.binding import DeviceMemory
 from server.engine.request import SearchOptions, SentenceRequest
 from tests.server.engine.runs import Arrival, new_engine, play, random_source, run
 

@@ -15,7 +15,7 @@ import pytest
 
 from tests.models import SENTENCES
 from tests.server.api.conftest import PATIENCE, until
-from tests.server.api.test_connections import rest_of
+from tests.server.api.transport.test_protocol import rest_of
 from tests.server.chaos.wellbeing import assert_well, nothing_left_behind, open_files
 from tests.server.processes import Served
 from tests.server.scale import SCALE

@@ -67,7 +67,7 @@ def test_a_client_that_leaves_at_any_stage_leaves_nothing_behind(counted: Served
         assert answer.status_code == 200, answer.text
         whole[name] = (len(answer.content), time.monotonic() - began)
 
-    def visit(seed: int) -> str:
+    def admitted(seed: int) -> str:
         chance = random.Random(seed)
         name = chance.choice(list(FILES))
         request, (size, seconds) = upload_of(path, name, FILES[name]), whole[name]
@@ -82,7 +82,7 @@ def test_a_client_that_leaves_at_any_stage_leaves_nothing_behind(counted: Served
         return stage
 
     with nothing_left_behind(counted), ThreadPoolExecutor(4) as pool:
-        stages = Counter(pool.map(visit, range(24 * SCALE)))
+        stages = Counter(pool.map(admitted, range(24 * SCALE)))
         for name, data in FILES.items():
             assert sent(counted, name, data, path).status_code == 200
     print(f"{path}: clients left {dict(stages)}; nothing of them is left")

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from server.documents.stores import redis as redis_store
-from server.documents.stores.sqlite import SqliteStore
+from server.stores import redis as redis_store
+from server.stores.sqlite import SqliteStore
 from tests.models import SENTENCES
 from tests.server.api.conftest import PATIENCE, ready, settings_for, until
 from tests.server.api.documents import STORY, Documents, checked, translations

@@ -2,8 +2,8 @@
 
 import dataclasses
 
-from server.documents.stores.interface import ContextStore
-from server.documents.stores.records import Document, Part, Sentence
+from server.stores.interface import ContextStore
+from server.stores.records import Document, Part, Sentence
 
 FIRST = Document("first", "tiny", "f00d", "en", "de", "offline", "queued", created=1.0, touched=10.0)
 SERVED = (FIRST.model,)

@@ -5,7 +5,7 @@ import pytest
 
 from server.backends.context import StoredDocument
 from server.documents.sentence_states import DIGEST_BYTES, DocumentStates
-from server.documents.stores.records import Mode
+from server.stores.records import Mode
 
 
 def key(contents: str, mode: Mode, index: int, reach: int | None) -> bytes | None:

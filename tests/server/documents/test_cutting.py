@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server.documents.cutting import cut, cut_text, joined, listed_sentences, shared_among
-from server.documents.stores.records import Part, Sentence
-from server.metrics import Metrics
-from server.translator import Translator
+from server.stores.records import Part, Sentence
+from server.telemetry.metrics import Metrics
+from server.translation.translator import Translator
 from tests.server.api.conftest import settings_for
 
 TEXTS = [

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 from server.backends.arrays import Array
-from server.backends.context import Read, SentenceContext, all_of
-from server.backends.onnx_session import OnnxGraph
-from server.documents import reads
+from server.backends.context import EncodedSource, SentenceContext, all_of
+from server.backends.onnx.session import OnnxGraph
+from server.documents import encoding_cache as reads
 from server.documents.sentence_states import StateReader, context_of
 from server.documents.state_cache import Place
-from server.documents.stores.records import Document, Mode, Sentence
-from server.metrics import Metrics
-from server.scoring import ScoringItem, score
 from server.settings import EngineSettings
-from server.translator import Translator
+from server.stores.records import Document, Mode, Sentence
+from server.telemetry.metrics import Metrics
+from server.translation.scoring import ScoringItem, score
+from server.translation.translator import Translator
 from tests.documents import lively_document_model, write_document_artifact
 from tests.server.api.conftest import settings_for
 from tests.server.documents.test_store_calls import serving, translated, until
@@ -89,8 +89,8 @@ def test_a_long_document_of_sentences_that_see_not_far_keeps_no_more_than_a_batc
     try:
         everything = asyncio.run(scenario())
         encoded.clear()
-        monkeypatch.setattr(Read, "num_bytes", property(lambda read: 1))
-        monkeypatch.setattr(reads, "READS_BYTES", 140)
+        monkeypatch.setattr(EncodedSource, "num_bytes", property(lambda read: 1))
+        monkeypatch.setattr(reads, "ENCODING_CACHE_BYTES", 140)
         assert asyncio.run(scenario()) == everything
         assert sum(encoded) == len(set(sources))
     finally:
@@ -111,7 +111,7 @@ def test_it_changes_nothing(translator: Translator, encoded: list[int], monkeypa
 
     once = asyncio.run(scenario())
     number = sum(encoded)
-    monkeypatch.setattr(reads, "READS_BYTES", 0)
+    monkeypatch.setattr(reads, "ENCODING_CACHE_BYTES", 0)
     assert asyncio.run(scenario()) == once
     assert sum(encoded) - number == (4 * number - 1 if translator.needs_drafts else 2 * number)
 

@@ -17,20 +17,20 @@ from server.documents.job_runner import MAX_RUNNING, JobRunner
 from server.documents.leases import MAX_ATTEMPTS, Lease, LeaseLost, end
 from server.documents.sentence_states import StateReader
 from server.documents.state_cache import StateCache
-from server.documents.stores.interface import StoreError
-from server.documents.stores.memory import MemoryStore
-from server.documents.stores.open_store import open_store
-from server.documents.stores.records import Document
-from server.engine import caller
 from server.engine.request import EngineStopped
-from server.metrics import Metrics
-from server.translator import Translator
-from server.users import Users
+from server.runtime.ref_count import RefCount
+from server.scheduling import caller
+from server.stores.interface import StoreError
+from server.stores.memory import MemoryStore
+from server.stores.open_store import open_store
+from server.stores.records import Document
+from server.telemetry.metrics import Metrics
+from server.translation.translator import Translator
 from tests.server.documents.some import FIRST, SERVED, keep
 
 PATIENCE = 60.0
 SERVING = SimpleNamespace(
-    name=FIRST.model, fingerprint=FIRST.fingerprint, users=Users(), state="ready", check_ready=lambda: None
+    name=FIRST.model, fingerprint=FIRST.fingerprint, users=RefCount(), state="ready", check_ready=lambda: None
 )
 TRANSLATORS = {FIRST.model: cast(Translator, SERVING)}
 """Of the models that are claimed; nothing is translated here."""
@@ -200,14 +200,14 @@ DEADLY = """
 import asyncio, os, signal, sys
 from types import SimpleNamespace
 from server.documents import job_runner
-from server.documents.stores.open_store import open_store
+from server.stores.open_store import open_store
 from server.documents.state_cache import StateCache
 from server.documents.sentence_states import StateReader
-from server.metrics import Metrics
-from server.users import Users
+from server.telemetry.metrics import Metrics
+from server.runtime.ref_count import RefCount
 
 served = SimpleNamespace(
-    name="tiny", fingerprint="f00d", users=Users(), state="ready", check_ready=lambda: None
+    name="tiny", fingerprint="f00d", users=RefCount(), state="ready", check_ready=lambda: None
 )
 
 async def die(*_, **__):

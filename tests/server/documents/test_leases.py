@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import pytest
 
 from server.documents.leases import MAX_ATTEMPTS, GivenUp, Lease, LeaseLost, Reading, begin, end, next_version, save
-from server.documents.stores.interface import ContextStore, UnknownDocument
-from server.documents.stores.limits import NO_LIMITS, DocumentLimits
-from server.documents.stores.memory import MemoryStore
-from server.documents.stores.records import Document, Sentence
+from server.stores.interface import ContextStore, UnknownDocument
+from server.stores.limits import NO_LIMITS, DocumentLimits
+from server.stores.memory import MemoryStore
+from server.stores.records import Document, Sentence
 from tests.server.documents.some import SERVED, keep
 
 

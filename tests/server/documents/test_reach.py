@@ -12,11 +12,11 @@ from server.documents.correcting import Correction
 from server.documents.sentence_states import DocumentStates, Grown
 from server.documents.service import DocumentService
 from server.documents.state_cache import Place
-from server.documents.stores.records import Document, Mode, Sentence
 from server.documents.visibility import sees
-from server.metrics import Metrics
 from server.settings import EngineSettings
-from server.translator import Translator
+from server.stores.records import Document, Mode, Sentence
+from server.telemetry.metrics import Metrics
+from server.translation.translator import Translator
 from tests.documents import lively_document_model, write_document_artifact
 from tests.server.api.conftest import settings_for
 from tests.server.documents.test_store_calls import serving, translated, until

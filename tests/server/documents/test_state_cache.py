@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from server.documents.metered_cache import metered_cache
 from server.documents.state_cache import Place, StateCache
-from server.metrics import Metrics
+from server.telemetry.metrics import Metrics
 
 FIRST, SECOND, THIRD = (Place("a", "f00d", index) for index in range(3))
 

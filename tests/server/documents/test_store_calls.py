@@ -17,12 +17,12 @@ from server.documents.job_runner import JobRunner
 from server.documents.leases import next_version
 from server.documents.sentence_states import DocumentCache, StateReader
 from server.documents.service import DocumentService, NewDocument
-from server.documents.stores.limits import NO_LIMITS, DocumentLimits
-from server.documents.stores.memory import MemoryStore
-from server.documents.stores.records import Document, Mode, Sentence
-from server.metrics import Metrics
-from server.text.plan import TextPlan
-from server.translator import Translator
+from server.stores.limits import NO_LIMITS, DocumentLimits
+from server.stores.memory import MemoryStore
+from server.stores.records import Document, Mode, Sentence
+from server.telemetry.metrics import Metrics
+from server.text.split.plan import TextPlan
+from server.translation.translator import Translator
 from tests.server.api.conftest import settings_for
 
 PATIENCE = 120.0
@@ -89,8 +89,8 @@ async def serving(translators: dict[str, Translator]) -> AsyncIterator[tuple[Doc
 @pytest.fixture(autouse=True)
 def _no_polling(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a slow machine it would ask again and again."""
-    monkeypatch.setattr(job_runner, "LOOK_SECONDS", PATIENCE)
-    monkeypatch.setattr(service, "LOOK_SECONDS", PATIENCE)
+    monkeypatch.setattr(job_runner, "POLL_SECONDS", PATIENCE)
+    monkeypatch.setattr(service, "POLL_SECONDS", PATIENCE)
 
 
 def until() -> float:
@@ -245,7 +245,7 @@ def test_who_listens_to_a_queued_document_reads_it_once(
     translators: dict[str, Translator], works_here: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However often it looks: only the small record is asked for, and only a change is told."""
-    monkeypatch.setattr(service, "LOOK_SECONDS", 0.001)
+    monkeypatch.setattr(service, "POLL_SECONDS", 0.001)
     monkeypatch.setattr(service, "QUIET_SECONDS", 0.02)
 
     async def scenario() -> None:

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server.backends.context import ContextUse
-from server.documents.context_use import MAX_CONTEXT_USED, largest, weights_by_sentence
-from server.documents.stores.records import Mode
+from server.documents.attention_weights import MAX_CONTEXT_USED, largest, weights_by_sentence
 from server.documents.visibility import affected, distances, sees
+from server.stores.records import Mode
 from tests.server.documents.some import sentence
 
 MODES: st.SearchStrategy[Mode] = st.sampled_from(["offline", "online"])

@@ -5,7 +5,7 @@ from typing import Protocol
 
 import pytest
 
-from server.artifact import Artifact
+from server.artifact.artifact import Artifact
 from server.backends.base import Backend
 from server.backends.load import UseShortlist, load_backend
 

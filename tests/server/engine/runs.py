@@ -9,12 +9,12 @@ from server.backends.context import SentenceContext
 from server.engine.engine import Engine
 from server.engine.meter import EngineMeter
 from server.engine.request import SearchOptions, SentenceRequest, SentenceResult
-from server.engine.scheduler import WaitingRoom
-from server.metrics import Metrics
+from server.engine.scheduler import RequestQueue
+from server.telemetry.metrics import Metrics
 
 
 def new_engine(backend: Backend, slots: int = 4, max_waiting: int = 10_000) -> Engine:
-    return Engine(backend, WaitingRoom(max_waiting), slots, EngineMeter(Metrics(), "tiny"))
+    return Engine(backend, RequestQueue(max_waiting), slots, EngineMeter(Metrics(), "tiny"))
 
 
 def run(engine: Engine) -> None:

@@ -15,7 +15,7 @@ from model.config import CONTEXT_ATTENTIONS
 from model.data.batching import Pair, collate
 from model.document import DocumentModel
 from model.document_search import search_document, stack_store, store_sentence
-from server.artifact import Artifact
+from server.artifact.artifact import Artifact
 from server.backends.base import Backend
 from server.backends.context import SentenceContext, StoredDocument
 from server.backends.load import load_backend

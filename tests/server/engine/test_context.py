@@ -14,11 +14,11 @@ from model import document_search
 from model.config import CONTEXT_ATTENTIONS
 from model.document import DocumentModel
 from model.document_search import contextual_search, search_document, stack_store, store_sentence
-from server.artifact import Artifact
+from server.artifact.artifact import Artifact
 from server.backends.base import Backend
 from server.backends.context import SentenceContext, StoredDocument, all_of
 from server.backends.load import UseShortlist, load_backend
-from server.backends.onnx_context import OnnxContext
+from server.backends.onnx.context import OnnxContext
 from server.engine.request import SearchOptions, SentenceRequest, SentenceResult
 from tests.documents import ContextArtifact, lively_document_model
 from tests.server.backends.test_pages import some_states

@@ -13,12 +13,12 @@ from export.parity import ParityError
 from model import document_search
 from model.config import CONTEXT_ATTENTIONS, ConfigError, ContextConfig
 from model.document_search import search_document, stack_store
-from server.artifact import Artifact
+from server.artifact.artifact import Artifact
 from server.backends.arrays import Array
 from server.backends.base import Backend
 from server.backends.context import SentenceContext, StoredDocument
 from server.backends.load import load_backend
-from server.backends.onnx_session import OnnxGraph
+from server.backends.onnx.session import OnnxGraph
 from server.documents.visibility import distances
 from tests.documents import differences_in_context, lively_document_model, write_document_artifact
 from tests.server.engine.test_context import translate_in_context

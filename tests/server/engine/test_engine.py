@@ -12,7 +12,6 @@ from model.translation_model import TranslationModel
 from server.backends.load import UseShortlist
 from server.engine.batches import ENCODE_AHEAD, ENCODE_TOKENS, MOST_PADDING, encoder_batches, similar_lengths
 from server.engine.engine import Engine
-from server.engine.lines import QUANTUM
 from server.engine.request import (
     Cancelled,
     DeadlineExceeded,
@@ -21,6 +20,7 @@ from server.engine.request import (
     SentenceRequest,
     SentenceResult,
 )
+from server.scheduling.fair_queue import QUANTUM
 from tests.server.engine.conftest import LoadBackend
 from tests.server.engine.runs import Arrival, new_engine, play, random_source, run, translate
 

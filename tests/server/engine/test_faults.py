@@ -11,10 +11,10 @@ from model.translation_model import TranslationModel
 from server.backends.base import Backend, Step
 from server.backends.context import all_of
 from server.backends.state import DecoderState, Encoded, Flags, Ints
+from server.engine.batch_shape import Room
 from server.engine.engine import Engine, lane_width
 from server.engine.lane import Lane
 from server.engine.request import Cancelled, DeadlineExceeded, SearchOptions, SentenceRequest
-from server.engine.room import Room
 from tests.server.engine.conftest import LoadBackend
 from tests.server.engine.runs import new_engine, translate
 from tests.server.engine.test_engine import assert_same, some_sources

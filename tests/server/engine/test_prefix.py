@@ -12,8 +12,8 @@ from export.calibration import recorded_ranges
 from model.reference_search import ReferenceHypothesis, reference_search
 from model.translation_model import TranslationModel
 from server.backends.load import UseShortlist
+from server.engine.coalescing import key_of
 from server.engine.request import Cancelled, SearchOptions, SentenceRequest, SentenceResult
-from server.engine.shared_searches import key_of
 from tests.export.test_int8_search import backend_of
 from tests.models import lively_model, tiny_config
 from tests.reference.int8 import at_int8

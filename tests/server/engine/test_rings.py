@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from model.config import EOS_ID
 from model.translation_model import TranslationModel
-from server.artifact import Artifact
+from server.artifact.artifact import Artifact
 from server.backends.base import Backend
 from server.backends.load import load_backend
-from server.backends.onnx import OnnxBackend
+from server.backends.onnx.backend import OnnxBackend
 from server.engine import lane
+from server.engine.batch_shape import ring_capacity_for
 from server.engine.lane import Lane
 from server.engine.request import Hypothesis, SearchOptions, SentenceRequest
-from server.engine.room import ring_room
 from tests.models import lively_model, tiny_config, write_artifact
 from tests.server.engine.runs import new_engine, run
 from tests.server.engine.test_scoring import asked, long_target
@@ -36,7 +36,7 @@ def with_whole_rings(monkeypatch: pytest.MonkeyPatch) -> Together:
 
     def run_whole(backend: Backend, requests: list[SentenceRequest]) -> list[tuple[Hypothesis, ...]]:
         with monkeypatch.context() as patch:
-            patch.setattr(lane, "ring_room", lambda positions, most: most)
+            patch.setattr(lane, "ring_capacity_for", lambda positions, most: most)
             return together(backend, requests)
 
     return run_whole
@@ -162,7 +162,7 @@ def test_a_ring_that_cannot_grow_costs_those_at_its_end(artifact: Artifact, monk
 
 @given(st.integers(1, 5000), st.integers(1, 5000))
 def test_a_ring_has_room_and_little_too_much(positions: int, most: int) -> None:
-    room = ring_room(positions, most)
+    room = ring_capacity_for(positions, most)
     assert room == most or (positions <= room < most and room % 16 == 0)
     assert room <= max(32, 1.5 * positions + 16)
-    assert ring_room(room, most) == room
+    assert ring_capacity_for(room, most) == room

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.engine.caller import Caller, Service
-from server.engine.lines import QUANTUM
-from server.engine.request import Cancelled, DeadlineExceeded, Errand, Overloaded, SearchOptions, SentenceRequest
-from server.engine.scheduler import WaitingRoom
+from server.engine.request import Cancelled, DeadlineExceeded, Overloaded, SearchOptions, SentenceRequest, SideTask
+from server.engine.scheduler import RequestQueue
+from server.scheduling.caller import Caller, Service
+from server.scheduling.fair_queue import QUANTUM
 
 
 def sentence(length: int = 2, deadline: float | None = None) -> SentenceRequest:
@@ -20,7 +20,7 @@ def sentence(length: int = 2, deadline: float | None = None) -> SentenceRequest:
 @settings(deadline=None)
 @given(lengths=st.lists(st.integers(1, 30), max_size=30), count=st.integers(1, 10), max_tokens=st.integers(1, 100))
 def test_the_oldest_leave_first_within_the_budget(lengths: list[int], count: int, max_tokens: int) -> None:
-    room, requests = WaitingRoom(100), [sentence(length) for length in lengths]
+    room, requests = RequestQueue(100), [sentence(length) for length in lengths]
     room.put(requests)
     left = list(requests)
     while left:
@@ -38,7 +38,7 @@ def test_the_oldest_leave_first_within_the_budget(lengths: list[int], count: int
 @settings(deadline=None)
 @given(waiting=st.integers(0, 20), in_flight=st.integers(0, 20), workers=st.integers(1, 4))
 def test_fair_shares_seat_everybody(waiting: int, in_flight: int, workers: int) -> None:
-    room = WaitingRoom(100)
+    room = RequestQueue(100)
     room.put([sentence() for _ in range(waiting)])
     room.in_flight = in_flight
     share = room.fair_share(workers)
@@ -46,7 +46,7 @@ def test_fair_shares_seat_everybody(waiting: int, in_flight: int, workers: int) 
 
 
 def test_all_or_nothing() -> None:
-    room = WaitingRoom(3)
+    room = RequestQueue(3)
     room.put([sentence(), sentence()])
     with pytest.raises(Overloaded, match="at most 3"):
         room.put([sentence(), sentence()])
@@ -54,15 +54,15 @@ def test_all_or_nothing() -> None:
 
 
 def test_who_waits_in_several_lines_counts_once_and_leaves_once() -> None:
-    room, shared = WaitingRoom(2, 6), sentence(3)
+    room, shared = RequestQueue(2, 6), sentence(3)
     room.put([shared])
-    room.put_again(shared, ("", Service.INTERACTIVE, "another"))
-    room.put_again(shared, ("", Service.INTERACTIVE, "a third"))
+    room.requeue(shared, ("", Service.INTERACTIVE, "another"))
+    room.requeue(shared, ("", Service.INTERACTIVE, "a third"))
     assert (len(room), room.waiting_tokens) == (1, 3)
     other = sentence(3)
     room.put([other])  # the copies take no room from others
     assert room.take(5, 100) == ([shared, other], [])
-    room.put_again(shared, ("", Service.INTERACTIVE, "too late"))
+    room.requeue(shared, ("", Service.INTERACTIVE, "too late"))
     assert (len(room), room.waiting_tokens, room.in_flight) == (0, 0, 2)
     assert room.is_done is False
     room.put([sentence(3), sentence(3)])
@@ -70,11 +70,11 @@ def test_who_waits_in_several_lines_counts_once_and_leaves_once() -> None:
 
 
 def test_a_shared_sentence_is_taken_by_the_line_whose_turn_comes_first() -> None:
-    room = WaitingRoom(99)
+    room = RequestQueue(99)
     book = [SentenceRequest((7,) * QUANTUM, SearchOptions(), owner="book") for _ in range(4)]
     text = sentence()
     room.put([*book, text])
-    room.put_again(book[3], (*text.line[:2], "the text's"))
+    room.requeue(book[3], (*text.line[:2], "the text's"))
     taken, _ = room.take(9, 9999)
     assert taken == [book[0], text, book[3], book[1], book[2]]
 
@@ -89,7 +89,7 @@ amounts = st.tuples(caller, st.integers(1, 9), st.integers(1, 4))
 def test_what_may_wait_is_what_a_slow_count_says(steps: list[tuple[Caller, int, int]], limit: int) -> None:
     """Background work is always let in and changes nothing for others; of one key no more interactive sentences wait
     than it leaves free."""
-    room, waiting = WaitingRoom(limit), list[SentenceRequest]()
+    room, waiting = RequestQueue(limit), list[SentenceRequest]()
     for who, count, leaving in steps:
         new = [SentenceRequest((5, 3), SearchOptions(), caller=who) for _ in range(count)]
         interactive = [one for one in waiting if one.caller.service is Service.INTERACTIVE]
@@ -113,7 +113,7 @@ def test_what_may_wait_is_what_a_slow_count_says(steps: list[tuple[Caller, int, 
 @settings(deadline=None)
 @given(greedy=st.lists(st.integers(1, 100), max_size=20))
 def test_whatever_one_key_and_its_documents_ask_for_there_is_room_for_another(greedy: list[int]) -> None:
-    room = WaitingRoom(64, 10**6)
+    room = RequestQueue(64, 10**6)
     for count in greedy:
         for service in Service:
             with contextlib.suppress(Overloaded):
@@ -122,7 +122,7 @@ def test_whatever_one_key_and_its_documents_ask_for_there_is_room_for_another(gr
 
 
 def test_tokens_are_shared_like_sentences_but_one_request_of_each_key_is_let_in() -> None:
-    room, a, b = WaitingRoom(100, max_tokens=20), Caller("a"), Caller("b")
+    room, a, b = RequestQueue(100, max_tokens=20), Caller("a"), Caller("b")
 
     def put(who: Caller, length: int) -> None:
         room.put([SentenceRequest((7,) * length, SearchOptions(), caller=who)])
@@ -137,7 +137,7 @@ def test_tokens_are_shared_like_sentences_but_one_request_of_each_key_is_let_in(
 
 
 def test_a_text_is_served_before_a_crowd_of_another_keys_documents() -> None:
-    room = WaitingRoom(99)
+    room = RequestQueue(99)
     crowd = Caller("a", Service.BACKGROUND)
     for document in range(100):
         room.put([SentenceRequest((7,) * QUANTUM, SearchOptions(), owner=document, caller=crowd) for _ in range(3)])
@@ -147,29 +147,29 @@ def test_a_text_is_served_before_a_crowd_of_another_keys_documents() -> None:
     assert [one in text for one in taken] == [False, True] * 5
 
 
-def errand(who: Caller) -> Errand[None]:
-    return Errand(lambda: None, 1, caller=who)
+def side_task(who: Caller) -> SideTask[None]:
+    return SideTask(lambda: None, 1, caller=who)
 
 
 def test_errands_are_bounded_for_each_key_and_background_does_not_count() -> None:
-    room = WaitingRoom(2)
+    room = RequestQueue(2)
     for _ in range(9):
-        room.put_errand(errand(Caller("a", Service.BACKGROUND)))
-    room.put_errand(errand(Caller("a")))
-    room.put_errand(errand(Caller("a")))
+        room.put_side_task(side_task(Caller("a", Service.BACKGROUND)))
+    room.put_side_task(side_task(Caller("a")))
+    room.put_side_task(side_task(Caller("a")))
     with pytest.raises(Overloaded):
-        room.put_errand(errand(Caller("a")))
-    room.put_errand(errand(Caller("b")))
-    while room.take_errand() is not None:
+        room.put_side_task(side_task(Caller("a")))
+    room.put_side_task(side_task(Caller("b")))
+    while room.take_side_task() is not None:
         pass
-    room.put_errand(errand(Caller("a")))
+    room.put_side_task(side_task(Caller("a")))
     room.empty()
-    room.put_errand(errand(Caller("a")))
-    room.put_errand(errand(Caller("a")))
+    room.put_side_task(side_task(Caller("a")))
+    room.put_side_task(side_task(Caller("a")))
 
 
 def test_cancelled_and_late_sentences_leave_on_the_way() -> None:
-    room = WaitingRoom(9)
+    room = RequestQueue(9)
     gone, late, good = sentence(), sentence(deadline=time.monotonic() - 1), sentence()
     room.put([gone, late, good])
     gone.cancel()
@@ -181,13 +181,13 @@ def test_cancelled_and_late_sentences_leave_on_the_way() -> None:
 
 
 def test_a_queued_future_cannot_be_cancelled_behind_the_engines_back() -> None:
-    room, request = WaitingRoom(9), sentence()
+    room, request = RequestQueue(9), sentence()
     room.put([request])
     assert not request.future.cancel()
 
 
 def test_owners_take_turns() -> None:
-    room = WaitingRoom(99)
+    room = RequestQueue(99)
     document = [SentenceRequest((7,) * (QUANTUM - 1) + (3,), SearchOptions(), owner="document") for _ in range(3)]
     short = [SentenceRequest((7, 3), SearchOptions(), owner="short") for _ in range(2)]
     room.put([*document, *short])
@@ -196,7 +196,7 @@ def test_owners_take_turns() -> None:
 
 
 def test_cancelled_sentences_do_not_cost_their_owner_a_turn() -> None:
-    room = WaitingRoom(99)
+    room = RequestQueue(99)
     gone = [SentenceRequest((7,) * QUANTUM, SearchOptions(), owner="document") for _ in range(3)]
     good, other = sentence(2), sentence(2)
     good.owner = "document"
@@ -208,7 +208,7 @@ def test_cancelled_sentences_do_not_cost_their_owner_a_turn() -> None:
 
 
 def test_what_waits_is_bounded_by_its_tokens() -> None:
-    room = WaitingRoom(100, max_tokens=20)
+    room = RequestQueue(100, max_tokens=20)
     room.put([sentence(30)])  # alone it is let in: it would never be otherwise
     with pytest.raises(Overloaded, match="30 source tokens wait already, at most 20 may"):
         room.put([sentence(1)])
@@ -225,7 +225,7 @@ def test_what_waits_is_bounded_by_its_tokens() -> None:
 @settings(deadline=None)
 @given(lengths=st.lists(st.integers(1, 30), max_size=30), cancelled=st.sets(st.integers(0, 29)))
 def test_tokens_that_wait_are_those_of_the_sentences_that_wait(lengths: list[int], cancelled: set[int]) -> None:
-    room, requests = WaitingRoom(100), [sentence(length) for length in lengths]
+    room, requests = RequestQueue(100), [sentence(length) for length in lengths]
     room.put(requests)
     for index in cancelled & set(range(len(requests))):
         requests[index].cancel()

@@ -8,14 +8,14 @@ from concurrent.futures import Future
 import numpy as np
 import pytest
 
-from server.artifact import Manifest
+from server.artifact.artifact import Manifest
 from server.backends.base import Backend, ScoreStep, Step
 from server.backends.context import all_of
 from server.backends.state import DecoderState, Encoded, Flags, Ints
 from server.engine.request import EngineStopped, Overloaded, SearchOptions, SentenceRequest, SentenceResult
 from server.engine.worker import EngineWorker
-from server.metrics import Metrics
 from server.settings import EngineSettings
+from server.telemetry.metrics import Metrics
 from tests.server.engine.conftest import LoadBackend
 from tests.server.engine.runs import translate
 from tests.server.engine.test_engine import assert_same, some_sources
@@ -250,10 +250,10 @@ def test_a_cancellation_may_come_while_the_sentence_is_answered() -> None:
 
     class Answering(Future[SentenceResult]):
         def done(self) -> bool:
-            request.when_cancelled = None
+            request.on_cancel = None
             return False
 
     request.future = Answering()
-    request.when_cancelled = lambda: called.append("cancelled")
+    request.on_cancel = lambda: called.append("cancelled")
     request.cancel()
     assert (request.is_cancelled, called) == (True, ["cancelled"])

@@ -7,7 +7,7 @@ import docx
 import pptx
 from pptx.util import Inches
 
-from server.text.formats.table import FORMATS
+from server.files.formats.registry import FORMATS
 
 LINES = ["We walk home in the rain.", "Where is the <b>station</b>, {name}?", "Grüße & 1 < 2 \U0001f600 \x1f", "Yes."]
 BUSY = ("- How much is the *blue* one?\n" * 120_000).encode()

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from server.engine.request import EngineStopped
+from server.files.formats.base import DamagedFile, FileError, FileTooLarge, UnsupportedFile
 from server.files.in_process import InProcessParser
 from server.files.limits import FileLimits
 from server.files.parser_pool import ParserPool, TooManyFiles
 from server.files.parsing import SourceFile
-from server.text.formats.opened import DamagedFile, FileError, FileTooLarge, UnsupportedFile
 from tests.server.files.processes import cpu_ticks, is_running, parsers_of
 from tests.server.files.some import BUSY, small_files
 

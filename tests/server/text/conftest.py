@@ -3,7 +3,7 @@
 import pytest
 
 from model.data.vocabulary import train_vocabulary
-from server.text.pieces import Pieces
+from server.text.base.pieces import Pieces
 from tests.models import SENTENCES
 
 

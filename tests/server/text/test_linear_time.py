@@ -5,25 +5,25 @@ from collections.abc import Callable
 
 import pytest
 
+from server.glossaries.tsv_csv import EntriesFormat, MalformedEntries, read_entries
 from server.settings import BUNDLED_MODELS
-from server.text.attributes import take_values
-from server.text.carried import Carried
-from server.text.entries import EntriesFormat, MalformedEntries, read_entries
-from server.text.flags import find_flags
-from server.text.language import identify
-from server.text.long_sentences import split_long
-from server.text.marks import TooManyMarks, nested, split_at_marks
-from server.text.markup import Kind, MalformedMarkup, read_markup
-from server.text.patterns import protected_spans, unbroken_spans
-from server.text.pieces import Pieces
-from server.text.plan import plan_sentence, plan_text
-from server.text.protection import beginning, find_terms, has_words, mask, restore
-from server.text.repetition import is_repetitive, most_copies
-from server.text.sentences import split_text, trim
-from server.text.tags import lift, place_tags
-from server.text.terms import Terms, missing
-from server.text.unspellable import in_a_row, unspellable
-from server.text.words import equal_elements, matched, owners, places_of, words_of
+from server.text.base.pieces import Pieces
+from server.text.base.placeholders import TooManyPlaceholders, nested, split_at_placeholders
+from server.text.base.words import equal_elements, matched, owners, places_of, words_of
+from server.text.checks.flags import find_flags
+from server.text.checks.language import identify
+from server.text.checks.repetition import is_repetitive, most_copies
+from server.text.markup.attributes import take_values
+from server.text.markup.markup import Kind, MalformedMarkup, read_markup
+from server.text.markup.tags import lift, place_tags
+from server.text.protect.patterns import protected_spans, unbroken_spans
+from server.text.protect.pivot_placeholders import PivotPlaceholders
+from server.text.protect.protection import beginning, find_terms, has_words, mask, restore
+from server.text.protect.terms import Terms, missing
+from server.text.protect.unspellable import in_a_row, unspellable
+from server.text.split.long_sentences import split_long
+from server.text.split.plan import plan_sentence, plan_text
+from server.text.split.sentences import split_text, trim
 from tests.growth import assert_linear
 from tests.server.text import hostile
 
@@ -123,7 +123,7 @@ def test_terms_of_translations_and_their_marks() -> None:
 
     def carry(text: str) -> None:
         sentences = text[:1000].split(".")
-        carried = Carried(terms, [text])
+        carried = PivotPlaceholders(terms, [text])
         for sentence in sentences:
             carried.filled(sentence, text[:100])
 
@@ -157,7 +157,7 @@ def test_markup(kind: Kind, ignored: tuple[str, ...]) -> None:
     def read(text: str) -> None:
         try:
             page = read_markup(text, kind, ignored, language="de")
-        except (MalformedMarkup, TooManyMarks):
+        except (MalformedMarkup, TooManyPlaceholders):
             return
         page.write([one[::-1] for one in page.texts])
 
@@ -173,7 +173,7 @@ def test_nested_elements(unit: tuple[str, str]) -> None:
     def read(text: str) -> None:
         depth = len(text) // 9
         document = f"<d>{unit[0] * depth}{unit[1] * depth}</d>"
-        with contextlib.suppress(TooManyMarks):
+        with contextlib.suppress(TooManyPlaceholders):
             read_markup(document, "xml")
 
     assert_linear(read, ("a",), count=0, most=1_000_000, ordinary=None)
@@ -187,7 +187,9 @@ def test_marks_in_any_order() -> None:
     def nest(text: str) -> None:
         numbers = iter(range(16_000))
         nested(
-            split_at_marks("".join(chr(ord(one) + 2 * next(numbers, 0)) if one > "\U000effff" else one for one in text))
+            split_at_placeholders(
+                "".join(chr(ord(one) + 2 * next(numbers, 0)) if one > "\U000effff" else one for one in text)
+            )
         )
 
     assert_linear(nest, (*hostile.MARKS[:6], "a"), ordinary=None)
@@ -199,7 +201,7 @@ def test_tags_of_a_sentence() -> None:
     def place(text: str) -> None:
         try:
             parts = read_markup(f"A word and {text} others that follow").parts
-        except TooManyMarks:
+        except TooManyPlaceholders:
             return
         for block in (part for part in parts if not isinstance(part, str)):
             source, tags = lift(block.marked.text)

@@ -1,0 +1,1 @@
+"""Makes text: sentences and documents for what found text seldom has. Nothing but the command line imports it."""

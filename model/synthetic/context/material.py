@@ -1,0 +1,75 @@
+"""The material of documents, found in parallel text and divided between training and dev: no noun or profession that
+decides a translation is in both."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from model.data.corpus import SentencePair
+from model.synthetic.context.antecedents import Antecedents, Text, find_antecedents
+from model.synthetic.context.dictionary import rare_things, used_nouns
+from model.synthetic.context.genders import Lexicon, known_genders
+from model.synthetic.context.it import Decided, ThingPredicates, sort_pronouns
+from model.synthetic.context.nouns import Noun, for_dev, things_in_text
+from model.synthetic.context.persons import PersonPair, person_pairs
+from model.synthetic.context.professions import Profession, feminines, professions, said_of_persons
+from model.synthetic.context.pronominal import Pronominal, pronominal_pairs
+
+MAX_WORDS = 25
+
+
+@dataclass(frozen=True)
+class Material:
+    antecedents: Antecedents
+    things: list[Noun]
+    pronominal: list[Pronominal]
+    referential: list[Decided]
+    pleonastic: list[Decided]
+    event: list[Decided]
+    persons: list[PersonPair]
+    professions: list[Profession]
+    everything: list[Text]
+
+
+def find_material(
+    pairs: Sequence[SentencePair],
+    lexicon: Lexicon,
+    excluded: frozenset[str] = frozenset(),
+    terms: Sequence[SentencePair] = (),
+) -> tuple[Material, Material]:
+    """For training and for dev. `excluded` are source sentences that are never used, for example of a test set; `terms`
+    are entries of a dictionary."""
+    pairs = [pair for pair in pairs if pair.source not in excluded]
+    genders = known_genders((pair.target for pair in pairs), lexicon)
+    things = things_in_text(pairs, genders, lexicon)
+    entries = used_nouns(pairs, lexicon, terms, genders, things)
+    things += rare_things(entries, things, genders)
+    by_source: dict[str, list[Noun]] = defaultdict(list)
+    for noun in things:
+        by_source[noun.source].append(noun)
+    forms = feminines(genders)
+    known = professions(entries, forms, said_of_persons(pairs))
+    pronominal = [one for one in pronominal_pairs(pairs, by_source) if one.decided.source not in excluded]
+    sorts = sort_pronouns(pairs, ThingPredicates((pair.source for pair in pairs), set(by_source)))
+    persons = person_pairs(pairs, known, forms)
+    antecedents = find_antecedents(pairs, by_source, genders)
+    everything = [(pair.source, pair.target) for pair in pairs if len(pair.source.split()) <= MAX_WORDS]
+
+    def deal(dev: bool) -> Material:
+        return Material(
+            antecedents=antecedents.of({noun for noun in things if noun.is_dev == dev}),
+            things=[noun for noun in things if noun.is_dev == dev],
+            pronominal=[one for one in pronominal if one.noun.is_dev == dev],
+            referential=_deal(sorts["referential"], dev),
+            pleonastic=_deal(sorts["pleonastic"], dev),
+            event=_deal(sorts["event"], dev),
+            persons=[one for one in persons if one.profession.is_dev == dev],
+            professions=[one for one in known if one.is_dev == dev],
+            everything=everything,
+        )
+
+    return deal(False), deal(True)
+
+
+def _deal(sentences: Iterable[Decided], dev: bool) -> list[Decided]:
+    return [one for one in sentences if for_dev(one.source) == dev]

@@ -1,0 +1,76 @@
+"""Phrases that people write every day, in the ways they are typed: "Happy birthday!", "happy birthday"."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from model.config import ConfigError
+from model.synthetic.context.words import capitalized
+from model.synthetic.everyday.lines import numbered_lines
+
+MARKS = ".!?,:"
+MAX_HEADLINE = 5
+"""Words of a phrase that may stand as a headline: "Privacy Policy"."""
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """Forms that mean the same; the first of a language is what it says for all of the other's."""
+
+    english: tuple[str, ...]
+    german: tuple[str, ...]
+
+
+def read_phrases(path: Path) -> list[Phrase]:
+    """A line each: English forms between bars, tab, German ones; # begins a comment. Raises ConfigError with the line
+    that is none."""
+    found = []
+    for number, line in numbered_lines(path):
+        english, german = (_forms(part) for part in (line if "\t" in line else f"{line}\t").split("\t", 1))
+        if not (all(english) and all(german)):
+            raise ConfigError(f"{path}, line {number}: a phrase is English forms between bars, a tab and German ones")
+        found.append(Phrase(english, german))
+    return found
+
+
+def from_english(phrases: Sequence[Phrase]) -> Iterator[tuple[str, str]]:
+    """(English, German) for every form of every phrase, as it may be typed."""
+    yield from _once(((form, phrase.german[0]) for phrase in phrases for form in phrase.english), headlines=True)
+
+
+def from_german(phrases: Sequence[Phrase]) -> Iterator[tuple[str, str]]:
+    """(German, English) for every form of every phrase, as it may be typed."""
+    yield from _once(((form, phrase.english[0]) for phrase in phrases for form in phrase.german), headlines=False)
+
+
+def _forms(text: str) -> tuple[str, ...]:
+    return tuple(form.strip() for form in text.split("|"))
+
+
+def _once(pairs: Iterable[tuple[str, str]], *, headlines: bool) -> Iterator[tuple[str, str]]:
+    """A source has one translation, the first."""
+    said: set[str] = set()
+    for source, target in pairs:
+        for typed, translated in as_typed(source, target, headlines=headlines):
+            if typed not in said:
+                said.add(typed)
+                yield typed, translated
+
+
+def as_typed(source: str, target: str, *, headlines: bool = True) -> Iterator[tuple[str, str]]:
+    """The pair; both without their last mark; the source in small letters; and with capitals, as English headlines.
+
+    One word stays as it is: "May" and "Polish" are others in small letters.
+    """
+    yield source, target
+    bare, bare_target = _unmarked(source), _unmarked(target)
+    words = bare.split()
+    yield bare, bare_target
+    if len(words) > 1:
+        yield bare.lower(), bare_target
+        if headlines and len(words) <= MAX_HEADLINE:
+            yield " ".join(capitalized(word) for word in words), bare_target
+
+
+def _unmarked(text: str) -> str:
+    return text if text.endswith("...") else text.rstrip(MARKS)

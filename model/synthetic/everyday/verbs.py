@@ -1,0 +1,110 @@
+"""What people do with things, in tenses and voices: "He has repaired the bike.", "The bike must be repaired." """
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from model.config import ConfigError
+from model.synthetic.everyday.lines import numbered_lines
+from model.synthetic.everyday.things import Thing, ThingSentence
+
+FRAMES = (
+    ("I have to {infinitive} the {}.", "Ich muss {den} {infinitive}."),
+    ("Can you {infinitive} the {}?", "Kannst du {den} {infinitive}?"),
+    ("Who {past} the {}?", "Wer hat {den} {participle}?"),
+    ("He {past} the {} yesterday.", "Er hat gestern {den} {participle}."),
+    ("She has already {participle} the {}.", "Sie hat {den} schon {participle}."),
+    ("Have you {participle} the {}?", "Haben Sie {den} {participle}?"),
+    ("We have not {participle} the {} yet.", "Wir haben {den} noch nicht {participle}."),
+    ("The {} must be {participle}.", "{der} [muss|müssen] {participle} werden."),
+    ("The {} [was|were] {participle} yesterday.", "{der} [wurde|wurden] gestern {participle}."),
+    ("The {} [has|have] been {participle}.", "{der} [wurde|wurden] {participle}."),
+    ("Please {infinitive} the {}.", "Bitte {imperative} Sie {den}{prefix}."),
+    ("Do not {infinitive} the {}.", "{imperative} Sie {den} nicht{prefix}."),
+    ("She is going to {infinitive} the {} tomorrow.", "Sie wird morgen {den} {infinitive}."),
+    ("They want to {infinitive} the {}.", "Sie wollen {den} {infinitive}."),
+    ("Why did you {infinitive} the {}?", "Warum haben Sie {den} {participle}?"),
+    ("It is not easy to {infinitive} the {}.", "Es ist nicht leicht, {den} {with_zu}."),
+    ("If he {present} the {}, I will help.", "Wenn er {den} {together}, helfe ich."),
+)
+"""English and German sentences: slots of verbs, and of things."""
+
+
+@dataclass(frozen=True)
+class Verb:
+    """`prefix` is German's that goes to the end, or empty; `third` the third person singular without it."""
+
+    kinds: frozenset[str]
+    english: str
+    past: str
+    participle: str
+    prefix: str
+    german: str
+    third: str
+    german_participle: str
+
+    def sentence(self, english: str, german: str) -> ThingSentence:
+        """A frame with this verb, for things."""
+        english_forms = {
+            "{infinitive}": self.english,
+            "{past}": self.past,
+            "{participle}": self.participle,
+            "{present}": self.present,
+        }
+        german_forms = {
+            "{infinitive}": f"{self.prefix}{self.german}",
+            "{participle}": self.german_participle,
+            "{imperative}": self.german,
+            "{prefix}": f" {self.prefix}" if self.prefix else "",
+            "{with_zu}": f"{self.prefix}zu{self.german}" if self.prefix else f"zu {self.german}",
+            "{together}": f"{self.prefix}{self.third}",
+        }
+        return ThingSentence(self.kinds, _filled(english, english_forms), _filled(german, german_forms))
+
+    @property
+    def present(self) -> str:
+        """English third person singular."""
+        verb, space, particle = self.english.partition(" ")
+        if verb.endswith("y") and verb[-2] not in "aeiou":
+            verb = f"{verb[:-1]}ie"
+        elif verb.endswith(("s", "sh", "ch", "x", "z")):
+            verb = f"{verb}e"
+        return f"{verb}s{space}{particle}"
+
+
+def _filled(frame: str, forms: dict[str, str]) -> str:
+    for slot, form in forms.items():
+        frame = frame.replace(slot, form)
+    return frame
+
+
+def read_verbs(path: Path) -> list[Verb]:
+    """A line each, its parts between tabs: kinds of things between commas; English infinitive, past and participle;
+    German infinitive with a bar behind a separable prefix, third person singular and participle; # begins a comment.
+    Raises ConfigError with the line."""
+    found = []
+    for number, line in numbered_lines(path):
+        parts = line.split("\t")
+        if len(parts) != 7 or not all(parts):
+            raise ConfigError(
+                f"{path}, line {number}: a verb is its kinds of things, three English forms and three German ones, "
+                f"with tabs between, not {len(parts)} parts"
+            )
+        kinds, english, past, participle, infinitive, third, german_participle = parts
+        prefix, _, german = infinitive.rpartition("|")
+        found.append(
+            Verb(frozenset(kinds.split(",")), english, past, participle, prefix, german, third, german_participle)
+        )
+    return found
+
+
+def deeds(verbs: Sequence[Verb], things: Sequence[Thing], uses: int, seed: int) -> Iterator[tuple[str, str]]:
+    """(English, German): every verb in every frame, with so many things of its kinds (fewer where there are fewer)."""
+    for number, verb in enumerate(verbs):
+        rng = random.Random(f"{seed}/{number}/{verb.english}")
+        for english, german in FRAMES:
+            sentence = verb.sentence(english, german)
+            suited = [thing for thing in things if sentence.suits(thing)]
+            for thing in rng.sample(suited, min(uses, len(suited))):
+                yield sentence.about(thing)

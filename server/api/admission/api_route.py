@@ -1,0 +1,195 @@
+"""The steps that every request goes through, except for probes: readiness, deadline, key, body, handler, metrics."""
+
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any, ClassVar, Literal, Self, cast
+
+from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.params import Form
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, ValidationError
+from starlette.convertors import register_url_convertor
+
+from server.api.admission.admitted_request import AdmittedRequest
+from server.api.admission.authentication import authenticate, check_document, presented_key, timeout_of
+from server.api.admission.disconnect import cancel_on_disconnect
+from server.api.admission.server_sent_events import EventStream
+from server.api.requests.api_keys import Scope, owner_of
+from server.api.requests.body import (
+    ReadRequest,
+    check_encoding,
+    check_json,
+    fields_of,
+    parse,
+    parsed_apart,
+    read_body,
+)
+from server.api.requests.body_budget import EVERYBODY, BodyReservation
+from server.api.requests.body_key import key_in
+from server.api.requests.deadline import before
+from server.api.requests.errors import NATIVE, ApiError, Dialect
+from server.api.requests.path_values import BoundedInteger
+from server.api.requests.validation_errors import first_error, invalid_field
+from server.api.serving.server_state import ServerState
+from server.scheduling import caller
+from server.settings import nearest
+
+Handle = Callable[[Request], Coroutine[Any, Any, Response]]
+Access = Scope | Literal["any key", "public"]
+"""Who may use a route: keys of a scope, every key, or everybody, with keys as without."""
+MOST_ERRORS = 100
+"""Errors of one body of which the first is told."""
+
+register_url_convertor("int", BoundedInteger())
+
+
+class ApiRoute(APIRoute):
+    """A route of /v1. Other APIs derive routes with a dialect for errors, and with what they read.
+
+    `reads_forms`: fields may also come as a form, or in the query when there is no body. `key_field`: a parameter of
+    the query, or a field of the body, in which a key may come."""
+
+    access: ClassVar[Access]
+    """There is no default: `requiring` makes routes that have it."""
+    dialect: ClassVar[Dialect] = NATIVE
+    reads_forms: ClassVar[bool] = False
+    is_work: ClassVar[bool] = True
+    """Whether a request counts for the concurrency of its key."""
+    key_field: ClassVar[str | None] = None
+
+    @classmethod
+    def requiring(cls, access: Scope | Literal["any key"]) -> type[Self]:
+        """The class of routes that need a key of this scope, on a server with keys."""
+        return cast(type[Self], type(cls.__name__, (cls,), {"access": access}))
+
+    def __init__(self, path: str, *args: Any, **details: Any) -> None:
+        if not hasattr(type(self), "access"):
+            raise TypeError(f"{path}: a route says who may use it: route_class={type(self).__name__}.requiring(SCOPE)")
+        super().__init__(path, *args, **details)
+
+    @property
+    def scope(self) -> Scope | None:
+        """The scope that a key needs here; None for any key."""
+        return None if self.access == "any key" or self.access == "public" else self.access
+
+    def get_route_handler(self) -> Handle:
+        handle = super().get_route_handler()
+
+        async def admitted(request: Request) -> Response:
+            state: ServerState = request.app.state.server
+            state.check_ready()
+            deadline = time.monotonic() + timeout_of(request, state.settings.request_timeout)
+            presented, body = self.presented(request), None
+            held = state.body_budget.begin(None if state.keys.keys else EVERYBODY)
+            try:
+                if presented is None and self.body_may_have_key and state.keys.keys:
+                    body = await before(deadline, read_body(request, held, state.settings.max_body_bytes))
+                    kind = request.headers.get("content-type", "")
+                    presented = await parsed_apart(body, key_in, body, kind, str(self.key_field))
+                key = authenticate(
+                    request, state.keys, self.scope, presented, state.settings.open_admin == "on", self.is_work
+                )
+            except BaseException:
+                held.release()
+                raise
+            admitted = AdmittedRequest(request, state, deadline, key, held)
+            if key is not None and self.is_work:
+                admitted.on_release(key.leave)
+            request.state.admitted = admitted
+            caller.current.set(caller.Caller(owner_of(key)))
+            response: Response | None = None
+            try:
+                if key is not None:
+                    held.belongs_to(key.name)
+                if "document_id" in request.path_params:
+                    await before(admitted.deadline, check_document(request, key, state.documents))
+                read = await before(admitted.deadline, self._read(request, held, state.settings.max_body_bytes, body))
+                body = None  # what was read of it is all that is kept
+                response = await cancel_on_disconnect(request, before(admitted.deadline, handle(read)))
+                return response
+            except RequestValidationError as error:
+                raise self.invalid(error) from None
+            finally:
+                if not isinstance(response, EventStream):  # its work has only begun: RequestMiddleware ends it
+                    admitted.leave()
+
+        return admitted
+
+    def presented(self, request: Request) -> str | None:
+        """The key that the request has in its headers or its query, None without one."""
+        found = presented_key(request)
+        return request.query_params.get(self.key_field) if found is None and self.key_field else found
+
+    @property
+    def body_may_have_key(self) -> bool:
+        """Whether the body must be read to find the key."""
+        return self.key_field is not None and self.body_field is not None
+
+    async def _read(self, request: Request, held: BodyReservation, limit: int, body: bytearray | None) -> Request:
+        """The request with its body, read up to `limit` bytes and parsed; `body` if it has been read. Raises ApiError:
+        400, 413, 415, 422 or 429."""
+        self.check_query(request)
+        if self.body_field is None:
+            return request
+        if self.takes_file or self.reads_forms:
+            check_encoding(request)
+        else:
+            check_json(request)
+        if body is None:
+            body = await read_body(request, held, limit)
+        return await parsed_apart(body, self._parsed, request, body)
+
+    def _parsed(self, request: Request, body: bytearray) -> Request:
+        """The request with its body as the route takes it. Raises ApiError: 400, 413, 415 or 422."""
+        if self.takes_file:
+            return ReadRequest.of_form(request, body)
+        fields = fields_of(request, body) if self.reads_forms else parse(body)
+        return ReadRequest.of_value(request, self.validated(fields))
+
+    def validated(self, fields: object) -> object:
+        """The body as its model, which FastAPI takes as it is. Raises ApiError (422), RequestValidationError."""
+        model = self.body_model
+        if model is None:
+            return fields
+        message = f"more than {MOST_ERRORS} fields or values of the body are not known or cannot be used"
+        forbids = model.model_config.get("extra") == "forbid"
+        if forbids and isinstance(fields, dict) and len(fields) > len(model.model_fields) + MOST_ERRORS:
+            raise ApiError("invalid_value", message)
+        try:
+            return model.model_validate(fields)
+        except ValidationError as error:
+            if error.error_count() > MOST_ERRORS:  # each would become an object, and a body has room for many
+                raise ApiError("invalid_value", message) from None
+            found = error.errors(include_url=False, include_input=False)
+            raise RequestValidationError([{**one, "loc": ("body", *one["loc"])} for one in found]) from None
+
+    @property
+    def takes_file(self) -> bool:
+        """Whether the body is a form that FastAPI reads."""
+        return self.body_field is not None and isinstance(self.body_field.field_info, Form)
+
+    def check_query(self, request: Request) -> None:
+        """Raise ApiError (422) for a parameter that the route does not know."""
+        known = [one.alias for one in self.dependant.query_params]
+        for given in request.query_params:
+            if given not in known:
+                hint = nearest(given, known) if known else "this path takes none"
+                raise ApiError("invalid_value", f"unknown parameter '{given}': {hint}", given)
+
+    def invalid(self, error: RequestValidationError) -> ApiError:
+        """The answer for invalid fields: the first unknown one, else the first."""
+        return invalid_field(first_error(error), self.body_model)
+
+    @property
+    def body_model(self) -> type[BaseModel] | None:
+        annotation = None if self.body_field is None else self.body_field.field_info.annotation
+        return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
+
+
+class ProbeRoute(APIRoute):
+    """A route that is answered whatever the server's state is, to everybody."""
+
+    access: ClassVar[Access] = "public"
+    dialect: ClassVar[Dialect] = NATIVE
+    is_traced: ClassVar[bool] = False

@@ -1,0 +1,78 @@
+"""Access: the key of a request, what it allows, and how long the request wants to wait."""
+
+import re
+
+from fastapi import Request
+
+from server.api.requests.api_keys import Key, KeyRing, LimitReached, Scope
+from server.api.requests.errors import ApiError
+from server.documents.service import DocumentService
+
+KEY_HEADER = "X-API-Key"
+TIMEOUT_HEADER = "X-Request-Timeout"
+_AUTHORIZATION = re.compile(r"(?:Bearer|DeepL-Auth-Key)\s+(\S+)", re.IGNORECASE)
+
+
+def authenticate(
+    request: Request,
+    keys: KeyRing,
+    scope: Scope | None,
+    presented: str | None,
+    admin_is_open: bool,
+    is_work: bool = True,
+) -> Key | None:
+    """Admit a request; returns the key that was `presented`. If the request `is_work`, the key's `leave` must be called
+    when it is over; otherwise it does not count for the key's concurrency. None on a server without keys, where the
+    scope `admin` is refused unless `admin_is_open`. Raises ApiError (401, 403 or 429)."""
+    if not keys.keys:
+        if scope == "admin" and not admin_is_open:
+            message = "this is for keys of the scope 'admin': start the server with --api-keys, or with --open-admin on"
+            raise ApiError("forbidden", message)
+        return None
+    key = None if presented is None else keys.find(presented)
+    if key is None:
+        missing = "a key is needed here" if presented is None else "this key is not known here"
+        message = f"{missing}: send it as 'Authorization: Bearer KEY' or '{KEY_HEADER}: KEY'"
+        raise ApiError("unauthorized", message, headers={"WWW-Authenticate": "Bearer"})
+    if scope is not None and not key.may(scope):
+        raise ApiError("forbidden", f"this key does not have the scope '{scope}'")
+    try:
+        key.enter(is_work)
+    except LimitReached as limit:
+        raise ApiError("overloaded", str(limit), headers={"Retry-After": str(limit.seconds)}) from None
+    return key
+
+
+async def check_document(request: Request, key: Key | None, documents: DocumentService) -> None:
+    """Raises UnknownDocument when the request is about another key's document, as for one that does not exist."""
+    document_id = request.path_params.get("document_id")
+    if document_id is not None and key is not None and not key.is_admin:
+        await documents.check_owner(document_id, key.owner)
+
+
+def listed_owner(key: Key | None, owner: str | None) -> str | None:
+    """The owner whose documents or glossaries a key lists, when it asks for those of `owner`; None: those of all.
+    Raises ApiError (403)."""
+    if key is None or key.is_admin:
+        return owner
+    if owner not in (None, key.owner):
+        raise ApiError("forbidden", "only keys of the scope 'admin' list what others keep: leave out `owner`")
+    return key.owner
+
+
+def presented_key(request: Request) -> str | None:
+    """The key in the request's headers, None without one."""
+    found = _AUTHORIZATION.fullmatch(request.headers.get("authorization", "").strip())
+    return found[1] if found else request.headers.get(KEY_HEADER)
+
+
+def timeout_of(request: Request, longest: float) -> float:
+    """Seconds that the request may take: `longest`, or less if its header says so. Raises ApiError (422)."""
+    given = request.headers.get(TIMEOUT_HEADER)
+    if given is None:
+        return longest
+    if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", given) or float(given) == 0:
+        raise ApiError(
+            "invalid_value", f"{TIMEOUT_HEADER} must be a number of seconds above 0, like 2.5", TIMEOUT_HEADER
+        )
+    return min(longest, float(given))

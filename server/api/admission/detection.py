@@ -1,0 +1,35 @@
+"""Detects which of the served languages a text is in, or that it is in the language asked for already."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from server.runtime.offload import offload
+from server.text.checks.language import identify, is_written_in
+
+
+@dataclass(frozen=True)
+class Detected:
+    """A language's code; `confidence` is 0 to 100."""
+
+    language: str
+    confidence: float
+
+
+async def detect(text: str, candidates: Sequence[str]) -> Detected:
+    """The candidate that the text is most likely in. Runs in a thread, because the first call loads tables."""
+    return await offload(_most_likely, text, candidates)
+
+
+async def detect_source(text: str, sources: Sequence[str], target: str) -> Detected:
+    """The one of `sources` that the text is most likely in; `target`, with nothing to translate, if it surely is in
+    that."""
+    return await offload(_source, text, sources, target)
+
+
+def _most_likely(text: str, candidates: Sequence[str]) -> Detected:
+    language, confidence = identify(text, candidates)
+    return Detected(language, round(100 * confidence, 1))
+
+
+def _source(text: str, sources: Sequence[str], target: str) -> Detected:
+    return Detected(target, 100.0) if is_written_in(text, target, sources) else _most_likely(text, sources)

@@ -1,0 +1,172 @@
+"""What every request gets: an id, timings, counts, and an answer when something failed."""
+
+import asyncio
+import logging
+import re
+import time
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from server.api.admission.admitted_request import AdmittedRequest
+from server.api.requests.errors import NATIVE, ApiError, Dialect, from_engine
+from server.api.serving.server_state import ServerState
+from server.telemetry import tracing
+from server.telemetry.logs import request_id
+from server.telemetry.metrics import NO_MODEL, REJECTIONS
+
+logger = logging.getLogger("ringmt")
+
+UNMATCHED = "other"
+"""The endpoint label of all paths that are no route, because labels must be bounded."""
+CLIENT_GONE = 499
+_SANE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}")
+
+
+class ClientGone(Exception):
+    """The client hung up; nobody reads an answer."""
+
+
+class RequestMiddleware:
+    """X-Request-ID and Server-Timing on every answer, requests counted, exceptions turned into answers.
+
+    A route leaves `model` and `timings` (stage -> seconds) in the request's state, and its `admitted`, whose `leave` is
+    called when nothing of the request is left, however it ended: an answer may be lost between its handler and the
+    socket.
+    """
+
+    def __init__(
+        self, app: ASGIApp, state: ServerState, logs_access: bool = False, dialects: Mapping[str, Dialect] | None = None
+    ) -> None:
+        """`dialects`: start of a path -> dialect, for paths that are no route."""
+        self.app, self.state, self.metrics, self.logs_access = app, state, state.metrics, logs_access
+        self.dialects = dict(dialects or {})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        record = _Record(scope)
+        if record.method == "HEAD":  # answered as GET; the connection leaves out the body
+            scope = {**scope, "method": "GET"}
+        request_id.set(record.request_id)
+        if self.state.tracing is not None:
+            record.trace = self.state.tracing.request(Headers(scope=scope), record.started)
+        tracing.current.set(record.trace)
+
+        async def counted_send(message: Message) -> None:
+            # Counted before its last byte leaves, so that a client that has its answer finds it in /metrics.
+            if message["type"] == "http.response.body" and not message.get("more_body"):
+                self._count(scope, record)
+            elif message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name in self._dialect(scope).id_headers:
+                    headers[name] = record.request_id
+            await send(message)
+
+        try:
+            await self._answer(scope, receive, record.wrap(counted_send), record)
+        finally:
+            record.leave()
+            self._count(scope, record)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, record: "_Record") -> None:
+        try:
+            await self.app(scope, receive, send)
+        except (ClientGone, ClientDisconnect):
+            record.status = CLIENT_GONE
+        except asyncio.CancelledError:  # The server stops, and there was no time left for this request.
+            if record.status is None:
+                stopped = ApiError("not_ready", "the server was stopped")
+                await self._dialect(scope).answer(stopped, record.request_id)(scope, receive, send)
+            raise
+        except Exception as error:
+            known = error if isinstance(error, ApiError) else from_engine(error)
+            if known is None:
+                logger.exception("request %s failed", record.request_id)
+                known = ApiError("internal", "the server failed; its log has more under this request_id")
+            if record.status is not None:
+                raise
+            if known.kind in REJECTIONS:
+                self.metrics.requests_rejected_total.labels(known.kind, record.model).inc()
+            await self._dialect(scope).answer(known, record.request_id)(scope, receive, send)
+
+    def _dialect(self, scope: Scope) -> Dialect:
+        """The dialect of the route, or of the API that the path would belong to if it were there."""
+        starts = (dialect for start, dialect in self.dialects.items() if scope["path"].startswith(start))
+        dialect: Dialect | None = getattr(scope.get("route"), "dialect", None)
+        return dialect or next(starts, NATIVE)
+
+    def _count(self, scope: Scope, record: "_Record") -> None:
+        if record.is_counted:
+            return
+        record.is_counted = True
+        route = scope.get("route")
+        endpoint = getattr(route, "path", UNMATCHED)
+        status = CLIENT_GONE if record.status is None else record.status
+        seconds = time.monotonic() - record.started
+        self.metrics.requests_total.labels(endpoint, str(status), record.model).inc()
+        self.metrics.request_duration_seconds.labels(endpoint, record.model).observe(seconds)
+        if record.trace is not None and getattr(route, "is_traced", True):
+            record.trace.end(f"{record.method} {endpoint}", record.attributes(endpoint, status), failed=status >= 500)
+        if self.logs_access:
+            told = {"method": record.method, "endpoint": endpoint, "status": status, "seconds": round(seconds, 6)}
+            logger.info("answered", extra={**told, "model": record.model or None})
+
+
+class _Record:
+    """What is known of one request."""
+
+    def __init__(self, scope: Scope) -> None:
+        given = Headers(scope=scope).get("x-request-id", "")
+        self.request_id = given if _SANE_ID.fullmatch(given) else uuid.uuid4().hex
+        self.started = time.monotonic()
+        self.method: str = scope["method"]
+        self.status: int | None = None
+        self.is_counted = False
+        self.trace: tracing.Trace | None = None
+        self.state: dict[str, Any] = scope.setdefault("state", {})
+        self.state["request_id"] = self.request_id
+        self.state["is_head"] = self.method == "HEAD"
+
+    def leave(self) -> None:
+        """Give back what the request holds."""
+        admitted: AdmittedRequest | None = self.state.get("admitted")
+        if admitted is not None:
+            admitted.leave()
+
+    @property
+    def model(self) -> str:
+        return str(self.state.get("model", NO_MODEL))
+
+    def attributes(self, endpoint: str, status: int) -> tracing.Attributes:
+        """The attributes of its trace. Path and query are left out, because they may hold texts."""
+        return {
+            "http.request.method": self.method,
+            "http.route": endpoint,
+            "http.response.status_code": status,
+            "ringmt.request_id": self.request_id,
+            "ringmt.model": self.model,
+        }
+
+    def wrap(self, send: Send) -> Send:
+        """`send` that adds the headers to the answer's start."""
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self.status = message["status"]
+                headers = MutableHeaders(scope=message)
+                headers["X-Request-ID"] = self.request_id
+                headers["Server-Timing"] = self._server_timing()
+            await send(message)
+
+        return send_with_headers
+
+    def _server_timing(self) -> str:
+        """The header's value; its durations are milliseconds."""
+        stages: dict[str, float] = {**self.state.get("timings", {}), "total": time.monotonic() - self.started}
+        return ", ".join(f"{stage};dur={1000 * seconds:.3f}" for stage, seconds in stages.items())

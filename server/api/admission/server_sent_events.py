@@ -1,0 +1,79 @@
+"""Server-sent events: answers that are sent bit by bit, as browsers read them."""
+
+import json
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from fastapi import Response
+from pydantic import BaseModel
+from starlette.requests import Request
+from starlette.types import Receive, Scope, Send
+
+from server.api.admission.disconnect import cancel_on_disconnect
+from server.api.requests.deadline import before
+from server.api.requests.errors import NATIVE, ApiError, from_engine
+
+logger = logging.getLogger("ringmt")
+
+MEDIA_TYPE = "text/event-stream"
+KEEPALIVE_COMMENT = b": still here\n\n"
+"""A comment, for clients and proxies that close silent connections."""
+READING_SECONDS = 5.0
+"""How long after its deadline a stream waits for a client that does not read what was sent."""
+Events = AsyncGenerator[bytes, None]
+
+
+def event(name: str, data: BaseModel) -> bytes:
+    """One event; its data is JSON on one line, without what is None."""
+    return f"event: {name}\ndata: {data.model_dump_json(exclude_none=True)}\n\n".encode()
+
+
+def asks_for_events(request: Request) -> bool:
+    """Whether a request's Accept prefers events to anything else that it names."""
+    first = request.headers.get("accept", "").split(",")[0].split(";")[0]
+    return first.strip().lower() == MEDIA_TYPE
+
+
+def described(meaning: str, *names: str) -> dict[str, object]:
+    """The entry of the media type in a route's OpenAPI; its schema is that of one event, whose data is JSON."""
+    fields = {"event": {"type": "string", "enum": [*names, "error"]}, "data": {"type": "string"}}
+    schema = {"type": "object", "description": meaning, "properties": fields, "required": list(fields)}
+    return {MEDIA_TYPE: {"schema": schema}}
+
+
+class EventStream(Response):
+    """Sends events until they end, until the deadline (a time.monotonic() value), or until the client hangs up, which
+    ends the work behind them. An error is the last event, in the form of errors of /v1."""
+
+    media_type = MEDIA_TYPE
+
+    def __init__(self, events: Events, deadline: float) -> None:
+        """The work behind the events is ended by the request's `AdmittedRequest.leave`, even if no event was read."""
+        super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+        del self.headers["content-length"]
+        self._events, self._deadline = events, deadline
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        async with aclosing(self._events):
+            sending = before(self._deadline + READING_SECONDS, self._send(request, send))
+            await cancel_on_disconnect(request, sending)
+
+    async def _send(self, request: Request, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        if request.state.is_head:  # nobody reads events
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            return
+        try:
+            async for one in self._events:
+                await send({"type": "http.response.body", "body": one, "more_body": True})
+        except Exception as error:
+            known = error if isinstance(error, ApiError) else from_engine(error)
+            if known is None:
+                logger.exception("request %s failed", request.state.request_id)
+                known = ApiError("internal", "the server failed; its log has more under this request_id")
+            written = bytes(NATIVE.answer(known, request.state.request_id).body)
+            last = b"event: error\ndata: " + json.dumps(json.loads(written)).encode() + b"\n\n"
+            await send({"type": "http.response.body", "body": last, "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -1,0 +1,1 @@
+"""DeepL's API, under /v2 and /v3."""

@@ -1,0 +1,203 @@
+"""DeepL's glossaries: kept under an id, which translations name. They belong to the key that made them."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from server.api.admission.admitted_request import Admitted
+from server.api.deepl.glossary_schemas import (
+    DeepLAllDictionaries,
+    DeepLAllEntries,
+    DeepLDictionaries,
+    DeepLDictionary,
+    DeepLEntries,
+    DeepLGlossaries,
+    DeepLGlossary,
+    DeepLGlossaryChange,
+    DeepLNewGlossaries,
+    DeepLNewGlossary,
+    DeepLPair,
+    DeepLPairs,
+    DeepLWrittenEntries,
+)
+from server.api.deepl.route import DEEPL, FULL, DeepLRoute
+from server.api.requests.api_keys import owner_of
+from server.api.requests.errors import ADMISSION, BODY, ApiError, documented
+from server.api.requests.openapi import with_forms
+from server.api.serving.server_state import ServerState
+from server.glossaries.service import Dictionary, Glossary
+from server.glossaries.tsv_csv import MalformedEntries, read_entries, write_entries
+from server.runtime.offload import offload
+
+TSV = "text/tab-separated-values"
+READ_ERRORS = documented(*ADMISSION, *BODY, dialect=DEEPL)
+FIND_ERRORS = documented(*ADMISSION, *BODY, "not_found", dialect=DEEPL)
+CREATE_ERRORS = {**READ_ERRORS, **FULL}
+CHANGE_ERRORS = {**FIND_ERRORS, **FULL}
+SourceLang = Annotated[str, Query(description="Of the dictionary.")]
+TargetLang = Annotated[str, Query(description="Of the dictionary.")]
+router = APIRouter(tags=["DeepL"], route_class=DeepLRoute.requiring("translate"))
+
+
+@router.get("/v2/glossary-language-pairs", summary="Languages that glossaries are for", responses=READ_ERRORS)
+async def pairs(admitted: Admitted) -> DeepLPairs:
+    found = [DeepLPair(source_lang=source, target_lang=target) for source, target in _served(admitted.state)]
+    return DeepLPairs(supported_languages=found)
+
+
+@router.post(
+    "/v2/glossaries",
+    summary="Keep a glossary of one pair of languages",
+    status_code=201,
+    responses=CREATE_ERRORS,
+    openapi_extra=with_forms("DeepLNewGlossary"),
+)
+async def create(body: DeepLNewGlossary, admitted: Admitted) -> DeepLGlossary:
+    made = await _read(admitted.state, [body])
+    return DeepLGlossary.of_one_pair(await admitted.state.glossaries.create(owner_of(admitted.key), body.name, made))
+
+
+@router.get("/v2/glossaries", summary="The glossaries of one pair", responses=READ_ERRORS)
+async def all_glossaries(admitted: Admitted) -> DeepLGlossaries:
+    kept = await admitted.state.glossaries.of_owner(owner_of(admitted.key))
+    return DeepLGlossaries(glossaries=[DeepLGlossary.of_one_pair(one) for one in kept if len(one.dictionaries) == 1])
+
+
+@router.get("/v2/glossaries/{glossary_id}", summary="What a glossary is", responses=FIND_ERRORS)
+async def info(glossary_id: str, admitted: Admitted) -> DeepLGlossary:
+    return DeepLGlossary.of_one_pair(
+        _of_one_pair(await admitted.state.glossaries.find(owner_of(admitted.key), glossary_id))
+    )
+
+
+@router.get(
+    "/v2/glossaries/{glossary_id}/entries",
+    summary="Its entries as TSV",
+    response_class=Response,
+    responses={**FIND_ERRORS, 200: {"content": {TSV: {"schema": {"type": "string"}}}}},
+)
+async def entries(glossary_id: str, admitted: Admitted) -> Response:
+    [only] = _of_one_pair(await admitted.state.glossaries.find(owner_of(admitted.key), glossary_id)).dictionaries
+    return Response(write_entries(only.entries), media_type=TSV)
+
+
+@router.delete("/v2/glossaries/{glossary_id}", summary="Forget it", status_code=204, responses=FIND_ERRORS)
+@router.delete("/v3/glossaries/{glossary_id}", summary="Forget it", status_code=204, responses=FIND_ERRORS)
+async def delete(glossary_id: str, admitted: Admitted) -> None:
+    await admitted.state.glossaries.delete(owner_of(admitted.key), glossary_id)
+
+
+@router.post("/v3/glossaries", summary="Keep a glossary of several pairs", status_code=201, responses=CREATE_ERRORS)
+async def create_several(body: DeepLNewGlossaries, admitted: Admitted) -> DeepLDictionaries:
+    made = await _read(admitted.state, body.dictionaries)
+    return DeepLDictionaries.of(await admitted.state.glossaries.create(owner_of(admitted.key), body.name, made))
+
+
+@router.get("/v3/glossaries", summary="All glossaries", responses=READ_ERRORS)
+async def all_dictionaries(admitted: Admitted) -> DeepLAllDictionaries:
+    kept = await admitted.state.glossaries.of_owner(owner_of(admitted.key))
+    return DeepLAllDictionaries(glossaries=[DeepLDictionaries.of(one) for one in kept])
+
+
+@router.get("/v3/glossaries/{glossary_id}", summary="What a glossary is", responses=FIND_ERRORS)
+async def dictionaries(glossary_id: str, admitted: Admitted) -> DeepLDictionaries:
+    return DeepLDictionaries.of(await admitted.state.glossaries.find(owner_of(admitted.key), glossary_id))
+
+
+@router.patch("/v3/glossaries/{glossary_id}", summary="Rename it, add entries", responses=CHANGE_ERRORS)
+async def change(glossary_id: str, body: DeepLGlossaryChange, admitted: Admitted) -> DeepLDictionaries:
+    new = await _read(admitted.state, body.dictionaries or [])
+
+    def changed(glossary: Glossary) -> Glossary:
+        for one in new:
+            glossary = glossary.with_entries(one)
+        return glossary if body.name is None else glossary.named(body.name)
+
+    return DeepLDictionaries.of(await admitted.state.glossaries.change(owner_of(admitted.key), glossary_id, changed))
+
+
+@router.get("/v3/glossaries/{glossary_id}/entries", summary="The entries of a dictionary", responses=FIND_ERRORS)
+async def dictionary_entries(
+    glossary_id: str, admitted: Admitted, source_lang: SourceLang, target_lang: TargetLang
+) -> DeepLAllEntries:
+    found = _dictionary(
+        await admitted.state.glossaries.find(owner_of(admitted.key), glossary_id), source_lang, target_lang
+    )
+    return DeepLAllEntries(dictionaries=[DeepLWrittenEntries.of(found)])
+
+
+@router.put(
+    "/v3/glossaries/{glossary_id}/dictionaries",
+    summary="Put a dictionary in place of that of its languages",
+    responses=CHANGE_ERRORS,
+    openapi_extra=with_forms("DeepLEntries"),
+)
+async def replace_dictionary(glossary_id: str, body: DeepLEntries, admitted: Admitted) -> DeepLDictionary:
+    [new] = await _read(admitted.state, [body])
+    await admitted.state.glossaries.change(
+        owner_of(admitted.key), glossary_id, lambda glossary: glossary.with_dictionary(new)
+    )
+    return DeepLDictionary.of(new)
+
+
+@router.delete(
+    "/v3/glossaries/{glossary_id}/dictionaries",
+    summary="Forget a dictionary",
+    status_code=204,
+    responses=FIND_ERRORS,
+)
+async def delete_dictionary(
+    glossary_id: str, admitted: Admitted, source_lang: SourceLang, target_lang: TargetLang
+) -> None:
+    await admitted.state.glossaries.change(
+        owner_of(admitted.key),
+        glossary_id,
+        lambda glossary: glossary.without_dictionary(_dictionary(glossary, source_lang, target_lang)),
+    )
+
+
+async def _read(state: ServerState, several: Sequence[DeepLEntries]) -> list[Dictionary]:
+    """Dictionaries of served languages, one for each pair. Raises ApiError."""
+    read: dict[tuple[str, str], Dictionary] = {}
+    for one in several:
+        pair = (base_language(one.source_lang), base_language(one.target_lang))
+        if pair not in _served(state):
+            raise ApiError("invalid_value", f"Glossaries from {pair[0]} to {pair[1]} not supported.", "target_lang")
+        if pair in read:
+            raise ApiError("invalid_value", f"There are two dictionaries from {pair[0]} to {pair[1]}.", "dictionaries")
+        try:
+            found = await offload(read_entries, one.entries, one.entries_format, *pair)
+        except MalformedEntries as error:
+            raise ApiError("invalid_value", f"Value for 'entries' not supported: {error}.", "entries") from None
+        read[pair] = Dictionary(*pair, found)
+    return list(read.values())
+
+
+def _of_one_pair(glossary: Glossary) -> Glossary:
+    """Raises ApiError (404) for one that only /v3 knows."""
+    if len(glossary.dictionaries) != 1:
+        message = f"Glossary has {len(glossary.dictionaries)} dictionaries: /v2 knows those of one, /v3 all."
+        raise ApiError("not_found", message)
+    return glossary
+
+
+def _dictionary(glossary: Glossary, source_lang: str, target_lang: str) -> Dictionary:
+    """Raises ApiError (404)."""
+    pair = base_language(source_lang), base_language(target_lang)
+    found = glossary.dictionary(*pair)
+    if found is None:
+        raise ApiError("not_found", f"Dictionary not found: the glossary has none from {pair[0]} to {pair[1]}.")
+    return found
+
+
+def _served(state: ServerState) -> list[tuple[str, str]]:
+    """Pairs of languages that are translated, by one model or two."""
+    served = state.languages
+    found = [(base_language(source), base_language(one)) for source, targets in served.items() for one in targets]
+    return list(dict.fromkeys(found))
+
+
+def base_language(code: str) -> str:
+    """Lower case, without a region."""
+    return code.lower().replace("_", "-").partition("-")[0]

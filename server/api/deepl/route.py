@@ -1,0 +1,80 @@
+"""How DeepL's API takes requests and words its errors."""
+
+from typing import Any, ClassVar
+from urllib.parse import urlencode
+
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from starlette.responses import JSONResponse, Response
+
+from server.api.admission.api_route import ApiRoute
+from server.api.deepl.schemas import DeepLError
+from server.api.requests.body import parsed_apart, read_body
+from server.api.requests.body_budget import BodyReservation
+from server.api.requests.errors import TABLE, ApiError, Dialect, ErrorType, QuotaExceeded, printable
+from server.api.requests.forms import parse_form
+from server.api.requests.validation_errors import first_error, path_of
+
+BAD_REQUEST: tuple[ErrorType, ...] = ("malformed", "unsupported_media_type", "invalid_value", "conflict")
+"""One status for them all."""
+QUOTA_EXCEEDED = 456
+FULL: dict[int | str, dict[str, Any]] = {
+    QUOTA_EXCEEDED: {"description": "The key keeps as many glossaries as it may.", "model": DeepLError}
+}
+
+
+class DeepLErrors:
+    """`{"message": message}`; X-Trace-ID on every answer."""
+
+    model = DeepLError
+    id_headers: tuple[str, ...] = ("X-Trace-ID",)
+
+    def status(self, kind: ErrorType) -> int:
+        if kind == "unauthorized":
+            return TABLE["forbidden"].status
+        return 400 if kind in BAD_REQUEST else TABLE[kind].status
+
+    def answer(self, error: ApiError, request_id: str) -> Response:
+        status = QUOTA_EXCEEDED if isinstance(error, QuotaExceeded) else self.status(error.kind)
+        return JSONResponse({"message": printable(error.message)}, status, error.headers)
+
+
+DEEPL = DeepLErrors()
+
+
+class DeepLRoute(ApiRoute):
+    """Fields come as JSON, form, multipart or query; those of a GET too may come as a form."""
+
+    dialect: ClassVar[Dialect] = DEEPL
+    reads_forms = True
+
+    async def _read(self, request: Request, held: BodyReservation, limit: int, body: bytearray | None) -> Request:
+        if self.body_field is not None:
+            return await super()._read(request, held, limit, body)
+        given = await read_body(request, held, limit)
+        fields = await parsed_apart(given, parse_form, given, request.headers.get("content-type", ""))
+        pairs = [pair for pair in fields.multi_items() if isinstance(pair[1], str)]
+        if not pairs:
+            return request
+        query = urlencode([*request.query_params.multi_items(), *pairs])
+        return Request({**request.scope, "query_string": query.encode()}, request.receive)
+
+    def check_query(self, request: Request) -> None:
+        """A key may come as a parameter of any route."""
+
+    def invalid(self, error: RequestValidationError) -> ApiError:
+        first = first_error(error)
+        name = path_of(first["loc"][1:])
+        if first["type"] == "missing" and name:
+            return ApiError("invalid_value", f"'{name}' is missing.", name)
+        if first["type"] == "extra_forbidden":
+            return ApiError("invalid_value", f"'{name}' is not known here.", name)
+        if not name:
+            return ApiError("invalid_value", "The body must be a JSON object or a form.")
+        return ApiError("invalid_value", f"Value for '{name}' not supported. {first['msg']}.", name)
+
+
+class DeepLPollRoute(DeepLRoute):
+    """Asks about work that a request began before: a client may do that whatever else its key has in work."""
+
+    is_work = False

@@ -1,0 +1,269 @@
+"""DeepL's API under /v2: its clients work with this server as they are."""
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from pathlib import PurePath
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, File, Form, Query, Response, UploadFile
+
+from server.api.admission.admitted_request import Admitted, AdmittedRequest
+from server.api.admission.by_language import translate_by_language
+from server.api.admission.detection import detect_source
+from server.api.admission.model_choice import legs_of, two_models_between
+from server.api.deepl.route import DEEPL, DeepLPollRoute, DeepLRoute
+from server.api.deepl.schemas import (
+    NOT_SERVED,
+    DeepLDocument,
+    DeepLKey,
+    DeepLLanguage,
+    DeepLStatus,
+    DeepLTranslateRequest,
+    DeepLTranslation,
+    DeepLTranslations,
+    DeepLUsage,
+)
+from server.api.deepl.terms import named_glossaries, terms_of
+from server.api.requests.api_keys import owner_of
+from server.api.requests.errors import ADMISSION, BODY, ApiError, documented
+from server.api.requests.json_response import written
+from server.api.requests.limits import check_sizes, requested_options
+from server.api.requests.openapi import with_forms
+from server.api.serving.finished_files import FinishedFile
+from server.api.serving.language_names import name_of
+from server.api.serving.server_state import ServerState
+from server.files.file_translation import translate_file
+from server.files.formats.registry import suffix_of
+from server.translation.assembly import TextTranslation, TranslationOutcome
+from server.translation.glossary import WithTerms
+from server.translation.markup_translation import TranslatesTexts, translate_markup
+from server.translation.translator import Translator
+
+REGIONS = {"en": ("EN-GB", "EN-US"), "pt": ("PT-PT", "PT-BR")}
+"""Clients refuse these targets without a region."""
+NO_LIMIT = 10**12
+FORMALITIES = (None, "default", "prefer_more", "prefer_less")
+ERRORS = documented(*ADMISSION, *BODY, "overloaded", dialect=DEEPL)
+READ_ERRORS = documented(*ADMISSION, *BODY, dialect=DEEPL)
+FILE_ERRORS = documented(*ADMISSION, *BODY, "not_found", dialect=DEEPL)
+RESULT_ERRORS = documented(*ADMISSION, *BODY, "not_found", "conflict", dialect=DEEPL)
+router = APIRouter(tags=["DeepL"], route_class=DeepLRoute.requiring("translate"))
+polls = APIRouter(tags=["DeepL"], route_class=DeepLPollRoute.requiring("translate"))
+
+
+@router.post(
+    "/v2/translate",
+    summary="Translate texts",
+    response_model=DeepLTranslations,
+    responses=ERRORS,
+    openapi_extra=with_forms("DeepLTranslateRequest"),
+)
+async def translate(body: DeepLTranslateRequest, admitted: Admitted) -> Response:
+    check_sizes(body.text, admitted.state.settings)
+    check_sizes([body.context or ""], admitted.state.settings, "context")
+    for name in NOT_SERVED:
+        _check_served(name, getattr(body, name) in (None, "", []))
+    _check_markup(body)
+    _check_served("formality", body.formality in FORMALITIES)
+    _check_served("model_type", body.model_type != "quality_optimized")
+    glossaries = named_glossaries(body.glossary_id, body.glossary_ids, body.source_lang)
+    sources = await _sources(admitted.state, body.text, body.source_lang, body.target_lang)
+    found = await _translated(admitted, body, sources, glossaries)
+    admitted.state.translated_characters[owner_of(admitted.key)] += sum(map(len, body.text))
+    return written(
+        DeepLTranslations(
+            translations=[
+                DeepLTranslation(detected_source_language=_shown(source), text=one.text, billed_characters=len(text))
+                for source, one, text in zip(sources, found, body.text, strict=True)
+            ]
+        )
+    )
+
+
+async def _translated(
+    admitted: AdmittedRequest, body: DeepLTranslateRequest, sources: Sequence[str], glossaries: Sequence[str]
+) -> list[TextTranslation]:
+    kind, splits = body.markup, body.split_sentences != "0"
+    joins_lines = kind is None and body.split_sentences == "nonewlines"
+    texts = [one.replace("\n", " ") for one in body.text] if joins_lines else body.text
+
+    async def translate(source: str, own: list[str]) -> TranslationOutcome:
+        way: TranslatesTexts
+        through = two_models_between(admitted, source, _target(admitted, source, body.target_lang))
+        if through is None:
+            reader = _translator(admitted, source, body.target_lang)
+            terms = await terms_of(admitted, glossaries, reader.languages)
+            way = reader if terms is None else WithTerms(reader, terms)
+            options = reader.options(**requested_options(reader, admitted.state.settings), deadline=admitted.deadline)
+        else:
+            pivot, options = through
+            reader = pivot.first
+            terms = await terms_of(admitted, glossaries, (reader.languages[0], pivot.second.languages[1]))
+            way = dataclasses.replace(pivot, terms=terms)
+        context = await admitted.state.documents.context_of(reader, [body.context]) if body.context else None
+        if kind is None:
+            return await way.translate(own, options, context, splits)
+        return await translate_markup(way, own, kind, options, context, splits, body.ignore_tags or ())
+
+    target = _any_target(admitted.state, body.target_lang)
+    return await translate_by_language(admitted, texts, sources, target, translate)
+
+
+def _check_markup(body: DeepLTranslateRequest) -> None:
+    """Raise ApiError for what cannot be honoured of texts with tags."""
+    _check_served("tag_handling", body.tag_handling in (None, "", "html", "xml"))
+    if body.markup is not None:
+        for name in ("splitting_tags", "non_splitting_tags"):
+            _check_served(name, not getattr(body, name))
+        _check_served("outline_detection", body.outline_detection is not False)
+        # In HTML a line break is a space anyway; in XML it belongs to the document.
+        _check_served("split_sentences", body.markup == "html" or body.split_sentences != "nonewlines")
+
+
+@router.get("/v2/languages", summary="Languages that can be read or written", responses=READ_ERRORS)
+async def languages(
+    admitted: Admitted,
+    kind: Annotated[Literal["source", "target"], Query(alias="type", description="May come as a form too.")] = "source",
+) -> list[DeepLLanguage]:
+    served = admitted.state.languages
+    if kind == "source":
+        return [DeepLLanguage(language=_shown(code), name=name_of(code)) for code in served]
+    targets = sorted(set().union(*served.values()))
+    return [
+        DeepLLanguage(language=shown, name=f"{name_of(code)} ({shown[3:]})" if shown[2:] else name_of(code))
+        for code in targets
+        for shown in REGIONS.get(code, (code.upper(),))
+    ]
+
+
+@router.get("/v2/usage", summary="How much was translated", responses=READ_ERRORS)
+async def usage(admitted: Admitted) -> DeepLUsage:
+    count = admitted.state.translated_characters[owner_of(admitted.key)]
+    return DeepLUsage(character_count=count, character_limit=NO_LIMIT)
+
+
+@router.post("/v2/document", summary="Send a file to be translated", responses=ERRORS)
+async def upload(
+    admitted: Admitted,
+    file: Annotated[UploadFile, File(description="Of one of the formats that are served.")],
+    target_lang: Annotated[str, Form()],
+    source_lang: Annotated[str | None, Form(description="By default the file's own is found.")] = None,
+    filename: Annotated[str | None, Form(description="If the file's part names none.")] = None,
+    formality: Annotated[str | None, Form()] = None,
+    output_format: Annotated[str | None, Form(description="Only the file's own.")] = None,
+    glossary_id: Annotated[str | None, Form(description="With source_lang only.")] = None,
+    glossary_ids: Annotated[str | None, Form(description="Up to five, with commas between them.")] = None,
+    style_id: Annotated[str | None, Form(description="Not served.")] = None,
+    translation_memory_id: Annotated[str | None, Form(description="Not served.")] = None,
+) -> DeepLDocument:
+    for name, value in {"style_id": style_id, "translation_memory_id": translation_memory_id}.items():
+        _check_served(name, not value)
+    _check_served("formality", formality in FORMALITIES)
+    glossaries = named_glossaries(glossary_id, glossary_ids.split(",") if glossary_ids else None, source_lang)
+    name = PurePath(filename or file.filename or "file").name
+    state, data = admitted.state, await file.read()
+    _check_served("output_format", output_format is None or f".{output_format.lower()}" == suffix_of(name, data))
+    owner = owner_of(admitted.key)
+    with state.file_jobs.files.admit(owner, len(data)) as room:
+        parsed = await admitted.parse(data, name, target_lang)
+        [source] = await _sources(state, [parsed.beginning], source_lang, target_lang)
+        if source == _any_target(state, target_lang):
+            raise ApiError("invalid_value", "Source and target language are equal.", "target_lang")
+        legs, options = legs_of(admitted, None, source, _target(admitted, source, target_lang))
+        terms = await terms_of(admitted, glossaries, (legs[0].languages[0], legs[-1].languages[1]))
+
+        async def translated() -> FinishedFile:
+            done = await translate_file(legs, parsed, state.documents.reader, options, terms=terms)
+            state.translated_characters[owner] += done.num_characters
+            return FinishedFile(done.data, done.name, done.media_type, done.num_characters)
+
+        state.file_jobs.start(room, translated, admitted.go_on())
+    return DeepLDocument(document_id=room.id, document_key=str(room.key))
+
+
+@polls.post(
+    "/v2/document/{upload_id}",
+    summary="How far a file is",
+    response_model=DeepLStatus,
+    responses=FILE_ERRORS,
+    openapi_extra=with_forms("DeepLKey"),
+)
+async def status(upload_id: str, body: DeepLKey, admitted: Admitted) -> Response:
+    jobs = admitted.state.file_jobs
+    found = jobs.files.find(upload_id, body.document_key)
+    match found.outcome:
+        case None:
+            status: Literal["translating", "queued"] = "translating" if jobs.has_begun(found) else "queued"
+            answer = DeepLStatus(document_id=found.id, status=status)
+        case ApiError(message=message):
+            answer = DeepLStatus(document_id=found.id, status="error", error_message=message)
+        case FinishedFile(num_characters=count):
+            answer = DeepLStatus(document_id=found.id, status="done", billed_characters=count)
+    return written(answer)
+
+
+@polls.post(
+    "/v2/document/{upload_id}/result",
+    summary="The translated file, once",
+    response_class=Response,
+    responses={**RESULT_ERRORS, 200: {"content": {"application/octet-stream": {"schema": {"type": "string"}}}}},
+    openapi_extra=with_forms("DeepLKey"),
+)
+async def result(upload_id: str, body: DeepLKey, admitted: Admitted) -> Response:
+    files = admitted.state.file_jobs.files
+    found = files.find(upload_id, body.document_key)
+    if found.outcome is None:
+        raise ApiError("not_ready", "Document is not translated yet: its status says more.")
+    if isinstance(found.outcome, ApiError):  # it never will be
+        raise ApiError("conflict", f"Document was not translated: {found.outcome.message}")
+    files.remove(found)
+    return Response(found.outcome.data, media_type="application/octet-stream")
+
+
+async def _sources(state: ServerState, texts: Sequence[str], source_lang: str | None, target_lang: str) -> list[str]:
+    """The served code of every text's language. Raises ApiError for languages that are not served."""
+    served = state.languages
+    fitting = [code for code, targets in served.items() if _served_code(target_lang, targets)]
+    _check_served("target_lang", bool(fitting))
+    if not source_lang:
+        target = _any_target(state, target_lang)
+        return [(await detect_source(text, fitting, target)).language for text in texts]
+    source = _served_code(source_lang, fitting)
+    if source is None:
+        raise ApiError("invalid_value", "Value for 'source_lang' not supported.", "source_lang")
+    return [source] * len(texts)
+
+
+def _any_target(state: ServerState, target_lang: str) -> str:
+    """The served code of a target that some source has."""
+    target = _served_code(target_lang, sorted(set().union(*state.languages.values())))
+    assert target is not None
+    return target
+
+
+def _translator(admitted: AdmittedRequest, source: str, target_lang: str) -> Translator:
+    return admitted.translator(None, source, _target(admitted, source, target_lang))
+
+
+def _target(admitted: AdmittedRequest, source: str, target_lang: str) -> str:
+    target = _served_code(target_lang, admitted.state.languages[source])
+    assert target is not None
+    return target
+
+
+def _served_code(asked: str, codes: Iterable[str]) -> str | None:
+    """The code that was asked for in any case; without it the one of its language."""
+    by_name = {code.lower(): code for code in codes}
+    name = asked.lower().replace("_", "-")
+    return by_name.get(name) or by_name.get(name.partition("-")[0])
+
+
+def _check_served(name: str, is_served: bool) -> None:
+    """Raise ApiError for what cannot be honoured."""
+    if not is_served:
+        raise ApiError("invalid_value", f"Value for '{name}' not supported.", name)
+
+
+def _shown(code: str) -> str:
+    """A source language as this API writes it, without region."""
+    return code.partition("-")[0].upper()

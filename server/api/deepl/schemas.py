@@ -1,0 +1,127 @@
+"""The fields of DeepL's API. Unknown ones are refused, and so is what this server cannot do: nothing is passed over."""
+
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from server.api.requests.fields import check_optional_text, check_text
+from server.text.markup.markup import Kind
+
+NOT_SERVED = (
+    "style_id",
+    "translation_memory_id",
+    "translation_memory_threshold",
+    "custom_instructions",
+)
+"""Fields that are known and cannot be honoured."""
+
+
+def one_or_many(value: Any) -> Any:
+    """A form with one text is as good as a list of one."""
+    return check_text([value] if isinstance(value, str) else value)
+
+
+def as_word(value: Any) -> Any:
+    """0 and 1 may come as numbers."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def list_of(value: Any) -> Any:
+    return value.split(",") if isinstance(value, str) else value
+
+
+Tags = Annotated[list[str] | None, BeforeValidator(list_of)]
+
+
+class DeepLTranslateRequest(BaseModel):
+    """`POST /v2/translate`: JSON or a form."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: Annotated[list[str], BeforeValidator(one_or_many)] = Field(examples=[["Hello world."]])
+    target_lang: str = Field(examples=["DE"])
+    source_lang: str | None = Field(default=None, description="By default each text's own is found.", examples=["EN"])
+    context: Annotated[str | None, BeforeValidator(check_optional_text)] = Field(
+        None, description="What comes before the texts, in their language; for models that know context."
+    )
+    split_sentences: Annotated[Literal["0", "1", "nonewlines"], BeforeValidator(as_word)] = Field(
+        "1", description="0: each text is one sentence. nonewlines: line breaks end none."
+    )
+    formality: str | None = Field(
+        default=None, description="Only default, prefer_more and prefer_less, which change nothing."
+    )
+    model_type: str | None = Field(
+        default=None, description="All but quality_optimized; there is one model for two languages."
+    )
+    preserve_formatting: bool | None = Field(default=None, description="Formatting is always preserved.")
+    show_billed_characters: bool | None = Field(default=None, description="They are always shown.")
+    outline_detection: bool | None = Field(
+        default=None, description="With tag_handling, block tags are always found: false is not served."
+    )
+    enable_beta_languages: bool | None = Field(default=None, description="Changes nothing: all languages are served.")
+    tag_handling_version: str | None = Field(default=None, description="Changes nothing: there is one.")
+    splitting_tags: Tags = Field(default=None, description="Not served with tag_handling, without use else.")
+    non_splitting_tags: Tags = Field(default=None, description="Not served with tag_handling, without use else.")
+    ignore_tags: Tags = Field(default=None, description="With tag_handling: elements whose content stays as it is.")
+    tag_handling: str | None = Field(
+        default=None, description="html or xml: tags come back, inline ones with their words; other texts have none."
+    )
+    glossary_id: str | None = Field(default=None, description="One of /v3/glossaries; source_lang must be given, too.")
+    glossary_ids: Tags = Field(default=None, description="Up to five: of a term that several have, the first's counts.")
+    style_id: Any = Field(default=None, description="Not served.")
+    translation_memory_id: Any = Field(default=None, description="Not served.")
+    translation_memory_threshold: Any = Field(default=None, description="Not served.")
+    custom_instructions: Any = Field(default=None, description="Not served.")
+
+    @property
+    def markup(self) -> Kind | None:
+        """None where texts are plain."""
+        return next((kind for kind in get_args(Kind) if kind == self.tag_handling), None)
+
+
+class DeepLTranslation(BaseModel):
+    detected_source_language: str
+    text: str
+    billed_characters: int = Field(description="Characters of the text; nobody is billed.")
+
+
+class DeepLTranslations(BaseModel):
+    translations: list[DeepLTranslation]
+
+
+class DeepLLanguage(BaseModel):
+    language: str
+    name: str
+    supports_formality: bool = False
+
+
+class DeepLUsage(BaseModel):
+    character_count: int = Field(description="Characters translated since the server started.")
+    character_limit: int = Field(description="There is none: a number that is never reached.")
+
+
+class DeepLDocument(BaseModel):
+    document_id: str
+    document_key: str
+
+
+class DeepLKey(BaseModel):
+    """Who has the key may ask for the document."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    document_key: str
+
+
+class DeepLStatus(BaseModel):
+    document_id: str
+    status: Literal["queued", "translating", "done", "error"]
+    billed_characters: int | None = Field(default=None, description="When it is done.")
+    error_message: str | None = Field(default=None, description="When it has failed.")
+
+
+class DeepLError(BaseModel):
+    """Every answer that is no success."""
+
+    message: str
+    detail: str | None = None

@@ -1,0 +1,48 @@
+"""Terms of a translation from the glossaries that it names."""
+
+from collections.abc import Sequence
+
+from server.api.admission.admitted_request import AdmittedRequest
+from server.api.deepl.glossaries import base_language
+from server.api.requests.api_keys import owner_of
+from server.api.requests.errors import ApiError
+from server.runtime.offload import offload
+from server.stores.glossaries import UnknownGlossary
+from server.text.protect.terms import Terms
+
+MOST_GLOSSARIES = 5
+
+
+def named_glossaries(glossary_id: str | None, glossary_ids: Sequence[str] | None, source_lang: str | None) -> list[str]:
+    """The ids of a request that names one or several. Raises ApiError."""
+    if not glossary_id and not glossary_ids:
+        return []
+    if glossary_id and glossary_ids:
+        raise ApiError("invalid_value", "Value for 'glossary_ids' not supported with 'glossary_id'.", "glossary_ids")
+    if not source_lang:
+        raise ApiError("invalid_value", "'source_lang' is missing: a glossary needs it.", "source_lang")
+    ids = [glossary_id] if glossary_id else list(glossary_ids or ())
+    if len(ids) > MOST_GLOSSARIES:
+        message = f"Value for 'glossary_ids' not supported: at most {MOST_GLOSSARIES}, not {len(ids)}."
+        raise ApiError("invalid_value", message, "glossary_ids")
+    return ids
+
+
+async def terms_of(admitted: AdmittedRequest, glossary_ids: Sequence[str], languages: tuple[str, str]) -> Terms | None:
+    """What the glossaries say of two languages, the first that has a term; None where none is named. Raises
+    ApiError for one that is not there, or has no dictionary of these."""
+    if not glossary_ids:
+        return None
+    source, target = map(base_language, languages)
+    field = "glossary_id" if len(glossary_ids) == 1 else "glossary_ids"
+    entries: dict[str, str] = {}
+    for one in glossary_ids:
+        try:
+            found = (await admitted.state.glossaries.find(owner_of(admitted.key), one)).dictionary(source, target)
+        except UnknownGlossary:
+            raise ApiError("invalid_value", f"Value for '{field}' not supported: no such glossary.", field) from None
+        if found is None:
+            message = f"Value for '{field}' not supported: it has no dictionary from {source} to {target}."
+            raise ApiError("invalid_value", message, field)
+        entries = {**found.entries, **entries}
+    return await offload(Terms, entries)

@@ -1,0 +1,237 @@
+"""LibreTranslate's API at the root: its clients work with this server as they are."""
+
+import secrets
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import Annotated, TypeVar
+
+from fastapi import APIRouter, File, Form, Request, Response, UploadFile
+
+from server.api.admission.admitted_request import Admitted, AdmittedRequest
+from server.api.admission.by_language import translate_by_language
+from server.api.admission.detection import Detected, detect, detect_source
+from server.api.admission.model_choice import legs_of, refuse, two_models_between
+from server.api.libretranslate.route import LIBRE, LibreProbeRoute, LibreRoute
+from server.api.libretranslate.schemas import (
+    LibreChoice,
+    LibreDetection,
+    LibreDetectRequest,
+    LibreFile,
+    LibreLanguage,
+    LibreSettings,
+    LibreTranslateRequest,
+    LibreTranslation,
+)
+from server.api.requests.api_keys import owner_of
+from server.api.requests.content_disposition import attachment_for_old_clients, quoted, shortened
+from server.api.requests.errors import ADMISSION, BODY, ApiError, documented
+from server.api.requests.fields import Status
+from server.api.requests.json_response import written
+from server.api.requests.limits import requested_options
+from server.api.requests.openapi import with_forms
+from server.api.serving.finished_files import FinishedFile
+from server.api.serving.language_names import name_of
+from server.api.serving.server_state import ServerState
+from server.files.file_translation import translate_file as translated_file
+from server.files.formats.registry import FORMATS
+from server.settings import Settings
+from server.translation.assembly import TextTranslation, TranslationOutcome
+from server.translation.markup_translation import translate_markup
+
+PATHS = ("/translate", "/languages", "/detect", "/translate_file", "/download_file", "/frontend", "/health")
+AUTO = "auto"
+
+Value = TypeVar("Value")
+
+ERRORS = documented(*ADMISSION, *BODY, "overloaded", dialect=LIBRE)
+READ_ERRORS = documented(*ADMISSION, dialect=LIBRE)
+router = APIRouter(tags=["LibreTranslate"], route_class=LibreRoute.requiring("translate"))
+probes = APIRouter(tags=["LibreTranslate"], route_class=LibreProbeRoute)
+
+
+@router.post(
+    "/translate",
+    summary="Translate a text or a list of texts",
+    response_model=LibreTranslation,
+    responses=ERRORS,
+    openapi_extra=with_forms("LibreTranslateRequest"),
+)
+async def translate(body: LibreTranslateRequest, admitted: Admitted) -> Response:
+    _check_texts(body.texts, admitted.state.settings)
+    if body.format not in ("text", "html"):
+        raise ApiError("invalid_value", f"{body.format} format is not supported", "format")
+    sources = await _sources(admitted.state, body.texts, body.source, body.target)
+    found = await _translated(admitted, body, [one.language for one in sources])
+
+    def shaped(values: list[Value]) -> Value | list[Value]:
+        return values[0] if isinstance(body.q, str) else values
+
+    answer = LibreTranslation(translatedText=shaped([one.text for one in found]))
+    if body.source == AUTO:
+        answer.detectedLanguage = shaped([_detection(one) for one in sources])
+    if body.alternatives:
+        answer.alternatives = shaped([_others(one) for one in found])
+    return written(answer)
+
+
+async def _translated(
+    admitted: AdmittedRequest, body: LibreTranslateRequest, sources: Sequence[str]
+) -> list[TextTranslation]:
+    settings = admitted.state.settings
+    count = 1 + body.alternatives
+    if count > settings.engine.max_beam_size:
+        most = settings.engine.max_beam_size - 1
+        raise ApiError("invalid_value", f"Invalid request: alternatives must be at most {most}", "alternatives")
+
+    async def translate(source: str, own: list[str]) -> TranslationOutcome:
+        through = two_models_between(admitted, source, body.target)
+        if through is not None:
+            pivot, options = through
+            refuse(pivot, "alternatives", body.alternatives > 0)
+            if body.format == "html":
+                return await translate_markup(pivot, own, "html", options)
+            return await pivot.translate(own, options)
+        translator = admitted.translator(None, source, body.target)
+        asked = requested_options(translator, settings, max(count, settings.default_beam_size))
+        options = translator.options(**asked, num_hypotheses=count, deadline=admitted.deadline)
+        if body.format == "html":
+            return await translate_markup(translator, own, "html", options)
+        return await translator.translate(own, options)
+
+    return await translate_by_language(admitted, body.texts, sources, body.target, translate)
+
+
+async def _sources(state: ServerState, texts: Sequence[str], source: str, target: str) -> list[Detected]:
+    """The language of every text. Raises ApiError for languages that are not served."""
+    served = state.languages
+    if source == target and source in _codes(state):
+        return [Detected(source, 100.0)] * len(texts)
+    if source != AUTO and source not in served:
+        raise ApiError("invalid_value", f"{source} is not supported", "source")
+    fitting = [code for code, targets in served.items() if target in targets]
+    if not fitting or source not in (AUTO, *fitting):
+        raise ApiError("invalid_value", f"{target} is not supported", "target")
+    if source != AUTO:
+        return [Detected(source, 100.0)] * len(texts)
+    return [await detect_source(text, fitting, target) for text in texts]
+
+
+@router.post(
+    "/detect",
+    summary="What language is a text in?",
+    response_model=list[LibreDetection],
+    responses=ERRORS,
+    openapi_extra=with_forms("LibreDetectRequest"),
+)
+async def detect_language(body: LibreDetectRequest, admitted: Admitted) -> list[LibreDetection]:
+    _check_texts([body.text], admitted.state.settings)
+    return [_detection(await detect(body.text, list(_codes(admitted.state))))]
+
+
+@router.get("/languages", summary="Languages, with what each can be translated into", responses=READ_ERRORS)
+@router.post("/languages", summary="The same, for clients that post", responses=READ_ERRORS)
+async def languages(admitted: Admitted) -> list[LibreLanguage]:
+    served = admitted.state.languages
+    return [
+        LibreLanguage(code=code, name=name_of(code), targets=served.get(code, [])) for code in _codes(admitted.state)
+    ]
+
+
+@router.post("/translate_file", summary="Translate a file", responses=ERRORS)
+async def translate_file(
+    request: Request,
+    admitted: Admitted,
+    file: Annotated[UploadFile, File(description=f"One of {', '.join(FORMATS)}.")],
+    source: Annotated[str, Form(description='Its language, or "auto".')],
+    target: Annotated[str, Form(description="Language to translate into.")],
+) -> LibreFile:
+    jobs, data = admitted.state.file_jobs, await file.read()
+    with jobs.files.admit(owner_of(admitted.key), len(data)) as room:
+        parsed = await admitted.parse(data, PurePath(file.filename or "file.txt").name, target)
+        [found] = await _sources(admitted.state, [parsed.beginning], source, target)
+        if found.language == target:
+            file_back = FinishedFile(data, parsed.name, parsed.media_type)
+        else:
+            legs, asked = legs_of(admitted, None, found.language, target)
+            async with jobs.turn(room):
+                done = await translated_file(legs, parsed, admitted.state.documents.reader, asked)
+            file_back = FinishedFile(done.data, done.name, done.media_type, done.num_characters)
+        kept = f"{secrets.token_urlsafe(18)}.{shortened(file_back.name)}"
+        jobs.files.keep(room, file_back, kept)
+    return LibreFile(translatedFileUrl=str(request.url_for("download_file", name=quoted(kept))))
+
+
+@router.get(
+    "/download_file/{name}",
+    summary="A translated file",
+    response_class=Response,
+    responses={
+        **documented(*ADMISSION, "not_found", dialect=LIBRE),
+        200: {"content": {one.media_type: {"schema": {"type": "string"}} for one in FORMATS.values()}},
+    },
+)
+async def download_file(name: str, admitted: Admitted) -> Response:
+    file = admitted.state.file_jobs.files.get(name)
+    headers = {"Content-Disposition": attachment_for_old_clients(file.name)}
+    return Response(file.data, media_type=file.media_type, headers=headers)
+
+
+@router.get(
+    "/frontend/settings",
+    summary="What a page in front of the API needs to know",
+    response_model_exclude_none=True,
+    responses=READ_ERRORS,
+)
+async def frontend_settings(admitted: Admitted) -> LibreSettings:
+    served = admitted.state.languages
+    if not served:
+        raise ApiError("not_ready", admitted.state.why_not_ready or "no model is served")
+    source, targets = next(iter(served.items()))
+    return LibreSettings(
+        apiKeys=bool(admitted.state.keys.keys),
+        keyRequired=bool(admitted.state.keys.keys),
+        charLimit=admitted.state.settings.max_text_chars,
+        language=LibreChoice(source=_named(source), target=_named(targets[0])),
+        supportedFilesFormat=list(FORMATS),
+    )
+
+
+@probes.get("/health", summary="Does the server take requests?", responses=documented("not_ready", dialect=LIBRE))
+async def health(request: Request) -> Status:
+    state: ServerState = request.app.state.server
+    if state.why_not_ready is not None:
+        raise ApiError("not_ready", state.why_not_ready)
+    return Status()
+
+
+def _check_texts(texts: Sequence[str], settings: Settings) -> None:
+    """Raise ApiError that names the limit."""
+    if len(texts) > settings.max_texts:
+        message = f"Invalid request: request ({len(texts)}) exceeds batch limit ({settings.max_texts})"
+        raise ApiError("too_large", message, "q")
+    for size, limit in (
+        (max(map(len, texts), default=0), settings.max_text_chars),
+        (sum(map(len, texts)), settings.max_total_chars),
+    ):
+        if size > limit:
+            raise ApiError("too_large", f"Invalid request: request ({size}) exceeds text limit ({limit})", "q")
+
+
+def _codes(state: ServerState) -> list[str]:
+    """Every language that is read or written."""
+    served = state.languages
+    return sorted(set(served).union(*served.values()))
+
+
+def _named(code: str) -> LibreLanguage:
+    return LibreLanguage(code=code, name=name_of(code))
+
+
+def _detection(found: Detected) -> LibreDetection:
+    return LibreDetection(confidence=found.confidence, language=found.language)
+
+
+def _others(translation: TextTranslation) -> list[str]:
+    """The next best translations, each once."""
+    texts = dict.fromkeys(one.text for one in translation.hypotheses)
+    return [text for text in texts if text != translation.text]

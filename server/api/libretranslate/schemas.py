@@ -1,0 +1,87 @@
+"""The fields of LibreTranslate's API. Its clients send more than they need: unknown fields are ignored."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, Field
+
+from server.api.requests.fields import check_text
+
+API_KEY = Field(default=None, description="On a server with keys: one of them, if no header has it.")
+Texts = Annotated[str | list[str], BeforeValidator(check_text)]
+
+
+class LibreTranslateRequest(BaseModel):
+    """`POST /translate`: JSON, a form, or the query of a request without a body."""
+
+    q: Texts = Field(description="A text or a list of texts.", examples=["Hello world."])
+    source: str = Field(description='Language of the text, or "auto".', examples=["en"])
+    target: str = Field(description="Language to translate into.", examples=["de"])
+    format: Annotated[str, BeforeValidator(lambda value: value or "text")] = Field(
+        default="text", description="text, or html: tags come back, inline ones with their words."
+    )
+    alternatives: Annotated[int, BeforeValidator(lambda value: value or 0)] = Field(
+        default=0, ge=0, description="Other translations of each text, at most the server's widest beam."
+    )
+    api_key: str | None = API_KEY
+
+    @property
+    def texts(self) -> list[str]:
+        return [self.q] if isinstance(self.q, str) else self.q
+
+
+class LibreDetectRequest(BaseModel):
+    """`POST /detect`."""
+
+    q: Texts = Field(description="The text.", examples=["Guten Morgen!"])
+    api_key: str | None = API_KEY
+
+    @property
+    def text(self) -> str:
+        return self.q if isinstance(self.q, str) else "\n".join(self.q)
+
+
+class LibreDetection(BaseModel):
+    confidence: float = Field(description="0 to 100.")
+    language: str
+
+
+class LibreTranslation(BaseModel):
+    """Strings for a request with one text, lists for a request with a list."""
+
+    translatedText: str | list[str]
+    detectedLanguage: LibreDetection | list[LibreDetection] | None = Field(default=None, description='Only for "auto".')
+    alternatives: list[str] | list[list[str]] | None = Field(default=None, description="Only when they were asked for.")
+
+
+class LibreLanguage(BaseModel):
+    code: str
+    name: str
+    targets: list[str] | None = None
+
+
+class LibreFile(BaseModel):
+    translatedFileUrl: str
+
+
+class LibreChoice(BaseModel):
+    source: LibreLanguage
+    target: LibreLanguage
+
+
+class LibreSettings(BaseModel):
+    """What a page in front of the API needs to know."""
+
+    apiKeys: bool = False
+    charLimit: int = Field(description="Characters of one text at most.")
+    filesTranslation: bool = True
+    frontendTimeout: int = Field(default=500, description="Milliseconds after the last key before a page asks.")
+    keyRequired: bool = False
+    language: LibreChoice
+    suggestions: bool = False
+    supportedFilesFormat: list[str]
+
+
+class LibreError(BaseModel):
+    """Every error."""
+
+    error: str

@@ -1,0 +1,1 @@
+"""RingMT's own API, under /v1."""

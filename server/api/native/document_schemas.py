@@ -1,0 +1,329 @@
+"""The JSON of documents."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from server.api.requests.fields import Timeout, check_optional_text, check_text
+from server.documents import explain as explanations
+from server.documents.service import Snapshot
+from server.stores.records import Document, Sentence
+from server.telemetry.labels import DocumentState, FinishReason
+
+OneOrMany = Annotated[str | list[str], BeforeValidator(check_text)]
+
+
+class DocumentRequest(BaseModel):
+    """`POST /v1/documents`."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    sentences: Annotated[list[str] | None, BeforeValidator(check_optional_text)] = Field(
+        None, description="The document, sentence by sentence. Or `text`.", examples=[["It rains.", "I like it."]]
+    )
+    text: Annotated[str | None, BeforeValidator(check_optional_text)] = Field(
+        None, description="The document as a text, which is cut into sentences; what is between them is kept."
+    )
+    source: str = Field(description="Language of the document, as /v1/languages lists it.", examples=["en"])
+    target: str = Field(description="Language to translate into.", examples=["de"])
+    model: str | None = Field(None, description="A model of /v1/models; by default the first for the two languages.")
+    mode: Literal["offline", "online"] = Field(
+        "offline",
+        description="offline: a sentence is translated in the light of all others. online: in the light of those "
+        "before it; sentences may be added.",
+    )
+    wait: bool = Field(False, description="Answer when the document is done, or after the server's request_timeout.")
+    timeout: float | None = Field(
+        None, gt=0, allow_inf_nan=False, description="With `wait`: answer after so many seconds at the latest."
+    )
+    explain: bool = Field(False, description="Say in the answer which sentences each looked at.")
+    beam_size: int | None = Field(None, ge=1, description="Hypotheses kept at every step; more is slower.")
+    length_penalty: float | None = Field(
+        None, ge=0, le=10, allow_inf_nan=False, description="Hypotheses are ranked by score / tokens**length_penalty."
+    )
+    max_length: int | None = Field(
+        None, ge=1, description="Tokens of one translated sentence at most; by default 20 + 3 * its source's."
+    )
+
+    @model_validator(mode="after")
+    def _has_one_source(self) -> Self:
+        if (self.sentences is None) == (self.text is None):
+            raise PydanticCustomError("one_source", "the document is either `sentences` or `text`")
+        return self
+
+    @property
+    def sources(self) -> list[str] | str:
+        return (self.sentences or []) if self.text is None else self.text
+
+
+class AppendRequest(BaseModel):
+    """`POST /v1/documents/{id}/sentences`."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    sentences: OneOrMany = Field(description="The next sentence, or several.", examples=["I like it."])
+    first_index: int | None = Field(
+        None, ge=0, description="The index that the first of them must get: if it would get another, 409."
+    )
+    timeout: Timeout = None
+
+    @property
+    def sources(self) -> list[str]:
+        return [self.sentences] if isinstance(self.sentences, str) else self.sentences
+
+
+class CorrectionRequest(BaseModel):
+    """`PUT /v1/documents/{id}/sentences/{index}`."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    source: Annotated[str | None, BeforeValidator(check_optional_text)] = Field(
+        None, description="The corrected source; it is translated at once."
+    )
+    translation: Annotated[str | None, BeforeValidator(check_optional_text)] = Field(
+        None, description="A person's translation; it is kept as it is and never translated again."
+    )
+    timeout: Timeout = None
+
+    @model_validator(mode="after")
+    def _has_something(self) -> Self:
+        if self.source is None and self.translation is None:
+            raise PydanticCustomError("no_correction", "a correction has `source`, `translation` or both")
+        return self
+
+
+class ContextUsed(BaseModel):
+    index: int
+    weight: float
+
+
+class DocumentSentence(BaseModel):
+    """One sentence. A field that is not required is there when it is known, or was asked for."""
+
+    index: int
+    source: str
+    translation: str | None = Field(description="null while it waits for its first translation.")
+    version: int = Field(description="Rises with every correction and whenever it is to be translated again.")
+    pending: bool = Field(description="It waits to be translated, for the first time or again.")
+    edited: bool = Field(description="The translation is a person's.")
+    finish_reason: FinishReason | None = Field(default=None, description='"length": cut off at max_length.')
+    context_used: list[ContextUsed] | None = Field(
+        default=None,
+        description="The sentences that it looked at most, with the mean weight over heads and words. The weights of "
+        "all sentences that it sees sum to one.",
+    )
+
+    @classmethod
+    def of(cls, sentence: Sentence, explain: bool) -> Self:
+        answer = cls(
+            index=sentence.index,
+            source=sentence.source,
+            translation=sentence.translation,
+            version=sentence.version,
+            pending=sentence.is_pending,
+            edited=sentence.is_edited,
+        )
+        if sentence.finish_reason is not None:
+            answer.finish_reason = sentence.finish_reason
+        if explain:
+            answer.context_used = [ContextUsed(index=index, weight=weight) for index, weight in sentence.context_used]
+        return answer
+
+
+class DocumentAnswer(BaseModel):
+    """A document as it is now."""
+
+    id: str
+    state: DocumentState
+    mode: Literal["offline", "online"]
+    version: int = Field(description="Rises with every change of the document.")
+    model: str
+    source: str
+    target: str
+    pivot: str | None = Field(
+        default=None,
+        description="Only where two models translate: the language between them. The document is translated into it as "
+        "a document, and that again.",
+    )
+    models: list[str] | None = Field(
+        default=None, description="Only where two models translate: both, in their order; `model` is the second."
+    )
+    context: bool = Field(description="false: no model of it knows context, every sentence is translated by itself.")
+    progress: float = Field(description="Share of the sentences that need no more work, 0 to 1.")
+    sentences: list[DocumentSentence]
+    error: str | None = Field(
+        default=None,
+        description="Why the document failed (a correction or DELETE ends that state), or why it waits: this server "
+        "does not serve its model.",
+    )
+
+    @classmethod
+    def of(cls, document: Document, sentences: Sequence[Sentence], knows_context: bool, explain: bool) -> Self:
+        pending = sum(sentence.is_pending for sentence in sentences)
+        answer = cls(
+            id=document.id,
+            state=document.state,
+            mode=document.mode,
+            version=document.version,
+            model=document.legs[-1].model if document.legs else document.model,
+            source=document.source_language,
+            target=document.target_language,
+            context=knows_context,
+            progress=1 - pending / len(sentences) if sentences else 1.0,
+            sentences=[DocumentSentence.of(sentence, explain) for sentence in sentences],
+        )
+        if document.legs:
+            answer.pivot = document.legs[0].target_language
+            answer.models = [leg.model for leg in document.legs]
+        if document.error is not None:
+            answer.error = document.error
+        return answer
+
+
+class TranslatedSentence(BaseModel):
+    """The event `translated`."""
+
+    index: int
+    translation: str
+
+
+class DocumentProgress(BaseModel):
+    """The event `document`."""
+
+    id: str
+    state: DocumentState
+    version: int
+    progress: float
+    error: str | None = None
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> Self:
+        document, pending = snapshot.document, snapshot.num_pending
+        return cls(
+            id=document.id,
+            state=document.state,
+            version=document.version,
+            progress=1 - pending / document.num_sentences if document.num_sentences else 1.0,
+            error=document.error,
+        )
+
+
+class ListedDocument(BaseModel):
+    """A document without its sentences."""
+
+    id: str
+    state: DocumentState
+    progress: float | None = Field(
+        description="Share of the sentences that need no more work, 0 to 1; null where an older server kept it."
+    )
+    created: float = Field(description="Seconds since 1970.")
+    mode: Literal["offline", "online"]
+    source: str
+    target: str
+    num_sentences: int
+    owner: str | None = Field(
+        default=None,
+        description="For keys of the scope `admin`: the name of the key that made it, `former:...` of one that is not "
+        "known any more; empty without keys.",
+    )
+
+    @classmethod
+    def of(cls, document: Document, shows_owner: bool) -> Self:
+        answer = cls(
+            id=document.id,
+            state=document.state,
+            progress=_progress(document),
+            created=document.created,
+            mode=document.mode,
+            source=document.source_language,
+            target=document.target_language,
+            num_sentences=document.num_sentences,
+        )
+        if shows_owner:
+            answer.owner = document.owner
+        return answer
+
+
+class DocumentList(BaseModel):
+    """A page of documents, the newest first."""
+
+    documents: list[ListedDocument]
+    next: str | None = Field(description="`after` of the next page; null on the last.")
+
+    @classmethod
+    def of(cls, documents: Sequence[Document], following: str | None, shows_owners: bool) -> Self:
+        return cls(documents=[ListedDocument.of(one, shows_owners) for one in documents], next=following)
+
+
+def _progress(document: Document) -> float | None:
+    if document.state == "done" or not document.num_sentences:
+        return 1.0
+    if document.next_leg is not None:  # what the first of two models has done is nothing for the user
+        return 0.0
+    return None if document.num_pending is None else 1 - document.num_pending / document.num_sentences
+
+
+class AppendAnswer(BaseModel):
+    """The new sentences with their translations."""
+
+    id: str
+    version: int
+    sentences: list[DocumentSentence]
+
+
+class CorrectionAnswer(BaseModel):
+    """The sentence as it is now; `state` is "queued" when others are to be translated again."""
+
+    id: str
+    state: DocumentState
+    version: int
+    sentence: DocumentSentence
+
+
+class SeenWord(BaseModel):
+    """A piece of a sentence as the model reads it, or of its first translation where context is made of these."""
+
+    text: str = Field(description='"\u2581" stands at the start of a word.')
+    weight: float
+    heads: list[float]
+
+
+class SeenSentence(BaseModel):
+    index: int
+    source: str
+    weight: float = Field(description="Mean over heads and over the words that look.")
+    heads: list[float] = Field(description="Mean over the words that look, for every head.")
+    words: list[SeenWord] | None = Field(default=None, description="Where the model's attention tells words apart.")
+
+
+class ContextAnswer(BaseModel):
+    """Where a sentence looks: the sentences with a weight above zero, the largest first."""
+
+    index: int
+    context: bool = Field(description="false: the sentence sees nothing, or its model knows no context.")
+    gate: float | None = Field(
+        default=None,
+        description="How much of the sentence's own state the decoder reads: 1 is all, 0 is context only.",
+    )
+    sentences: list[SeenSentence]
+
+    @classmethod
+    def of(cls, index: int, sentences: Sequence[Sentence], explanation: explanations.Explanation | None) -> Self:
+        if explanation is None:
+            return cls(index=index, context=False, sentences=[])
+        seen = [_seen(at, sentences[at].source, one) for at, one in explanation.seen.items()]
+        seen.sort(key=lambda one: (-one.weight, one.index))
+        return cls(index=index, context=True, gate=explanation.gate, sentences=seen)
+
+
+def _seen(index: int, source: str, sentence: explanations.SentenceWeights) -> SeenSentence:
+    answer = SeenSentence(index=index, source=source, weight=_mean(sentence.heads), heads=list(sentence.heads))
+    if sentence.words:
+        answer.words = [SeenWord(text=text, weight=_mean(heads), heads=list(heads)) for text, heads in sentence.words]
+    return answer
+
+
+def _mean(heads: Sequence[float]) -> float:
+    return sum(heads) / len(heads)

@@ -1,0 +1,316 @@
+"""`/v1/documents`: documents whose sentences are translated in the light of each other."""
+
+import asyncio
+import logging
+import math
+import time
+from contextlib import aclosing
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Path, Query, Response
+from fastapi.responses import PlainTextResponse
+
+from server.api.admission.admitted_request import Admitted, AdmittedRequest
+from server.api.admission.api_route import ApiRoute
+from server.api.admission.authentication import listed_owner
+from server.api.admission.model_choice import legs_of
+from server.api.admission.server_sent_events import KEEPALIVE_COMMENT, Events, EventStream, described, event
+from server.api.native.document_schemas import (
+    AppendAnswer,
+    AppendRequest,
+    ContextAnswer,
+    CorrectionAnswer,
+    CorrectionRequest,
+    DocumentAnswer,
+    DocumentList,
+    DocumentProgress,
+    DocumentRequest,
+    DocumentSentence,
+    TranslatedSentence,
+)
+from server.api.requests.api_keys import owner_of
+from server.api.requests.errors import ADMISSION, BODY, ApiError, documented
+from server.api.requests.limits import check_chars, check_total
+from server.api.serving.server_state import ServerState
+from server.documents.correcting import Correction
+from server.documents.job import not_served
+from server.documents.progress import Translated
+from server.documents.service import NewDocument
+from server.documents.two_stage import check_looks
+from server.stores.interface import Cursor, StoreError
+from server.stores.records import Document, Sentence
+from server.stores.validation import ID_PATTERN
+from server.telemetry.labels import OPEN_STATES
+
+logger = logging.getLogger("ringmt")
+
+DOCUMENTS = "/v1/documents"
+DOCUMENT = DOCUMENTS + "/{document_id}"
+EVENTS = DOCUMENT + "/events"
+STREAM = (
+    "`translated`: this server translated a sentence. `sentence`: a sentence of the document as it was written; those "
+    "that are already there come first. `document`: its state and progress. The stream ends when the document is done "
+    "or failed, or at the request's deadline: then ask again."
+)
+RESULT = DOCUMENT + "/result"
+SENTENCES = DOCUMENT + "/sentences"
+SENTENCE = SENTENCES + "/{index:int}"
+CONTEXT = SENTENCE + "/context"
+
+READING_SECONDS = 0.5
+"""Seconds before its deadline at which a request stops to wait for its document and reads it."""
+
+Index = Annotated[int, Path(ge=0, description="Of the sentence; the first is 0.")]
+Explain = Annotated[Literal["true", "false"], Query(description="Say in the answer which sentences each looked at.")]
+UNKNOWN = "There is no such document, or no such sentence in it."
+
+router = APIRouter(tags=["documents"], route_class=ApiRoute.requiring("documents"))
+
+
+@router.post(
+    DOCUMENTS,
+    summary="Translate a document",
+    response_model=DocumentAnswer,
+    response_model_exclude_unset=True,
+    responses={
+        **documented(*ADMISSION, *BODY),
+        202: {"description": "Accepted; Location says where to look.", "model": DocumentAnswer},
+    },
+)
+async def create(body: DocumentRequest, admitted: Admitted, response: Response) -> DocumentAnswer:
+    new, latest = _new_document(body, admitted), admitted.deadline
+    kept, sentences = await admitted.state.documents.create(new)
+    admitted.shorten(body.timeout)
+    if body.wait and sentences:
+        kept, sentences = await _after_waiting(admitted, kept, sentences, latest)
+    if kept.state in OPEN_STATES:
+        response.status_code = 202
+    response.headers["Location"] = f"{DOCUMENTS}/{kept.id}"
+    return _answer(admitted.state, kept, sentences, body.explain)
+
+
+@router.get(
+    DOCUMENTS,
+    summary="Documents that are kept, the newest first",
+    response_model=DocumentList,
+    response_model_exclude_unset=True,
+    responses=documented(*ADMISSION),
+)
+async def listed(
+    admitted: Admitted,
+    limit: Annotated[int, Query(ge=1, le=100, description="Documents on a page.")] = 20,
+    after: Annotated[str | None, Query(description="`next` of the page before.")] = None,
+    owner: Annotated[
+        str | None, Query(description="For keys of the scope `admin`: the name of a key; without it, all keys.")
+    ] = None,
+) -> DocumentList:
+    whose = listed_owner(admitted.key, owner)
+    page = await admitted.state.documents.page(whose, limit, None if after is None else _cursor(after))
+    shows_owners = admitted.key is not None and admitted.key.is_admin
+    return DocumentList.of(page.documents, None if page.after is None else _written(page.after), shows_owners)
+
+
+def _written(cursor: Cursor) -> str:
+    return f"{cursor.created!r}~{cursor.document_id}"
+
+
+def _cursor(written: str) -> Cursor:
+    """Raises ApiError (422)."""
+    created, _, document_id = written.partition("~")
+    try:
+        cursor = Cursor(float(created), document_id)
+    except ValueError:
+        cursor = Cursor(math.nan, document_id)
+    if not math.isfinite(cursor.created) or not ID_PATTERN.fullmatch(document_id):
+        raise ApiError("invalid_value", "after must be `next` of the page before", "after")
+    return cursor
+
+
+@router.get(
+    DOCUMENT,
+    summary="A document and what is translated of it so far",
+    response_model=DocumentAnswer,
+    response_model_exclude_unset=True,
+    responses=documented(*ADMISSION, "not_found", "conflict", meanings={"not_found": UNKNOWN}),
+)
+async def look(document_id: str, admitted: Admitted, explain: Explain = "false") -> DocumentAnswer:
+    document, sentences = await admitted.state.documents.read(document_id)
+    return _answer(admitted.state, document, sentences, _explains(document, explain))
+
+
+@router.get(
+    EVENTS,
+    summary="What happens to a document, as server-sent events",
+    response_class=Response,
+    responses={
+        200: {"content": described(STREAM, "translated", "sentence", "document"), "description": "Events."},
+        **documented(*ADMISSION, "not_found", "conflict", meanings={"not_found": UNKNOWN}),
+    },
+)
+async def events(document_id: str, admitted: Admitted, explain: Explain = "false") -> EventStream:
+    document = await admitted.state.documents.document(document_id)
+    admitted.count_for_model(document.model)
+    return EventStream(_events(document_id, admitted, _explains(document, explain)), admitted.deadline)
+
+
+async def _events(document_id: str, admitted: AdmittedRequest, explain: bool) -> Events:
+    async with aclosing(admitted.state.documents.events(document_id, admitted.deadline)) as happening:
+        async for news in happening:
+            match news:
+                case None:
+                    yield KEEPALIVE_COMMENT
+                case Translated(index, translation):
+                    yield event("translated", TranslatedSentence(index=index, translation=translation))
+                case Sentence():
+                    yield event("sentence", DocumentSentence.of(news, explain))
+                case _:
+                    yield event("document", DocumentProgress.of(news))
+
+
+@router.delete(
+    DOCUMENT,
+    summary="Delete a document",
+    status_code=204,
+    responses=documented(*ADMISSION, "not_found", meanings={"not_found": UNKNOWN}),
+)
+async def delete(document_id: str, admitted: Admitted) -> Response:
+    await admitted.state.documents.delete(document_id)
+    return Response(status_code=204)
+
+
+@router.get(
+    RESULT,
+    summary="The translated document as plain text",
+    response_class=Response,
+    responses={
+        **documented(*ADMISSION, "not_found", "conflict", meanings={"not_found": UNKNOWN}),
+        200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
+    },
+)
+async def result(document_id: str, admitted: Admitted) -> PlainTextResponse:
+    document, sentences = await admitted.state.documents.read(document_id)
+    if document.state != "done":
+        raise ApiError("conflict", f"the document is {document.state}, its text is there when it is done")
+    text = "".join(f"{one.gap}{one.translation}" for one in sentences) + document.end
+    return PlainTextResponse(text)
+
+
+@router.post(
+    SENTENCES,
+    summary="Continue an online document",
+    response_model=AppendAnswer,
+    response_model_exclude_unset=True,
+    responses=documented(*ADMISSION, *BODY, "not_found", "conflict", meanings={"not_found": UNKNOWN}),
+)
+async def append(document_id: str, body: AppendRequest, admitted: Admitted, explain: Explain = "false") -> AppendAnswer:
+    admitted.shorten(body.timeout)
+    check_chars(body.sources, admitted.state.settings, "sentences")
+    documents, explains = admitted.state.documents, explain == "true"
+    document, new = await documents.append(document_id, body.sources, body.first_index, admitted.deadline, explains)
+    admitted.count_for_model(document.model)
+    sentences = [DocumentSentence.of(one, explains) for one in new]
+    return AppendAnswer(id=document.id, version=document.version, sentences=sentences)
+
+
+@router.put(
+    SENTENCE,
+    summary="Correct a sentence",
+    response_model=CorrectionAnswer,
+    response_model_exclude_unset=True,
+    responses={
+        **documented(*ADMISSION, *BODY, "not_found", "conflict", meanings={"not_found": UNKNOWN}),
+        202: {"description": "Others are being translated again.", "model": CorrectionAnswer},
+    },
+)
+async def correct(
+    document_id: str,
+    index: Index,
+    body: CorrectionRequest,
+    admitted: Admitted,
+    response: Response,
+    retranslate: Annotated[
+        Literal["none", "affected"], Query(description="Translate again the sentences that see this one.")
+    ] = "none",
+) -> CorrectionAnswer:
+    admitted.shorten(body.timeout)
+    for param, text in (("source", body.source), ("translation", body.translation)):
+        check_chars([text] if text is not None else [], admitted.state.settings, param)
+    correction = Correction(body.source, body.translation, retranslate)
+    document, sentence = await admitted.state.documents.correct(document_id, index, correction, admitted.deadline)
+    admitted.count_for_model(document.model)
+    if document.state in OPEN_STATES:
+        response.status_code = 202
+        response.headers["Location"] = f"{DOCUMENTS}/{document.id}"
+    return CorrectionAnswer(
+        id=document.id,
+        state=document.state,
+        version=document.version,
+        sentence=DocumentSentence.of(sentence, explain=False),
+    )
+
+
+@router.get(
+    CONTEXT,
+    summary="Where a sentence looks, computed anew",
+    response_model=ContextAnswer,
+    response_model_exclude_unset=True,
+    responses=documented(*ADMISSION, "not_found", "conflict", meanings={"not_found": UNKNOWN}),
+)
+async def context(document_id: str, index: Index, admitted: Admitted) -> ContextAnswer:
+    sentences, explanation = await admitted.state.documents.explain(document_id, index)
+    return ContextAnswer.of(index, sentences, explanation)
+
+
+def _new_document(body: DocumentRequest, admitted: AdmittedRequest) -> NewDocument:
+    """Raises ApiError: 413 or 422."""
+    settings = admitted.state.settings
+    if body.text is not None:
+        check_total([body.text], settings, "text")
+    else:
+        check_chars(body.sentences or [], settings, "sentences")
+    asked_for = (body.beam_size, body.length_penalty, body.max_length)
+    [translator, *more], asked = legs_of(admitted, body.model, body.source, body.target, *asked_for)
+    if more and body.explain:
+        message = f"explain: not where two models translate, {body.source} to {more[0].languages[0]} to {body.target}"
+        raise ApiError("invalid_value", f"{message}; leave it out, or send a document to each", "explain")
+    return NewDocument(translator, body.mode, body.sources, asked, owner_of(admitted.key), *more)
+
+
+def _explains(document: Document, explain: str) -> bool:
+    """Whether it is asked where sentences looked. Raises Refused where two models translated."""
+    if explain == "true":
+        check_looks(document)
+    return explain == "true"
+
+
+async def _after_waiting(
+    admitted: AdmittedRequest, accepted: Document, sentences: list[Sentence], latest: float
+) -> tuple[Document, list[Sentence]]:
+    """Wait for a document that was `accepted`, and read it before `latest`, the deadline of the request (a
+    time.monotonic() value). If the store does not answer in time, the document is told as it was accepted: its id is
+    not to be lost. If the client hangs up, nobody knows its id, and it is deleted."""
+    documents, now = admitted.state.documents, time.monotonic()
+    reading = min(READING_SECONDS, admitted.state.settings.request_timeout / 2)
+    try:
+        async with asyncio.timeout(latest - reading / 2 - now):
+            return await documents.wait(accepted.id, admitted.deadline - reading)
+    except TimeoutError:
+        return accepted, sentences
+    except StoreError as error:
+        logger.warning("document %s was accepted and cannot be read: %s", accepted.id, error)
+        return accepted, sentences
+    except asyncio.CancelledError:
+        if getattr(admitted.request.state, "is_gone", False):
+            await documents.delete(accepted.id)
+        raise
+
+
+def _answer(state: ServerState, document: Document, sentences: list[Sentence], explain: bool) -> DocumentAnswer:
+    names = [leg.model for leg in document.legs] or [document.model]
+    knows_context = any(state.translators[one].knows_context for one in names if one in state.translators)
+    answer = DocumentAnswer.of(document, sentences, knows_context, explain)
+    if document.model not in state.translators and document.state in OPEN_STATES:
+        answer.error = not_served(document)
+    elif document.state in OPEN_STATES and state.translators[document.model].state != "ready":
+        answer.error = f"the document waits: {state.translators[document.model].unavailable()}"
+    return answer

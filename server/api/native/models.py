@@ -1,0 +1,90 @@
+"""`GET /v1/models` and `GET /v1/languages`: what is served. With the scope `admin`, models are loaded and unloaded."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from server.api.admission.admitted_request import Admitted
+from server.api.admission.api_route import ApiRoute
+from server.api.native.schemas import Language, Languages, Model, Models
+from server.api.requests.errors import ADMISSION, documented
+from server.api.serving.server_state import ServerState
+from server.translation.translator import Translator
+
+MODEL = "/v1/models/{name}"
+
+admin = APIRouter(tags=["administration"], route_class=ApiRoute.requiring("admin"))
+router = APIRouter(tags=["models"], route_class=ApiRoute.requiring("any key"), responses=documented(*ADMISSION))
+
+
+@router.get("/v1/models", summary="The models that are served")
+async def models(admitted: Admitted) -> Models:
+    return Models(models=[_model(translator) for translator in admitted.state.translators.values()])
+
+
+@router.get(
+    "/v1/languages",
+    summary="Source languages and what each can be translated into",
+    response_model_exclude_none=True,
+)
+async def languages(admitted: Admitted) -> Languages:
+    direct = admitted.state.direct_languages
+    return Languages(
+        languages=[Language(source=one, targets=direct[one], through=_through(admitted.state, one)) for one in direct]
+    )
+
+
+def _through(state: ServerState, source: str) -> dict[str, str] | None:
+    middles = {target: state.middle_for(source, target) for target in state.languages[source]}
+    return {target: middle for target, middle in middles.items() if middle is not None} or None
+
+
+@admin.put(
+    MODEL,
+    summary="Load a model, or load it again",
+    responses={
+        200: {"description": "It took the place of the model of its name, which finishes what it has begun."},
+        201: {"description": "There was no model of its name.", "model": Model},
+        **documented(*ADMISSION, "not_found", meanings={"not_found": "No such artifact is in the models folder."}),
+    },
+)
+async def load(
+    name: str,
+    admitted: Admitted,
+    response: Response,
+    folder: Annotated[
+        str | None, Query(description="Where it is in the models folder, if several there have the name.")
+    ] = None,
+) -> Model:
+    translator, is_new = await admitted.state.translators.load(name, folder)
+    response.status_code = 201 if is_new else 200
+    return _model(translator)
+
+
+@admin.delete(
+    MODEL,
+    summary="Unload a model; it finishes what it has begun",
+    status_code=204,
+    responses=documented(*ADMISSION, "not_found", "conflict", meanings={"not_found": "No such model is served."}),
+)
+async def unload(name: str, admitted: Admitted) -> Response:
+    await admitted.state.translators.unload(name)
+    return Response(status_code=204)
+
+
+def _model(translator: Translator) -> Model:
+    manifest = translator.artifact.manifest
+    return Model(
+        name=manifest.name,
+        source=manifest.source_language,
+        target=manifest.target_language,
+        variant=manifest.variant,
+        licence=manifest.licence,
+        precisions=list(manifest.precisions),
+        max_source_length=manifest.max_source_length,
+        max_target_length=manifest.max_target_length,
+        fingerprint=translator.fingerprint,
+        context=translator.knows_context,
+        state=translator.state,
+        reason=translator.reason,
+    )

@@ -1,0 +1,291 @@
+"""The JSON of requests and answers. Strict: no number from a string, no unknown field."""
+
+import itertools
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from server.api.requests.fields import Timeout, TimingsAnswer, check_optional_text, check_text
+from server.runtime.offload import offload_above
+from server.telemetry.labels import FinishReason, ModelState
+from server.text.protect.terms import Terms
+from server.text.split.plan import TextPlan
+from server.translation.assembly import SentenceTranslation, TextTranslation
+
+
+def check_term(value: Any) -> Any:
+    """A text of at least one word or sign, in valid Unicode."""
+    if isinstance(value, str) and not value.strip():
+        raise PydanticCustomError("term_empty", "must have at least one letter, digit or sign")
+    return check_text(value)
+
+
+MOST_TERMS = 5000
+"""Terms of one request."""
+NO_STREAM = "stream: not with glossary or keep, where a translation may change until its end: leave stream out"
+Term = Annotated[str, Field(max_length=500), BeforeValidator(check_term)]
+
+
+class TranslateRequest(BaseModel):
+    """`POST /v1/translate`."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    text: Annotated[str | list[str], BeforeValidator(check_text)] = Field(
+        description="What to translate. Line breaks and spaces around sentences are kept as they are.",
+        examples=["Hello world.", ["Good morning.", "How are you?"]],
+    )
+    source: str = Field(description="Language of the text, as /v1/languages lists it.", examples=["en"])
+    target: str = Field(description="Language to translate into.", examples=["de"])
+    model: str | None = Field(None, description="A model of /v1/models; by default the first for the two languages.")
+    beam_size: int | None = Field(None, ge=1, description="Hypotheses kept at every step; more is slower.")
+    num_hypotheses: int | None = Field(
+        None,
+        ge=1,
+        description="How many translations of every text to answer, best first, at most beam_size. For a text of "
+        "several sentences, the k-th is made of the k-th of every sentence.",
+    )
+    length_penalty: float | None = Field(
+        None, ge=0, le=10, allow_inf_nan=False, description="Hypotheses are ranked by score / tokens**length_penalty."
+    )
+    max_length: int | None = Field(
+        None, ge=1, description="Tokens of one translated sentence at most; by default 20 + 3 * its source's."
+    )
+    target_prefix: Annotated[str | list[str] | None, BeforeValidator(check_optional_text)] = Field(
+        None,
+        description="What the translation must begin with, character for character; for a list of texts, a list of "
+        "the same length, with an empty string for no prefix. In a text of several sentences it is for the first. It "
+        "counts in num_tokens and max_length, but not in score.",
+    )
+    glossary: dict[Term, Term] | None = Field(
+        None,
+        max_length=MOST_TERMS,
+        description="Terms and their translations. For every term that is in a sentence as a whole word, in exactly "
+        "this spelling, the translation has the given text exactly, and as often.",
+        examples=[{"bug report": "Fehlerbericht"}],
+    )
+    keep: list[Term] | None = Field(
+        None, max_length=MOST_TERMS, description="Terms that stay as they are.", examples=[["RingMT"]]
+    )
+    context: Annotated[str | list[str] | None, BeforeValidator(check_optional_text)] = Field(
+        None,
+        description="What comes before the text in its document, in the source language. It is not translated; every "
+        "sentence of the text sees all of it. For models that know context; others ignore it.",
+    )
+    alignment: bool = Field(
+        False, description="Answer which words of the translation come from which words of the text, too."
+    )
+    pieces: bool = Field(False, description="Answer the pieces of every translated sentence, and the model's `order`.")
+    timeout: Timeout = None
+    stream: bool = Field(
+        False,
+        description="Answer with server-sent events while the text is decoded; `Accept: text/event-stream` asks for "
+        "the same.",
+    )
+
+    @property
+    def contexts(self) -> list[str]:
+        return [self.context] if isinstance(self.context, str) else self.context or []
+
+    @property
+    def texts(self) -> list[str]:
+        return [self.text] if isinstance(self.text, str) else self.text
+
+    @property
+    def prefixes(self) -> list[str]:
+        """A prefix for every text, or none at all."""
+        return [self.target_prefix] if isinstance(self.target_prefix, str) else self.target_prefix or []
+
+    async def read_terms(self) -> Terms | None:
+        """The terms of `keep` and `glossary`, None where none are given. A large glossary is read in a thread."""
+        targets = {term: term for term in self.keep or ()} | (self.glossary or {})
+        return await offload_above(sum(map(len, targets)), Terms, targets) if targets else None
+
+    @model_validator(mode="after")
+    def check_terms(self) -> Self:
+        if self.stream and (self.glossary or self.keep):
+            raise PydanticCustomError("terms_stream", NO_STREAM)
+        both = sorted(set(self.keep or ()) & set(self.glossary or {}))
+        if both:
+            raise PydanticCustomError("terms_clash", "keep: '{term}' is in the glossary, too", {"term": both[0]})
+        return self
+
+    @model_validator(mode="after")
+    def check_prefixes(self) -> Self:
+        count = len(self.prefixes)
+        if self.target_prefix is not None and count != len(self.texts):
+            message = "target_prefix: must be one for every text: {count} for {texts}"
+            raise PydanticCustomError("prefix_count", message, {"count": count, "texts": len(self.texts)})
+        return self
+
+
+FLAGGED = (
+    "What looks wrong. loop: a phrase is repeated again and again; numbers_changed: the source has other numbers; "
+    "untranslated: a copy of the source; empty: there is no translation; cut: a part of a sentence that is too long "
+    "for the model; truncated: it ended at the maximum length; moved: the model lost something protected (a URL, a "
+    "placeholder), which was put where it stood in the source."
+)
+
+
+class SentenceAnswer(BaseModel):
+    source: str
+    target: str
+    score: float = Field(description="Sum of the target's log-probabilities, its end included, a target_prefix not.")
+    finish_reason: FinishReason = Field(description='"length": cut off at max_length.')
+    num_tokens: int = Field(description="Tokens of the target, its end included.")
+    flags: list[str] = Field([], description=FLAGGED)
+    pieces: list[str] | None = Field(
+        default=None,
+        description="Only when they were asked for: the target as the model wrote it, without its end. \u2581 begins a "
+        "word. Where something is protected, a mask stands in its place.",
+        examples=[["\u2581Guten", "\u2581Tag", "."]],
+    )
+
+    @classmethod
+    def of(cls, sentence: SentenceTranslation) -> Self:
+        return cls(
+            source=sentence.source,
+            target=sentence.target,
+            score=sentence.score,
+            finish_reason=sentence.finish_reason,
+            num_tokens=sentence.num_tokens,
+            flags=list(sentence.flags),
+        )
+
+
+class HypothesisAnswer(BaseModel):
+    text: str
+    score: float
+
+
+class AlignedWords(BaseModel):
+    """A word of the text and a word of its translation that comes from it: where each begins and ends, in characters
+    (Unicode code points) from 0 on, the end not included."""
+
+    source: tuple[int, int] = Field(examples=[[0, 5]])
+    target: tuple[int, int] = Field(examples=[[0, 5]])
+
+
+class Translation(BaseModel):
+    text: str
+    sentences: list[SentenceAnswer]
+    flags: list[str] = Field([], description="Those of its sentences, each once.")
+    hypotheses: list[HypothesisAnswer] | None = Field(None, description="Only when num_hypotheses was given.")
+    alignment: list[AlignedWords] | None = Field(
+        None,
+        description="Only when it was asked for: pairs of words of the request's text and of `text`. A word may be in "
+        "several pairs, or in none; what is protected, such as a URL, is one word and paired with itself.",
+    )
+    pivot: str | None = Field(
+        None,
+        description="Only where two models translated: the language between them. Scores are of both steps together, "
+        "num_tokens of the second.",
+    )
+
+    @classmethod
+    def of(cls, translation: TextTranslation, with_hypotheses: bool, pivot: str | None = None) -> Self:
+        hypotheses = [HypothesisAnswer(text=one.text, score=one.score) for one in translation.hypotheses]
+        pairs = translation.alignment
+        return cls(
+            text=translation.text,
+            sentences=[SentenceAnswer.of(sentence) for sentence in translation.sentences],
+            flags=list(dict.fromkeys(flag for sentence in translation.sentences for flag in sentence.flags)),
+            hypotheses=hypotheses if with_hypotheses else None,
+            alignment=None if pairs is None else [AlignedWords(source=ours, target=theirs) for ours, theirs in pairs],
+            pivot=pivot,
+        )
+
+
+class TranslateResponse(BaseModel):
+    """One translation for every text, in their order."""
+
+    translations: list[Translation]
+    model: str = Field(description="The model that translated; of two, the second.")
+    models: list[str] | None = Field(
+        default=None, description="Only where two models translated: both, in their order."
+    )
+    timings: TimingsAnswer
+    order: int | None = Field(
+        default=None,
+        description="Only with pieces: N. To write a piece, every layer of the decoder looks at the N-1 pieces before "
+        "it. A model that looks at all of them has no order.",
+    )
+    context: bool | None = Field(
+        None, description="Only when context was given: false when the model knows no context and ignored it."
+    )
+
+
+class Segment(BaseModel):
+    """A stretch of a text: one of its sentences, or what is between them."""
+
+    text: str
+    sentence: int | None = Field(None, description="Its number among the sentences of the text, from 0 on.")
+
+
+class CutText(BaseModel):
+    segments: list[Segment]
+
+    @classmethod
+    def of(cls, plan: TextPlan) -> Self:
+        numbers = itertools.count()
+        return cls(
+            segments=[
+                Segment(text=one.text, sentence=next(numbers) if one.is_sentence else None) for one in plan.segments
+            ]
+        )
+
+
+class StreamBegins(BaseModel):
+    """The event `begin`: how the texts were cut."""
+
+    model: str
+    texts: list[CutText]
+
+
+class StreamBeginning(BaseModel):
+    """The event `beginning`: how a sentence begins. It replaces the beginning sent before."""
+
+    text: int
+    sentence: int
+    target: str
+    done: bool = Field(description="Whether this is the whole sentence.")
+
+
+class Model(BaseModel):
+    """A model that is served. Lengths are pieces of one sentence, its end included."""
+
+    name: str
+    source: str
+    target: str
+    variant: str
+    licence: str
+    precisions: list[str]
+    max_source_length: int
+    max_target_length: int
+    fingerprint: str = Field(description="Hash of weights and vocabulary: servers with the same one translate alike.")
+    context: bool = Field(description="Whether sentences of a document are translated in the light of each other.")
+    state: ModelState = Field(
+        "ready",
+        description="restarting: its engine hung or ended, and is being started anew. failed: in vain; requests for it "
+        "get 503 until it is loaded again.",
+    )
+    reason: str | None = Field(None, description="Why it is not ready.")
+
+
+class Models(BaseModel):
+    models: list[Model]
+
+
+class Language(BaseModel):
+    """A source language and what it can be translated into."""
+
+    source: str
+    targets: list[str]
+    through: dict[str, str] | None = Field(
+        None, description="Targets that need two models, with the language between them."
+    )
+
+
+class Languages(BaseModel):
+    languages: list[Language]

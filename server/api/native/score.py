@@ -1,0 +1,67 @@
+"""`POST /v1/score`."""
+
+from fastapi import APIRouter, Response
+
+from server.api.admission.admitted_request import Admitted, AdmittedRequest
+from server.api.admission.api_route import ApiRoute
+from server.api.native.score_schemas import ScoredItem, ScoredTarget, ScoreItem, ScoreRequest, ScoreResponse
+from server.api.requests.errors import ADMISSION, BODY, ApiError, documented
+from server.api.requests.json_response import written
+from server.api.requests.limits import check_chars, check_sizes
+from server.settings import Settings
+from server.translation.scoring import ScoringItem, ScoringOutcome, TargetScore, score
+from server.translation.translator import TooManySentences, Translator
+
+SCORE = "/v1/score"
+
+router = APIRouter(tags=["translation"], route_class=ApiRoute.requiring("translate"))
+
+
+@router.post(
+    SCORE,
+    summary="How probable translations are",
+    response_model=ScoreResponse,
+    responses=documented(*ADMISSION, *BODY),
+)
+async def score_items(body: ScoreRequest, admitted: Admitted) -> Response:
+    admitted.shorten(body.timeout)
+    check_items(body.items, admitted.state.settings)
+    translator = admitted.translator(body.model, body.source, body.target)
+    outcome = await _score(admitted, translator, body.items)
+    has_context = any(item.contexts for item in body.items)
+    return written(
+        ScoreResponse(
+            items=[_answer(targets, body.tokens) for targets in outcome.targets],
+            model=translator.name,
+            timings=admitted.timings(outcome),
+            context=translator.knows_context if has_context else None,
+        )
+    )
+
+
+async def _score(admitted: AdmittedRequest, translator: Translator, asked: list[ScoreItem]) -> ScoringOutcome:
+    documents = admitted.state.documents
+    try:
+        translator.check_room(len(asked))
+        contexts = await documents.contexts_of(translator, [one.contexts for one in asked])
+        items = [ScoringItem(one.source, one.targets, context) for one, context in zip(asked, contexts, strict=True)]
+        return await score(translator, items, admitted.deadline)
+    except TooManySentences as error:
+        raise ApiError("too_large", str(error), "items") from None
+
+
+def _answer(targets: tuple[TargetScore, ...], with_tokens: bool) -> ScoredItem:
+    best = max(range(len(targets)), key=lambda index: targets[index].score)
+    return ScoredItem(best=best, targets=[ScoredTarget.of(one, with_tokens) for one in targets])
+
+
+def check_items(items: list[ScoreItem], settings: Settings) -> None:
+    """Raise ApiError (413) that names the limit."""
+    check_sizes([item.source for item in items], settings, "items")
+    check_sizes([target for item in items for target in item.targets], settings, "items")
+    contexts = [context for item in items for context in item.contexts]
+    longest = settings.max_document_sentences
+    if len(contexts) > longest:
+        message = f"{len(contexts)} sentences of context, at most {longest} are taken; send fewer items at a time"
+        raise ApiError("too_large", message, "items")
+    check_chars(contexts, settings, "items")

@@ -1,0 +1,1 @@
+"""For operators and people: probes, metrics, the API's documentation, the web page."""

@@ -1,0 +1,1 @@
+"""What a running server holds: models, files, the state of loading and draining."""

@@ -1,0 +1,1 @@
+"""Between uvicorn and the application: limits on connections, and how answers are written to them."""

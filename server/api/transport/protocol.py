@@ -1,0 +1,260 @@
+"""One connection: limits on the head of a request, because a client that never completes one would hold its connection
+for ever, on what is sent beside heads and bodies, on bodies that go on after their answer, and on answers that are not
+read; and answers that leave whole."""
+
+import asyncio
+from typing import Any, ClassVar
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from server.api.requests.body import DISCARDED_BYTES
+from server.api.transport.connection_limits import MAX_PIPELINED_BYTES, Connections, Reason
+from server.api.transport.joined_writes import JoinedWrites
+
+HEAD_SECONDS = 10.0
+"""Seconds for a request line and headers, and for a new connection to send anything."""
+MAX_HEAD_BYTES = 64 * 1024
+"""The largest request line and headers together; also of what a chunked body has beside its bytes: the sizes and
+extensions of its chunks, and the headers at its end."""
+MAX_HEADERS = 256
+"""Headers of a request, those at its end among them."""
+FRAMING_PER_BYTE = 8
+"""Bytes that a chunked body may have beside each of its own, because chunks may be small, above MAX_HEAD_BYTES."""
+MAX_PIPELINED = 32
+"""Requests of one connection that wait until those before them are answered."""
+LINGER_SECONDS = 5.0
+"""Seconds, and DISCARDED_BYTES, for the rest of a body that is answered already (it is too large, or late). If the
+connection closed at once it would be reset, and the answer lost with it."""
+WRITE_SECONDS, SLOWEST_READER = 30.0, 16 * 1024
+"""Seconds for a client to read what the transport holds of its answer, and bytes a second besides."""
+PROBES = (b"/livez", b"/readyz", b"/metrics")
+"""Paths that are answered however many connections there are."""
+
+
+class PromptProtocol(HttpToolsProtocol):
+    """uvicorn's protocol with limits of time and size, which uvicorn's own lacks (routes limit the body), and with head
+    and body of an answer in one write. `bounds` are those of all connections of a server."""
+
+    bounds: ClassVar[Connections]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._is_in_head, self._is_over = True, False
+        self._messages, self._num_headers = 0, 0
+        self._head_bytes, self._parsed_bytes, self._body_bytes, self._framing_bytes = 0, 0, 0, 0
+        self._pipelined_bytes = 0
+        self._patience: asyncio.TimerHandle | None = None
+        self._write_patience: asyncio.TimerHandle | None = None
+        self._linger: asyncio.TimerHandle | None = None
+        self._discarded_bytes = 0
+
+    @classmethod
+    def within(cls, bounds: Connections) -> "type[PromptProtocol]":
+        """The class of the connections of one server."""
+        return type(cls.__name__, (cls,), {"bounds": bounds})
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        self._writes = JoinedWrites(transport, self.loop, self._is_closing)
+        super().connection_made(self._writes)
+        self._be_patient()
+        self.bounds.add(self)
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_over:
+            return
+        is_lingering = self._linger is not None
+        if is_lingering:
+            self._discarded_bytes += len(data)
+            if self._discarded_bytes > DISCARDED_BYTES:
+                self._stop_lingering()
+                return
+        message, in_head, body = self._messages, self._is_in_head, self._body_bytes
+        super().data_received(data)
+        if self.transport.is_closing():
+            return
+        if message == self._messages:  # otherwise what belongs to the new one is counted as it is parsed
+            self._count(len(data), in_head, self._body_bytes - body)
+        if is_lingering and not self._is_in_head:
+            if self._linger is None and self._is_idle:  # the body has ended: as after any answer
+                self.timeout_keep_alive_task = self.loop.call_later(
+                    self.timeout_keep_alive, self.timeout_keep_alive_handler
+                )
+        elif (self._is_in_head or self._is_idle) and self._patience is None:
+            self._be_patient()
+
+    def _count(self, received: int, in_head: bool, body: int) -> None:
+        """Bound what is received beside bodies, and may be kept by the parser."""
+        if in_head and self._is_in_head:
+            self._head_bytes += received
+            if self._head_bytes > MAX_HEAD_BYTES:
+                self._refuse(b"431 Request Header Fields Too Large", "head")
+        elif not in_head:
+            self._framing_bytes += received - body
+            if self._framing_bytes > MAX_HEAD_BYTES + FRAMING_PER_BYTE * self._body_bytes:
+                self._refuse(b"400 Bad Request", "head")
+
+    def on_message_begin(self) -> None:
+        if self._is_over:
+            return
+        self._is_in_head = True
+        self._messages += 1
+        self._body_bytes = self._framing_bytes = self._num_headers = self._parsed_bytes = 0
+        self._head_bytes = 1  # at least
+        super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        if not self._is_over:
+            self._parsed(len(url))
+            super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self._is_over:
+            self._num_headers += 1
+            self._parsed(len(name) + len(value) + 4)
+            super().on_header(name, value)
+
+    def _parsed(self, size: int) -> None:
+        """Refuse a head that is too large even if all of it came at once, and a body with as much at its end."""
+        self._parsed_bytes += size
+        if self._parsed_bytes > MAX_HEAD_BYTES or self._num_headers > MAX_HEADERS:
+            self._refuse(b"431 Request Header Fields Too Large", "head")
+
+    def on_headers_complete(self) -> None:
+        if self._is_over:
+            return
+        self._is_in_head, self._head_bytes = False, 0
+        self._forget_patience()
+        self.bounds.is_busy(self)
+        if self.bounds.is_full and self.url.partition(b"?")[0] not in PROBES:
+            self._refuse(b"503 Service Unavailable\r\nretry-after: 1", "full")
+        elif len(self.pipeline) >= MAX_PIPELINED:
+            self._end("pipelined")
+        else:
+            super().on_headers_complete()
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """An Upgrade is passed over, as it may be: two lines in the log for each would be a stranger's to write."""
+
+    def on_body(self, body: bytes) -> None:
+        if self._is_over:
+            return
+        self._body_bytes += len(body)
+        if self.pipeline:
+            self._pipelined_bytes += len(body)
+            self.bounds.pipelined_bytes += len(body)
+            if self.bounds.pipelined_bytes > MAX_PIPELINED_BYTES:
+                self._end("pipelined")
+                return
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        if not self._is_over:
+            self._forget_linger()
+            super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        self._writes.flush()
+        is_unfinished = not self.pipeline and self.cycle.more_body  # what is followed by another request is finished
+        super().on_response_complete()
+        if is_unfinished and not self.transport.is_closing():
+            self._discarded_bytes = 0
+            self._linger = self.loop.call_later(LINGER_SECONDS, self._stop_lingering)
+        if not self.pipeline:
+            self._forget_pipelined()
+            if self._is_idle:
+                self.bounds.is_idle(self)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._await_reader()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if not self._writes.is_closing():
+            self._forget_write_patience()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._is_over = True
+        self._forget_patience()
+        self._forget_write_patience()
+        self._forget_linger()
+        self._forget_pipelined()
+        self.bounds.remove(self)
+        super().connection_lost(exc)
+
+    @property
+    def unread_bytes(self) -> int:
+        """Bytes of answers that the client has not taken."""
+        return self._writes.get_write_buffer_size()
+
+    def abort(self) -> None:
+        """Close the connection at once; what was not sent is lost."""
+        self._is_over = True
+        self._writes.abort()
+
+    @property
+    def _is_idle(self) -> bool:
+        """Whether no request of this connection is being answered."""
+        return self.cycle is None or self.cycle.response_complete
+
+    def _be_patient(self) -> None:
+        self._patience = self.loop.call_later(HEAD_SECONDS, self._lose_patience)
+
+    def _forget_patience(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+
+    def _lose_patience(self) -> None:
+        self._patience = None
+        if self._is_idle and not self.transport.is_closing():
+            if self._head_bytes:
+                self._refuse(b"408 Request Timeout")
+            else:
+                self.transport.close()
+
+    def _stop_lingering(self) -> None:
+        self._forget_linger()
+        self._is_over = True
+        self.transport.close()
+
+    def _forget_linger(self) -> None:
+        if self._linger is not None:
+            self._linger.cancel()
+            self._linger = None
+
+    def _is_closing(self) -> None:
+        if self.unread_bytes:  # the transport closes when all of it is read
+            self._await_reader()
+
+    def _await_reader(self) -> None:
+        if self._write_patience is None:
+            seconds = WRITE_SECONDS + self.unread_bytes / SLOWEST_READER
+            self._write_patience = self.loop.call_later(seconds, self._end, "unread")
+            self.bounds.is_unread(self)
+
+    def _forget_write_patience(self) -> None:
+        if self._write_patience is not None:
+            self._write_patience.cancel()
+            self._write_patience = None
+        self.bounds.is_read(self)
+
+    def _forget_pipelined(self) -> None:
+        self.bounds.pipelined_bytes -= self._pipelined_bytes
+        self._pipelined_bytes = 0
+
+    def _end(self, reason: Reason) -> None:
+        self._is_over = True
+        self.bounds.close(self, reason)
+
+    def _refuse(self, status: bytes, reason: Reason | None = None) -> None:
+        """Close the connection; a client that waits for no other answer hears why."""
+        if self._is_over:
+            return
+        self._is_over = True
+        if reason is not None:
+            self.bounds.count(reason)
+        if self._is_idle:
+            head = b"HTTP/1.1 " + status + b"\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+            self.transport.write(head)
+        self.transport.close()

@@ -1,0 +1,1 @@
+"""The format of artifacts: export writes it, the server reads it."""

@@ -1,0 +1,150 @@
+"""Step graphs bound to the memory of a running batch: to NumPy arrays where the graph runs on the CPU, else to values
+that stay on the device."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+import onnxruntime
+
+from server.artifact.artifact import ArtifactError
+from server.artifact.signature import LOG_PROBABILITY
+from server.backends.arrays import Array, Floats
+from server.backends.base import input_arrays
+from server.backends.memory import Encoded, HostMemory, Layout, Memory
+from server.backends.onnx.session import OnnxGraph
+from server.backends.state import DecoderState
+
+Value = TypeVar("Value")
+Run = Callable[[], onnxruntime.IOBinding]
+"""One step. Returns the binding that it ran with, which holds outputs that were not written to an array."""
+
+
+class DeviceMemory:
+    """Memory as values on a device. Rings stay there. Source tensors and documents are written on the host and copied
+    to the device before the next step."""
+
+    def __init__(self, host: HostMemory, device: str) -> None:
+        self._host = host
+        self.values: dict[str, onnxruntime.OrtValue] = {}
+        for name, array in host.arrays.items():
+            self.values[name] = onnxruntime.OrtValue.ortvalue_from_shape_and_type(array.shape, array.dtype, device, 0)
+        self._is_stale = False
+        self._copy(host.arrays)
+
+    @property
+    def document(self) -> Mapping[str, Layout]:
+        return self._host.document
+
+    @property
+    def ring_bytes(self) -> int:
+        return self._host.ring_bytes
+
+    @property
+    def source_bytes(self) -> int:
+        return self._host.source_bytes
+
+    @property
+    def arrays(self) -> Mapping[str, Array]:
+        """The same tensors on the host. Those of rings have the right shape, but not the contents."""
+        return self._host.arrays
+
+    def admit(self, slot: int, sentence: Encoded) -> None:
+        self._host.admit(slot, sentence)
+        self._is_stale = True
+
+    def release(self, slot: int) -> None:
+        self._host.release(slot)
+        self._is_stale = self._is_stale or bool(self._host.document)
+
+    def copy_slots(self, other: Memory, slots: Sequence[int]) -> None:
+        assert isinstance(other, DeviceMemory)
+        for name in self._host.names("ring"):
+            other._host.arrays[name][:] = other.values[name].numpy()
+        self._host.copy_slots(other._host, slots)
+        self._copy(self._host.arrays)
+
+    def refresh(self) -> None:
+        """Copy what was written since the last step to the device."""
+        if self._is_stale:
+            self._copy(self._host.names("source", "document"))
+            self._is_stale = False
+
+    def _copy(self, names: Mapping[str, Array] | Sequence[str]) -> None:
+        for name in names:
+            self.values[name].update_inplace(self._host.arrays[name])
+
+
+def bind_host(graph: OnnxGraph, state: DecoderState, memory: HostMemory) -> Run:
+    """A step that is bound once for each of its two turns (see DecoderState.inputs), so that it copies nothing. Raises
+    ArtifactError for tensors that this server does not know."""
+    bindings = []
+    for turn in (0, 1):
+        binding = graph.session.io_binding()
+        arrays = input_arrays(graph.signature, {**state.inputs(turn), **memory.arrays}, graph.name)
+        for name, array in arrays.items():
+            binding.bind_input(name, "cpu", 0, array.dtype.type, array.shape, array.ctypes.data)
+        given = {**state.outputs(turn), **_continued(memory.arrays)}
+        _bind_outputs(binding, given, graph.signature.output_names)
+        bindings.append(binding)
+    run = graph.session.run_with_iobinding
+
+    def step() -> onnxruntime.IOBinding:
+        binding = bindings[state.clock % 2]
+        run(binding)
+        return binding
+
+    return step
+
+
+def bind_device(graph: OnnxGraph, state: DecoderState, memory: DeviceMemory) -> Run:
+    """A step whose memory is bound once; rows are copied to the device and back in every step. (An array on the host is
+    copied when it is bound, not when the graph runs.) Raises ArtifactError for tensors that this server does not
+    know."""
+    bindings, rows = [], []
+    for turn in (0, 1):
+        binding = graph.session.io_binding()
+        arrays = input_arrays(graph.signature, {**state.inputs(turn), **memory.arrays}, graph.name)
+        for name in arrays.keys() & memory.values.keys():
+            binding.bind_ortvalue_input(name, memory.values[name])
+        rows.append({name: array for name, array in arrays.items() if name not in memory.values})
+        continued = _continued(memory.values)
+        outputs = [name for name in graph.signature.output_names if name not in continued]
+        for name in continued.keys() & set(graph.signature.output_names):
+            binding.bind_ortvalue_output(name, continued[name])
+        _bind_outputs(binding, state.outputs(turn), outputs)
+        bindings.append(binding)
+
+    def step() -> onnxruntime.IOBinding:
+        turn = state.clock % 2
+        binding = bindings[turn]
+        memory.refresh()
+        for name, array in rows[turn].items():
+            binding.bind_cpu_input(name, array)
+        graph.session.run_with_iobinding(binding)
+        binding.synchronize_outputs()
+        return binding
+
+    return step
+
+
+def _continued(memory: Mapping[str, Value]) -> dict[str, Value]:
+    """The rings as outputs: they are written to the memory that they are read from."""
+    return {f"next_{name}": value for name, value in memory.items()}
+
+
+def _bind_outputs(binding: onnxruntime.IOBinding, arrays: Mapping[str, Array], outputs: Sequence[str]) -> None:
+    """Bind outputs to arrays on the host; log-probabilities to memory that the runtime allocates."""
+    for name in outputs:
+        if name == LOG_PROBABILITY:
+            binding.bind_output(name, "cpu")
+            continue
+        array = arrays.get(name)
+        if array is None:
+            raise ArtifactError(f"a step graph gives out {name}, which this server does not know")
+        binding.bind_output(name, "cpu", 0, array.dtype.type, array.shape, array.ctypes.data)
+
+
+def fetched(binding: onnxruntime.IOBinding) -> Floats:
+    """The log-probabilities of the step that has just run: its last output."""
+    found: Floats = binding.get_outputs()[-1].numpy()
+    return found

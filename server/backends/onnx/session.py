@@ -1,0 +1,84 @@
+"""Opens ONNX graphs: with the right settings, on a device, and only if they have the tensors that the manifest
+lists."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import onnxruntime
+
+from server.artifact.artifact import EXPORT_AGAIN, Artifact, ArtifactError
+from server.artifact.signature import Signature
+from server.backends.arrays import Array
+
+Device = Literal["cpu", "cuda"]
+PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
+
+
+@dataclass(frozen=True)
+class OnnxGraph:
+    """A session, and the tensors that the manifest lists for it. Runs may overlap."""
+
+    name: str
+    session: onnxruntime.InferenceSession
+    signature: Signature
+
+    def run(self, outputs: list[str], feeds: Mapping[str, Array]) -> list[Array]:
+        """Run over arrays on the host; `feeds` may hold more than the graph reads. Returns `outputs` in their order."""
+        found: list[Array] = self.session.run(outputs, {name: feeds[name] for name in self.signature.input_names})
+        return found
+
+
+def open_graph(artifact: Artifact, file: str, device: Device = "cpu") -> OnnxGraph:
+    """Raises ArtifactError for a graph that cannot be loaded, for one whose tensors are not those that the manifest
+    lists, and for a device that is not there."""
+    signature = artifact.manifest.signature(file)
+    session = open_session(artifact, file, device)
+    for listed, present in (
+        (signature.input_names, session.get_inputs()),
+        (signature.output_names, session.get_outputs()),
+    ):
+        other = set(listed) ^ {tensor.name for tensor in present}
+        if other:
+            raise ArtifactError(
+                f"artifact {artifact.folder}: {file} and its manifest disagree about {', '.join(sorted(other))}: "
+                f"{EXPORT_AGAIN}"
+            )
+    return OnnxGraph(file, session, signature)
+
+
+def open_session(artifact: Artifact, file: str, device: Device) -> onnxruntime.InferenceSession:
+    """A session that uses one thread per run. Parallelism comes from several workers: on two cores that is twice as
+    fast as two threads per run, because a step's matrices are small."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
+    options.log_severity_level = 3
+    options.add_session_config_entry("session.set_denormal_as_zero", "1")
+    check_available(device)
+    # The fused Add + LayerNormalization kernel is several times slower on CPUs than the two nodes that it replaces.
+    slow = ["SkipLayerNormFusion", "BiasSkipLayerNormFusion"]
+    providers = list(dict.fromkeys((PROVIDERS[device], PROVIDERS["cpu"])))
+    try:
+        session = onnxruntime.InferenceSession(
+            str(artifact.path(file)), options, providers=providers, disabled_optimizers=slow
+        )
+    except Exception as error:  # the runtime's own exceptions share no public base class
+        raise ArtifactError(f"onnxruntime cannot load {artifact.path(file)}: {error}") from error
+    if PROVIDERS[device] not in session.get_providers():
+        raise ArtifactError(
+            f"onnxruntime has the {device} provider but could not start it, and would run {file} on the CPU: check the "
+            "driver and the CUDA libraries, or serve with --device cpu"
+        )
+    return session
+
+
+def check_available(device: Device) -> None:
+    """Raise ArtifactError where the installed onnxruntime has no provider for the device."""
+    there = onnxruntime.get_available_providers()
+    if PROVIDERS[device] not in there:
+        raise ArtifactError(
+            f"this onnxruntime knows no device {device} (it has {', '.join(there)}): install onnxruntime-gpu, or serve "
+            "with --device cpu"
+        )

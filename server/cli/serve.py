@@ -1,0 +1,159 @@
+"""`ringmt serve`: one process, every setting a flag or a RINGMT_ variable."""
+
+import argparse
+import ipaddress
+import logging
+import socket
+import sys
+from types import FrameType
+
+import uvicorn
+from fastapi import FastAPI
+
+from server.api.app import create_app
+from server.api.serving.server_state import ServerState
+from server.api.transport.connection_limits import Connections
+from server.api.transport.protocol import PromptProtocol
+from server.artifact.artifact import find_models
+from server.cli.command import add_setting_flags, settings_of
+from server.runtime.forced_exit import ForcedExit
+from server.settings import SETTINGS, Settings
+from server.telemetry.logs import log_config
+
+logger = logging.getLogger("ringmt")
+
+KEEP_ALIVE_SECONDS = 75
+"""How long a connection may be idle between two requests: longer than clients pause (DeepL's asks every 5 seconds
+whether a document is done) and than proxies keep theirs (nginx: 60). A request on one that is just closed is lost."""
+
+OTHER_FILES = 512
+"""Open files beside connections: of graphs, stores and logs."""
+STOP_SECONDS = 5.0
+"""How much longer than drain_timeout the process runs at most after a signal: what is given up is answered, and engines
+and stores are closed."""
+
+SWITCH_INTERVAL = 0.0005
+"""Seconds after which a Python thread lets another run. A decoding thread needs the interpreter for some microseconds
+in every step; with Python's default of 5 ms it waits while whole requests are read (4% of the throughput)."""
+
+
+class DrainingServer(uvicorn.Server):
+    """On the first signal it drains: new requests are refused, /readyz says so, and requests in flight finish within
+    drain_timeout. A second signal stops it at once. It also ends when the models cannot be loaded."""
+
+    def __init__(self, config: uvicorn.Config, state: ServerState) -> None:
+        super().__init__(config)
+        self._state = state
+        self.given_up = 0
+        """Requests that were still in flight when it stopped."""
+        self.forced_exit = ForcedExit(self._ends_at, self._status)
+        """Not started by itself: it ends the process."""
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        try:
+            await super().serve(sockets)
+        finally:
+            self.forced_exit.over()
+
+    def _ends_at(self) -> float | None:
+        drained_at = self._state.drained_at
+        return None if drained_at is None else drained_at + STOP_SECONDS
+
+    def _status(self, has_stopped: bool) -> int:
+        return int(not has_stopped or self._state.failure is not None or bool(self.given_up))
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if self._state.is_draining:
+            self._state.hurry()
+            self.force_exit = True
+        else:
+            self._state.drain()
+
+    async def on_tick(self, counter: int) -> bool:
+        if self._state.failure is not None:
+            return True
+        if self._state.is_draining and not (self.server_state.tasks and self._state.drain_seconds_left):
+            self.given_up = len(self.server_state.tasks)
+            if self.given_up:
+                await self._state.give_up()
+            self.config.timeout_graceful_shutdown = 1  # time to send these requests an answer
+            return True
+        return await super().on_tick(counter)
+
+
+class ServeCommand:
+    """`ringmt serve`."""
+
+    help = (
+        "Answer translation requests over HTTP. SIGTERM lets requests in flight finish within --drain-timeout; "
+        "a second one stops at once."
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser, /) -> None:
+        add_setting_flags(parser, SETTINGS)
+
+    def run(self, args: argparse.Namespace, /) -> int:
+        settings = settings_of(args, SETTINGS)
+        find_models(settings.models)  # a wrong path or a duplicate name fails before the port is taken
+        sys.setswitchinterval(SWITCH_INTERVAL)
+        app = create_app(settings)
+        state: ServerState = app.state.server
+        server = DrainingServer(config_of(settings, app), state)
+        if not state.keys.keys and not is_loopback(settings.host):
+            logger.warning(
+                "listening on %s without API keys: everybody who reaches this port may use it all; "
+                "--api-keys closes it (`ringmt key NAME` makes a key)",
+                settings.host,
+            )
+        allow_open_files(settings.max_connections + OTHER_FILES)
+        logger.info("%d threads decode, per model (--num-workers)", settings.engine.num_workers)
+        server.forced_exit.start()
+        server.run()
+        if state.failure is not None:
+            print(f"ringmt: {state.failure}", file=sys.stderr)
+            return 1
+        if server.given_up:
+            logger.warning("stopped; requests in flight that were given up: %d", server.given_up)
+            return 1
+        logger.info("stopped; all that was in flight was answered")
+        return 0
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is reached from this machine only; not for names that say nothing about that."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def allow_open_files(count: int) -> None:
+    """Raise the limit of open files of this process, as far as it may: each connection is one."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = count if hard == resource.RLIM_INFINITY else min(count, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def config_of(settings: Settings, app: FastAPI) -> uvicorn.Config:
+    """uvicorn's configuration: one process, our log."""
+    state: ServerState = app.state.server
+    return uvicorn.Config(
+        app,
+        host=settings.host,
+        port=settings.port,
+        http=PromptProtocol.within(Connections(settings.max_connections, state.metrics)),
+        ws="none",  # no route speaks WebSocket; by default uvicorn would, where a library for it is installed
+        log_config=log_config(settings.log_level, settings.log_format),
+        access_log=False,  # uvicorn's has query strings in it, and no request ids
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=max(1, round(settings.drain_timeout)),
+    )
+
+
+SERVE = ServeCommand()

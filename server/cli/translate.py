@@ -1,0 +1,201 @@
+"""`ringmt translate`: translates lines, in order and many at a time, or files."""
+
+import argparse
+import queue
+import sys
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from tqdm import tqdm
+
+from server.artifact.artifact import ArtifactError, find_artifacts, read_manifest
+from server.cli.command import add_setting_flags, settings_of
+from server.cli.translate_document import translate_document
+from server.cli.translate_files import translate_files
+from server.documents.job import Unservable
+from server.engine.request import Overloaded, SearchOptions
+from server.files.formats.registry import FORMATS
+from server.settings import SETTINGS, Settings, SettingsError
+from server.stores.interface import StoreError
+from server.stores.records import Mode
+from server.telemetry.metrics import Metrics
+from server.translation.translator import PendingText, RequestedOptions, Translator
+
+LINES_AHEAD = 256
+"""Lines that are read and queued before the oldest of them must be written."""
+_NAMES = ("models", "default_beam_size", "context_store", "context_cache_bytes")
+_KNOBS = tuple(setting for setting in SETTINGS if setting.is_engine or setting.name in _NAMES)
+
+
+class LineReader:
+    """Reads lines ahead in a thread, so that a finished translation never waits for the next line."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._ahead: queue.Queue[str | Exception] = queue.Queue(LINES_AHEAD)
+        threading.Thread(target=self._read, args=(lines,), daemon=True, name="reader").start()
+
+    def next(self, wait: bool) -> str:
+        """The next line without its line break. Raises EOFError at the end, queue.Empty if `wait` is False and none is
+        there yet, and whatever reading raised."""
+        line = self._ahead.get(block=wait)
+        if isinstance(line, Exception):
+            raise line
+        return line
+
+    def _read(self, lines: Iterable[str]) -> None:
+        try:
+            for line in lines:
+                self._ahead.put(line.removesuffix("\n"))
+            self._ahead.put(EOFError())
+        except Exception as error:
+            self._ahead.put(error)
+
+
+def translate_lines(translator: Translator, lines: Iterable[str], options: SearchOptions) -> Iterator[str]:
+    """Translations of `lines` in their order, each as soon as it is there. At most LINES_AHEAD are in flight; they are
+    cancelled when the generator is closed."""
+    reader = LineReader(lines)
+    pending: deque[PendingText] = deque()
+    is_over = False
+    try:
+        while pending or not is_over:
+            if is_over or len(pending) == LINES_AHEAD:
+                yield pending.popleft().wait().text
+                continue
+            try:
+                line = reader.next(wait=not pending)
+            except EOFError:
+                is_over = True
+            except queue.Empty:
+                yield pending.popleft().wait().text
+            else:
+                yield from _submit(translator, line, options, pending)
+    finally:
+        for text in pending:
+            text.cancel()
+
+
+def _submit(translator: Translator, line: str, options: SearchOptions, pending: deque[PendingText]) -> Iterator[str]:
+    """Queue a line; while there is no room for it, wait for the oldest ones."""
+    while True:
+        try:
+            pending.append(translator.submit_text(line, options))
+            return
+        except Overloaded:
+            if not pending:
+                raise
+        yield pending.popleft().wait().text
+
+
+def choose_artifact(settings: Settings, source: str | None, target: str | None) -> Translator:
+    """Load the first model for the languages. Raises ArtifactError that lists what there is, also when several
+    pairs fit."""
+    there = {folder: read_manifest(folder) for folder in find_artifacts(settings.models)}
+    fitting = {
+        folder: (one.source_language, one.target_language)
+        for folder, one in there.items()
+        if source in (None, one.source_language) and target in (None, one.target_language)
+    }
+    if not fitting:
+        pairs = _listed((one.source_language, one.target_language) for one in there.values())
+        raise ArtifactError(f"no model translates {source or 'anything'} to {target or 'anything'}; there is {pairs}")
+    if len(set(fitting.values())) > 1:
+        raise ArtifactError(f"there are models for {_listed(fitting.values())}: say which with --source and --target")
+    return Translator.load(next(iter(fitting)), settings.engine, Metrics())
+
+
+def _listed(pairs: Iterable[tuple[str, str]]) -> str:
+    return ", ".join(f"{source} to {target}" for source, target in sorted(set(pairs)))
+
+
+class TranslateCommand:
+    """`ringmt translate`."""
+
+    help = (
+        "Translate standard input to standard output: one line in, one line out, in the same order. Empty lines, "
+        "spaces at the ends and control characters are kept. ringmt translate --target de < book.en > book.de. "
+        "Or files, each as one document, beside them: ringmt translate report.docx page.html"
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser, /) -> None:
+        parser.add_argument(
+            "files",
+            nargs="*",
+            type=Path,
+            metavar="FILE",
+            help=f"translate these files instead; report.docx becomes report.de.docx. Formats: {' '.join(FORMATS)}",
+        )
+        parser.add_argument("--output", type=Path, metavar="FOLDER", help="with FILE: write the translations there")
+        parser.add_argument("--source", metavar="LANGUAGE", help="language of the input (needed among several)")
+        parser.add_argument("--target", metavar="LANGUAGE", help="language to translate into (likewise)")
+        parser.add_argument("--max-length", type=int, metavar="N", help="tokens of a translated sentence at most")
+        parser.add_argument(
+            "--document",
+            type=Path,
+            metavar="FILE",
+            help="translate this file instead, as one document: sentences in the light of each other, by models that "
+            "know context. With a --context-store that lasts, an interrupted run goes on where it was",
+        )
+        parser.add_argument(
+            "--mode",
+            choices=("offline", "online"),
+            help="with --document or files: a sentence sees all others (offline, the default) or those before it",
+        )
+        add_setting_flags(parser, _KNOBS)
+
+    def run(self, args: argparse.Namespace, /) -> int:
+        settings = settings_of(args, _KNOBS)
+        if args.max_length is not None and args.max_length < 1:
+            raise SettingsError(f"--max-length must be at least 1, not {args.max_length}")
+        if args.mode is not None and args.document is None and not args.files:
+            raise SettingsError("--mode is for --document FILE, or for files")
+        if args.files and args.document is not None:
+            raise SettingsError("give files or --document FILE, not both")
+        if args.output is not None and not args.files:
+            raise SettingsError("--output is for files: ringmt translate FILE... --output FOLDER")
+        translator = choose_artifact(settings, args.source, args.target)
+        asked = RequestedOptions(beam_size=settings.default_beam_size, length_penalty=None, max_length=args.max_length)
+        try:
+            if args.files:
+                return self._translate_files(translator, asked, args, settings)
+            if args.document is None:
+                self._translate(translator, translator.options(**asked))
+            else:
+                self._translate_document(translator, asked, args.document, args.mode or "offline", settings)
+        finally:
+            translator.stop(timeout=0)
+        return 0
+
+    def _translate_files(
+        self, translator: Translator, asked: RequestedOptions, args: argparse.Namespace, settings: Settings
+    ) -> int:
+        mode: Mode = "online" if args.mode == "online" else "offline"
+        return translate_files(translator, args.files, args.output, asked, mode, settings.context_cache_bytes)
+
+    def _translate_document(
+        self, translator: Translator, asked: RequestedOptions, path: Path, mode: Mode, settings: Settings
+    ) -> None:
+        store, cache_bytes = settings.context_store, settings.context_cache_bytes
+        try:
+            translation = translate_document(translator, path, mode, asked, store, cache_bytes)
+        except (StoreError, Unservable) as error:
+            raise ValueError(error) from error
+        sys.stdout.buffer.write(translation.encode("utf-8", errors="surrogateescape"))
+        sys.stdout.flush()
+
+    def _translate(self, translator: Translator, options: SearchOptions) -> None:
+        """Bytes that are not UTF-8 are written as they came. sys.stdin is not used: its lock, held by a reading thread,
+        would keep the interpreter from exiting."""
+        with (
+            open(0, encoding="utf-8", errors="surrogateescape", newline="\n", closefd=False) as lines,
+            tqdm(unit=" lines", file=sys.stderr, disable=not sys.stderr.isatty()) as progress,
+        ):
+            for translation in translate_lines(translator, lines, options):
+                sys.stdout.buffer.write(translation.encode("utf-8", errors="surrogateescape") + b"\n")
+                sys.stdout.flush()
+                progress.update()
+
+
+TRANSLATE = TranslateCommand()

@@ -1,0 +1,113 @@
+"""`ringmt translate-corpus`: translates a large file line by line, spread over several servers."""
+
+import argparse
+import itertools
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from tqdm import tqdm
+
+from server.corpus.chunks import LINES, chunks_of
+from server.corpus.output import Identity, Output
+from server.corpus.remote import Asked, Faulty
+from server.corpus.spread import NoServerAvailable, Spread
+
+IN_FLIGHT = 4
+PATIENCE = 600.0
+
+
+class CorpusCommand:
+    """`ringmt translate-corpus`."""
+
+    help = (
+        "Translate a large file line by line with several servers: every line once, in order. After a stop or a kill, "
+        "the same command continues where it was; when a server goes away the others take its lines, and it is used "
+        "again when it is back. "
+        "Example: ringmt translate-corpus book.en --output book.de --servers http://a:8000 http://b:8000"
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser, /) -> None:
+        parser.add_argument("file", type=Path, metavar="FILE", help="text with a sentence, or any text, on every line")
+        parser.add_argument("--output", type=Path, required=True, metavar="FILE", help="where the translation goes")
+        parser.add_argument("--servers", nargs="+", required=True, metavar="URL", help="addresses of RingMT servers")
+        parser.add_argument("--model", metavar="NAME", help="one of the servers' models (default: the first that fits)")
+        parser.add_argument("--source", metavar="LANGUAGE", help="language of the input (needed among several)")
+        parser.add_argument("--target", metavar="LANGUAGE", help="language to translate into (likewise)")
+        parser.add_argument("--beam-size", type=_count, metavar="N", help="width of the search (default: the servers')")
+        parser.add_argument("--max-length", type=_count, metavar="N", help="tokens of a translated sentence at most")
+        parser.add_argument("--key-file", type=Path, metavar="FILE", help="file with the API key of the servers")
+        parser.add_argument(
+            "--in-flight", type=_count, default=IN_FLIGHT, metavar="N",
+            help=f"requests of {LINES} lines at a time for each server (default {IN_FLIGHT})",
+        )  # fmt: skip
+        parser.add_argument(
+            "--patience", type=float, default=PATIENCE, metavar="SECONDS",
+            help=f"end when no server has answered for so long (default {PATIENCE:g})",
+        )  # fmt: skip
+
+    def run(self, args: argparse.Namespace, /) -> int:
+        key = args.key_file.read_text(encoding="utf-8").strip() if args.key_file is not None else None
+        chosen = {name: getattr(args, name) for name in ("source", "target", "model", "beam_size", "max_length")}
+        output = Output(args.output, Identity.of(args.file, chosen))
+        try:
+            if not output.is_finished:
+                spread = Spread(
+                    args.servers, Asked(**chosen, key=key), output.model, args.in_flight, args.patience, _tell
+                )
+                _translate(args.file, output, spread)
+            output.finish()
+        except (Faulty, NoServerAvailable) as error:
+            raise ValueError(
+                f"{error}. {output.num_lines} lines are done; run the same command again to go on"
+            ) from None
+        finally:
+            output.close()
+        return 0
+
+
+def _translate(path: Path, output: Output, spread: Spread) -> None:
+    output.made_with(spread.model())
+    with (
+        path.open("rb") as content,
+        tqdm(unit=" lines", initial=output.num_lines, file=sys.stderr, disable=not sys.stderr.isatty()) as progress,
+    ):
+        lines = LineReader(content)
+        left = itertools.islice(lines, output.num_lines, None)
+        for chunk, translations in spread.translate(chunks_of(left, output.num_lines)):
+            output.append(translations)
+            output.num_lines += len(chunk.lines)
+            progress.update(len(chunk.lines))
+    if lines.num_odd:
+        _tell(f"{lines.num_odd} lines were no UTF-8: what could not be read of them became \N{REPLACEMENT CHARACTER}")
+
+
+class LineReader:
+    """Lines of a file without their line breaks, read once; `num_odd` of them were not UTF-8."""
+
+    def __init__(self, content: Iterator[bytes]) -> None:
+        self._content = content
+        self.num_odd = 0
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._content:
+            text = line.removesuffix(b"\n")
+            try:
+                yield text.decode("utf-8")
+            except UnicodeDecodeError:
+                self.num_odd += 1
+                yield text.decode("utf-8", errors="replace")
+
+
+def _tell(message: str) -> None:
+    tqdm.write(f"ringmt: {message}", file=sys.stderr)
+
+
+def _count(text: str) -> int:
+    count = int(text)
+    if count < 1:
+        raise ValueError(text)
+    return count
+
+
+CORPUS = CorpusCommand()

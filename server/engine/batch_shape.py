@@ -1,0 +1,30 @@
+"""How large a running batch is: large enough for its sentences, in few sizes, with little idle arithmetic."""
+
+from typing import NamedTuple
+
+
+class Room(NamedTuple):
+    """The sizes of a running batch: sentences, pieces of the longest source, slots of every ring."""
+
+    slots: int
+    source_length: int
+    ring: int
+
+
+def fitting(needed: int, present: int, rounded: int) -> int:
+    """`present` if it suffices and more than half of it is needed, else `rounded`."""
+    return present if present // 2 < needed <= present else rounded
+
+
+def round_up_slots(needed: int, most: int) -> int:
+    """1, 2, 4, 8, then multiples of 8: few shapes, little idle arithmetic."""
+    sizes = [size for size in (1, 2, 4, 8) if size >= needed]
+    return min(most, sizes[0] if sizes else -(-needed // 8) * 8)
+
+
+def ring_capacity_for(positions: int, most: int) -> int:
+    """Slots of a ring for so many positions: 32, 48, 64, 96, 128, 192, ..., at most `most`. Few sizes, little idle
+    attention. Multiples of 16: kernels add up so many entries side by side, so a sum has one order at every size."""
+    units = max(2, -(-positions // 16))
+    power = 1 << (units - 1).bit_length()
+    return min(most, 16 * (power * 3 // 4 if units <= power * 3 // 4 else power))

@@ -1,0 +1,218 @@
+"""Markdown: paragraphs, headings, list items, table cells and blocks of HTML are texts; code, formulas, addresses of
+links and syntax stay, also that of extensions (task lists, definitions, admonitions). The lines of a paragraph become
+one, as a renderer reads them."""
+
+import bisect
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from server.files.formats.base import Budget, FileTooLarge, OpenedFile, decode
+from server.text.base.placeholders import PlaceholderText
+from server.text.base.words import has_letters
+from server.text.markup.markup import Markup, read_markup
+
+SOME_TOKENS, CHARACTERS_PER_TOKEN = 100_000, 4
+"""Lines, and beginnings, ends and contents of blocks, that a file may have, and one for so many permitted characters;
+each takes half a kilobyte of memory."""
+MAX_MISSES = 20
+"""Cells of a row that are not found in it, after which the rest of the row is not searched."""
+_LONGEST_CODE = 2000
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*\n", re.DOTALL)
+_TASK = re.compile(r"\[[ xX]\]\s+")
+_DEFINITION = re.compile(r"[:~][ \t]+")
+# Lines that CommonMark takes for text: ":::note", "!!! note", "{: .class}", "{% block %}", "[[toc]]", "$$".
+_DIRECTIVE = re.compile(r":{3,}|!{3} |\?{3}\+? |\{:[^{}]*\}$|\{%[^{}]*%\}$|\[\[[^\[\]]*\]\]$|\${2}$")
+_FORMULA = re.compile(r"\$\$[^$]*\$\$")
+_INLINE = re.compile(
+    r"(?P<ticks>`++)"  # code
+    r"|(?P<lone>!\[[^\[\]\n]{0,500}+\]\([^()\n]{0,1000}+\)"  # an image
+    r"|\\[!-/:-@\[-`{-~]"  # an escaped character
+    r"|\${2}[^$]{1,1000}\${2}|(?<![\w$])\$(?=[^\s$])[^$\n]{1,300}(?<=\S)\$(?![\w$])"  # a formula
+    r"|<[A-Za-z!/][^<>]{0,1000}+>"  # HTML, an address
+    r"|\[\^[^\[\]\n]{1,100}+\])"  # a footnote
+    r"|(?P<link>\[)(?=[^\[\]]{1,1000}+\](?:\([^()\n]{0,1000}+\)|\[[^\]\n]{0,200}+\]))"
+    r"|(?P<unlink>\](?:\([^()\n]{0,1000}+\)|\[[^\]\n]{0,200}+\]))"
+    r"|(?P<emphasis>\*{1,3}|(?<!\w)_{1,3}|_{1,3}(?!\w)|~~)",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class _Paragraph:
+    """A paragraph, or a part of one."""
+
+    marked: PlaceholderText
+
+    @property
+    def texts(self) -> list[str]:
+        return [self.marked.text]
+
+    def write(self, translations: Sequence[str]) -> str:
+        [translation] = translations
+        return self.marked.render(translation, str)
+
+
+class _Part(NamedTuple):
+    """A stretch of the file, and what is to be translated in it."""
+
+    start: int
+    end: int
+    content: _Paragraph | Markup
+
+
+def open_markdown(data: bytes, language: str, budget: Budget) -> OpenedFile:
+    text, encoding = decode(data)
+    parts: list[_Part] = []
+    for part in _parts(text, SOME_TOKENS + budget.max_characters // CHARACTERS_PER_TOKEN):
+        parts.append(part)
+        for one in part.content.texts:
+            budget.spend(one)
+
+    def write(translations: Sequence[str]) -> bytes:
+        written: list[str] = []
+        end, remaining = 0, iter(translations)
+        for part in parts:
+            own = [next(remaining) for _ in part.content.texts]
+            written += (text[end : part.start], part.content.write(own))
+            end = part.end
+        return encoding.encode("".join([*written, text[end:]]))
+
+    return OpenedFile([one for part in parts for one in part.content.texts], write)
+
+
+class _Tokens(list[Any]):
+    """The parser's list of tokens, which ends what would fill the memory."""
+
+    def __init__(self, longest: int) -> None:
+        super().__init__()
+        self._longest = longest
+
+    def append(self, token: Any) -> None:
+        if len(self) >= self._longest:
+            raise FileTooLarge(
+                f"the file has more than {self._longest} beginnings and ends of blocks (paragraphs, list items, cells);"
+                " split it into smaller files"
+            )
+        super().append(token)
+
+
+def _blocks(text: str, longest: int) -> Sequence[Any]:
+    """The parser's tokens. What is inside of paragraphs is not parsed: it would take quadratic time for some."""
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_core import StateCore
+
+    if text.count("\n") > longest:
+        raise FileTooLarge(f"the file has more than {longest} lines; split it into smaller files")
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable(["inline", "text_join"])
+    state = StateCore(text, parser, {})
+    state.tokens = _Tokens(longest)
+    parser.core.process(state)
+    return state.tokens
+
+
+def _parts(text: str, longest: int) -> Iterator[_Part]:
+    """Inline texts and blocks of HTML. One that cannot be found again where the parser says it is stays
+    untranslated."""
+    front = _FRONT_MATTER.match(text)
+    offset = front.end() if front else 0
+    lines = text[offset:].split("\n")
+    starts = [offset]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    cursor, row, misses = offset, offset, 0
+    for token in _blocks(text[offset:], longest):
+        if token.map is None or not has_letters(token.content) or _FORMULA.fullmatch(token.content):
+            continue
+        first, stop = starts[token.map[0]], min(starts[min(token.map[1], len(lines))], len(text))
+        if token.type == "html_block" and text[first:stop].strip() == token.content.strip():
+            yield _Part(first, stop, read_markup(text[first:stop]))
+        row, misses = first, misses if row == first else 0
+        if token.type != "inline" or misses > MAX_MISSES:
+            continue
+        places = _found(text, token.content, max(cursor, first), stop)
+        misses += not places
+        for number, (start, end) in enumerate(places):
+            box = None if number else _TASK.match(text, start, end)  # "[ ]": something to do
+            begin = box.end() if box else start
+            yield _Part(begin, end, _read(" ".join(line.strip() for line in text[begin:end].split("\n"))))
+            cursor = end
+
+
+def _found(text: str, content: str, start: int, stop: int) -> list[tuple[int, int]]:
+    """(start, end) of the content's lines between `start` and `stop`. Consecutive lines are one place, unless there is
+    a hard line break or the syntax of a quote, list or definition between them. Empty when a line is not found."""
+    places: list[tuple[int, int]] = []
+    is_joined = False
+    for line in (one.lstrip() for one in content.split("\n")):
+        found = text.find(line, start, stop) if line else -1
+        if found < 0:
+            return []
+        end = found + len(line)
+        if _DIRECTIVE.match(line):
+            is_joined, start = False, end
+            continue
+        if definition := _DEFINITION.match(line):
+            is_joined, found, line = False, found + definition.end(), line[definition.end() :]
+        bare = len(line.rstrip().removesuffix("\\"))
+        is_hard = line.endswith(("\\", "  ")) or text[end : end + 2] == "  "
+        if is_joined and not text[places[-1][1] : found].strip(" \t\r\n"):
+            places[-1] = (places[-1][0], found + bare)
+        else:
+            places.append((found, found + bare))
+        is_joined, start = not is_hard, end
+    return places
+
+
+def _read(content: str) -> _Paragraph:
+    marked, end = PlaceholderText(), 0
+    code = _CodeSpans(content)
+    while match := _INLINE.search(content, end):
+        marked.add_text(content[end : match.start()])
+        end = match.end()
+        if match["ticks"]:
+            start, end = code.after(*match.span())
+            marked.add_text(content[match.start() : start])
+            if end > start:
+                marked.add_standalone(content[start:end])
+        elif match["lone"]:
+            marked.add_standalone(match[0])
+        elif match["link"]:
+            marked.open("link", match[0])
+        elif match["unlink"]:
+            marked.close("link", match[0])
+        else:
+            _emphasis(marked, match, content)
+    marked.add_text(content[end:])
+    return _Paragraph(marked)
+
+
+class _CodeSpans:
+    """Where code between backticks ends: at the next run of as many backticks."""
+
+    def __init__(self, content: str) -> None:
+        self._runs: dict[int, list[int]] = {}  # length -> starts
+        for run in re.finditer("`+", content):
+            self._runs.setdefault(len(run[0]), []).append(run.start())
+
+    def after(self, start: int, end: int) -> tuple[int, int]:
+        """(start, end) of the code that begins in the run of backticks from `start` to `end`, with them; if all have no
+        counterpart, its last ones are tried. (end, end) if there is none."""
+        for length in range(end - start, 0, -1):
+            starts = self._runs.get(length, ())
+            index = bisect.bisect_left(starts, end)
+            if index < len(starts) and 0 < starts[index] - end <= _LONGEST_CODE:
+                return end - length, starts[index] + length
+        return end, end
+
+
+def _emphasis(marked: PlaceholderText, match: re.Match[str], content: str) -> None:
+    """Emphasis opens before a word and closes after one; elsewhere its characters are text."""
+    before, after = content[match.start() - 1 : match.start()], content[match.end() : match.end() + 1]
+    if before.strip() and marked.has_open(match[0]):
+        marked.close(match[0], match[0])
+    elif after.strip():
+        marked.open(match[0], match[0])
+    else:
+        marked.add_text(match[0])

@@ -1,0 +1,87 @@
+"""The table of file formats: one row each."""
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+from types import MappingProxyType
+
+from server.files.formats.base import Budget, DamagedFile, OpenedFile, Opener, UnsupportedFile
+from server.text.base.placeholders import TooManyPlaceholders
+
+EXTRA = "pip install 'ringmt[files]'"
+
+
+@dataclass(frozen=True)
+class Format:
+    """`opener` is a function of `module`, imported when a file of the format comes."""
+
+    name: str
+    media_type: str
+    module: str
+    opener: str
+
+
+FORMATS: Mapping[str, Format] = MappingProxyType({
+    ".txt": Format("text", "text/plain", "plain", "open_text"),
+    ".md": Format("Markdown", "text/markdown", "markdown", "open_markdown"),
+    ".html": Format("HTML", "text/html", "html", "open_html"),
+    ".htm": Format("HTML", "text/html", "html", "open_html"),
+    ".docx": Format(
+        "Word", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", "office", "open_docx"
+    ),
+    ".pptx": Format(
+        "PowerPoint", "application/vnd.openxmlformats-officedocument.presentationml.presentation", "office", "open_pptx"
+    ),
+    ".srt": Format("SubRip", "application/x-subrip", "subtitles", "open_srt"),
+    ".vtt": Format("WebVTT", "text/vtt", "subtitles", "open_vtt"),
+    ".xliff": Format("XLIFF", "application/xliff+xml", "xliff", "open_xliff"),
+    ".xlf": Format("XLIFF", "application/xliff+xml", "xliff", "open_xliff"),
+    ".po": Format("gettext", "text/x-gettext-translation", "gettext", "open_po"),
+    ".csv": Format("CSV", "text/csv", "csv_json", "open_csv"),
+    ".tsv": Format("CSV", "text/tab-separated-values", "csv_json", "open_csv"),
+    ".json": Format("JSON", "application/json", "csv_json", "open_json"),
+})  # fmt: skip
+
+
+def suffix_of(name: str, data: bytes) -> str:
+    """The row of the table by the file's name; by its content where the name has no ending. Raises UnsupportedFile."""
+    suffix = PurePath(name).suffix.lower() or _sniffed(data)
+    if suffix not in FORMATS:
+        raise UnsupportedFile(f"files that end in {suffix} are not translated; these are: {', '.join(FORMATS)}")
+    return suffix
+
+
+def open_file(data: bytes, name: str, language: str, max_characters: int) -> OpenedFile:
+    """The file's texts and how to write them. `language` is the target's. Raises FileError: UnsupportedFile,
+    DamagedFile, FileTooLarge for more than `max_characters` to translate or more texts than `Budget` has."""
+    form = FORMATS[suffix_of(name, data)]
+    budget = Budget(max_characters)
+    try:
+        opener: Opener = getattr(importlib.import_module(f"server.files.formats.{form.module}"), form.opener)
+        opened = opener(data, language, budget)
+    except ImportError as error:
+        raise UnsupportedFile(f"{form.name} files need a package that is not installed: {EXTRA} ({error})") from error
+    except TooManyPlaceholders as error:
+        raise DamagedFile(f"{error}; divide that paragraph") from None
+    budget.check(opened.texts)
+    return opened
+
+
+def translated_name(name: str, language: str) -> str:
+    """ "report.docx" -> "report.de.docx"."""
+    path = PurePath(name)
+    return f"{path.stem}.{language}{path.suffix}"
+
+
+def _sniffed(data: bytes) -> str:
+    head = data[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    if head.startswith(b"pk\x03\x04"):
+        return ".docx" if b"word/document.xml" in data else ".pptx"
+    if head.startswith(b"webvtt"):
+        return ".vtt"
+    if b"<xliff" in head:
+        return ".xliff"
+    if head.startswith((b"<!doctype html", b"<html")):
+        return ".html"
+    return ".txt"

@@ -1,0 +1,113 @@
+"""XLIFF 1.2 and 2.x: segments without a translation get one; those with one keep it."""
+
+import copy
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from server.files.formats.base import Budget, DamagedFile, OpenedFile
+from server.files.formats.xml_files import Elements, XmlBudget, in_chunks, local, parse, serialize, valid_text
+from server.text.base.placeholders import is_closing, is_opening, is_placeholder, nested, split_at_placeholders
+
+_SPANS = ("g", "pc", "mrk")
+
+
+def open_xliff(data: bytes, language: str, budget: Budget) -> OpenedFile:
+    root = parse(in_chunks(data), "the file", XmlBudget(budget))
+    if local(root) != "xliff":
+        raise DamagedFile(f"the file is no XLIFF: its root is <{local(root)}>")
+    segments: list[tuple[Any, Any]] = []
+    read: list[Elements] = []
+    for source, target in _open_segments(root):
+        segments.append((source, target))
+        read.append(_read(source))
+        budget.spend(read[-1].marked.text)
+
+    def write(translations: Sequence[str]) -> bytes:
+        for (source, target), elements, translation in zip(segments, read, translations, strict=True):
+            _fill(_emptied(source, target), elements, valid_text(translation))
+        _set_language(root, language)
+        return serialize(root)
+
+    return OpenedFile([elements.marked.text for elements in read], write)
+
+
+def _open_segments(element: Any, is_requested: bool = True) -> Iterator[tuple[Any, Any]]:
+    """The source and the target (None if there is none) of every segment that is to be translated and has no
+    translation yet. An element is translated as the one around it if it does not say."""
+    is_requested = (element.get("translate") or ("yes" if is_requested else "no")) != "no"
+    if local(element) in ("trans-unit", "segment"):
+        source, target = element.find("{*}source"), element.find("{*}target")
+        is_done = target is not None and any(text.strip() for text in target.itertext())
+        if source is not None and is_requested and not is_done:
+            yield source, target
+    for child in element.iterchildren("*"):
+        yield from _open_segments(child, is_requested)
+
+
+def _read(source: Any) -> Elements:
+    elements = Elements()
+    _walk(source, elements)
+    return elements
+
+
+def _walk(element: Any, elements: Elements) -> None:
+    elements.add_text(element.text or "")
+    for child in element:
+        if local(child) in _SPANS and child.get("translate") != "no":
+            bare = child.makeelement(child.tag, dict(child.attrib), child.nsmap)
+            elements.open(bare)
+            _walk(child, elements)
+            elements.close(bare)
+        else:
+            bare = copy.copy(child)
+            bare.tail = None
+            elements.add_standalone(bare)
+        elements.add_text(child.tail or "")
+
+
+def _emptied(source: Any, target: Any) -> Any:
+    """The segment's target, empty; a new one after its source if it has none."""
+    from lxml import etree
+
+    if target is None:
+        target = etree.Element(source.tag[: -len("source")] + "target")
+        tail = source.tail
+        source.addnext(target)  # between the source and its tail
+        source.tail = tail
+    for child in list(target):
+        target.remove(child)
+    target.text = None
+    return target
+
+
+def _fill(target: Any, elements: Elements, translation: str) -> None:
+    """Write text and elements into the target, each inside the element that is open."""
+    around = [target]
+    for is_element, parts in itertools.groupby(nested(split_at_placeholders(translation)), is_placeholder):
+        if not is_element:
+            _append_text(around[-1], "".join(parts))
+            continue
+        for mark in parts:
+            if is_closing(mark):
+                around.pop()
+            else:
+                around[-1].append(elements.of(mark))
+                if is_opening(mark):
+                    around.append(elements.of(mark))
+
+
+def _append_text(element: Any, text: str) -> None:
+    last = next(element.iterchildren(reversed=True), None)
+    if last is not None:
+        last.tail = (last.tail or "") + text
+    else:
+        element.text = (element.text or "") + text
+
+
+def _set_language(root: Any, language: str) -> None:
+    if root.get("version", "").startswith("2"):
+        root.set("trgLang", language)
+    for file in root.iter("{*}file"):
+        if not root.get("version", "").startswith("2"):
+            file.set("target-language", language)

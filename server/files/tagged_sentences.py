@@ -1,0 +1,103 @@
+"""Sentences of a file with tags in them: the model reads them without tags, and an alignment of words sets the tags
+into their translations, as in texts (`server.text.markup.tags`)."""
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from server.documents.cutting import cut
+from server.documents.encoding_cache import some_at_a_time
+from server.runtime.checkpoints import checkpoint
+from server.runtime.offload import offload
+from server.scheduling.caller import in_background
+from server.stores.records import Sentence
+from server.text.markup.tags import Pair, lift, place_tags
+from server.text.protect.terms import Terms
+from server.text.split.plan import plan_sentence
+from server.translation.alignment import ToAlign, align
+from server.translation.translator import Translator
+
+
+def without_tags(sentences: Sequence[Sentence], translator: Translator) -> list[Sentence]:
+    """The sentences as the model is to read them."""
+    read = []
+    for one in sentences:
+        text, tags = lift(one.source)
+        read.append(dataclasses.replace(one, source=text, parts=cut(text, translator)) if tags else one)
+    return read
+
+
+async def with_tags(
+    translator: Translator, sentences: Sequence[Sentence], done: Sequence[Sentence], terms: Terms | None = None
+) -> list[str]:
+    """The translations of `sentences` with their tags; `done` are these sentences `without_tags`, translated as `terms`
+    say. One that has nothing to translate stays as it is. Raises EngineStopped."""
+    both = list(zip(sentences, done, strict=True))
+    parts = await offload(lambda: [list(_parts(translator, *pair, terms)) for pair in both])
+    pairs = iter(await _aligned(translator, [part.item for of_sentence in parts for part in of_sentence]))
+    return await offload(_placed, both, parts, pairs)
+
+
+def _placed(
+    both: Sequence[tuple[Sentence, Sentence]], parts: "Sequence[Sequence[_Part]]", pairs: Iterator[tuple[Pair, ...]]
+) -> list[str]:
+    """The translations with their tags, in order; `pairs` are the pairs of every part."""
+    translations: list[str] = []
+    for (original, one), of_sentence in zip(both, parts, strict=True):
+        checkpoint()
+        text, tags = lift(original.source)
+        found = [_moved(part, pair) for part in of_sentence for pair in next(pairs)]
+        if not tags:
+            translations.append(one.translation or "")
+        elif not of_sentence:
+            translations.append(original.source)
+        else:
+            translations.append(place_tags(tags, text, one.translation or "", found))
+    return translations
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A part to align, and where it begins in its sentence and in the sentence's translation."""
+
+    item: ToAlign
+    source_at: int
+    target_at: int
+
+
+def _parts(translator: Translator, original: Sentence, done: Sentence, terms: Terms | None) -> Iterator[_Part]:
+    """The parts of a translated sentence, none if it has no tags."""
+    checkpoint()
+    if not lift(original.source)[1]:
+        return
+    source_end = target_end = 0
+    for part in done.parts:
+        assert part.span is not None
+        start, end = part.span
+        target_at = target_end + start - source_end  # the text between two parts is the source's
+        item = _item(translator, done.source[start:end], part.target_ids or (), terms)
+        if not (done.translation or "").startswith(item.shown, target_at):  # its terms were not masked
+            item = _item(translator, item.sentence, item.ids, None)
+        yield _Part(item, start, target_at)
+        source_end, target_end = end, target_at + len(item.shown)
+
+
+def _item(translator: Translator, text: str, ids: tuple[int, ...], terms: Terms | None) -> ToAlign:
+    planned = plan_sentence(text, translator.source_pieces, terms=terms)
+    return ToAlign(text, planned, ids, planned.restored(ids, translator.target_pieces).text)
+
+
+def _moved(part: _Part, pair: Pair) -> Pair:
+    """A pair of a part's words as places in the whole sentence."""
+    (start, end), (target_start, target_end) = pair
+    by, to = part.source_at, part.target_at
+    return (start + by, end + by), (target_start + to, target_end + to)
+
+
+async def _aligned(translator: Translator, items: Sequence[ToAlign]) -> list[tuple[Pair, ...]]:
+    """The pairs of every item, few at a time."""
+    vocabularies, found = (translator.source_pieces, translator.target_pieces), list[tuple[Pair, ...]]()
+    for some in some_at_a_time(translator, items):
+        with in_background():
+            found += await align(translator.worker, vocabularies, some, None)
+    return found

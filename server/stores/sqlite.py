@@ -1,0 +1,398 @@
+"""Documents in one SQLite file, which several processes of the same machine may share."""
+
+import dataclasses
+import json
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import Literal
+
+from server.stores import validation as refusals
+from server.stores.codec import decode_document, decode_sentence, encode
+from server.stores.fair_order import Candidate, after_turn, first_in_turn
+from server.stores.interface import Cursor, StoreError
+from server.stores.limits import NO_LIMITS, Bound, DocumentLimits, StoreFull, Usage, charge_of
+from server.stores.records import Document, Sentence
+from server.stores.sqlite_glossaries import SqliteGlossaries
+from server.stores.sqlite_schema import migrate
+from server.telemetry.labels import OPEN_STATES, DocumentState
+
+BUSY_SECONDS = 10.0
+"""How long a write waits for another process's."""
+EXPIRE_BATCH = 100
+"""Documents deleted in one transaction, so that writers wait little."""
+
+
+class SqliteStore:
+    """A ContextStore in a SQLite file. A write that returned survives the end of the process, kill -9 included; a
+    power failure may take the last ones (synchronous NORMAL) but never breaks the file. The file is made readable for
+    its owner only, its folder must exist and be on a local disk. Leases are in the machine's time; `clock` gives
+    seconds since 1970.
+    """
+
+    def __init__(self, path: Path, busy_seconds: float = BUSY_SECONDS, clock: Callable[[], float] = time.time) -> None:
+        """Raises StoreError for a file that cannot be opened, is no database or is another application's."""
+        self._path = path
+        self._busy_seconds = busy_seconds
+        self._clock = clock
+        self._writing = threading.Lock()
+        self._lock = threading.Lock()
+        self._idle: list[sqlite3.Connection] = []
+        self._is_closed = False
+        self.glossaries = SqliteGlossaries(self._transaction)
+        with self._errors():
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+            connection = self._connect()
+            try:
+                migrate(connection, busy_seconds)
+                connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+            except BaseException:
+                connection.close()
+                raise
+            # Others are closed after errors. With the last one SQLite deletes its index of the log, for which a full
+            # disk has no room when the next one reads.
+            self._always_open = connection
+
+    def create(self, document: Document, sentences: Sequence[Sentence], limits: DocumentLimits = NO_LIMITS) -> None:
+        ordered = refusals.check_new(document, sentences)
+        body, rows = encode(document), _rows(document.id, ordered)
+        size = _size(body, rows)
+        limits.check_alone(charge_of(size, document.state))
+        with self._transaction("IMMEDIATE") as connection:
+            if connection.execute("SELECT 1 FROM documents WHERE id = ?", (document.id,)).fetchone():
+                raise refusals.taken(document.id)
+            usage = _usage(connection, document.owner), _usage(connection)
+            bound = limits.reached(*usage, charge_of(size, document.state), document.state in OPEN_STATES)
+            if bound is not None:
+                raise _full(connection, limits, bound, document.owner)
+            connection.execute(
+                "INSERT INTO documents (version, state, model, created, touched, num_sentences, size, charge, body, "
+                "id, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (*_columns(document, size, body), document.owner),
+            )
+            _write(connection, rows)
+
+    def document(self, document_id: str) -> Document:
+        refusals.check_id(document_id)
+        with self._transaction("DEFERRED") as connection:
+            return _document(connection, document_id)
+
+    def sentences(self, document_id: str, start: int = 0, end: int | None = None) -> list[Sentence]:
+        refusals.check_range(start, end)
+        refusals.check_id(document_id)
+        with self._transaction("DEFERRED") as connection:
+            count = _find(connection, document_id)[1]
+            bodies = _bodies(connection, document_id, start, count if end is None else min(end, count))
+        return [decode_sentence(body) for body in bodies]
+
+    def read(self, document_id: str) -> tuple[Document, list[Sentence]]:
+        refusals.check_id(document_id)
+        with self._transaction("DEFERRED") as connection:
+            document = _document(connection, document_id)
+            bodies = _bodies(connection, document_id, 0, document.num_sentences)
+        return document, [decode_sentence(body) for body in bodies]
+
+    def update(
+        self,
+        document: Document,
+        expected_version: int,
+        sentences: Sequence[Sentence] = (),
+        limits: DocumentLimits = NO_LIMITS,
+    ) -> None:
+        ordered = refusals.check_update(document, expected_version, sentences)
+        body, rows = encode(document), _rows(document.id, ordered)
+        with self._transaction("IMMEDIATE") as connection:
+            version, count = _find(connection, document.id)
+            if version != expected_version:
+                raise refusals.changed(document.id, expected_version, version)
+            refusals.check_fit(document, count, ordered)
+            owner, old_size, replaced = connection.execute(
+                "SELECT owner, size, length(body) + (SELECT coalesce(sum(length(body)), 0) FROM sentences "
+                "WHERE document_id = documents.id AND position IN (SELECT value FROM json_each(?))) "
+                "FROM documents WHERE id = ?",
+                (json.dumps([one.index for one in ordered]), document.id),
+            ).fetchone()
+            size = old_size - replaced + _size(body, rows)
+            if limits is not NO_LIMITS:
+                bound = limits.outgrown(_usage(connection, owner), _usage(connection), old_size, size)
+                if bound is not None:
+                    raise _full(connection, limits, bound, owner)
+            connection.execute(
+                "UPDATE documents SET version = ?, state = ?, model = ?, created = ?, touched = ?, num_sentences = ?, "
+                "size = ?, charge = ?, body = ? WHERE id = ?",
+                _columns(document, size, body),
+            )
+            if document.state != "running":
+                connection.execute("UPDATE documents SET worker = NULL, leased_until = 0 WHERE id = ?", (document.id,))
+            _write(connection, rows)
+
+    def delete(self, document_id: str) -> None:
+        refusals.check_id(document_id)
+        with self._transaction("IMMEDIATE") as connection:
+            if connection.execute("DELETE FROM documents WHERE id = ?", (document_id,)).rowcount == 0:
+                raise refusals.unknown(document_id)
+
+    def claim(self, worker: str, lease_seconds: float, models: Collection[str]) -> Document | None:
+        refusals.check_lease(lease_seconds)
+        with self._transaction("IMMEDIATE") as connection:
+            now = self._clock()
+            candidates = _candidates(connection, models, now, refusals.latest_end(now, lease_seconds))
+            if not candidates:
+                return None
+            tags = dict(connection.execute("SELECT owner, tag FROM turns").fetchall())
+            [began] = connection.execute("SELECT tag FROM last_turn").fetchone()
+            chosen = first_in_turn(candidates, tags, began)
+            assert chosen is not None
+            began, tag = after_turn(chosen, tags, began)
+            connection.execute("UPDATE last_turn SET tag = ?", (began,))
+            connection.execute("DELETE FROM turns WHERE tag <= ?", (began,))
+            connection.execute("INSERT OR REPLACE INTO turns (owner, tag) VALUES (?, ?)", (chosen.owner, tag))
+            connection.execute(
+                "UPDATE documents SET state = 'running', version = version + 1, worker = ?, leased_until = ? "
+                "WHERE id = ?",
+                (worker, now + lease_seconds, chosen.document_id),
+            )
+            return _document(connection, chosen.document_id)
+
+    def renew(self, document_id: str, worker: str, lease_seconds: float) -> bool:
+        refusals.check_lease(lease_seconds)
+        refusals.check_id(document_id)
+        with self._transaction("IMMEDIATE") as connection:
+            _find(connection, document_id)
+            renewed = connection.execute(
+                "UPDATE documents SET leased_until = ? WHERE id = ? AND worker = ?",
+                (self._clock() + lease_seconds, document_id, worker),
+            )
+            return renewed.rowcount == 1
+
+    def expire(self, older_than: float, models: Collection[str]) -> int:
+        total = self._delete_while(
+            "state NOT IN ('queued', 'running') AND touched < ?",
+            older_than,
+        )
+        with self._transaction("DEFERRED") as connection:
+            waited_for = connection.execute("SELECT DISTINCT model FROM usage WHERE open > 0").fetchall()
+        for (model,) in waited_for:
+            if model not in models:
+                total += self._delete_while(
+                    "state IN ('queued', 'running') AND model = ? AND touched < ? AND leased_until <= ?",
+                    model,
+                    older_than,
+                    self._clock(),
+                )
+        return total
+
+    def count(self) -> int:
+        with self._transaction("DEFERRED") as connection:
+            return _usage(connection).documents
+
+    def page(self, owner: str | None, limit: int, after: Cursor | None = None) -> list[Document]:
+        refusals.check_page(limit)
+        wanted, values = ["TRUE"], list[object]()
+        if owner is not None:
+            wanted.append("owner = ?")
+            values.append(owner)
+        if after is not None:
+            wanted.append("(created, id) < (?, ?)")
+            values += [after.created, after.document_id]
+        with self._transaction("DEFERRED") as connection:
+            rows = connection.execute(
+                f"SELECT body, state, version, owner FROM documents WHERE {' AND '.join(wanted)} "
+                "ORDER BY created DESC, id DESC LIMIT ?",
+                (*values, limit),
+            ).fetchall()
+        return [_decoded(row) for row in rows]
+
+    def rename_owner(self, former: str, owner: str) -> None:
+        if former == owner:
+            return
+        with self._transaction("IMMEDIATE") as connection:
+            connection.execute("UPDATE documents SET owner = ? WHERE owner = ?", (owner, former))
+            connection.execute("UPDATE OR IGNORE glossaries SET owner = ? WHERE owner = ?", (owner, former))
+
+    def close(self) -> None:
+        """A call that is under way in another thread still finishes."""
+        with self._lock:
+            self._is_closed = True
+            idle, self._idle = self._idle, []
+        for connection in (*idle, self._always_open):
+            connection.close()
+
+    def _delete_while(self, condition: str, *values: object) -> int:
+        """Delete the documents for which `condition` holds, some at a time; returns how many."""
+        total = 0
+        while True:
+            with self._transaction("IMMEDIATE") as connection:
+                deleted = connection.execute(
+                    f"DELETE FROM documents WHERE id IN (SELECT id FROM documents WHERE {condition} LIMIT ?)",
+                    (*values, EXPIRE_BATCH),
+                ).rowcount
+            total += deleted
+            if deleted < EXPIRE_BATCH:
+                return total
+
+    @contextmanager
+    def _transaction(self, kind: Literal["DEFERRED", "IMMEDIATE"]) -> Iterator[sqlite3.Connection]:
+        """A connection of one's own for one transaction: committed at the end, rolled back on any error."""
+        with self._errors(), self._writing if kind == "IMMEDIATE" else nullcontext():
+            connection = self._take()
+            try:
+                connection.execute(f"BEGIN {kind}")
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException as error:
+                with suppress(sqlite3.Error):
+                    connection.rollback()
+                if isinstance(error, sqlite3.Error):
+                    connection.close()
+                    raise
+                self._give_back(connection)
+                raise
+            self._give_back(connection)
+
+    def _take(self) -> sqlite3.Connection:
+        with self._lock:
+            if self._is_closed:
+                raise StoreError("it was closed")
+            if self._idle:
+                return self._idle.pop()
+        return self._connect()
+
+    def _give_back(self, connection: sqlite3.Connection) -> None:
+        with self._lock:
+            if not self._is_closed:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self._path, timeout=self._busy_seconds, isolation_level=None, check_same_thread=False
+        )
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        return connection
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Raise the errors of SQLite and the file system as StoreError, with the file's name."""
+        try:
+            yield
+        except (sqlite3.Error, OSError, StoreError) as error:
+            reason = str(error)
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
+                reason = f"another process kept it locked for {self._busy_seconds:g} s"
+            elif isinstance(error, OSError):
+                reason = f"{error.strerror}: the folder must exist and the file be writable"
+            raise StoreError(f"context store sqlite:///{self._path}: {reason}") from error
+
+
+def _columns(document: Document, size: int, body: str) -> tuple[int, str, str, float, float, int, int, int, str, str]:
+    """Version, state, model, created, touched, number of sentences, size, charge, body, id: in the order of INSERT and
+    UPDATE."""
+    return (
+        document.version,
+        document.state,
+        document.model,
+        document.created,
+        document.touched,
+        document.num_sentences,
+        size,
+        charge_of(size, document.state),
+        body,
+        document.id,
+    )
+
+
+def _document(connection: sqlite3.Connection, document_id: str) -> Document:
+    """Raises UnknownDocument."""
+    row = connection.execute(
+        "SELECT body, state, version, owner FROM documents WHERE id = ?", (document_id,)
+    ).fetchone()
+    if row is None:
+        raise refusals.unknown(document_id)
+    return _decoded(row)
+
+
+def _decoded(row: tuple[str, DocumentState, int, str]) -> Document:
+    """A document from its body, state, version and owner: claims and new owners change the columns only."""
+    body, state, version, owner = row
+    return dataclasses.replace(decode_document(body), state=state, version=version, owner=owner)
+
+
+def _bodies(connection: sqlite3.Connection, document_id: str, start: int, end: int) -> list[str]:
+    rows = connection.execute(
+        "SELECT body FROM sentences WHERE document_id = ? AND position >= ? AND position < ? ORDER BY position",
+        (document_id, start, end),
+    )
+    return [body for (body,) in rows]
+
+
+def _find(connection: sqlite3.Connection, document_id: str) -> tuple[int, int]:
+    """Version and number of sentences. Raises UnknownDocument."""
+    row = connection.execute("SELECT version, num_sentences FROM documents WHERE id = ?", (document_id,)).fetchone()
+    if row is None:
+        raise refusals.unknown(document_id)
+    return int(row[0]), int(row[1])
+
+
+def _usage(connection: sqlite3.Connection, owner: str | None = None) -> Usage:
+    """What is kept of an owner, None: of all."""
+    row = connection.execute(
+        "SELECT coalesce(sum(documents), 0), coalesce(sum(open), 0), coalesce(sum(charge), 0) FROM usage"
+        + ("" if owner is None else " WHERE owner = ?"),
+        () if owner is None else (owner,),
+    ).fetchone()
+    return Usage(*row)
+
+
+def _full(connection: sqlite3.Connection, limits: DocumentLimits, bound: Bound, owner: str) -> StoreFull:
+    is_own = bound.startswith("owner")
+    [oldest] = connection.execute(
+        "SELECT min(touched) FROM documents WHERE state NOT IN ('queued', 'running')"
+        + (" AND owner = ?" if is_own else ""),
+        (owner,) if is_own else (),
+    ).fetchone()
+    return limits.full(bound, oldest)
+
+
+def _candidates(connection: sqlite3.Connection, models: Collection[str], now: float, latest: float) -> list[Candidate]:
+    """The oldest document of every owner that anybody may claim: queued, or with no lease that ends after `now` and up
+    to `latest`. Each is looked up in an index: the cost grows with owners and models, not with what waits."""
+    free: list[tuple[float, str, str, int]] = []
+    columns = "SELECT created, id, owner, num_sentences FROM documents"
+    for model in set(models):
+        owners = connection.execute("SELECT owner FROM usage WHERE queued > 0 AND model = ?", (model,)).fetchall()
+        for (owner,) in owners:
+            free += connection.execute(
+                f"{columns} WHERE state = 'queued' AND model = ? AND owner = ? ORDER BY created, id LIMIT 1",
+                (model, owner),
+            ).fetchall()
+        for ended, when in (("<=", now), (">", latest)):
+            free += connection.execute(
+                f"{columns} WHERE state = 'running' AND model = ? AND leased_until {ended} ?", (model, when)
+            ).fetchall()
+    oldest: dict[str, Candidate] = {}
+    for created, document_id, owner, num_sentences in sorted(free):
+        oldest.setdefault(owner, Candidate(owner, created, document_id, num_sentences))
+    return list(oldest.values())
+
+
+def _rows(document_id: str, sentences: Sequence[Sentence]) -> list[tuple[str, int, str]]:
+    return [(document_id, sentence.index, encode(sentence)) for sentence in sentences]
+
+
+def _size(body: str, rows: Sequence[tuple[str, int, str]]) -> int:
+    return len(body) + sum(len(encoded) for _, _, encoded in rows)
+
+
+def _write(connection: sqlite3.Connection, rows: Sequence[tuple[str, int, str]]) -> None:
+    connection.executemany(
+        "INSERT INTO sentences (document_id, position, body) VALUES (?, ?, ?) "
+        "ON CONFLICT (document_id, position) DO UPDATE SET body = excluded.body",
+        rows,
+    )

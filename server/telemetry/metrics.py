@@ -1,0 +1,283 @@
+"""Every metric of the server: names, units, labels and buckets in one place.
+
+Durations are in seconds, sizes in bytes; counters end in `_total`. Every metric has the label `model`: "" for a request
+without a served model, and for what all models share. Series exist with zero from the start, so that the rate of a
+fresh server is 0 and not absent.
+Written by: `server.api` requests_total, _duration, _in_progress, _rejected, ready, model_healthy, model_restarts_total,
+event_loop_lag_seconds and files*; `server.translation.translator`
+sentences_flagged_total and model_load_seconds; `server.documents` document_*, context_store_* and context_cache_*; the
+engine the rest. docker/METRICS.md is the table for operators, and under test.
+"""
+
+import platform
+from collections.abc import Iterable
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, TypeVar
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
+from prometheus_client.process_collector import ProcessCollector
+
+from server.telemetry.labels import FINISH_REASONS, FLAGS, SEARCH_LOOKUPS, STATE_EVICTIONS, STATE_LOOKUPS
+
+disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for every counter and histogram, which nobody asks for
+NO_MODEL = ""
+STAGES = ("waiting", "running")
+"""Where a sentence was when it was cancelled or its deadline passed."""
+JOB_RESULTS = ("done", "failed", "released", "lost")
+"""How a process' work on a document ended: "released" for others to continue, "lost" to another process or deleted."""
+CLOSED_CONNECTIONS = ("idle", "full", "unread", "pipelined", "head")
+"""Why a connection was closed: to make room for another, because there was none, because its client did not read its
+answer, sent too many requests at once, or too much beside its bodies."""
+REJECTIONS = ("overloaded", "too_large", "not_ready", "unauthorized", "forbidden")
+
+
+def geometric(first: float, last: float, count: int) -> tuple[float, ...]:
+    """`count` histogram buckets from `first` to `last`, each the same factor above the one before (3 digits)."""
+    factor = (last / first) ** (1 / (count - 1))
+    return tuple(float(f"{first * factor**i:.3g}") for i in range(count))
+
+
+REQUEST_BUCKETS = geometric(0.001, 60, 17)
+DOCUMENT_BUCKETS = geometric(0.01, 3600, 17)
+STEP_BUCKETS = geometric(0.00005, 1, 15)
+SIZE_BUCKETS = tuple(float(2**i) for i in range(15))
+RATIO_BUCKETS = tuple(i / 10 for i in range(1, 11))
+Metric = TypeVar("Metric", Counter, Gauge, Histogram)
+
+
+class Metrics:
+    """One registry and every metric in it. Attributes are the names without the prefix `ringmt_`."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._zero_series: list[tuple[Counter | Gauge | Histogram, tuple[str, ...] | None]] = []
+        ProcessCollector(registry=self.registry)
+        self._add_requests()
+        self._add_sentences()
+        self._add_batches()
+        self._add_memory()
+        self._add_context()
+        self._add_documents()
+        self._add_files()
+        self._add_build()
+
+    def _add_requests(self) -> None:
+        by_endpoint = ("endpoint", "code", "model")
+        self.requests_total = Counter(
+            "ringmt_requests_total", "HTTP requests answered", by_endpoint, registry=self.registry
+        )
+        self.request_duration_seconds = Histogram(
+            "ringmt_request_duration_seconds",
+            "From a request's headers to the end of its answer",
+            ("endpoint", "model"),
+            registry=self.registry,
+            buckets=REQUEST_BUCKETS,
+        )
+        self.requests_in_progress = self._gauge("requests_in_progress", "Translation requests being worked on")
+        self.requests_rejected_total = self._counter(
+            "requests_rejected_total", "Requests refused before any work", "reason", REJECTIONS
+        )
+        self.open_connections = self._shared(Gauge, "open_connections", "Connections of clients")
+        self.connections_closed_total = self._shared(
+            Counter,
+            "connections_closed_total",
+            "Connections that the server closed to keep its bounds",
+            "reason",
+            CLOSED_CONNECTIONS,
+        )
+        self.body_bytes = self._shared(Gauge, "body_bytes", "Bodies of requests that are being read or held")
+        self.requests_cancelled_total = self._counter(
+            "requests_cancelled_total", "Sentences dropped because their request was given up", "stage", STAGES
+        )
+        self.deadline_exceeded_total = self._counter(
+            "deadline_exceeded_total", "Sentences dropped at their deadline", "stage", STAGES
+        )
+
+    def _add_sentences(self) -> None:
+        self.sentence_queue_seconds = self._histogram(
+            "sentence_queue_seconds", "Wait of a sentence for a slot", REQUEST_BUCKETS
+        )
+        self.sentence_encode_seconds = self._histogram(
+            "sentence_encode_seconds", "Encoding of a sentence's batch", REQUEST_BUCKETS
+        )
+        self.time_to_first_token_seconds = self._histogram(
+            "time_to_first_token_seconds", "From a sentence's arrival to its first decoded token", REQUEST_BUCKETS
+        )
+        self.time_per_output_token_seconds = self._histogram(
+            "time_per_output_token_seconds", "Decoding time of a sentence over its tokens", STEP_BUCKETS
+        )
+        self.source_tokens_total = self._counter("source_tokens_total", "Source tokens encoded, EOS included")
+        self.target_tokens_total = self._counter("target_tokens_total", "Tokens of the best hypotheses, EOS included")
+        self.scored_tokens_total = self._counter(
+            "scored_tokens_total", "Tokens of given translations that were scored, EOS included"
+        )
+        self.sentences_total = self._counter(
+            "sentences_total", "Sentences decoded to their end", "finish_reason", FINISH_REASONS
+        )
+        self.sentences_flagged_total = self._counter(
+            "sentences_flagged_total", "Sentences whose translation looks wrong", "flag", FLAGS
+        )
+
+    def _add_batches(self) -> None:
+        self.queue_depth = self._gauge("queue_depth", "Sentences waiting for a slot")
+        self.queue_tokens = self._gauge("queue_tokens", "Source tokens of the sentences that wait for a slot")
+        self.running_sentences = self._gauge("running_sentences", "Sentences being decoded")
+        self.slots = self._gauge("slots", "Sentences that can be decoded at the same time")
+        self.decode_step_seconds = self._histogram("decode_step_seconds", "One step of all running rows", STEP_BUCKETS)
+        self.decode_batch_rows = self._histogram("decode_batch_rows", "Rows (slots x beams) of a step", SIZE_BUCKETS)
+        self.encode_batch_tokens = self._histogram("encode_batch_tokens", "Source tokens of a batch", SIZE_BUCKETS)
+        self.decode_steps_total = self._counter("decode_steps_total", "Decoder steps")
+        self.padding_tokens_total = self._counter("padding_tokens_total", "Padding positions in encoder batches")
+
+    def _add_memory(self) -> None:
+        self.ring_cache_bytes = self._gauge("ring_cache_bytes", "Memory of the decoder's rings")
+        self.ring_cache_used_slots = self._gauge("ring_cache_used_slots", "Slots whose ring is in use")
+        self.ring_cache_wraps_total = self._counter("ring_cache_wraps_total", "Times a ring began anew")
+        self.source_memory_bytes = self._gauge("source_memory_bytes", "Memory of the encoded sources")
+        self.translation_cache_bytes = self._gauge("translation_cache_bytes", "Memory of the cached translations")
+        self.translation_cache_limit_bytes = self._gauge(
+            "translation_cache_limit_bytes", "Most memory that cached translations may take"
+        )
+        self.translation_cache_lookups_total = self._counter(
+            "translation_cache_lookups_total",
+            "Sentences asked for: kept from before, being decoded for another, or decoded",
+            "result",
+            SEARCH_LOOKUPS,
+        )
+        self.translation_cache_evictions_total = self._counter(
+            "translation_cache_evictions_total", "Translations that the cache had no room for any more"
+        )
+
+    def _add_context(self) -> None:
+        self.context_sentences_candidate = self._histogram(
+            "context_sentences_candidate", "Sentences of its document that a sentence could look at", SIZE_BUCKETS
+        )
+        self.context_sentences_selected = self._histogram(
+            "context_sentences_selected", "Sentences of its document that a sentence gave any weight", SIZE_BUCKETS
+        )
+        self.context_selection_seconds = self._histogram(
+            "context_selection_seconds", "Reading a batch of sentences and looking at their documents", REQUEST_BUCKETS
+        )
+        self.context_gate_ratio = self._histogram(
+            "context_gate_ratio", "Share of a sentence's own state; the rest is its document's", RATIO_BUCKETS
+        )
+
+    def _add_documents(self) -> None:
+        self.context_store_documents = self._shared(Gauge, "context_store_documents", "Documents kept")
+        self.context_store_expired_total = self._shared(
+            Counter, "context_store_expired_total", "Documents deleted because nobody touched them for long"
+        )
+        self.context_cache_bytes = self._shared(
+            Gauge, "context_cache_bytes", "Memory of the cached states of sentences"
+        )
+        self.context_cache_limit_bytes = self._shared(
+            Gauge, "context_cache_limit_bytes", "Most memory that the cache may take"
+        )
+        self.context_cache_lookups_total = self._shared(
+            Counter, "context_cache_lookups_total", "Sentences looked up in the cache", "result", STATE_LOOKUPS
+        )
+        self.context_cache_evictions_total = self._shared(
+            Counter,
+            "context_cache_evictions_total",
+            "Sentences that the cache had no room for",
+            "reason",
+            STATE_EVICTIONS,
+        )
+        self.document_jobs_running = self._shared(
+            Gauge, "document_jobs_running", "Documents that this process works on at the moment"
+        )
+        self.document_jobs_total = self._shared(
+            Counter, "document_jobs_total", "Times that work on a document ended", "result", JOB_RESULTS
+        )
+        self.document_job_duration_seconds = self._shared(
+            Histogram,
+            "document_job_duration_seconds",
+            "Work on a document, from its claim to its end",
+            buckets=DOCUMENT_BUCKETS,
+        )
+        self.document_sentences = self._shared(
+            Histogram, "document_sentences", "Sentences of a document when work on it begins", buckets=SIZE_BUCKETS
+        )
+
+    def _add_files(self) -> None:
+        self.files = self._shared(Gauge, "files", "Files that are being translated or wait to be fetched")
+        self.files_bytes = self._shared(Gauge, "files_bytes", "Memory of these files, uploads and translations")
+        self.files_running = self._shared(Gauge, "files_running", "Files that are being translated at the moment")
+
+    def _add_build(self) -> None:
+        self.build_info = Gauge("ringmt_build_info", "Always 1", ("version", "python"), registry=self.registry)
+        self.build_info.labels(package_version(), platform.python_version()).set(1)
+        self.model_load_seconds = self._gauge("model_load_seconds", "Loading and warming up the model")
+        self.ready = self._gauge("ready", "1 from the warm-up decode on until the server drains or the model fails")
+        self.model_healthy = self._gauge("model_healthy", "0 while the model's engine hangs, has ended or has failed")
+        self.model_restarts_total = self._counter("model_restarts_total", "Times that the model's engine was replaced")
+        self.event_loop_lag_seconds = self._shared(
+            Gauge, "event_loop_lag_seconds", "Longest time in the last minute that the event loop was held"
+        )
+
+    def _counter(self, name: str, meaning: str, label: str | None = None, values: tuple[str, ...] = ()) -> Counter:
+        labels = ("model",) if label is None else (label, "model")
+        counter = Counter(f"ringmt_{name}", meaning, labels, registry=self.registry)
+        self._zero_series.append((counter, None if label is None else values))
+        return counter
+
+    def _gauge(self, name: str, meaning: str) -> Gauge:
+        gauge = Gauge(f"ringmt_{name}", meaning, ("model",), registry=self.registry)
+        self._zero_series.append((gauge, None))
+        return gauge
+
+    def _histogram(self, name: str, meaning: str, buckets: tuple[float, ...]) -> Histogram:
+        histogram = Histogram(f"ringmt_{name}", meaning, ("model",), registry=self.registry, buckets=buckets)
+        self._zero_series.append((histogram, None))
+        return histogram
+
+    def _shared(
+        self,
+        kind: type[Metric],
+        name: str,
+        meaning: str,
+        label: str | None = None,
+        values: tuple[str, ...] = (),
+        **details: Any,
+    ) -> Metric:
+        """A metric of what all models share: its series exist from the start, with an empty `model`."""
+        labels = ("model",) if label is None else (label, "model")
+        metric = kind(f"ringmt_{name}", meaning, labels, registry=self.registry, **details)
+        for value in values:
+            metric.labels(value, NO_MODEL)
+        if label is None:
+            metric.labels(NO_MODEL)
+        return metric
+
+    def start_model(self, model: str) -> None:
+        """Create the zero series of a model."""
+        for metric, values in self._zero_series:
+            if values is None:
+                metric.labels(model)
+            for value in values or ():
+                metric.labels(value, model)
+
+    def end_model(self, model: str) -> None:
+        """Remove the gauges of a model that is not served any more. Its counters stay, and go on if it comes back."""
+        for metric, _ in self._zero_series:
+            if isinstance(metric, Gauge):
+                metric.labels(model).set_function(float)  # it would hold itself, and the worker that it shows
+                metric.remove(model)
+
+    def start_endpoint(self, endpoint: str, codes: Iterable[int], model: str = NO_MODEL) -> None:
+        """Create the zero series of an endpoint: one for every status it may answer with."""
+        self.request_duration_seconds.labels(endpoint, model)
+        for code in codes:
+            self.requests_total.labels(endpoint, str(code), model)
+
+    def exposition(self) -> bytes:
+        """Every metric in Prometheus' text format."""
+        return generate_latest(self.registry)
+
+
+def package_version() -> str:
+    """The installed version of RingMT, "unknown" when it runs from a folder that was never installed."""
+    try:
+        return version("ringmt")
+    except PackageNotFoundError:
+        return "unknown"

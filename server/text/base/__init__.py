@@ -1,0 +1,1 @@
+"""Words, pieces of words, and placeholders: what all work on texts has in common."""

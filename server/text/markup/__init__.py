@@ -1,0 +1,1 @@
+"""HTML and XML: texts between tags, tags inside sentences, attributes, character references."""

@@ -1,0 +1,294 @@
+"""HTML and XML around the text: markup comes back as it was, byte for byte, but for tags inside a sentence, which move
+with their words, and HTML's attributes that people read, which are translated.
+
+A document is cut at its block tags; what is between them is a text with placeholders for inline tags
+(`server.text.base.placeholders`). Nothing is parsed into a tree, so nothing is repaired, reordered or lost that a
+person wrote.
+"""
+
+import dataclasses
+import html
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from server.runtime.checkpoints import checkpoint
+from server.text.base.placeholders import PlaceholderText
+from server.text.base.words import has_letters
+from server.text.markup.attributes import Value, fill_slots, has_slots, take_values, unescaped
+
+Kind = Literal["html", "xml"]
+
+INLINE = frozenset({
+    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "img",
+    "input", "ins", "kbd", "label", "mark", "math", "nobr", "object", "q", "s", "samp", "small", "span", "strike",
+    "strong", "sub", "sup", "svg", "time", "tt", "u", "var", "wbr",
+})  # fmt: skip
+"""HTML's elements that stand inside a sentence; every other tag ends one."""
+UNTRANSLATED = frozenset({
+    "code", "kbd", "math", "object", "pre", "samp", "script", "style", "svg", "template", "textarea", "var",
+})  # fmt: skip
+"""HTML's elements whose content stays as it is."""
+_VOID = frozenset({
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr",
+})  # fmt: skip
+_RAW_TEXT = frozenset({"script", "style", "textarea"})
+
+_TOKEN = re.compile(
+    r"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z)|<![A-Za-z][^>]*+(?:>|\Z)"
+    r"|<(?P<close>/?)(?P<name>[A-Za-z_][^\s/><\"']*+)"
+    r"(?P<rest>(?:[^><\"']++|\"[^\"]{0,20000}+\"|'[^']{0,20000}+'){0,500}+)>",
+    re.DOTALL,
+)
+_NO_TRANSLATE = re.compile(
+    r"""(?:\s|["'])translate\s*=\s*["']?no\b|\sclass\s*=\s*["'][^"']*\bnotranslate\b""", re.IGNORECASE
+)
+_LANG = re.compile(r"""(?<=\s)((?:xml:)?lang\s*=\s*)("[^"]*"|'[^']*'|[^\s>"']+)""", re.IGNORECASE)
+_DOCUMENT = -1
+"""The element around all others, as the index of a tag."""
+_XML_ENTITY = re.compile(r"&(?:(lt|gt|amp|quot|apos)|#(\d{1,7})|#x([0-9A-Fa-f]{1,6})|[\w.:-]+);")
+_XML_NAMES = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
+
+
+class MalformedMarkup(ValueError):
+    """XML that is not well-formed; the message says where."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A stretch of text between block tags, with the spaces around it."""
+
+    before: str
+    marked: PlaceholderText
+    after: str
+
+
+@dataclass(frozen=True)
+class Markup:
+    """Raw markup and blocks in the order of the document; tags have slots for the `values` of their attributes."""
+
+    parts: Sequence[str | Block]
+    kind: Kind = "html"
+    values: Sequence[Value] = ()
+
+    @property
+    def texts(self) -> list[str]:
+        """What is to be translated: blocks, with marks, then values of attributes."""
+        blocks = [part.marked.text for part in self.parts if isinstance(part, Block)]
+        return blocks + [value.text for value in self.values]
+
+    def write(self, translations: Sequence[str]) -> str:
+        """The document with `translations` of `texts`. Raises ValueError if their number differs."""
+        if len(translations) != len(self.texts):
+            raise ValueError(f"{len(translations)} translations for {len(self.texts)} texts")
+        escape = _escape_html if self.kind == "html" else _escape_xml
+        remaining = iter(translations)
+        document = "".join(
+            part if isinstance(part, str) else part.before + part.marked.render(next(remaining), escape) + part.after
+            for part in self.parts
+        )
+        return fill_slots(document, self.values, list(remaining))
+
+
+@dataclass(frozen=True)
+class _Token:
+    """Text (`name` is None) or a piece of markup; `name` is "" for comments and the like."""
+
+    raw: str
+    name: str | None = None
+    is_close: bool = False
+    is_empty: bool = False
+
+
+@dataclass
+class _Reader:
+    """Tokens become raw parts and blocks."""
+
+    kind: Kind
+    parts: list[str | Block] = field(default_factory=list)
+    marked: PlaceholderText = field(default_factory=PlaceholderText)
+    raw: list[str] = field(default_factory=list)
+    values: list[Value] = field(default_factory=list)
+
+    def text(self, raw: str) -> None:
+        self.raw.append(raw)
+        if self.kind == "html":
+            self.marked.add_text(unescaped(raw))
+        else:
+            for part, is_entity in _xml_texts(raw):
+                self.marked.add_standalone(part) if is_entity else self.marked.add_text(part)
+
+    def inline(self, token: _Token) -> None:
+        self.raw.append(token.raw)
+        if not token.name or token.is_empty:
+            self.marked.add_standalone(token.raw)
+        elif token.is_close:
+            self.marked.close(token.name, token.raw)
+        else:
+            self.marked.open(token.name, token.raw)
+
+    def lone(self, raw: str) -> None:
+        self.raw.append(raw)
+        self.marked.add_standalone(raw)
+
+    def block(self, raw: str) -> None:
+        self.flush()
+        self.parts.append(raw)
+
+    def flush(self) -> None:
+        """End the block: a part to translate when it has letters, else as it was."""
+        if any(map(has_letters, self.marked.parts)):
+            first, last = self.raw[0], self.raw[-1]
+            before = first[: len(first) - len(first.lstrip())] if self.kind == "html" else ""
+            after = last[len(last.rstrip()) :] if self.kind == "html" else ""
+            self._strip(before, after)
+            self.parts.append(Block(before, self.marked, after))
+        else:
+            self.parts.append("".join(self.raw))
+        self.marked, self.raw = PlaceholderText(), []
+
+    def _strip(self, before: str, after: str) -> None:
+        parts = [part for part in self.marked.parts if part]
+        if before and parts[0].startswith(" "):
+            parts[0] = parts[0][1:]
+        if after and parts[-1].endswith(" "):
+            parts[-1] = parts[-1][:-1]
+        self.marked.parts = parts
+
+
+def read_markup(text: str, kind: Kind = "html", ignored: Iterable[str] = (), language: str | None = None) -> Markup:
+    """Cut a document into markup and texts. `ignored` names more elements whose content stays as it is. `language` is
+    written into the root's lang attribute. Raises MalformedMarkup for XML that is not well-formed, and
+    TooManyPlaceholders."""
+    tokens = list(_tokens(text, kind))
+    reads_values = kind == "html" and not has_slots(text)
+    inline = _inline_in_xml(tokens) if kind == "xml" else None
+    untranslated = frozenset(ignored) | (UNTRANSLATED if kind == "html" else frozenset())
+    reader = _Reader(kind)
+    index = 0
+    while index < len(tokens):
+        checkpoint()
+        token = tokens[index]
+        is_kept = bool(token.name) and _NO_TRANSLATE.search(token.raw) is not None
+        if reads_values and token.name and not token.is_close and not is_kept:
+            taken = take_values(token.raw, token.name, reader.values)
+            token = token if taken is token.raw else dataclasses.replace(token, raw=taken)
+        is_inline = token.name in INLINE or token.name == "" if inline is None else index in inline
+        if token.name is None:
+            reader.text(token.raw)
+        elif _is_opening(token) and (token.name in untranslated or is_kept):
+            end = _end_of(tokens, index)
+            raw = token.raw + "".join(one.raw for one in tokens[index + 1 : end])
+            reader.lone(raw) if is_inline else reader.block(raw)
+            index = end
+            continue
+        elif is_inline:
+            reader.inline(token)
+        else:
+            reader.block(_in_language(token, language))
+        index += 1
+    reader.flush()
+    return Markup([part for part in reader.parts if part], kind, reader.values)
+
+
+def _tokens(text: str, kind: Kind) -> Iterator[_Token]:
+    end = 0
+    while match := _TOKEN.search(text, end):
+        if match.start() > end:
+            yield _Token(text[end : match.start()])
+        end = match.end()
+        name = match["name"]
+        if name is None:
+            yield _Token(match[0], "")
+            continue
+        name = name.lower() if kind == "html" else name
+        is_empty = match[0].endswith("/>") or (kind == "html" and name in _VOID)
+        yield _Token(match[0], name, bool(match["close"]), is_empty)
+        if kind == "html" and name in _RAW_TEXT and not match["close"] and not is_empty:
+            closing = re.compile(rf"</{name}\b", re.IGNORECASE).search(text, end)
+            stop = closing.start() if closing else len(text)
+            yield _Token(text[end:stop], "")
+            end = stop
+    if end < len(text):
+        yield _Token(text[end:])
+
+
+def _is_opening(token: _Token) -> bool:
+    return bool(token.name) and not token.is_close and not token.is_empty
+
+
+def _end_of(tokens: Sequence[_Token], start: int) -> int:
+    """Where the element that opens at `start` is over: after its closing tag, or at the end."""
+    depth = 0
+    for index in range(start, len(tokens)):
+        token = tokens[index]
+        if token.name == tokens[start].name and not token.is_empty:
+            depth += -1 if token.is_close else 1
+            if depth == 0:
+                return index + 1
+    return len(tokens)
+
+
+def _inline_in_xml(tokens: Sequence[_Token]) -> set[int]:
+    """Tags inside an element that has text of its own, however deep. Raises MalformedMarkup."""
+    mixed = _mixed_in_xml(tokens)
+    inline: set[int] = set()
+    is_inside = [_DOCUMENT in mixed]  # something with text of its own: for the element around, and those around it
+    for index, token in enumerate(tokens):
+        if token.name is None:
+            continue
+        if token.is_close and not token.is_empty:
+            is_inside.pop()
+        if is_inside[-1]:
+            inline.add(index)
+        if _is_opening(token):
+            is_inside.append(is_inside[-1] or index in mixed)
+    return inline
+
+
+def _mixed_in_xml(tokens: Sequence[_Token]) -> set[int]:
+    """The opening tags of elements with text of their own. Raises MalformedMarkup."""
+    around = [_DOCUMENT]
+    mixed: set[int] = set()
+    for index, token in enumerate(tokens):
+        if token.name is None:
+            if not token.raw.isspace():
+                mixed.add(around[-1])
+        elif _is_opening(token):
+            around.append(index)
+        elif token.name and not token.is_empty and (len(around) == 1 or tokens[around.pop()].name != token.name):
+            raise MalformedMarkup(f"</{token.name}> closes nothing that is open at this place")
+    if len(around) > 1:
+        raise MalformedMarkup(f"<{tokens[around[-1]].name}> is never closed")
+    return mixed
+
+
+def _in_language(token: _Token, language: str | None) -> str:
+    if language is None or token.name != "html" or token.is_close:
+        return token.raw
+    return _LANG.sub(lambda match: f'{match[1]}"{language}"', token.raw)
+
+
+def _xml_texts(raw: str) -> Iterator[tuple[str, bool]]:
+    """Text, and entities that only the document knows."""
+    end = 0
+    for match in _XML_ENTITY.finditer(raw):
+        yield raw[end : match.start()], False
+        end = match.end()
+        code = int(match[2]) if match[2] else int(match[3], 16) if match[3] else None
+        if match[1]:
+            yield _XML_NAMES[match[1]], False
+        elif code is not None and 31 < code < 0xD800:
+            yield chr(code), False
+        else:
+            yield match[0], True
+    yield raw[end:], False
+
+
+def _escape_html(text: str) -> str:
+    return html.escape(text, quote=False).replace("\u00a0", "&nbsp;")
+
+
+def _escape_xml(text: str) -> str:
+    return html.escape(text, quote=False)

@@ -1,0 +1,1 @@
+"""Cuts texts into sentences, and sentences into what a model can read."""

@@ -1,0 +1,1 @@
+"""Texts in, translations out: planning, searching, assembling; glossaries, alignment, two models, streams, scores."""

@@ -1,0 +1,208 @@
+"""Cuts texts into the engine's requests, and puts texts together from the results."""
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from server.backends.context import SentenceContext
+from server.engine.request import SearchOptions, SentenceRequest, SentenceResult, Timings
+from server.runtime.checkpoints import checkpoint
+from server.telemetry.labels import FinishReason
+from server.text.base.pieces import Pieces
+from server.text.base.words import Place
+from server.text.markup.tags import Pair, lift, place_tags
+from server.text.protect.protection import Restored
+from server.text.split.plan import PlannedSentence, TextPlan
+
+OfHypotheses = Sequence[Sequence[Pair]]
+"""Pairs of aligned words for a sentence's hypotheses, best first: for all of them, for the best only, or for none."""
+Flag = Callable[[str, str, Sequence[str]], tuple[str, ...]]
+"""(source, target, flags that are known already) -> all flags."""
+
+
+@dataclass(frozen=True)
+class SentenceTranslation:
+    """`score` is the summed log-probability of the target, EOS included. `flags` name what looks wrong. `ids` are the
+    target as the model wrote it, without EOS."""
+
+    source: str
+    target: str
+    score: float
+    finish_reason: FinishReason
+    num_tokens: int
+    flags: tuple[str, ...] = ()
+    ids: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class TextHypothesis:
+    """A whole text. `score` sums the log-probabilities of its sentences."""
+
+    text: str
+    score: float
+
+
+@dataclass(frozen=True)
+class TextTranslation:
+    """One text. `text` is the source with every sentence replaced by its best target; gaps are the source's.
+
+    `hypotheses`, best first: the k-th is made of every sentence's k-th (its last, where it has fewer). For a text of
+    one sentence these are the best k of the text; for more they are not, only a choice for each sentence.
+    """
+
+    text: str
+    sentences: tuple[SentenceTranslation, ...]
+    hypotheses: tuple[TextHypothesis, ...]
+    alignment: tuple[Pair, ...] | None = None
+    """Places of words in the source, each with the place of a word in `text` that comes from it; None if not asked."""
+
+
+@dataclass(frozen=True)
+class TranslationOutcome:
+    """`timings`, in seconds: queue, encode and decode are each the largest among the request's sentences (which run
+    side by side, so that the three may add up to more or less than the whole); `total` is the whole request.
+    """
+
+    translations: tuple[TextTranslation, ...]
+    timings: Timings
+    total: float
+
+
+@dataclass(frozen=True)
+class Work:
+    """Texts that were cut, and their sentences as the engine takes them, in order."""
+
+    plans: tuple[TextPlan, ...]
+    requests: tuple[SentenceRequest, ...]
+    options: SearchOptions
+    started: float
+    """A time.monotonic() value."""
+    aligns: bool = False
+    """Whether it is asked which words come from which."""
+
+    @classmethod
+    def cut(
+        cls,
+        texts: Iterable[str],
+        plan: Callable[[str], TextPlan],
+        options: SearchOptions,
+        context: SentenceContext | None = None,
+        begun: Callable[[int, TextPlan], TextPlan] | None = None,
+        aligns: bool = False,
+    ) -> "Work":
+        """The sentences of `texts`; every one sees `context`, and all wait in one line. `begun` takes a text's number
+        and plan, and gives the plan with the beginning of its translation."""
+        started, owner = time.monotonic(), object()
+        plans = tuple(map(plan, texts))
+        if begun is not None:
+            plans = tuple(begun(index, one) for index, one in enumerate(plans))
+        requests = tuple(
+            SentenceRequest(sentence.ids, options, context, owner, prefix=sentence.prefix_ids)
+            for one in plans
+            for sentence in one.planned
+        )
+        return cls(plans, requests, options, started, aligns)
+
+    @property
+    def needs_alignment(self) -> bool:
+        """Whether it is asked for, or has tags to set."""
+        return self.aligns or any(sentence.tags for plan in self.plans for sentence in plan.planned)
+
+    @property
+    def num_chars(self) -> int:
+        return sum(len(segment.text) for plan in self.plans for segment in plan.segments)
+
+    def put_together(
+        self, results: Sequence[SentenceResult], pieces: Pieces, flag: Flag, aligned: Sequence[OfHypotheses] = ()
+    ) -> TranslationOutcome:
+        """The translated texts, from the result of every request and, where words were aligned, their pairs. `pieces`
+        are the target's."""
+        remaining = iter(zip(results, aligned or [()] * len(results), strict=True))
+        translations = []
+        for plan in self.plans:
+            own = [next(remaining) for _ in plan.planned]
+            found, pairs = [result for result, _ in own], [one for _, one in own]
+            joined = _join(plan, found, pairs, self.options.num_hypotheses, pieces, flag)
+            if self.aligns:
+                joined = dataclasses.replace(joined, alignment=_alignment(plan, joined, pairs))
+            translations.append(joined)
+        return TranslationOutcome(tuple(translations), largest_timings(results), time.monotonic() - self.started)
+
+
+def largest_timings(results: Sequence[SentenceResult]) -> Timings:
+    """Each the largest among the results."""
+    return Timings(
+        queue=max((result.timings.queue for result in results), default=0.0),
+        encode=max((result.timings.encode for result in results), default=0.0),
+        decode=max((result.timings.decode for result in results), default=0.0),
+    )
+
+
+def _join(
+    plan: TextPlan,
+    results: Sequence[SentenceResult],
+    aligned: Sequence[OfHypotheses],
+    num_hypotheses: int,
+    pieces: Pieces,
+    flag: Flag,
+) -> TextTranslation:
+    of_sentence = _choices(plan, results, aligned, pieces)
+    sentences = tuple(
+        _sentence(source, planned, choices[0], result, flag)
+        for source, planned, choices, result in zip(plan.sentences, plan.planned, of_sentence, results, strict=True)
+    )
+    hypotheses = tuple(
+        TextHypothesis(
+            plan.fill([choices[min(rank, len(choices) - 1)].text for choices in of_sentence]),
+            sum(result.hypotheses[min(rank, len(result.hypotheses) - 1)].score for result in results),
+        )
+        for rank in range(min(num_hypotheses, max((len(choices) for choices in of_sentence), default=1)))
+    )
+    return TextTranslation(hypotheses[0].text, sentences, hypotheses)
+
+
+def _choices(
+    plan: TextPlan, results: Sequence[SentenceResult], aligned: Sequence[OfHypotheses], pieces: Pieces
+) -> list[list[Restored]]:
+    """For every sentence, the texts of its hypotheses, with spans in place of masks and with their tags."""
+    of_sentence = []
+    for source, planned, result, pairs in zip(plan.sentences, plan.planned, results, aligned, strict=True):
+        checkpoint()
+        choices = [planned.restored(hypothesis.ids, pieces) for hypothesis in result.hypotheses]
+        if planned.tags:
+            choices = [
+                dataclasses.replace(one, text=place_tags(planned.tags, lift(source)[0], one.text, own))
+                for one, own in zip(choices, pairs, strict=True)
+            ]
+        of_sentence.append(choices)
+    return of_sentence
+
+
+def _alignment(plan: TextPlan, joined: TextTranslation, aligned: Sequence[OfHypotheses]) -> tuple[Pair, ...]:
+    """The pairs of all sentences' best translations, as places in the whole text and in its translation."""
+    pairs: list[Pair] = []
+    remaining = iter(zip(joined.sentences, aligned, strict=True))
+    source_at = target_at = 0
+    for segment in plan.segments:
+        target = segment.text
+        if segment.is_sentence:
+            sentence, (best, *_) = next(remaining)
+            target = sentence.target
+            pairs += ((_moved(source, source_at), _moved(own, target_at)) for source, own in best)
+        source_at, target_at = source_at + len(segment.text), target_at + len(target)
+    return tuple(pairs)
+
+
+def _moved(place: Place, by: int) -> Place:
+    return place[0] + by, place[1] + by
+
+
+def _sentence(
+    source: str, planned: PlannedSentence, target: Restored, result: SentenceResult, flag: Flag
+) -> SentenceTranslation:
+    checkpoint()
+    best = result.hypotheses[0]
+    seen = {"cut": planned.is_cut, "truncated": best.finish_reason == "length", "moved": target.is_moved}
+    flags = flag(source, target.text, [name for name, holds in seen.items() if holds])
+    return SentenceTranslation(source, target.text, best.score, best.finish_reason, best.num_tokens, flags, best.ids)

@@ -1,0 +1,88 @@
+"""`ringmt make-everyday-data`: the same seed gives the same text, without what the word sets ask."""
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from model.config import ConfigError
+from model.data.corpus import read_corpus
+from model.data.word_sets import read_word_set
+from model.synthetic.everyday.command import HERE, make_everyday_data_command
+from model.synthetic.words.command import WORD_SET, bare
+
+SAMPLE = Path(__file__).parents[3] / "sample"
+KINDS = ("interfaces", "letters", "nationalities", "phrases", "places", "quantities", "spoken", "things", "verbs")
+NAMES = [f"everyday-{kind}" for kind in KINDS]
+
+
+def run(out: Path, *flags: str) -> dict[str, list[tuple[str, str]]]:
+    parser = argparse.ArgumentParser()
+    make_everyday_data_command.add_arguments(parser)
+    assert make_everyday_data_command.run(parser.parse_args(["--out", str(out), *flags])) == 0
+    names = sorted(path.name.removesuffix(".en.gz") for path in out.glob("*.en.gz"))
+    return {name: [(pair.source, pair.target) for pair in read_corpus(out, name, "en", "de")] for name in names}
+
+
+def asked(*paths: Path) -> set[str]:
+    sources = {bare(item.source) for path in paths for item in read_word_set(path)}
+    assert len(sources) >= 60
+    return sources
+
+
+def said(made: dict[str, list[tuple[str, str]]], side: int) -> set[str]:
+    return {bare(pair[side]) for pairs in made.values() for pair in pairs}
+
+
+def test_the_same_text_twice_without_what_the_word_sets_ask(tmp_path: Path) -> None:
+    made, again = run(tmp_path / "one"), run(tmp_path / "two")
+    assert list(made) == NAMES
+    assert made == again
+    assert ("Merry Christmas!", "Frohe Weihnachten!") in made["everyday-phrases"]
+    assert made != run(tmp_path / "german", "--source", "de")
+    assert not asked(WORD_SET, HERE / "held-out.tsv", HERE / "held-out-spoken.tsv", HERE / "held-out-typed.tsv") & said(
+        made, 0
+    )
+
+
+def test_towards_english_no_source_has_two_translations_and_none_is_asked(tmp_path: Path) -> None:
+    made = run(tmp_path, "--source", "de")
+    assert list(made) == NAMES
+    for name, pairs in made.items():
+        sources = [german for _, german in pairs]
+        assert len(sources) == len(set(sources)), name
+    assert not asked(HERE / "held-out-de.tsv", HERE / "held-out-spoken-de.tsv", HERE / "held-out-typed-de.tsv") & said(
+        made, 1
+    )
+
+
+def test_towards_english_the_first_form_is_said(tmp_path: Path) -> None:
+    phrases = run(tmp_path, "--source", "de")["everyday-phrases"]
+    assert ("Many thanks!", "Vielen Dank!") not in phrases
+    assert {("Thanks a lot!", "Vielen Dank!"), ("Thanks a lot", "vielen dank")} <= set(phrases)
+
+
+@pytest.mark.parametrize(("source", "side"), [("en", 0), ("de", 1)])
+def test_real_sentences_come_as_people_type_them(tmp_path: Path, source: str, side: int) -> None:
+    flags = ["--data", str(SAMPLE), "--corpora", "dialogues", "--source", source]
+    made = run(tmp_path, *flags)["everyday-typed"]
+    real = {(pair.source, pair.target) for pair in read_corpus(SAMPLE, "dialogues", "en", "de")}
+    assert len(made) > 100
+    assert not real & set(made)
+    targets = {pair[1 - side].rstrip(".!?") for pair in real}
+    assert {pair[1 - side].rstrip(".!?") for pair in made} <= targets | {target.upper() for target in targets} | {
+        pair[1 - side].upper() for pair in real
+    }
+
+
+def test_corpora_without_their_folder_say_so(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="give it as --data"):
+        run(tmp_path, "--corpora", "dialogues")
+
+
+@pytest.mark.parametrize(("excluded", "is_said"), [("Hello!", False), ("Hallo!", False), ("Good night!", True)])
+def test_own_word_sets_are_left_out(tmp_path: Path, excluded: str, is_said: bool) -> None:
+    (tmp_path / "set.tsv").write_text(f"everyday\t{excluded}\tx\n", encoding="utf-8")
+    made = run(tmp_path / "out", "--exclude", str(tmp_path / "set.tsv"), "--amount", "5")
+    assert (("Hello!", "Hallo!") in made["everyday-phrases"]) is is_said
+    assert len(made["everyday-quantities"]) <= 5 * 7

@@ -1,0 +1,141 @@
+"""Which parameters learn from which sentences, and how far the context layer moves at first and later."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+import torch
+
+from model.data.batching import collate
+from model.data.documents import Passage
+from model.document import Words
+from model.training.train_document import DocumentTraining, relative_change
+from tests.documents import lively_document_model
+from tests.model.training.documents.some import SAMPLE, recipe
+
+
+@pytest.mark.parametrize("train", ["context_only", "all"])
+def test_gradients_go_where_something_learns_and_never_into_the_store(train: str, base: Path, tmp_path: Path) -> None:
+    run = DocumentTraining(recipe(base, train=train, side="decoder"), SAMPLE, tmp_path)
+    passage = run.epoch_work(0)[0]
+    words = run.constant_words(passage.keys, run.documents.base)
+    assert not words.key.requires_grad
+    assert not words.value.requires_grad
+    run.backward(passage)
+    assert all(parameter.grad is not None for parameter in run.documents.context.parameters())
+    learns = [parameter.grad is not None for parameter in run.documents.base.parameters()]
+    assert all(learns) if train == "all" else not any(learns)
+    assert run.documents.context.training
+    assert run.documents.base.training == (train == "all")
+
+
+@pytest.mark.parametrize(("refresh", "learns"), [("update", True), ("epoch", False)])
+def test_where_everything_learns_sentences_can_learn_to_show_what_others_need(
+    refresh: str, learns: bool, base: Path, tmp_path: Path
+) -> None:
+    """The loss of one sentence changes the encoder also by way of the sentences that it sees."""
+    run = DocumentTraining(recipe(base, train="all", rep_refresh=refresh), SAMPLE, tmp_path)
+    run.documents.eval()
+    passage = next(p for p in run.epoch_work(0) if len(p.queries) > 2)
+    keep = passage.distance(online=True)
+    row = keep.sum(dim=1).argmax()[None]
+    read: list[torch.Tensor] = []
+    handle = run.documents.base.encoder.register_forward_hook(lambda _module, _inputs, output: read.append(output))
+    run.documents.base.encoder.register_forward_hook(lambda _module, _inputs, output: output.retain_grad())
+    run.loss(passage, keep, row, run.represents, 0.0)[0].backward()  # type: ignore[no-untyped-call]
+    handle.remove()
+    (memory,) = read
+    assert memory.grad is not None
+    reached = memory.grad.abs().sum(dim=(1, 2)) > 0
+    seen = keep[row[0]] > 0
+    assert bool(reached[row[0]])
+    assert bool(reached[seen].all()) == learns
+    assert not bool(reached[~seen].sum() > 1)
+
+
+def test_the_sentence_model_can_learn_more_slowly_than_the_layer(base: Path, tmp_path: Path) -> None:
+    moved = {}
+    for rate in (1.0, 0.1):
+        run = DocumentTraining(recipe(base, train="all", base_rate=rate), SAMPLE, tmp_path / str(rate))
+        before = run.weights()
+        before = {name: weight.clone() for name, weight in before.items()}
+        run.documents.eval()  # without dropout both see the same gradients
+        run.update(run.epoch_work(0)[0])
+        moved[rate] = {name: (weight - before[name]).norm().item() for name, weight in run.weights().items()}
+    for name, full in moved[1.0].items():
+        assert moved[0.1][name] == pytest.approx(full * (0.1 if name.startswith("base.") else 1), rel=0.02), name
+
+
+def test_in_updates_alone_the_sentence_model_learns_and_the_layer_does_not(base: Path, tmp_path: Path) -> None:
+    run = DocumentTraining(recipe(base, train="all", alone=0.5), SAMPLE, tmp_path)
+    passage, alone = run.epoch_work(0)[0], 0
+    for run.step in range(60):
+        run.documents.zero_grad()
+        run.backward(passage)
+        assert all(parameter.grad is not None for parameter in run.documents.base.parameters())
+        (layer_learns,) = {parameter.grad is not None for parameter in run.documents.context.parameters()}
+        alone += not layer_learns
+    assert 18 <= alone <= 42
+    run.update(passage)
+
+
+def test_what_context_decides_is_not_learned_without_it(base: Path, tmp_path: Path) -> None:
+    run = DocumentTraining(recipe(base, train="all", alone=0.9), SAMPLE, tmp_path)
+    passage = run.epoch_work(0)[0]
+    sentences = [dataclasses.replace(s, needs_context=number % 2 == 0) for number, s in enumerate(passage.queries)]
+    counts = set()
+    for run.step in range(20):
+        counts.add(run.backward(Passage(sentences, sentences))[1])
+    free = sum(len(s.pair.target) + 1 for s in sentences if not s.needs_context)
+    assert counts == {free, sum(len(s.pair.target) + 1 for s in sentences)}
+    made = [dataclasses.replace(s, needs_context=True) for s in sentences]
+    for run.step in range(20):
+        assert run.backward(Passage(made, made))[1] == max(counts)
+
+
+def test_a_frozen_model_learns_only_from_sentences_that_see_another(base: Path, tmp_path: Path) -> None:
+    run = DocumentTraining(recipe(base, visible="online"), SAMPLE, tmp_path)
+    passage = run.epoch_work(0)[0]
+    first = {s.document: len(s.pair.target) + 1 for s in reversed(passage.queries)}
+    everything = sum(len(s.pair.target) + 1 for s in passage.queries)
+    assert run.backward(passage)[1] == everything - sum(first.values())
+
+
+@pytest.mark.parametrize("side", ["encoder", "decoder"])
+def test_training_begins_almost_as_the_sentence_model(side: str, base: Path, tmp_path: Path) -> None:
+    """The nearer to 1 the first gate is, the nearer the costs are to those without context."""
+    differences = []
+    for gate in (0.999, 0.95, None):
+        run = DocumentTraining(recipe(base, side=side, first_gate=gate), SAMPLE, tmp_path / str(gate))
+        with_context, without = run.dev_scores()["dialogues"], run.dev_scores(with_context=False)["dialogues"]
+        differences.append(abs(with_context - without))
+    assert differences[0] < differences[1] < differences[2]
+    assert differences[0] < 0.02
+
+
+def test_an_opened_gate_is_the_same_everywhere() -> None:
+    model = lively_document_model()
+    model.context.open_gate(0.9)
+    with torch.no_grad():
+        store = model.store(Words(torch.randn(4, 5, 32), torch.randn(4, 5, 32), torch.ones(4, 5, dtype=torch.bool)))
+        query = torch.randn(1, 7, 32)
+        result = model.look(query, query, store, torch.ones(1, 4, dtype=torch.bool))
+    assert torch.allclose(result.gate, torch.full_like(result.gate, 0.9), atol=1e-4)
+
+
+def test_a_layer_that_pays_for_what_it_changes_changes_less(base: Path, tmp_path: Path) -> None:
+    changed = []
+    for quiet in (0.0, 5.0):
+        run = DocumentTraining(recipe(base, steps=16, quiet=quiet, first_gate=0.6), SAMPLE, tmp_path / str(quiet))
+        run.run()
+        passage = run.epoch_work(0)[0]
+        batch = collate([sentence.pair for sentence in passage.queries])
+        with torch.no_grad():
+            memory = run.documents.base.encode(batch.source, batch.source_keep)
+            words = run.constant_words(passage.keys, run.represents)
+            run.documents.eval()
+            seen = run.documents.look_within(
+                memory, memory, words, *passage.grids(), passage.distance(online=False)
+            ).state
+        changed.append(float(relative_change(memory, seen, batch.source_keep)))
+    assert changed[1] < 0.9 * changed[0]

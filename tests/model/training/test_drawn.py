@@ -1,0 +1,159 @@
+"""Sources that are cut into pieces at random."""
+
+import dataclasses
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.data.batching import Pair
+from model.data.documents import PlacedPair
+from model.data.vocabulary import Vocabulary, train_vocabulary
+from model.training.document_recipe import DocumentRecipe
+from model.training.drawn import DrawnSources
+from model.training.id_lists import load_id_lists, save_id_lists
+from model.training.recipe import DataRecipe, Recipe
+from model.training.run import TrainingRun
+from model.training.train import Training
+from model.training.train_document import DocumentTraining
+from tests.model.runs import tiny
+from tests.model.training.documents.some import SAMPLE
+from tests.model.training.documents.some import recipe as for_documents
+from tests.models import lively_model, tiny_config, write_checkpoint
+
+LONGEST = 40
+
+
+@pytest.fixture(scope="module")
+def vocabulary(tmp_path_factory: pytest.TempPathFactory) -> Vocabulary:
+    path = tmp_path_factory.mktemp("vocabulary") / "vocabulary.model"
+    train_vocabulary(lines(), 400, path)
+    return Vocabulary(path)
+
+
+def lines() -> list[str]:
+    return [line for line in (SAMPLE / "dialogues.en").read_text(encoding="utf-8").split("\n") if line]
+
+
+def some_pairs(vocabulary: Vocabulary) -> list[Pair]:
+    """Pairs with targets that tell them apart."""
+    return [Pair(ids, [number]) for number, ids in enumerate(vocabulary.encode(lines())) if len(ids) <= LONGEST]
+
+
+def drawing(vocabulary: Vocabulary, folder: Path, share: float = 0.5, seed: int = 1) -> DrawnSources:
+    return DrawnSources(DataRecipe("en", "de", {}, {}, max_pair_length=LONGEST, drawn=share), vocabulary, seed, folder)
+
+
+def places(pairs: list[Pair], found: list[Pair]) -> set[int]:
+    return {place for place, (old, new) in enumerate(zip(pairs, found, strict=True)) if old != new}
+
+
+def test_a_share_of_the_sources_is_cut_otherwise(vocabulary: Vocabulary, tmp_path: Path) -> None:
+    pairs = some_pairs(vocabulary)
+    found = drawing(vocabulary, tmp_path).pairs(pairs, 0)
+    changed = places(pairs, found)
+    assert 0.2 * len(pairs) < len(changed) <= round(0.5 * len(pairs))
+    assert vocabulary.decode([pair.source for pair in found]) == vocabulary.decode([pair.source for pair in pairs])
+    assert [pair.target for pair in found] == [pair.target for pair in pairs]
+    assert max(len(pair.source) for pair in found) <= LONGEST
+    assert drawing(vocabulary, tmp_path / "none", share=0).pairs(pairs, 0) == pairs
+
+
+def test_seed_and_epoch_decide_which(vocabulary: Vocabulary, tmp_path: Path) -> None:
+    """Few of those that are chosen stay as they were: drawn twice, the same places change but for some."""
+    pairs = some_pairs(vocabulary)
+    most = round(0.1 * len(pairs))
+
+    def changed(seed: int, epoch: int) -> set[int]:
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        return places(pairs, drawing(vocabulary, folder, 0.1, seed).pairs(pairs, epoch))
+
+    once = changed(1, 0)
+    assert len(once | changed(1, 0)) <= most
+    assert len(once | changed(1, 1)) > most
+    assert len(once | changed(2, 0)) > most
+
+
+def test_what_an_epoch_drew_stays(vocabulary: Vocabulary, tmp_path: Path) -> None:
+    pairs = some_pairs(vocabulary)
+    first = drawing(vocabulary, tmp_path).pairs(pairs, 3)
+    assert drawing(vocabulary, tmp_path).pairs(pairs, 3) == first
+    assert drawing(vocabulary, tmp_path / "another").pairs(pairs, 3) != first
+
+
+def test_other_text_is_drawn_anew(vocabulary: Vocabulary, tmp_path: Path) -> None:
+    """A run may go on after its text has grown, or was put right: sources stay with their targets."""
+    pairs = some_pairs(vocabulary)
+    drawing(vocabulary, tmp_path).pairs(pairs, 0)
+    for other in (pairs[1:], pairs[::-1]):
+        found = drawing(vocabulary, tmp_path).pairs(other, 0)
+        assert [pair.target for pair in found] == [pair.target for pair in other]
+        assert vocabulary.decode([pair.source for pair in found]) == vocabulary.decode([pair.source for pair in other])
+
+
+def test_sentences_of_documents_keep_their_places(vocabulary: Vocabulary, tmp_path: Path) -> None:
+    pairs = some_pairs(vocabulary)
+    documents = [
+        [PlacedPair(pair, number, index, (7, index), index == 1) for index, pair in enumerate(pairs[start : start + 3])]
+        for number, start in enumerate(range(0, len(pairs), 3))
+    ]
+    found = drawing(vocabulary, tmp_path).documents(documents, 0)
+    assert [one.pair for document in found for one in document] == drawing(vocabulary, tmp_path).pairs(pairs, 0)
+    for document, drawn in zip(documents, found, strict=True):
+        assert [dataclasses.replace(new, pair=old.pair) for new, old in zip(drawn, document, strict=True)] == document
+    assert found != documents
+
+
+def sentence_training(out: Path) -> Training:
+    return Training(with_drawn(tiny(20)), SAMPLE, out)
+
+
+def document_training(out: Path) -> DocumentTraining:
+    base = out.parent / "base"
+    if not base.is_dir():
+        write_checkpoint(lively_model(tiny_config(max_length=130), seed=4), base)
+    whole = with_drawn(for_documents(base, train="all"))
+    assert isinstance(whole, DocumentRecipe)
+    return DocumentTraining(whole, SAMPLE, out)
+
+
+def with_drawn(recipe: Recipe) -> Recipe:
+    return dataclasses.replace(recipe, data=dataclasses.replace(recipe.data, drawn=0.7))
+
+
+def curve(out: Path) -> list[str]:
+    """metrics.csv without what a clock says."""
+    rows = [line.split(",") for line in (out / "metrics.csv").read_text(encoding="utf-8").splitlines()]
+    clock = rows[0].index("seconds")
+    return [",".join(row[:clock] + row[clock + 1 :]) for row in rows]
+
+
+@pytest.mark.parametrize("begin", [sentence_training, document_training])
+def test_a_run_that_was_stopped_goes_on_with_what_it_drew(
+    begin: Callable[[Path], TrainingRun[Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = begin(tmp_path / "stopped")
+    evaluate = run.evaluate
+    monkeypatch.setattr(run, "evaluate", lambda nll: evaluate(nll) and False)
+    run.run()
+    for name, drawn in (("one", "stopped"), ("other", "one"), ("forgetful", None)):
+        shutil.copytree(tmp_path / "stopped", tmp_path / name)
+        shutil.rmtree(tmp_path / name / "drawn")
+        if drawn is not None:
+            shutil.copytree(tmp_path / drawn / "drawn", tmp_path / name / "drawn")
+        begin(tmp_path / name).run()
+    one, other, forgetful = (curve(tmp_path / name) for name in ("one", "other", "forgetful"))
+    assert one == other
+    assert one != forgetful
+    assert len(one) > len(curve(tmp_path / "stopped"))
+
+
+@given(lists=st.lists(st.lists(st.integers(0, 2**31 - 1))))
+def test_lists_of_ids_come_back(lists: list[list[int]], tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("lists") / "below" / "ids.safetensors"
+    save_id_lists(lists, path)
+    assert load_id_lists(path) == lists

@@ -1,0 +1,68 @@
+"""What the door does for every route alike."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from server.engine.request import SentenceRequest
+from server.engine.worker import EngineWorker
+from server.scheduling.shared_budget import SharedBudget
+from server.text.split.plan import TextPlan
+from server.translation.translator import Translator
+from tests.server.api.conftest import RunningServer, ready, settings_for, until
+from tests.server.api.native.test_translate import error_of
+
+
+def never_cut(translator: Translator, text: str, splits: bool = True) -> TextPlan:
+    raise AssertionError("a text was cut that could not be queued")
+
+
+def test_what_cannot_be_queued_is_refused_before_it_is_cut(
+    server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Translator, "plan", never_cut)
+    assert error_of(server.translate("a\n" * 600), 413)["type"] == "too_large"
+    [translator] = server.state.translators.values()
+    waiting = translator.worker.waiting
+    monkeypatch.setattr(waiting, "_sentences", full(waiting.max_waiting))
+    assert error_of(server.translate("Yes."), 429)["type"] == "overloaded"
+
+
+def full(limit: int) -> SharedBudget:
+    budget = SharedBudget(limit)
+    budget.take("", limit)
+    return budget
+
+
+def lost(worker: EngineWorker, requests: Sequence[SentenceRequest]) -> None:
+    """An engine that takes sentences and never answers."""
+
+
+def test_the_deadline_is_the_documented_one(tiny_artifact: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with ready(settings_for(tiny_artifact, request_timeout=0.2)) as server:
+        monkeypatch.setattr(EngineWorker, "submit_all", lost)
+        for fields in ({}, {"context": "Yes."}):
+            started = time.monotonic()
+            assert error_of(server.translate("Yes.", **fields), 504)["type"] == "deadline_exceeded"
+            assert time.monotonic() - started < 1.7
+
+
+def test_every_route_counts_its_work_and_forgets_it(server: RunningServer) -> None:
+    assert server.translate("Yes.").status_code == 200
+    until(lambda: server.metric("requests_in_progress", model="tiny") == 0, "nothing is in progress")
+
+
+@pytest.mark.parametrize("path", ["/v1/models", "/v1/languages"])
+def test_unknown_parameters_are_told(server: RunningServer, path: str) -> None:
+    with server.client() as client:
+        error = error_of(client.get(path, params={"explain": "true"}), 422)
+    assert (error["type"], error["param"]) == ("invalid_value", "explain")
+
+
+def test_the_shell_s_translation_loads_no_server() -> None:
+    code = "import sys, server.cli.translate; sys.exit(bool({'fastapi', 'uvicorn', 'starlette'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

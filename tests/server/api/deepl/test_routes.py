@@ -1,0 +1,212 @@
+"""DeepL's API, asked by its own client."""
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import deepl
+import deepl.http_client
+import pytest
+from deepl import DeepLClient
+
+from server.api.deepl import routes as server_api_deepl
+from server.engine.request import SentenceRequest
+from server.files.formats.base import DamagedFile
+from tests.server.api.conftest import RunningServer, ready, settings_for, until
+from tests.server.api.libretranslate.test_routes import TEXT, direct
+from tests.server.api.serving.test_lifecycle import MANY_SENTENCES
+
+
+@pytest.fixture
+def client(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> DeepLClient:
+    monkeypatch.setattr(deepl.http_client, "max_network_retries", 0)
+    return DeepLClient("a key", server_url=server.url, send_platform_info=False)
+
+
+def test_texts(client: DeepLClient, server: RunningServer) -> None:
+    one = client.translate_text(TEXT, source_lang="EN", target_lang="DE")
+    assert not isinstance(one, list)
+    assert (one.text, one.detected_source_lang, one.billed_characters) == (direct(server, TEXT), "EN", len(TEXT))
+    several = client.translate_text(["Yes.", TEXT], target_lang="de")
+    assert isinstance(several, list)
+    assert [result.text for result in several] == [direct(server, "Yes."), direct(server, TEXT)]
+
+
+def test_sentences_are_split_as_asked(client: DeepLClient, server: RunningServer) -> None:
+    text = "We walk home\nin the rain. Yes."
+    for split, expected in (("1", direct(server, text)), ("nonewlines", direct(server, text.replace("\n", " ")))):
+        found = client.translate_text(text, source_lang="EN", target_lang="DE", split_sentences=split)
+        assert not isinstance(found, list)
+        assert found.text == expected
+    whole = client.translate_text(text, source_lang="EN", target_lang="DE", split_sentences="0")
+    assert not isinstance(whole, list)
+    assert whole.text != direct(server, text)
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        {"target_lang": "FR"},
+        {"source_lang": "FR"},
+        {"formality": "more"},
+        {"glossary": "an id"},
+        {"tag_handling": "rtf"},
+        {"splitting_tags": ["p"], "tag_handling": "xml"},
+        {"outline_detection": False, "tag_handling": "xml"},
+        {"model_type": "quality_optimized"},
+        {"extra_body_parameters": {"colour": "red"}},
+    ],
+)
+def test_what_cannot_be_honoured_is_refused(client: DeepLClient, refused: dict[str, Any]) -> None:
+    with pytest.raises(deepl.DeepLException, match="Bad request, message: ") as caught:
+        client.translate_text("Yes.", **{"source_lang": "EN", "target_lang": "DE", **refused})
+    assert caught.value.http_status_code == 400
+    name = next(iter(refused))
+    field = {"glossary": "glossary_id", "extra_body_parameters": "colour"}.get(name, name)
+    assert f"'{field}'" in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["html", "xml"])
+def test_tags_come_back(client: DeepLClient, server: RunningServer, kind: str) -> None:
+    """Blocks are translated like texts of their own; what is to be ignored stays."""
+    first, second = "Where is the station?", "She sells bread and milk."
+    text = f"<body><p>{first}</p><p>{second}</p><x>We walk home.</x></body>"
+    found = client.translate_text(
+        [text, "Yes."], source_lang="EN", target_lang="DE", tag_handling=kind, ignore_tags=["x"]
+    )
+    assert isinstance(found, list)
+    texts = [direct(server, one) for one in (first, second)]
+    assert found[0].text == f"<body><p>{texts[0]}</p><p>{texts[1]}</p><x>We walk home.</x></body>"
+    assert found[1].text == direct(server, "Yes.")
+    bold = client.translate_text("<p>Where is <b>the station</b>?</p>", target_lang="DE", tag_handling=kind)
+    assert not isinstance(bold, list)
+    assert (bold.text.count("<b>"), bold.text.count("</b>")) == (1, 1)
+
+
+def test_broken_xml_is_refused(client: DeepLClient) -> None:
+    with pytest.raises(deepl.DeepLException, match="Bad request, message: "):
+        client.translate_text("<p>Yes.</q>", source_lang="EN", target_lang="DE", tag_handling="xml")
+
+
+def test_a_document_that_failed_says_so_for_good(
+    client: DeepLClient, server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its status names the error, and its result does not make the client wait."""
+
+    async def broken(*_: object, **__: object) -> None:
+        raise DamagedFile("the file broke off")
+
+    monkeypatch.setattr(server_api_deepl, "translate_file", broken)
+    handle = client.translate_document_upload(b"Yes.", filename="book.txt", source_lang="EN", target_lang="DE")
+    until(lambda: not client.translate_document_get_status(handle).ok, "the document has failed")
+    assert str(client.translate_document_get_status(handle).error_message) == "the file broke off"
+    with pytest.raises(deepl.DeepLException, match="Bad request") as caught:
+        client.translate_document_download(handle, io.BytesIO())
+    assert not isinstance(caught.value, deepl.DocumentNotReadyException)
+    assert caught.value.http_status_code == 400
+
+
+def test_languages_and_usage(client: DeepLClient) -> None:
+    before = client.get_usage().character.count or 0
+    client.translate_text("Yes.", target_lang="DE")
+    usage = client.get_usage()
+    assert usage.character.count == before + 4
+    assert not usage.any_limit_reached
+    assert [(one.code, one.name) for one in client.get_source_languages()] == [("EN", "English")]
+    [german] = client.get_target_languages()
+    assert (german.code, german.name, german.supports_formality) == ("DE", "German", False)
+
+
+def test_a_document_cycle(client: DeepLClient, server: RunningServer) -> None:
+    content = "Where is the station?\n\nShe sells bread and milk.\n"
+    handle = client.translate_document_upload(content.encode(), filename="book.txt", target_lang="DE")
+    assert len(handle.document_id) == 32
+    assert len(handle.document_key) == 64
+    until(lambda: client.translate_document_get_status(handle).done, "the document is done")
+    status = client.translate_document_get_status(handle)
+    assert status.billed_characters == len(content)
+    out = io.BytesIO()
+    client.translate_document_download(handle, out)
+    assert out.getvalue().decode() == direct(server, content)
+    with pytest.raises(deepl.DeepLException, match="Not found"):
+        client.translate_document_download(handle, out)
+
+
+def test_a_document_of_another_format_and_a_damaged_one(client: DeepLClient, server: RunningServer) -> None:
+    out = io.BytesIO()
+    page = io.BytesIO(b"<html><body><p>Where is the station?</p></body></html>")
+    status = client.translate_document(page, out, filename="page.html", source_lang="EN", target_lang="DE")
+    assert status.billed_characters == len("Where is the station?")
+    assert out.getvalue().decode() == f"<html><body><p>{direct(server, 'Where is the station?')}</p></body></html>"
+    with pytest.raises(deepl.DeepLException, match="Bad request, message: "):
+        client.translate_document_upload(b"no archive", filename="book.docx", target_lang="DE")
+
+
+def test_what_changes_nothing_is_taken(client: DeepLClient, server: RunningServer) -> None:
+    asked: dict[str, Any] = {"source_lang": "EN", "target_lang": "DE", "preserve_formatting": True}
+    more = {"enable_beta_languages": True, "show_billed_characters": True}
+    found = client.translate_text("Yes.", **asked, formality="prefer_less", extra_body_parameters=more)
+    assert not isinstance(found, list)
+    assert found.text == direct(server, "Yes.")
+
+
+def test_what_is_in_the_target_language_stays(client: DeepLClient, server: RunningServer) -> None:
+    german = "Wo ist der Bahnhof, und wann kommt der Zug?"
+    found = client.translate_text([german, "Yes."], target_lang="DE")
+    assert isinstance(found, list)
+    assert [(one.text, one.detected_source_lang) for one in found] == [(german, "DE"), (direct(server, "Yes."), "EN")]
+    assert found[0].billed_characters == len(german)
+    with pytest.raises(deepl.DeepLException, match="Source and target language are equal"):
+        client.translate_document_upload(german.encode(), filename="a.txt", target_lang="DE")
+
+
+def test_the_format_of_a_file_without_a_name_is_found(client: DeepLClient) -> None:
+    page = io.BytesIO(b"<html><body><p>Where is the station?</p></body></html>")
+    asked: dict[str, Any] = {"target_lang": "DE", "source_lang": "EN"}
+    assert client.translate_document(page, io.BytesIO(), **asked, output_format="html").done
+    page.seek(0)
+    with pytest.raises(deepl.DeepLException, match="'output_format'"):
+        client.translate_document_upload(page, **asked, output_format="txt")
+
+
+def test_documents_that_are_not_there_or_not_ready(client: DeepLClient) -> None:
+    handle = client.translate_document_upload(
+        MANY_SENTENCES.encode(), filename="long.txt", source_lang="EN", target_lang="DE"
+    )
+    with pytest.raises(deepl.DocumentNotReadyException):
+        client.translate_document_download(handle)
+    wrong = deepl.DocumentHandle(handle.document_id, "0" * 64)
+    with pytest.raises(deepl.DeepLException, match="Not found"):
+        client.translate_document_get_status(wrong)
+    with pytest.raises(deepl.DeepLException, match="not translated"):
+        client.translate_document_upload(b"x", filename="book.exe", target_lang="DE")
+
+
+def test_who_times_out_and_asks_again_doubles_no_work(tiny_artifact: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deepl.http_client, "max_network_retries", 2)
+    monkeypatch.setattr(deepl.http_client, "min_connection_timeout", 2.0)
+    monkeypatch.setattr(deepl.http_client._BackoffTimer, "BACKOFF_INITIAL", 0.5)
+    attempts: list[Sequence[SentenceRequest]] = []
+    with ready(settings_for(tiny_artifact)) as server:
+        [translator] = server.state.translators.values()
+        monkeypatch.setattr(translator.worker, "submit_all", attempts.append)  # an engine that never answers
+        with pytest.raises(deepl.ConnectionException):
+            DeepLClient("a key", server_url=server.url).translate_text(TEXT, source_lang="EN", target_lang="DE")
+        assert len(attempts) >= 2  # one that hangs up early enough never reaches the engine
+        until(lambda: all(one.is_cancelled for of_one in attempts for one in of_one), "no attempt's work goes on")
+
+
+def test_every_answer_has_a_trace_and_two_strings(server: RunningServer) -> None:
+    with server.client() as http:
+        for answer, status in (
+            (http.post("/v2/translate", data={"text": ["Yes.", "No."], "target_lang": "DE"}), 200),
+            (http.post("/v2/translate", json={"target_lang": "DE"}), 400),
+            (http.post("/v2/translate", content=b"{", headers={"Content-Type": "application/json"}), 400),
+            (http.get("/v2/nothing"), 404),
+        ):
+            assert answer.status_code == status, answer.text
+            assert answer.headers["X-Trace-ID"]
+            if status != 200:
+                assert all(isinstance(value, str) for value in answer.json().values())
+                assert "message" in answer.json()

@@ -1,0 +1,192 @@
+"""LibreTranslate's API, asked by its own client and by hand."""
+
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+
+import httpx
+import pytest
+from libretranslatepy import LibreTranslateAPI
+
+from tests.server.api.conftest import RunningServer, ready, settings_for, until
+from tests.server.api.serving.test_lifecycle import MANY_SENTENCES
+
+TEXT = "Where is the station? She sells bread and milk."
+
+
+@pytest.fixture(scope="module")
+def client(server: RunningServer) -> LibreTranslateAPI:
+    return LibreTranslateAPI(server.url)
+
+
+def direct(server: RunningServer, text: str) -> str:
+    """What our own API says."""
+    translation: str = server.translate(text).json()["translations"][0]["text"]
+    return translation
+
+
+def test_the_client_translates(client: LibreTranslateAPI, server: RunningServer) -> None:
+    assert client.translate(TEXT, "en", "de") == direct(server, TEXT)
+    assert client.translate(TEXT, "auto", "de") == direct(server, TEXT)
+
+
+def test_the_client_asks_for_languages(client: LibreTranslateAPI) -> None:
+    assert client.languages() == [
+        {"code": "de", "name": "German", "targets": []},
+        {"code": "en", "name": "English", "targets": ["de"]},
+    ]
+    [found] = client.detect("Wo ist der Bahnhof, und wann kommt der Zug?")
+    assert found["language"] == "de"
+    assert 50 < found["confidence"] <= 100
+
+
+def test_the_client_hears_errors(client: LibreTranslateAPI) -> None:
+    with pytest.raises(HTTPError) as caught:
+        client.translate(TEXT, "zz", "de")
+    assert caught.value.code == 400
+    assert caught.value.read() == b'{"error":"zz is not supported"}'
+
+
+FIELDS = {"q": "Yes.", "source": "en", "target": "de", "api_key": "anything"}
+
+
+@pytest.mark.parametrize("how", [{"json": FIELDS}, {"data": FIELDS}, {"params": FIELDS}])
+def test_fields_come_in_every_way(server: RunningServer, how: dict[str, Any]) -> None:
+    with server.client() as http:
+        answer = http.post("/translate", **how)
+        parts: Any = {name: (None, value) for name, value in FIELDS.items()}
+        assert http.post("/translate", files=parts).json() == answer.json()
+    assert answer.json() == {"translatedText": direct(server, "Yes.")}
+
+
+def test_lists_detection_and_alternatives(server: RunningServer) -> None:
+    with server.client() as http:
+        texts = ["Where is the station?", "Yes."]
+        body = {"q": texts, "source": "auto", "target": "de", "alternatives": 2}
+        answer = http.post("/translate", json=body).json()
+        assert http.post("/translate", json={**body, "alternatives": 50}).status_code == 400
+    assert answer["translatedText"] == [direct(server, one) for one in texts]
+    assert [one["language"] for one in answer["detectedLanguage"]] == ["en", "en"]
+    assert all(0 <= one["confidence"] <= 100 for one in answer["detectedLanguage"])
+    for translation, others in zip(answer["translatedText"], answer["alternatives"], strict=True):
+        assert 1 <= len(others) <= 2
+        assert translation not in others
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"q": None}, "Invalid request: missing q parameter"),
+        ({"source": None}, "Invalid request: missing source parameter"),
+        ({"target": None}, "Invalid request: missing target parameter"),
+        ({"source": "zz"}, "zz is not supported"),
+        ({"target": "zz"}, "zz is not supported"),
+        ({"format": "xml"}, "xml format is not supported"),
+        ({"q": "a" * 20_001}, "Invalid request: request (20001) exceeds text limit (20000)"),
+        ({"q": ["a"] * 51}, "Invalid request: request (51) exceeds batch limit (50)"),
+        ({"alternatives": "many"}, "Invalid request: alternatives: should be a valid integer"),
+    ],
+)
+def test_errors(server: RunningServer, change: dict[str, Any], message: str) -> None:
+    fields = {name: value for name, value in {**FIELDS, **change}.items() if value is not None}
+    with server.client() as http:
+        answer = http.post("/translate", json=fields)
+    assert answer.status_code == 400
+    assert answer.json()["error"].startswith(message)
+    assert set(answer.json()) == {"error"}
+
+
+def test_tags_come_back(server: RunningServer) -> None:
+    first, second = "Where is the station?", "She sells bread and milk."
+    body = {"q": f"<p>{first}</p><pre>Yes.</pre><p>{second}</p>", "source": "en", "target": "de", "format": "html"}
+    with server.client() as http:
+        answer = http.post("/translate", json={**body, "alternatives": 1}).json()
+        several = http.post("/translate", json={**body, "q": [body["q"], "Yes."]}).json()
+    expected = f"<p>{direct(server, first)}</p><pre>Yes.</pre><p>{direct(server, second)}</p>"
+    assert answer["translatedText"] == expected
+    [other] = answer["alternatives"]
+    assert other != expected
+    assert (other.count("<p>"), other.count("<pre>Yes.</pre>")) == (2, 1)
+    assert several["translatedText"] == [expected, direct(server, "Yes.")]
+
+
+def test_methods_pages_and_settings(server: RunningServer) -> None:
+    with server.client() as http:
+        assert http.get("/detect").status_code == 405
+        assert http.post("/health").status_code == 405
+        assert set(http.post("/health").json()) == {"error"}
+        assert http.get("/health").json() == {"status": "ok"}
+        assert http.post("/languages").json() == http.get("/languages", params={"api_key": "x"}).json()
+        settings = http.get("/frontend/settings").json()
+        assert settings["charLimit"] == 20_000
+        assert (settings["apiKeys"], settings["keyRequired"]) == (False, False)
+        assert settings["language"]["source"] == {"code": "en", "name": "English"}
+        assert ".txt" in settings["supportedFilesFormat"]
+        page = {"Origin": "http://page.example", "Access-Control-Request-Method": "POST"}
+        assert http.options("/translate", headers=page).headers["Access-Control-Allow-Origin"] == "*"
+        refused = http.post("/translate", json={}, headers={"Origin": "http://page.example"})
+        assert refused.headers["Access-Control-Allow-Origin"] == "*"
+        own = http.get("/v1/models", headers={"Origin": "http://page.example"})
+        assert "Access-Control-Allow-Origin" not in own.headers
+
+
+def test_files(server: RunningServer) -> None:
+    content = b"Where is the station?\n\nShe sells bread and milk.\n"
+    with server.client() as http:
+        form = {"source": "en", "target": "de"}
+        answer = http.post("/translate_file", data=form, files={"file": ("book.txt", content)})
+        assert answer.status_code == 200, answer.text
+        url = answer.json()["translatedFileUrl"]
+        assert url.startswith(f"{server.url}/download_file/")
+        translated = httpx.get(url)
+        assert translated.content.decode() == direct(server, content.decode())
+        assert "book.de.txt" in translated.headers["Content-Disposition"]
+        page = {"file": ("page.html", b"<p>Where is the station?</p>")}
+        found = httpx.get(http.post("/translate_file", data=form, files=page).json()["translatedFileUrl"])
+        assert found.text == f"<p>{direct(server, 'Where is the station?')}</p>"
+        assert found.headers["Content-Type"].startswith("text/html")
+        missing = http.get("/download_file/nothing")
+        assert (missing.status_code, set(missing.json())) == (404, {"error"})
+        for name, broken in (("book.exe", content), ("book.txt", b"\xff\xfe\x00")):
+            refused = http.post("/translate_file", data=form, files={"file": (name, broken)})
+            assert refused.status_code == 400
+        unnamed = http.post("/translate_file", data=form)
+        assert unnamed.json() == {"error": "Invalid request: missing file parameter"}
+
+
+def test_a_deadline_is_told_in_its_own_words(tiny_artifact: Path) -> None:
+    with ready(settings_for(tiny_artifact, request_timeout=0.05)) as server, server.client() as http:
+        answer = http.post("/translate", data={"q": MANY_SENTENCES, "source": "en", "target": "de"})
+        assert (answer.status_code, set(answer.json())) == (504, {"error"})
+        until(lambda: server.sentences == 0, "every slot is free")
+
+
+GERMAN = "Wo ist der Bahnhof, und wann kommt der Zug?"
+
+
+def test_what_is_in_the_target_language_stays(server: RunningServer) -> None:
+    """Alone, beside others, in HTML and in a file; also if both languages are named."""
+    auto = {"source": "auto", "target": "de"}
+    with server.client() as http:
+        texts = [GERMAN, "Where is the station?"]
+        answer = http.post("/translate", json={"q": texts, **auto, "alternatives": 1}).json()
+        assert answer["translatedText"] == [GERMAN, direct(server, texts[1])]
+        assert [one["language"] for one in answer["detectedLanguage"]] == ["de", "en"]
+        assert answer["alternatives"][0] == []
+        page = f"<p>{GERMAN}</p>"
+        html = http.post("/translate", json={"q": page, **auto, "format": "html"}).json()
+        assert (html["translatedText"], html["detectedLanguage"]["language"]) == (page, "de")
+        same = http.post("/translate", json={"q": "Yes.", "source": "de", "target": "de"})
+        assert same.json() == {"translatedText": "Yes."}
+        file = http.post("/translate_file", data=auto, files={"file": ("a.html", page.encode())})
+        found = http.get(file.json()["translatedFileUrl"])
+        assert (found.text, found.headers["Content-Type"]) == (page, "text/html; charset=utf-8")
+    assert LibreTranslateAPI(server.url).translate(GERMAN, "auto", "de") == GERMAN
+
+
+@pytest.mark.parametrize("nothing", [{"json": None}, {"data": ""}])
+def test_empty_fields_are_as_good_as_none(server: RunningServer, nothing: dict[str, Any]) -> None:
+    [(how, empty)] = nothing.items()
+    fields: Any = {how: {**FIELDS, "format": empty, "alternatives": empty, "api_key": empty}}
+    with server.client() as http:
+        assert http.post("/translate", **fields).json() == {"translatedText": direct(server, "Yes.")}

@@ -1,0 +1,64 @@
+"""kill -9 in the middle of a document, and a server that goes on."""
+
+from pathlib import Path
+
+import pytest
+
+from server.stores.open_store import open_store
+from tests.models import SENTENCES
+from tests.server.api.conftest import PATIENCE, until
+from tests.server.api.documents import Documents, translations
+from tests.server.processes import serving
+from tests.server.redis_server import flush
+
+MANY = [SENTENCES[index % 7] for index in range(200)]
+SLOWLY = ("--slots", "1", "--document-lease", "1.0", "--log-level", "error")
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "redis"])
+def test_killed_in_the_middle_it_is_finished_by_the_next(
+    document_artifact: Path, kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    url = f"sqlite:///{tmp_path}/documents.db"
+    if kind == "redis":
+        port = request.getfixturevalue("redis_port")
+        flush(port)
+        url = f"redis://127.0.0.1:{port}/0"
+    with serving(document_artifact, *SLOWLY, "--context-store", url) as served, served.client() as client:
+        name = Documents(client).post(202, sentences=MANY, wait=False, max_length=16)["id"]
+        until(lambda: Documents(client).get(name)["progress"] > 0, "a part is translated")
+        served.kill()
+    store = open_store(url)
+    try:
+        assert store.document(name).state == "running"
+        before = store.sentences(name)
+        finished = [one.index for one in before if not one.is_pending]
+        assert 0 < len(finished) < len(MANY)
+        with serving(document_artifact, *SLOWLY, "--context-store", url) as served, served.client() as client:
+            done = Documents(client).done(name)
+            assert [one["index"] for one in done["sentences"]] == list(range(len(MANY)))
+            assert [one["source"] for one in done["sentences"]] == MANY
+            whole = Documents(client).post(sentences=MANY, max_length=16)
+            assert translations(whole) == translations(done)
+            text = client.get(f"/v1/documents/{name}/result").text
+            assert text.split("\n") == translations(whole)
+        after = store.sentences(name)
+        assert [after[index] for index in finished] == [before[index] for index in finished]  # not made twice
+    finally:
+        store.close()
+
+
+def test_stopped_in_the_middle_it_is_given_back_at_once(document_artifact: Path, tmp_path: Path) -> None:
+    """After SIGTERM nobody waits for the lease to run out."""
+    url = f"sqlite:///{tmp_path}/documents.db"
+    with serving(document_artifact, *SLOWLY, "--context-store", url) as served, served.client() as client:
+        name = Documents(client).post(202, sentences=MANY, wait=False, max_length=16)["id"]
+        until(lambda: Documents(client).get(name)["state"] == "running", "it is being translated")
+        served.process.terminate()
+        served.process.wait(PATIENCE)
+    store = open_store(url)
+    try:
+        assert store.document(name).state == "queued"
+        assert store.claim("next", 1.0, ["documents"]) is not None
+    finally:
+        store.close()

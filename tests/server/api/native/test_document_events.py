@@ -1,0 +1,115 @@
+"""`GET /v1/documents/{id}/events`: sentence by sentence, until the document is done."""
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+
+from server.engine.engine import Engine
+from tests.models import SENTENCES
+from tests.server.api.conftest import PATIENCE, RunningServer, until
+from tests.server.api.native.test_stream import Event, events_of
+
+BODY = {"sentences": SENTENCES[:8], "source": "en", "target": "de"}
+
+
+def create(server: RunningServer, **fields: Any) -> dict[str, Any]:
+    with server.client() as client:
+        answer: dict[str, Any] = client.post("/v1/documents", json={**BODY, **fields}).json()
+    return answer
+
+
+def read(server: RunningServer, path: str, headers: dict[str, str] | None = None) -> list[Event]:
+    with server.client() as client, client.stream("GET", path, headers=headers) as response:
+        assert response.status_code == 200, response.read()
+        assert response.headers["content-type"].startswith("text/event-stream")
+        return events_of(response)
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """The engine makes no step before it is open."""
+    gate, step = threading.Event(), Engine.step
+
+    def gated(engine: Engine) -> None:
+        assert gate.wait(PATIENCE)
+        step(engine)
+
+    monkeypatch.setattr(Engine, "step", gated)
+    yield gate
+    gate.set()
+
+
+def test_sentences_come_as_they_are_translated_and_again_as_they_are_written(
+    document_server: RunningServer, gate: threading.Event
+) -> None:
+    document = create(document_server)
+    listeners = document_server.state.documents.runner.listeners
+    with ThreadPoolExecutor(1) as pool:
+        reading = pool.submit(read, document_server, f"/v1/documents/{document['id']}/events")
+        until(lambda: listeners.wants(document["id"]), "somebody listens")
+        gate.set()
+        events = reading.result(PATIENCE)
+    assert not listeners.wants(document["id"])
+    with document_server.client() as client:
+        done = client.get(f"/v1/documents/{document['id']}").json()
+    translations = {one["index"]: one["translation"] for one in done["sentences"]}
+    names = [name for name, _ in events]
+    assert {data["index"]: data["translation"] for name, data in events if name == "translated"} == translations
+    assert [data for name, data in events if name == "sentence"] == done["sentences"]
+    assert names.index("translated") < names.index("sentence")
+    assert names[0] == names[-1] == "document"
+    assert (events[0][1]["progress"], events[-1][1]["progress"], events[-1][1]["state"]) == (0, 1, "done")
+
+
+def test_of_a_document_that_is_done_everything_comes_at_once(document_server: RunningServer) -> None:
+    document = create(document_server, wait=True, explain=True)
+    events = read(document_server, f"/v1/documents/{document['id']}/events?explain=true")
+    assert [name for name, _ in events] == ["sentence"] * 8 + ["document"]
+    assert [data for _, data in events[:-1]] == document["sentences"]
+
+
+def test_a_document_without_sentences(document_server: RunningServer) -> None:
+    document = create(document_server, sentences=[])
+    [(name, data)] = read(document_server, f"/v1/documents/{document['id']}/events")
+    assert (name, data["state"], data["progress"]) == ("document", "done", 1)
+
+
+def test_no_such_document(document_server: RunningServer) -> None:
+    assert httpx.get(f"{document_server.url}/v1/documents/nothing/events").status_code == 404
+
+
+def test_it_ends_at_the_deadline(document_server: RunningServer, gate: threading.Event) -> None:
+    document = create(document_server)
+    path = f"/v1/documents/{document['id']}/events"
+    events = read(document_server, path, {"X-Request-Timeout": "2"})
+    assert {name for name, _ in events} == {"document"}
+    assert events[-1][1]["state"] in ("queued", "running")
+
+
+def test_a_document_that_is_deleted_meanwhile_is_an_error(
+    document_server: RunningServer, gate: threading.Event
+) -> None:
+    document = create(document_server)
+    path = f"/v1/documents/{document['id']}"
+    with ThreadPoolExecutor(1) as pool:
+        reading = pool.submit(read, document_server, path + "/events")
+        until(lambda: document_server.state.documents.runner.listeners.wants(document["id"]), "somebody listens")
+        httpx.delete(document_server.url + path)
+        gate.set()
+        name, data = reading.result(PATIENCE)[-1]
+    assert (name, data["error"]["type"]) == ("error", "not_found")
+
+
+def test_who_hangs_up_is_forgotten(document_server: RunningServer, gate: threading.Event) -> None:
+    document = create(document_server)
+    listeners = document_server.state.documents.runner.listeners
+    path = f"{document_server.url}/v1/documents/{document['id']}/events"
+    with httpx.stream("GET", path) as response:
+        lines = response.iter_lines()  # dropping it would hang up already
+        next(lines)
+        assert listeners.wants(document["id"])
+    until(lambda: not listeners.wants(document["id"]), "nobody listens")

@@ -1,0 +1,60 @@
+"""`POST /v1/files`: real files to a real server."""
+
+import io
+
+import docx
+import httpx
+import pytest
+
+from server.api.admission.api_route import ApiRoute
+from server.api.native.files import router
+from tests.server.api.conftest import PATIENCE, RunningServer
+
+TEXT = "Where is the station?"
+
+
+def send(server: RunningServer, data: bytes, name: str, **fields: str) -> httpx.Response:
+    given = {"source": "en", "target": "de"} | fields
+    return httpx.post(f"{server.url}/v1/files", files={"file": (name, data)}, data=given, timeout=PATIENCE)
+
+
+def test_a_file_has_the_translation_of_its_text(server: RunningServer) -> None:
+    said = server.translate(TEXT, beam_size=server.state.settings.default_beam_size).json()["translations"][0]["text"]
+    plain = send(server, TEXT.encode(), "a b.txt")
+    assert (plain.status_code, plain.text) == (200, said)
+    assert plain.headers["content-type"].startswith("text/plain")
+    assert plain.headers["content-disposition"] == "attachment; filename*=UTF-8''a%20b.de.txt"
+    document, packed = docx.Document(), io.BytesIO()
+    document.add_paragraph(TEXT)
+    document.save(packed)
+    answer = send(server, packed.getvalue(), "file")  # no ending: its content says what it is
+    assert docx.Document(io.BytesIO(answer.content)).paragraphs[0].text == said
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "fields", "status", "message"),
+    [
+        (b"x", "a.exe", {}, 415, "files that end in .exe are not translated"),
+        (b"nothing", "a.docx", {}, 422, "no Word file, or broken off"),
+        (b"a " * 30_000, "a.txt", {}, 413, "60000 characters to translate, at most 40000"),
+        (b"a", "a.txt", {"target": "xx"}, 422, "target language 'xx'"),
+        (b"a", "a.txt", {"mode": "sideways"}, 422, "mode"),
+    ],
+)
+def test_what_cannot_be_translated_says_why(
+    server: RunningServer, data: bytes, name: str, fields: dict[str, str], status: int, message: str
+) -> None:
+    answer = send(server, data, name, **fields)
+    assert answer.status_code == status, answer.text
+    assert message in answer.json()["error"]["message"]
+
+
+def test_a_key_needs_the_scope_of_translations() -> None:
+    routes = [route for route in router.routes if isinstance(route, ApiRoute)]
+    assert [route.scope for route in routes] == ["translate"]
+
+
+def test_a_file_is_missing(server: RunningServer) -> None:
+    answer = httpx.post(f"{server.url}/v1/files", data={"source": "en", "target": "de"}, timeout=PATIENCE)
+    assert answer.status_code in (415, 422)
+    assert httpx.post(f"{server.url}/v1/files", json={}, timeout=PATIENCE).status_code in (415, 422)

@@ -1,0 +1,43 @@
+"""`glossary` and `keep` of `POST /v1/translate`."""
+
+from typing import Any
+
+import pytest
+
+from tests.server.api.conftest import RunningServer
+from tests.server.api.native.test_translate import error_of
+
+TEXT = "RingMT sells bread, and RingMT sells milk. Where is the bread?"
+
+
+def test_terms_are_said_and_kept(server: RunningServer) -> None:
+    response = server.translate([TEXT, "Yes."], glossary={"bread": "Sauerteigbrot"}, keep=["RingMT"])
+    first, second = response.json()["translations"]
+    one, other = (sentence["target"] for sentence in first["sentences"])
+    assert (one.count("RingMT"), one.count("Sauerteigbrot"), other.count("Sauerteigbrot")) == (2, 1, 1)
+    assert first["text"] == f"{one} {other}"
+    assert second == server.translate("Yes.").json()["translations"][0]
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"glossary": {"": "x"}}, "must have at least one letter, digit or sign"),
+        ({"glossary": {"x": " "}}, "must have at least one letter, digit or sign"),
+        ({"glossary": {"x": 5}}, "glossary"),
+        ({"keep": "RingMT"}, "keep"),
+        ({"keep": ["x" * 501]}, "at most 500 characters"),
+        ({"keep": ["x"] * 5001}, "at most 5000"),
+        ({"glossary": {"x": "y"}, "keep": ["x"]}, "keep: 'x' is in the glossary, too"),
+        ({"keep": ["x"], "stream": True}, "leave stream out"),
+    ],
+)
+def test_what_cannot_be_is_refused(server: RunningServer, fields: dict[str, Any], message: str) -> None:
+    assert message in error_of(server.translate("Yes.", **fields), 422)["message"]
+
+
+def test_an_event_stream_is_refused_however_it_is_asked_for(server: RunningServer) -> None:
+    body = {"text": "Yes.", "source": "en", "target": "de", "keep": ["x"]}
+    with server.client() as client:
+        response = client.post("/v1/translate", json=body, headers={"Accept": "text/event-stream"})
+    assert "leave stream out" in error_of(response, 422)["message"]

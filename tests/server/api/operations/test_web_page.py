@@ -1,0 +1,323 @@
+"""The page at `/`, in a real browser."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from server.api.operations.web_page import FILES
+from server.api.requests.api_keys import new_key
+from server.settings import BUNDLED_MODELS, EngineSettings
+from tests.models import SENTENCES
+from tests.server.api.conftest import PATIENCE, RunningServer, ready, settings_for
+
+CHROMIUM = shutil.which("chromium")
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync "
+    "--no-first-run"
+)
+TEXT = "We walk home in the rain.\n\nWhere is the station?"
+HTML = {"accept": "text/html,application/xhtml+xml"}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    if CHROMIUM is None:
+        pytest.skip("there is no chromium here (Debian's package of that name)")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS.split())
+        yield browser
+        browser.close()
+
+
+class Watched:
+    """A page, with what it complained of and which origins it asked."""
+
+    def __init__(
+        self, browser: Browser, width: int = 1200, height: int = 800, scheme: Literal["light", "dark"] = "light"
+    ) -> None:
+        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+        self.page: Page = context.new_page()
+        self.page.set_default_timeout(1000 * PATIENCE)
+        expect.set_options(timeout=1000 * PATIENCE)
+        self.complaints: list[str] = []
+        self.origins: set[str] = set()
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.origins.add("/".join(request.url.split("/")[:3])))
+
+
+def translated(server: RunningServer, text: str) -> str:
+    found: str = server.translate(text).json()["translations"][0]["text"]
+    return found
+
+
+def test_programs_get_json_and_people_the_page(server: RunningServer) -> None:
+    with server.client() as client:
+        assert client.get("/").json()["translate"] == "/v1/translate"
+        page = client.get("/", headers=HTML)
+        assert page.headers["content-type"].startswith("text/html")
+        assert page.headers["vary"] == "Accept"
+        assert client.get("/page/nothing.js").status_code == 404
+        assert client.get("/page/..%2fpage.py").status_code == 404
+
+
+def test_the_page_is_strict_and_whole(server: RunningServer) -> None:
+    with server.client() as client:
+        page = client.get("/", headers=HTML)
+        policy = page.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert not re.search(r"\son\w+=|\sstyle=|<style|<script>", page.text)
+        named = set(re.findall(r'(?:src|href)="/page/([^"]+)"', page.text))
+        for name in FILES:
+            text = client.get(f"/page/{name}").text if name != "index.html" else page.text
+            assert not re.search(r"https?://|//[a-z]+\.", text), name
+            named |= set(re.findall(r'from "\./([^"]+)"', text))
+    assert named | {"index.html"} == set(FILES)
+
+
+def test_a_text_and_its_alternatives(browser: Browser, document_server: RunningServer) -> None:
+    one = Watched(browser)
+    one.page.goto(document_server.url)
+    expect(one.page.locator("#input")).to_be_focused()
+    one.page.fill("#input", TEXT)
+    expect(one.page.locator("#status")).to_contain_text("ms")
+    answer = document_server.translate(TEXT, num_hypotheses=4).json()["translations"][0]
+    assert one.page.locator("#output").text_content() == answer["text"]
+    others = dict.fromkeys(hypothesis["text"] for hypothesis in answer["hypotheses"][1:])
+    others.pop(answer["text"], None)
+    assert one.page.locator("#alternatives button").all_text_contents() == list(others)
+    one.page.fill("#input", "")
+    expect(one.page.locator("#output")).to_be_empty()
+    assert one.origins == {document_server.url}
+    assert one.complaints == []
+
+
+@pytest.fixture(scope="module")
+def bundled_server() -> Iterator[RunningServer]:
+    """A server whose translations are spelled by many different pieces."""
+    engine = EngineSettings(slots=4, num_workers=1, max_beam_size=4)
+    with ready(settings_for(BUNDLED_MODELS / "en-de", engine)) as server:
+        yield server
+
+
+def test_what_the_decoder_looked_at_for_each_piece(browser: Browser, bundled_server: RunningServer) -> None:
+    """By arrow keys, by mouse and by touch; a sentence with a mask in it stays plain."""
+    text = (
+        "The old fisherman repairs the lighthouse lamp every stormy evening. See https://example.org now. WHERE IS IT?"
+    )
+    answer = bundled_server.translate(text, num_hypotheses=4, pieces=True).json()
+    first, _, capitals = answer["translations"][0]["sentences"]
+    assert (answer["order"], len(first["pieces"]) > answer["order"]) == (8, True)
+    assert not all(piece.startswith("\u2581") for piece in first["pieces"] if piece.isalpha()), "no word of two pieces"
+    spelled = [piece.replace("\u2581", "") for piece in first["pieces"]]
+    one = Watched(browser)
+    one.page.goto(bundled_server.url)
+    one.page.fill("#input", text)
+    expect(one.page.locator("#status")).to_contain_text("ms")
+    assert one.page.locator("#output").text_content() == answer["translations"][0]["text"]
+    whole = [*spelled, *(piece.replace("\u2581", "").upper() for piece in capitals["pieces"])]
+    assert one.page.locator("#output .piece").all_text_contents() == whole
+    chosen, seen = one.page.locator("#output .chosen"), one.page.locator("#output .in-window")
+    one.page.focus("#output")
+    for at, piece in enumerate(spelled):
+        one.page.keyboard.press("ArrowRight")
+        assert chosen.all_text_contents() == [piece]
+        assert seen.all_text_contents() == spelled[max(0, at - 7) : at]
+    expect(one.page.locator("#window-note")).to_contain_text("at the 7 pieces before it")
+    one.page.keyboard.press("ArrowRight")
+    assert (chosen.all_text_contents(), seen.all_text_contents()) == ([whole[len(spelled)]], []), "another sentence"
+    for key, at in (
+        ("Home", 0),
+        ("End", len(whole) - 1),
+        ("ArrowRight", len(whole) - 1),
+        ("ArrowLeft", len(whole) - 2),
+    ):
+        one.page.keyboard.press(key)
+        assert chosen.all_text_contents() == [whole[at]]
+    one.page.keyboard.press("Escape")
+    assert (chosen.count(), seen.count()) == (0, 0)
+    one.page.locator("#output .piece").nth(3).hover()
+    assert (chosen.all_text_contents(), seen.all_text_contents()) == ([spelled[3]], spelled[:3])
+    one.page.hover("#input")
+    assert chosen.count() == 0
+    one.page.fill("#input", "")
+    expect(one.page.locator("#window-note")).to_be_hidden()
+    assert one.complaints == []
+
+
+def test_what_the_word_of_a_chosen_piece_comes_from(browser: Browser, bundled_server: RunningServer) -> None:
+    """By mouse and by arrow keys, behind a character that JavaScript counts as two."""
+    one = Watched(browser)
+    one.page.goto(bundled_server.url)
+    one.page.fill("#input", "\U0001f600 Yes.\n\nThe house is very old.")
+    expect(one.page.locator("#status")).to_contain_text("ms")
+    origin, pieces = one.page.locator("#origin"), one.page.locator("#output .piece")
+    assert one.page.locator("#output").text_content() == "\U0001f600 Ja.\n\nDas Haus ist sehr alt."
+    one.page.locator("#output .piece", has_text="Haus").hover()
+    expect(origin).to_have_text("Haus \u2190 house")
+    one.page.locator("#count").hover()
+    expect(origin).to_be_empty()
+    one.page.focus("#output")
+    told = []
+    for _ in range(pieces.count()):
+        one.page.keyboard.press("ArrowRight")
+        told.append(origin.text_content())
+    pairs = [
+        "Ja \u2190 Yes",
+        "Das \u2190 The",
+        "Haus \u2190 house",
+        "ist \u2190 is",
+        "sehr \u2190 very",
+        "alt \u2190 old",
+    ]
+    assert [text for text in dict.fromkeys(told) if text] == pairs
+    assert told[-1] == "", "a full stop is no word"
+    one.page.fill("#input", "")
+    expect(origin).to_be_empty()
+    assert one.complaints == []
+
+
+def test_a_document_and_where_a_sentence_looked(browser: Browser, document_server: RunningServer) -> None:
+    one = Watched(browser)
+    one.page.goto(document_server.url)
+    one.page.click("#tab-document")
+    one.page.fill("#document-input", " ".join(SENTENCES[:5]))
+    one.page.keyboard.press("Control+Enter")
+    expect(one.page.locator("#document-status")).to_have_text("Done")
+    rows = one.page.locator("#sentences li")
+    assert rows.locator(".source").all_text_contents() == list(SENTENCES[:5])
+    body = {"text": " ".join(SENTENCES[:5]), "source": "en", "target": "de", "wait": True}
+    document = httpx.post(f"{document_server.url}/v1/documents", json=body, timeout=PATIENCE).json()
+    translations = [sentence["translation"] for sentence in document["sentences"]]
+    assert rows.locator(".translation").all_text_contents() == translations
+    one.page.focus("#sentences li")
+    for key in ("ArrowDown", "ArrowDown", "Enter"):
+        one.page.keyboard.press(key)
+    expect(rows.nth(2)).to_have_attribute("aria-current", "true")
+    expect(one.page.locator("#context-note")).to_contain_text("was its own")
+    path = f"{document_server.url}/v1/documents/{document['id']}/sentences/2/context"
+    seen = {found["index"]: found["weight"] for found in httpx.get(path).json()["sentences"]}
+    shades = rows.evaluate_all("rows => rows.map((row) => Number(row.style.getPropertyValue('--weight')))")
+    assert shades == pytest.approx([seen.get(index, 0) / max(seen.values()) for index in range(5)], abs=1e-3)
+    one.page.keyboard.press("Escape")
+    assert rows.evaluate_all("rows => rows.every((row) => !row.hasAttribute('aria-current'))")
+    assert one.complaints == []
+
+
+def test_languages_that_two_models_translate(browser: Browser, many: RunningServer) -> None:
+    """Texts, documents and files; and back to a pair that one translates."""
+    text = "Wo ist der Bahnhof?\n\n  Wir gehen nach Hause. Ja.\n"
+    pair = {"source": "de", "target": "fr"}
+    one = Watched(browser)
+    one.page.goto(many.url)
+    one.page.select_option("#source", "de")
+    assert one.page.locator("#target option").all_text_contents() == ["English", "French"]
+    one.page.select_option("#target", "fr")
+    one.page.fill("#input", text)
+    expect(one.page.locator("#status")).to_contain_text("ms, through English")
+    answer = many.translate(text, **pair).json()["translations"][0]
+    assert one.page.locator("#output").text_content() == answer["text"]
+    told = [sentence["target"] for sentence in answer["sentences"]]
+    assert one.page.locator("#output span").all_text_contents() == told
+    expect(one.page.locator("#alternatives")).to_be_hidden()
+    one.page.click("#tab-document")
+    one.page.fill("#document-input", text)
+    one.page.keyboard.press("Control+Enter")
+    expect(one.page.locator("#context-note")).to_contain_text("Two models translated this, through English")
+    body = {"text": text, **pair, "wait": True}
+    made = httpx.post(f"{many.url}/v1/documents", json=body, timeout=PATIENCE).json()
+    said = [sentence["translation"] for sentence in made["sentences"]]
+    assert one.page.locator("#sentences .translation").all_text_contents() == said
+    one.page.click("#sentences li >> nth=1")
+    expect(one.page.locator("#context-note")).to_contain_text("each looked at sentences of its own")
+    one.page.click("#tab-text")
+    one.page.select_option("#target", "en")
+    expect(one.page.locator("#status")).not_to_contain_text("through")
+    expect(one.page.locator("#status")).to_contain_text("ms")
+    assert one.complaints == []
+
+
+def test_files_that_are_chosen_or_dropped(browser: Browser, document_server: RunningServer, tmp_path: Path) -> None:
+    (tmp_path / "note.txt").write_text(TEXT, encoding="utf-8")
+    one = Watched(browser)
+    one.page.goto(document_server.url)
+    expect(one.page.locator("#source")).to_have_value("en")
+    one.page.set_input_files("#file", tmp_path / "note.txt")
+    with one.page.expect_download() as download:
+        one.page.click("#files a")
+    assert download.value.suggested_filename == "note.de.txt"
+    form = {"source": "en", "target": "de"}
+    with (tmp_path / "note.txt").open("rb") as file:
+        plain = httpx.post(f"{document_server.url}/v1/files", data=form, files={"file": file}, timeout=PATIENCE)
+    assert download.value.path().read_bytes() == plain.content
+    drop = """() => {
+      const data = new DataTransfer();
+      data.items.add(new File(["?"], "strange.xyz"));
+      dispatchEvent(new DragEvent("drop", {dataTransfer: data, cancelable: true}));
+    }"""
+    one.page.evaluate(drop)
+    expect(one.page.locator("#files .bad")).to_contain_text(".docx")
+
+
+def test_a_key_where_one_is_needed(browser: Browser, document_artifact: Path, tmp_path: Path) -> None:
+    keys = tmp_path / "keys"
+    secret, line = new_key("page", ("translate", "documents"))
+    keys.write_text(line + "\n", encoding="utf-8")
+    with ready(settings_for(document_artifact, api_keys=str(keys))) as server:
+        one = Watched(browser)
+        one.page.goto(server.url)
+        expect(one.page.locator("#key")).to_be_focused()
+        one.page.fill("#key", "another")
+        one.page.keyboard.press("Enter")
+        expect(one.page.locator("#notice")).to_contain_text("not known")
+        one.page.fill("#key", secret)
+        one.page.keyboard.press("Enter")
+        expect(one.page.locator("#key-form")).to_be_hidden()
+        one.page.fill("#input", "Yes.")
+        expect(one.page.locator("#status")).to_contain_text("ms")
+
+
+def test_copying_without_a_clipboard_and_a_beam_without_alternatives(browser: Browser, tiny_artifact: Path) -> None:
+    with ready(settings_for(tiny_artifact, default_beam_size=1)) as server:
+        one = Watched(browser)
+        one.page.add_init_script("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+        one.page.goto(server.url)
+        one.page.fill("#input", "Where is the station?")
+        expect(one.page.locator("#status")).to_contain_text("ms")
+        assert one.page.locator("#output").text_content() == translated(server, "Where is the station?")
+        expect(one.page.locator("#alternatives")).to_be_hidden()
+        one.page.click("#copy")
+        expect(one.page.locator("#copy")).to_have_text("Copied")
+        one.page.fill("#input", "")
+        one.page.focus("#input")
+        one.page.keyboard.press("Control+V")
+        expect(one.page.locator("#input")).to_have_value(translated(server, "Where is the station?"))
+
+
+def test_a_refusal_is_told(browser: Browser, document_server: RunningServer) -> None:
+    one = Watched(browser)
+    one.page.goto(document_server.url)
+    one.page.fill("#input", "a" * 20_001)
+    expect(one.page.locator("#notice")).to_contain_text("at most 20000")
+    one.page.fill("#input", "Yes.")
+    expect(one.page.locator("#notice")).to_be_hidden()
+
+
+@pytest.mark.parametrize("tab", ["text", "document"])
+def test_phones_and_the_dark(browser: Browser, document_server: RunningServer, tab: str) -> None:
+    one = Watched(browser, 360, 700, "dark")
+    one.page.goto(document_server.url)
+    one.page.click(f"#tab-{tab}")
+    assert one.page.evaluate("document.documentElement.scrollWidth") <= 360
+    red, green, blue = (
+        int(part)
+        for part in re.findall(r"\d+", one.page.evaluate("getComputedStyle(document.body).backgroundColor"))[:3]
+    )
+    assert max(red, green, blue) < 60

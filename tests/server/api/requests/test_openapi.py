@@ -1,0 +1,153 @@
+"""The OpenAPI document: valid, whole, and with the statuses that each operation answers with, no more and no less."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from server.api.requests.errors import TABLE
+from tests.server.api.conftest import RunningServer
+
+DOOR = {401, 403, 429, 422, 500, 503, 504}
+BODY = {400, 413, 415}
+LIBRE = {400, 403, 429, 500, 503, 504}
+DEEPL = {400, 403, 429, 500, 503, 504}
+DOCUMENT = "/v1/documents/{document_id}"
+OPERATIONS: dict[tuple[str, str], set[int]] = {
+    ("/v1/translate", "post"): {200, 429} | DOOR | BODY,
+    ("/v1/score", "post"): {200, 429} | DOOR | BODY,
+    ("/v1/files", "post"): {200, 429} | DOOR | BODY,
+    ("/v1/documents", "post"): {200, 202, 429} | DOOR | BODY,
+    (DOCUMENT, "get"): {200, 404, 409} | DOOR,
+    (DOCUMENT, "delete"): {204, 404} | DOOR,
+    (DOCUMENT + "/events", "get"): {200, 404, 409} | DOOR,
+    (DOCUMENT + "/result", "get"): {200, 404, 409} | DOOR,
+    (DOCUMENT + "/sentences", "post"): {200, 404, 409, 429} | DOOR | BODY,
+    (DOCUMENT + "/sentences/{index}", "put"): {200, 202, 404, 409, 429} | DOOR | BODY,
+    (DOCUMENT + "/sentences/{index}/context", "get"): {200, 404, 409, 429} | DOOR,
+    ("/v1/models", "get"): {200} | DOOR,
+    ("/v1/models/{name}", "put"): {200, 201, 404} | DOOR,
+    ("/v1/models/{name}", "delete"): {204, 404, 409} | DOOR,
+    ("/v1/languages", "get"): {200} | DOOR,
+    ("/translate", "post"): {200} | LIBRE,
+    ("/detect", "post"): {200} | LIBRE,
+    ("/languages", "get"): {200} | LIBRE,
+    ("/languages", "post"): {200} | LIBRE,
+    ("/translate_file", "post"): {200} | LIBRE,
+    ("/download_file/{name}", "get"): {200, 404} | LIBRE,
+    ("/frontend/settings", "get"): {200} | LIBRE,
+    ("/health", "get"): {200, 503},
+    ("/v2/translate", "post"): {200, 413, 429} | DEEPL,
+    ("/v2/languages", "get"): {200, 413} | DEEPL,
+    ("/v2/usage", "get"): {200, 413} | DEEPL,
+    ("/v2/document", "post"): {200, 413, 429} | DEEPL,
+    ("/v2/document/{upload_id}", "post"): {200, 404, 413} | DEEPL,
+    ("/v2/document/{upload_id}/result", "post"): {200, 404, 413} | DEEPL,
+    ("/v2/glossary-language-pairs", "get"): {200, 413} | DEEPL,
+    ("/v2/glossaries", "post"): {201, 413, 456} | DEEPL,
+    ("/v2/glossaries", "get"): {200, 413} | DEEPL,
+    ("/v2/glossaries/{glossary_id}", "get"): {200, 404, 413} | DEEPL,
+    ("/v2/glossaries/{glossary_id}", "delete"): {204, 404, 413} | DEEPL,
+    ("/v2/glossaries/{glossary_id}/entries", "get"): {200, 404, 413} | DEEPL,
+    ("/v3/glossaries", "post"): {201, 413, 456} | DEEPL,
+    ("/v3/glossaries", "get"): {200, 413} | DEEPL,
+    ("/v3/glossaries/{glossary_id}", "get"): {200, 404, 413} | DEEPL,
+    ("/v3/glossaries/{glossary_id}", "patch"): {200, 404, 413, 456} | DEEPL,
+    ("/v3/glossaries/{glossary_id}", "delete"): {204, 404, 413} | DEEPL,
+    ("/v3/glossaries/{glossary_id}/entries", "get"): {200, 404, 413} | DEEPL,
+    ("/v3/glossaries/{glossary_id}/dictionaries", "put"): {200, 404, 413, 456} | DEEPL,
+    ("/v3/glossaries/{glossary_id}/dictionaries", "delete"): {204, 404, 413} | DEEPL,
+    ("/v1/documents", "get"): {200} | DOOR,
+    ("/v1/glossaries", "get"): {200} | DOOR,
+    ("/v1/glossaries/{glossary_id}", "delete"): {204, 404} | DOOR,
+    ("/livez", "get"): {200, 503},
+    ("/readyz", "get"): {200, 503},
+    ("/metrics", "get"): {200},
+    ("/", "get"): {200},
+}
+
+
+@pytest.fixture(scope="module")
+def document(server: RunningServer) -> dict[str, Any]:
+    found: dict[str, Any] = httpx.get(f"{server.url}/openapi.json").json()
+    return found
+
+
+def native(document: dict[str, Any]) -> Iterator[tuple[tuple[str, str], dict[str, Any]]]:
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            yield (path, method), operation
+
+
+def test_it_is_valid_and_every_reference_leads_somewhere(document: dict[str, Any]) -> None:
+    assert [error.message for error in OpenAPIV31SpecValidator(document).iter_errors()] == []
+    found = set(references(document))
+    assert "#/components/schemas/TranslateRequest" in found
+    assert [reference for reference in found if not leads_somewhere(document, reference)] == []
+
+
+def leads_somewhere(document: dict[str, Any], reference: str) -> bool:
+    place: Any = document
+    for part in reference.removeprefix("#/").split("/"):
+        if part not in place:
+            return False
+        place = place[part]
+    return True
+
+
+def references(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        if isinstance(value.get("$ref"), str):
+            yield value["$ref"]
+        for one in value.values():
+            yield from references(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from references(one)
+
+
+def test_every_operation_has_the_statuses_that_occur(document: dict[str, Any]) -> None:
+    declared = {key: {int(status) for status in one["responses"]} for key, one in native(document)}
+    assert declared == OPERATIONS
+
+
+def test_every_parameter_is_named(document: dict[str, Any]) -> None:
+    named = {key: {one["name"] for one in operation.get("parameters", [])} for key, operation in native(document)}
+    assert named[DOCUMENT, "get"] == {"document_id", "explain"}
+    assert named[DOCUMENT + "/sentences", "post"] == {"document_id", "explain"}
+    assert named[DOCUMENT + "/sentences/{index}", "put"] == {"document_id", "index", "retranslate"}
+    assert named["/v1/translate", "post"] == set()
+
+
+def test_a_kind_of_error_is_a_status() -> None:
+    assert len({row.status for row in TABLE.values()}) == len(TABLE)
+
+
+def test_bodies_are_described(document: dict[str, Any]) -> None:
+    schema = document["components"]["schemas"]["TranslateRequest"]
+    options = "beam_size num_hypotheses length_penalty max_length target_prefix glossary keep context alignment timeout"
+    assert set(schema["properties"]) == {"text", "source", "target", "model", "stream", "pieces", *options.split()}
+    assert schema["additionalProperties"] is False
+
+
+def test_the_page_loads_nothing_from_elsewhere(server: RunningServer) -> None:
+    with server.client() as client:
+        page = client.get("/docs")
+        assert page.headers["content-type"].startswith("text/html")
+        assert "http://" not in page.text
+        assert "https://" not in page.text
+        for name, kind in (("swagger-ui-bundle.js", "text/javascript"), ("swagger-ui.css", "text/css")):
+            assert f"/docs/{name}" in page.text
+            asset = client.get(f"/docs/{name}")
+            assert asset.headers["content-type"].startswith(kind)
+            assert len(asset.content) > 100_000
+
+
+def test_allow_names_every_method_of_the_path(server: RunningServer) -> None:
+    with server.client() as client:
+        response = client.patch("/v1/documents/nothing")
+        assert (response.status_code, response.headers["Allow"]) == (405, "DELETE, GET, HEAD")
+        assert client.put("/v1/translate").headers["Allow"] == "POST"
+        assert client.get("/v1/elsewhere").status_code == 404

@@ -1,0 +1,166 @@
+"""Models that come, are replaced and go in any order, under work that takes its time: as a dictionary would have it."""
+
+import asyncio
+import functools
+import shutil
+import tempfile
+import threading
+import weakref
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+
+from server.api.requests.errors import ApiError
+from server.api.serving import model_registry as served_models
+from server.api.serving.model_registry import HELD_SECONDS, ModelRegistry
+from server.engine.request import SearchOptions, SentenceRequest, SentenceResult
+from server.engine.worker import EngineWorker
+from server.telemetry.metrics import Metrics
+from server.translation.translator import Translator
+from tests.server.api.conftest import PATIENCE, settings_for, until
+from tests.server.api.pairs import copy_of
+
+NAMES = ("one", "two", "three")
+TEXT = "She sells bread and milk."
+
+
+@dataclass(frozen=True)
+class Began:
+    """Work on a model, and what it is to become."""
+
+    translator: Translator
+    answer: "Future[SentenceResult]"
+    expected: str
+
+
+class Models(RuleBasedStateMachine):
+    """`served` is the dictionary: name -> which of two weights."""
+
+    artifacts: tuple[Path, Path]
+    said: tuple[str, str]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.threads = set(threading.enumerate())  # of servers that other tests share
+        self.folder = Path(tempfile.mkdtemp())
+        self.served = {"one": 0}
+        self.begun: list[Began] = []
+        self.put("one", 0)
+        self.loop = asyncio.new_event_loop()
+        self.models = ModelRegistry(settings_for(self.folder), Metrics(), lambda: True)
+        self.models.load_all()
+
+    def put(self, name: str, weights: int) -> None:
+        """In place of what is there."""
+        if (self.folder / name).exists():
+            (self.folder / name).rename(Path(tempfile.mkdtemp(dir=self.folder, prefix=".")) / name)
+        copy_of(self.artifacts[weights], self.folder / name, name=name)
+
+    @rule(name=st.sampled_from(NAMES), weights=st.sampled_from((0, 1)))
+    def load(self, name: str, weights: int) -> None:
+        self.put(name, weights)
+        translator, is_new = self.loop.run_until_complete(self.models.load(name, None))
+        assert (translator.name, is_new) == (name, name not in self.served)
+        self.served[name] = weights
+
+    @rule(name=st.sampled_from(NAMES))
+    def fail(self, name: str) -> None:
+        self.put(name, 0)
+        (self.folder / name / "golden.json").unlink()
+        with pytest.raises(ApiError, match="golden"):
+            self.loop.run_until_complete(self.models.load(name, None))
+
+    @rule(name=st.sampled_from(NAMES))
+    def unload(self, name: str) -> None:
+        if name in self.served and len(self.served) > 1:
+            self.loop.run_until_complete(self.models.unload(name))
+            del self.served[name]
+            return
+        with pytest.raises(ApiError) as refused:
+            self.loop.run_until_complete(self.models.unload(name))
+        assert refused.value.kind == ("conflict" if name in self.served else "not_found")
+
+    @rule(data=st.data())
+    def begin(self, data: st.DataObject) -> None:
+        name = data.draw(st.sampled_from(sorted(self.served)))
+        translator = self.models[name]
+        translator.users.enter()
+        self.begun.append(Began(translator, self.ask(translator), self.said[self.served[name]]))
+
+    def ask(self, translator: Translator) -> "Future[SentenceResult]":
+        [ids] = translator.plan(TEXT).source_ids
+        request = SentenceRequest(ids, SearchOptions(beam_size=2, max_length=64))
+        translator.submit([request])
+        return request.future
+
+    @precondition(lambda self: self.begun)
+    @rule(data=st.data())
+    def end(self, data: st.DataObject) -> None:
+        """It goes on with its own model, and may ask it again."""
+        begun = self.begun.pop(data.draw(st.integers(0, len(self.begun) - 1)))
+        for answer in (begun.answer, self.ask(begun.translator)):
+            best = answer.result(PATIENCE).hypotheses[0]
+            assert begun.translator.target_pieces.decode([best.ids]) == [begun.expected]
+        begun.translator.users.leave()
+
+    @invariant()
+    def names_are_those_of_the_dictionary(self) -> None:
+        assert set(self.models) == set(self.served)
+        assert all(translator.worker.is_healthy for translator in self.models.values())
+
+    def teardown(self) -> None:
+        for begun in self.begun:
+            begun.translator.users.leave()
+        self.models.stop_leaving(lambda: PATIENCE)
+        for translator in self.models.values():
+            translator.stop(timeout=0)
+        self.loop.close()
+        shutil.rmtree(self.folder)
+        left = set(threading.enumerate()) - self.threads
+        assert not [thread for thread in left if thread.name.startswith(("engine-", "put-away-"))]
+
+
+def test_any_order(pairs: dict[str, Path]) -> None:
+    Models.artifacts = (pairs["en-de"], pairs["en-fr"])
+    said = []
+    for artifact in Models.artifacts:
+        translator = Translator.load(artifact, settings_for(artifact).engine, Metrics())
+        said.append(translator.submit_text(TEXT, translator.options(beam_size=2)).wait().text)
+        translator.stop(timeout=0)
+    Models.said = (said[0], said[1])
+    assert said[0] != said[1]
+    run_state_machine_as_test(
+        Models,
+        settings=settings(
+            max_examples=6, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)
+        ),
+    )
+
+
+def has_stopped(worker: EngineWorker) -> bool:
+    return not worker.is_healthy
+
+
+def test_memory_is_given_back_when_nobody_holds_the_model(
+    pairs: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models = ModelRegistry(settings_for(pairs["en-de"]), Metrics(), lambda: True)
+    models.load_all()
+    held = models["en-de"]
+    model, given_back = weakref.ref(held), threading.Event()
+    monkeypatch.setattr(served_models, "give_back", given_back.set)
+    held.users.enter()
+    asyncio.run(models.load("en-de", None))
+    held.users.leave()
+    until(functools.partial(has_stopped, held.worker), "the model that was replaced stops")
+    assert not given_back.wait(HELD_SECONDS / 4)
+    del held
+    assert model() is None
+    models.stop_leaving(lambda: PATIENCE)
+    assert given_back.is_set()
+    models["en-de"].stop(timeout=0)

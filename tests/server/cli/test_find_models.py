@@ -1,0 +1,59 @@
+"""Which artifacts a folder holds, what they are called, and which of them a command takes."""
+
+from pathlib import Path
+
+import pytest
+
+from server.artifact.artifact import ArtifactError, find_artifacts, find_models
+from server.cli import main as cli
+from tests.server.api.pairs import copy_of
+
+
+def test_artifacts_anywhere_below_are_found_once_and_in_order(tiny_artifact: Path, tmp_path: Path) -> None:
+    made = [copy_of(tiny_artifact, tmp_path / name, name=name.replace("/", "-")) for name in ("b", "a/y", "a/x/z")]
+    copy_of(tiny_artifact, made[0] / "inside", name="inside")
+    copy_of(tiny_artifact, tmp_path / ".hidden" / "one", name="hidden")
+    (tmp_path / "a" / "again").symlink_to(tmp_path)
+    (tmp_path / "c").symlink_to(made[0])
+    (tmp_path / "empty").mkdir()
+    assert find_artifacts([tmp_path]) == sorted(made)
+    assert find_artifacts([made[0], tmp_path]) == [made[0], *sorted(made[1:])]
+    assert find_models([tmp_path]) == {"a-x-z": made[2], "a-y": made[1], "b": made[0]}
+    with pytest.raises(ArtifactError, match="empty holds no artifact"):
+        find_artifacts([tmp_path / "empty"])
+    with pytest.raises(ArtifactError, match="nothing is not a folder"):
+        find_artifacts([tmp_path / "nothing"])
+
+
+def test_two_models_of_one_name_are_refused_before_the_server_starts(
+    tiny_artifact: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy_of(tiny_artifact, tmp_path / "here" / "one")
+    copy_of(tiny_artifact, tmp_path / "there" / "other")
+    flags = [part for name in ("here", "there") for part in ("--models", str(tmp_path / name))]
+    assert cli.main(["serve", *flags]) == 1
+    told = capsys.readouterr().err
+    assert f"two models are named 'tiny', {tmp_path}/here/one and {tmp_path}/there/other: serve one of them" in told
+
+
+def test_a_manifest_that_is_no_text_is_told_with_its_place(tiny_artifact: Path, tmp_path: Path) -> None:
+    folder = copy_of(tiny_artifact, tmp_path / "tiny")
+    (folder / "manifest.json").write_bytes(b"\xff\xfe{}")
+    with pytest.raises(ArtifactError, match=r"tiny/manifest\.json is not a manifest"):
+        find_models([tmp_path])
+
+
+def test_a_shell_is_asked_which_pair_it_means(
+    tiny_artifact: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy_of(tiny_artifact, tmp_path / "en-de")
+    copy_of(tiny_artifact, tmp_path / "de-en", name="back", source_language="de", target_language="en")
+    (tmp_path / "page.txt").write_text("Yes.\n", encoding="utf-8")
+    command = ["translate", "--models", str(tmp_path), "--precision", "fp32", str(tmp_path / "page.txt")]
+    assert cli.main(command) == 1
+    assert "there are models for de to en, en to de: say which with --source and --target" in capsys.readouterr().err
+    for flags in (["--source", "de"], ["--target", "de"]):
+        assert cli.main([*command, *flags]) == 0
+    assert {path.name for path in tmp_path.glob("page.*")} == {"page.txt", "page.de.txt", "page.en.txt"}
+    assert cli.main([*command, "--target", "fr"]) == 1
+    assert "no model translates anything to fr; there is de to en, en to de" in capsys.readouterr().err

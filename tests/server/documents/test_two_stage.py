@@ -1,0 +1,151 @@
+"""A document that two models translate in turn, where each is served by a process of its own, or a process dies."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server.documents.correcting import Correction
+from server.documents.errors import Refused
+from server.documents.job_runner import JobRunner
+from server.documents.leases import MAX_ATTEMPTS, GivenUp, Lease, begin
+from server.documents.sentence_states import DocumentCache, StateReader
+from server.documents.service import DocumentService, NewDocument
+from server.stores.interface import ContextStore
+from server.stores.memory import MemoryStore
+from server.stores.open_store import open_store
+from server.stores.records import Leg, Sentence
+from server.telemetry.metrics import Metrics
+from server.translation.translator import Translator
+from tests.models import SENTENCES
+from tests.server.api.conftest import settings_for
+from tests.server.api.conftest import until as until_so
+from tests.server.api.documents import STORY, Documents, translations
+from tests.server.api.pairs import copy_of
+from tests.server.documents.some import keep
+from tests.server.processes import serving
+
+PATIENCE = 120.0
+MANY = [SENTENCES[index % 7] for index in range(200)]
+SLOWLY = ("--slots", "1", "--document-lease", "1.0", "--log-level", "error")
+
+
+@pytest.fixture(scope="module")
+def folder(document_artifacts: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("turns")
+    copy_of(document_artifacts["encoder"], folder / "de-en", name="de-en", source_language="de", target_language="en")
+    copy_of(document_artifacts["decoder"], folder / "en-fr", name="en-fr", source_language="en", target_language="fr")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def translators(folder: Path) -> Iterator[dict[str, Translator]]:
+    settings = settings_for(folder)
+    found = {name: Translator.load(folder / name, settings.engine, Metrics()) for name in ("de-en", "en-fr")}
+    yield found
+    for translator in found.values():
+        translator.stop(0)
+
+
+class Process:
+    """What a server does with documents, of the models that it serves."""
+
+    def __init__(self, store: ContextStore, translators: dict[str, Translator]) -> None:
+        reader = StateReader(DocumentCache(2**20))
+        self.runner = JobRunner(store, reader, translators, 100, Metrics())
+        self.documents = DocumentService(store, reader, self.runner, translators, settings_for(Path()))
+
+    async def until(self, document_id: str, model: str, state: str) -> list[Sentence]:
+        """Work until the document is in this state, with the turn of this model; its sentences as users see them."""
+        self.runner.start()
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while True:
+                    document, sentences = await self.documents.read(document_id)
+                    if (document.model, document.state) == (model, state):
+                        return sentences
+                    assert document.state != "failed", document.error
+                    await asyncio.sleep(0.01)
+        finally:
+            await self.runner.stop()
+
+
+def new(translators: dict[str, Translator]) -> NewDocument:
+    first, second = translators.values()
+    return NewDocument(first, "offline", STORY, {"beam_size": 1, "length_penalty": None, "max_length": 8}, then=second)
+
+
+def test_each_of_two_processes_serves_one_of_the_models(
+    store: ContextStore, translators: dict[str, Translator]
+) -> None:
+    async def scenario() -> None:
+        whole = Process(MemoryStore(), translators)
+        document, _ = await whole.documents.create(new(translators))
+        expected = await whole.until(document.id, "en-fr", "done")
+
+        first, second = (Process(store, {name: one}) for name, one in translators.items())
+        document, _ = await first.documents.create(new(translators))
+        sentences = await first.until(document.id, "en-fr", "queued")
+        assert [one.source for one in sentences] == STORY
+        assert all(one.is_pending for one in sentences)
+        assert store.document(document.id).attempts == 0
+        correction = Correction(None, "Oui.")
+        with pytest.raises(Refused, match="it is queued: it can be changed when it is done"):
+            await second.documents.correct(document.id, 0, correction, time.monotonic() + PATIENCE)
+        sentences = await second.until(document.id, "en-fr", "done")
+        assert [one.translation for one in sentences] == [one.translation for one in expected]
+        assert [one.source for one in sentences] == STORY
+        origins = [one.origin for one in store.sentences(document.id)]
+        assert all(one is not None and one.translation for one in origins)
+
+    asyncio.run(scenario())
+
+
+def test_one_that_killed_three_processes_says_what_can_be_done(store: ContextStore) -> None:
+    """Corrections, which other documents are tried anew by, it takes only when it is done."""
+    legs = (Leg("tiny", "f00d", "en"), Leg("other", "beef", "fr"))
+    kept = keep(store, attempts=MAX_ATTEMPTS, legs=legs)
+    with pytest.raises(GivenUp, match="the servers' logs may say why; send it again"):
+        begin(Lease(store, kept.id, None, 0), kept)
+
+
+@pytest.mark.parametrize("model", ["de-en", "en-fr"])
+def test_killed_in_the_turn_of_either_it_is_finished_by_the_next(folder: Path, tmp_path: Path, model: str) -> None:
+    url = f"sqlite:///{tmp_path}/documents.db"
+    fields: dict[str, Any] = {"sentences": MANY, "source": "de", "target": "fr", "max_length": 8}
+    with serving(folder, *SLOWLY, "--context-store", url) as served, served.client() as client:
+        names: list[str] = []
+        store = open_store(url)
+        try:
+
+            def is_in_the_middle() -> bool:
+                document, sentences = store.read(names[-1])  # at one moment: between two reads the other may begin
+                pending = [one.is_pending for one in sentences]
+                return document.model == model and any(pending) and not all(pending)
+
+            def is_past() -> bool:
+                document = store.document(names[-1])
+                return document.state == "done" or document.model not in ("de-en", model)
+
+            def is_caught() -> bool:
+                if not names or is_past():  # the middle is short: a busy machine may look before and after it only
+                    names.append(Documents(client).post(202, wait=False, **fields)["id"])
+                return is_in_the_middle()
+
+            until_so(is_caught, "a part is translated")
+            served.kill()
+            name = names[-1]
+            assert (store.document(name).state, is_in_the_middle()) == ("running", True)
+            before = store.sentences(name)
+            with serving(folder, *SLOWLY, "--context-store", url) as another, another.client() as client:
+                done = Documents(client).done(name, explain="false")
+                assert [one["source"] for one in done["sentences"]] == MANY
+                assert translations(done) == translations(Documents(client).post(**fields))
+            after = [one.origin if model == "de-en" else one for one in store.sentences(name)]
+            finished = [one.index for one in before if not one.is_pending]
+            assert [after[index] for index in finished] == [before[index] for index in finished]  # not made twice
+        finally:
+            store.close()

@@ -1,0 +1,522 @@
+"""Every format: nothing translated is the file itself, and real readers find translations in their places."""
+
+import csv
+import html
+import io
+import json
+import random
+import zipfile
+from collections.abc import Callable
+from typing import Any
+
+import docx
+import polib
+import pptx
+import pysubs2
+import pytest
+from lxml import etree
+
+from server.files.formats.base import DamagedFile, FileError, FileTooLarge, UnsupportedFile
+from server.files.formats.registry import FORMATS, open_file, suffix_of, translated_name
+from server.text.base.placeholders import is_placeholder
+from server.text.markup.character_references import unescape
+
+LIMIT = 1_000_000
+
+
+def shout(text: str) -> str:
+    """A translation that can be told from its source; marks stay where they are."""
+    return text.upper()
+
+
+def translated(data: bytes, name: str, translate: Callable[[str], str] = shout) -> bytes:
+    opened = open_file(data, name, "de", LIMIT)
+    return opened.write([translate(text) for text in opened.texts])
+
+
+def texts(data: bytes, name: str) -> list[str]:
+    """Texts of a file without their marks."""
+    return [
+        "".join(one for one in text if not is_placeholder(one)) for text in open_file(data, name, "de", LIMIT).texts
+    ]
+
+
+MARKDOWN = """---
+title: keep me
+---
+# A *big* title
+
+A paragraph with `code` and a [link *here*](https://x.org "t")
+on two lines.  
+A hard break, and \\*no\\* emphasis 2 * 3.
+
+- one
+- two
+  1. inner **bold** text
+
+> quoted text
+> goes on
+
+| Head | Two |
+|------|-----|
+| cell | `x` |
+
+```python
+print("keep")
+```
+
+    indented code
+
+<div>raw</div>
+
+[ref]: https://example.org
+"""
+SRT = """1
+00:00:01,000 --> 00:00:02,500
+Hello <i>big</i> world,
+it goes on.
+
+2
+00:00:03,000 --> 00:00:04,000
+- Who?
+- Me.
+"""
+VTT = """WEBVTT - a title
+
+NOTE not this
+
+cue-1
+00:01.000 --> 00:02.000 align:start
+<v Bob>Hello &amp; bye</v>
+"""
+PO = """# A comment
+msgid ""
+msgstr ""
+"Content-Type: text/plain; charset=UTF-8\\n"
+"Language: \\n"
+
+#: a.c:1
+msgid "Open %s"
+msgstr ""
+
+msgid "Close"
+msgstr "Zu"
+
+msgid "one file"
+msgid_plural "%d files"
+msgstr[0] ""
+msgstr[1] ""
+"""
+XLIFF = """<?xml version='1.0' encoding='UTF-8'?>
+<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2" version="1.2">
+<file source-language="en" target-language="x" original="a"><body>
+<trans-unit id="1"><source>Hello <g id="1">big</g> <x id="2"/>world</source></trans-unit>
+<trans-unit id="2"><source>Done</source><target>Fertig</target></trans-unit>
+<trans-unit id="3" translate="no"><source>Keep</source></trans-unit>
+</body></file></xliff>"""
+XLIFF2 = """<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0" version="2.0" srcLang="en"><file id="f"><unit id="u">
+<segment><source>Hello <pc id="1">big</pc> world</source></segment></unit></file></xliff>"""
+CSV = 'id;text\r\n1;"Hello; ""you"""\r\n2;plain words\r\n3;\r\n'
+JSON = '{\n  "key": "Hello \\u00e9 \\"you\\"",\n  "n": [1, true, "two", ""]\n}\n'
+
+
+def test_markdown() -> None:
+    written = translated(MARKDOWN.encode(), "a.md").decode()
+    assert written == (
+        MARKDOWN.replace("A *big* title", "A *BIG* TITLE")
+        .replace(
+            'A paragraph with `code` and a [link *here*](https://x.org "t")\non two lines.',
+            'A PARAGRAPH WITH `code` AND A [LINK *HERE*](https://x.org "t") ON TWO LINES.',
+        )
+        .replace("A hard break, and \\*no\\* emphasis 2 * 3.", "A HARD BREAK, AND \\*NO\\* EMPHASIS 2 * 3.")
+        .replace("- one\n- two\n  1. inner **bold** text", "- ONE\n- TWO\n  1. INNER **BOLD** TEXT")
+        .replace("| Head | Two |", "| HEAD | TWO |")
+        .replace("| cell |", "| CELL |")
+        .replace("> quoted text\n> goes on", "> QUOTED TEXT\n> GOES ON")
+        .replace("<div>raw</div>", "<div>RAW</div>")
+    )
+
+
+EXTENSIONS = """:::note Title
+
+- [ ] to do, see [x] there
+- [x] done
+  at last
+
+!!! tip
+    indented text
+    goes on
+
+:::warning
+some text
+:::
+
+term
+: a definition
+  goes on
+: another
+
+It costs $5, not $6; let $x_a$ be $$y$$ here.
+
+$$
+\\alpha
+$$
+
+$$y$$ is not $$z$$
+
+[[toc]]
+
+{: .class}
+
+<details><summary title="a tip">more
+about it</summary>
+<!-- a comment -->
+
+> <p>quoted</p>
+
+</details>
+"""
+
+
+def test_extensions_of_markdown() -> None:
+    written = translated(EXTENSIONS.encode(), "a.md").decode()
+    assert written == (
+        EXTENSIONS.replace("to do, see [x] there", "TO DO, SEE [X] THERE")
+        .replace("done\n  at last", "DONE AT LAST")
+        .replace("indented text\n    goes on", "INDENTED TEXT GOES ON")
+        .replace("some text", "SOME TEXT")
+        .replace("$$y$$ is not $$z$$", "$$y$$ IS NOT $$z$$")
+        .replace("term\n: a definition\n  goes on\n: another", "TERM\n: A DEFINITION GOES ON\n: ANOTHER")
+        .replace('title="a tip">more\nabout it<', 'title="A TIP">MORE ABOUT IT<')
+        .replace("It costs $5, not $6; let $x_a$ be $$y$$ here.", "IT COSTS $5, NOT $6; LET $x_a$ BE $$y$$ HERE.")
+    )
+
+
+@pytest.mark.parametrize(("text", "name"), [(SRT, "a.srt"), (VTT, "a.vtt"), (CSV, "a.csv"), (JSON, "a.json")])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_nothing_translated_is_the_file_itself(text: str, name: str, mark: bytes) -> None:
+    data = mark + text.encode()
+    assert translated(data, name, str) == data
+
+
+def test_text_is_the_text() -> None:
+    data = b"\xff\xfe" + "Hello.\r\n\r\nYou \u00e9.".encode("utf-16-le")
+    assert texts(data, "a.TXT") == ["Hello.\r\n\r\nYou \u00e9."]
+    assert translated(data, "a.txt", str) == data
+
+
+def test_subtitles() -> None:
+    assert texts(SRT.encode(), "a.srt") == ["Hello big world, it goes on.", "- Who?\n- Me."]
+    subtitles = pysubs2.SSAFile.from_string(translated(SRT.encode(), "a.srt").decode(), "srt")
+    assert [(one.start, one.plaintext) for one in subtitles] == [
+        (1000, "HELLO BIG WORLD,\nIT GOES ON."),
+        (3000, "- WHO?\n- ME."),
+    ]
+    written = translated(VTT.encode(), "a.vtt").decode()
+    assert written == VTT.replace("Hello &amp; bye", "HELLO &amp; BYE")
+    crlf = SRT.replace("\n", "\r\n").encode()
+    assert translated(crlf, "a.srt").decode() == translated(SRT.encode(), "a.srt").decode().replace("\n", "\r\n")
+
+
+def test_references_of_any_length_are_read() -> None:
+    cue = f"WEBVTT\n\n00:01.000 --> 00:02.000\n&#{'0' * 5000}65; &#{'9' * 5000}; &#{'9' * 99}; &#66; &#67 &amp;\n"
+    assert texts(cue.encode(), "a.vtt") == ["A \ufffd \ufffd B C &"]
+    page = f"<p title='a&#{'9' * 5000};'>a &#{'0' * 5000}66; &#{'9' * 5000};</p>"
+    for name in ("a.html", "a.md"):
+        assert texts(page.encode(), name) == ["a B \ufffd", "a\ufffd"]
+
+
+@pytest.mark.parametrize("digits", ["", "0", "00065", "0" * 120 + "65", "8364", "1114111", "1114112", "9" * 200])
+def test_references_are_read_as_by_html(digits: str) -> None:
+    for text in (f"a &#{digits}; b", f"&#{digits}", f"&amp;#{digits};", f"&#x{digits};"):
+        assert unescape(text) == html.unescape(text)
+
+
+def test_references_of_zeros_alone_are_read() -> None:
+    assert unescape(f"&#{'0' * 5000};") == html.unescape("&#0;")
+
+
+def test_gettext() -> None:
+    written = polib.pofile(translated(PO.encode(), "a.po").decode())
+    assert [(one.msgid, one.msgstr, one.msgstr_plural) for one in written] == [
+        ("Open %s", "OPEN %S", {}),
+        ("Close", "Zu", {}),
+        ("one file", "", {0: "ONE FILE", 1: "%D FILES"}),
+    ]
+    assert written.metadata["Language"] == "de"
+
+
+def with_polib(text: str, translate: Callable[[str], str]) -> str:
+    """What polib, which writes as gettext's own programs do, makes of a catalogue."""
+    catalogue = polib.pofile(text, wrapwidth=78)
+    for entry in (one for one in catalogue if not one.obsolete):
+        for form in [form for form, translation in entry.msgstr_plural.items() if not translation]:
+            entry.msgstr_plural[form] = translate(entry.msgid_plural if form else entry.msgid)
+        if not entry.msgid_plural and not entry.msgstr:
+            entry.msgstr = translate(entry.msgid)
+    catalogue.metadata["Language"] = "de"
+    return str(catalogue)
+
+
+WORDS = ("hello ", "well-known ", "a", "\t", "\n", '"', "\\", "\u00e9 ", "a-very-long-word ", "%s ")
+
+
+def test_a_catalogue_is_written_as_gettext_writes_it() -> None:
+    chance = random.Random(5)
+
+    def words(most: int) -> str:
+        return "".join(chance.choices(WORDS, k=chance.randrange(most)))
+
+    for _ in range(150):
+        catalogue = polib.POFile(wrapwidth=78)
+        catalogue.header = "A header"
+        catalogue.metadata = {"Project-Id-Version": "x", "MIME-Version": "1.0"}
+        if chance.random() < 0.5:
+            catalogue.metadata["Language"] = "x"
+        for number in range(chance.randrange(6)):
+            entry = polib.POEntry(msgid=f"{number}{words(30)}", msgstr=chance.choice(("", "done")), comment="note")
+            if chance.random() < 0.3:
+                entry.msgid_plural, entry.msgstr = "p" + words(20), ""
+                entry.msgstr_plural = {0: chance.choice(("", "x")), 1: ""}
+            if chance.random() < 0.2:
+                entry.msgctxt = words(4)
+            entry.obsolete = chance.random() < 0.1
+            catalogue.append(entry)
+        catalogue.sort(key=lambda entry: entry.obsolete)
+        data = str(catalogue).encode()
+        written = translated(data, "a.po", lambda text: f"{text.upper()} {text}").decode()
+        assert written == with_polib(data.decode(), lambda text: f"{text.upper()} {text}")
+
+
+def test_all_of_a_catalogue_but_translations_stays_as_it_is() -> None:
+    text = PO.replace("# A comment", "#\n# A comment").replace('"Open %s"', '""\n"Open "\n"%s"') + '\n#~ msgid "old"\n'
+    written = translated(text.replace("\n", "\r\n").encode(), "a.po").decode()
+    expected = text.replace("Language: ", "Language: de").replace('msgstr ""\n\n', 'msgstr "OPEN %S"\n\n', 1)
+    expected = expected.replace('msgstr[0] ""', 'msgstr[0] "ONE FILE"').replace('msgstr[1] ""', 'msgstr[1] "%D FILES"')
+    assert written == expected.replace("\n", "\r\n")
+    alone = translated(b'msgid "a"\nmsgstr ""\n', "a.po").decode()
+    assert alone == 'msgid ""\nmsgstr "Language: de\\n"\n\nmsgid "a"\nmsgstr "A"\n'
+
+
+def test_xliff() -> None:
+    root = etree.fromstring(translated(XLIFF.encode(), "a.xlf"))
+    targets = {unit.get("id"): unit.find("{*}target") for unit in root.iter("{*}trans-unit")}
+    assert (
+        etree.tostring(targets["1"])
+        .decode()
+        .split(">", 1)[1]
+        .startswith('HELLO <g id="1">BIG</g> <x id="2"/>WORLD</target>')
+    )
+    assert targets["2"].text == "Fertig"
+    assert targets["3"] is None
+    assert root.find("{*}file").get("target-language") == "de"
+    second = etree.fromstring(translated(XLIFF2.encode(), "a.xliff"))
+    assert second.get("trgLang") == "de"
+    assert b'HELLO <pc id="1">BIG</pc> WORLD' in etree.tostring(second)
+
+
+def test_tables() -> None:
+    rows = list(csv.reader(io.StringIO(translated(CSV.encode(), "a.csv").decode()), delimiter=";"))
+    assert rows == [["ID", "TEXT"], ["1", 'HELLO; "YOU"'], ["2", "PLAIN WORDS"], ["3", ""]]
+    commas = translated(CSV.encode(), "a.csv", lambda text: text + '; "x"').decode()
+    assert list(csv.reader(io.StringIO(commas), delimiter=";"))[2][1] == 'plain words; "x"'
+
+
+def test_json() -> None:
+    written = json.loads(translated(JSON.encode(), "a.json"))
+    assert written == {"key": 'HELLO \u00c9 "YOU"', "n": [1, True, "TWO", ""]}
+
+
+def test_long_numbers_of_json_are_not_read() -> None:
+    data = b'{"n": ' + b"9" * 100_000 + b', "f": 0.' + b"1" * 100_000 + b', "t": "text"}'
+    assert translated(data, "a.json") == data.replace(b'"text"', b'"TEXT"')
+
+
+def word_file() -> bytes:
+    document = docx.Document()
+    document.add_heading("A title", 1)
+    paragraph = document.add_paragraph("The ")
+    paragraph.add_run("big").bold = True
+    paragraph.add_run(" dog")
+    paragraph.add_run(" ran.")
+    paragraph.add_run().add_break()
+    paragraph.add_run("A new line\twith a tab.")
+    document.add_table(1, 2).cell(0, 1).text = "In a cell"
+    document.sections[0].header.paragraphs[0].text = "The header"
+    packed = io.BytesIO()
+    document.save(packed)
+    return packed.getvalue()
+
+
+def slides() -> bytes:
+    presentation = pptx.Presentation()
+    slide = presentation.slides.add_slide(presentation.slide_layouts[1])
+    slide.shapes.title.text = "A title"
+    paragraph = slide.placeholders[1].text_frame.paragraphs[0]
+    paragraph.add_run().text = "The "
+    run = paragraph.add_run()
+    run.text, run.font.bold = "big", True
+    paragraph.add_run().text = " dog"
+    slide.notes_slide.notes_text_frame.text = "A note"
+    packed = io.BytesIO()
+    presentation.save(packed)
+    return packed.getvalue()
+
+
+def test_word() -> None:
+    data = word_file()
+    assert set(texts(data, "a.docx")) == {
+        "A title",
+        "The big dog ran.\nA new line\twith a tab.",
+        "In a cell",
+        "The header",
+    }
+
+    def turned(text: str) -> str:
+        """The bold word first."""
+        parts = text.partition("\n")[0]
+        marks = [one for one in parts if is_placeholder(one)]
+        return f"{marks[0]}GROSS{marks[1]} der Hund\nneu\tTab." if marks else shout(text)
+
+    document = docx.Document(io.BytesIO(translated(data, "a.docx", turned)))
+    paragraph = document.paragraphs[1]
+    assert document.paragraphs[0].text == "A TITLE"
+    assert document.paragraphs[0].style is not None
+    assert document.paragraphs[0].style.name == "Heading 1"
+    assert paragraph.text == "GROSS der Hund\nneu\tTab."
+    assert [run.text for run in paragraph.runs if run.bold] == ["GROSS"]
+    assert document.tables[0].cell(0, 1).text == "IN A CELL"
+    assert document.sections[0].header.paragraphs[0].text == "THE HEADER"
+
+
+def test_slides() -> None:
+    data = slides()
+    assert texts(data, "a.pptx") == ["A note", "A title", "The big dog"]
+    slide = pptx.Presentation(io.BytesIO(translated(data, "a.pptx"))).slides[0]
+    assert slide.shapes.title.text == "A TITLE"
+    assert [(run.text, run.font.bold) for run in slide.placeholders[1].text_frame.paragraphs[0].runs] == [
+        ("THE ", None),
+        ("BIG", True),
+        (" DOG", None),
+    ]
+    assert slide.notes_slide.notes_text_frame.text == "A NOTE"
+
+
+def bomb() -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("word/document.xml", "w") as part:
+        for _ in range(300):
+            part.write(bytes(2**20))
+    return packed.getvalue()
+
+
+def entities() -> bytes:
+    lines = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 12))
+    return f'<!DOCTYPE x [<!ENTITY e0 "x">{lines}]><xliff><source>&e11;</source></xliff>'.encode()
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "error", "message"),
+    [
+        (word_file()[:-300], "a.docx", DamagedFile, "broken off"),
+        (b"PK\x03\x04 no archive", "a.docx", DamagedFile, "no Word file"),
+        (slides(), "a.docx", DamagedFile, "no word/document.xml"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "a.pptx", DamagedFile, "encrypted or older"),
+        (b"<xliff><source>", "a.xliff", DamagedFile, "no well-formed XML"),
+        (b"<html></html>", "a.xliff", DamagedFile, "its root is <html>"),
+        (b'{"a": ', "a.json", DamagedFile, "no JSON"),
+        (b"[" * 100_000, "a.json", DamagedFile, "no JSON"),
+        (b"no subtitles", "a.srt", DamagedFile, "no subtitles"),
+        (b"1\n", "a.vtt", DamagedFile, "WEBVTT"),
+        (b"no catalogue\n", "a.po", DamagedFile, "no gettext catalogue: line 1 "),
+        (b'msgid "a"\nmsgid "b"\n', "a.po", DamagedFile, "before line 2 a msgstr is missing"),
+        (b'msgstr "a"\n', "a.po", DamagedFile, "line 1 has a msgstr without its msgid"),
+        (b'msgid "a"\n# c\n"b"\nmsgstr ""', "a.po", DamagedFile, "line 3 belongs to no"),
+        (b'msgid "a"\n', "a.po", DamagedFile, "its last message has no msgstr"),
+        (b"caf\xe9", "a.txt", DamagedFile, "save it as UTF-8"),
+        (b"\x00\x01", "a.txt", DamagedFile, "zero bytes"),
+        (b"x", "a.exe", UnsupportedFile, "files that end in .exe"),
+        (b"x" * (LIMIT + 1), "a.txt", FileTooLarge, "at most 1000000"),
+    ],
+)
+def test_bad_files_say_what_is_wrong(data: bytes, name: str, error: type[FileError], message: str) -> None:
+    with pytest.raises(error, match=message):
+        open_file(data, name, "de", LIMIT)
+
+
+FEW = 16_000
+MANY = 1000 + FEW // 16 + 1
+"""One text more than a file may have."""
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        (b"a,b\n" * (MANY // 2 + 1), "a.csv"),
+        (b"[" + b'"a",' * MANY + b'"a"]', "a.json"),
+        (b"00:00:01,000 --> 00:00:02,000\na\n\n" * MANY, "a.srt"),
+        (b"WEBVTT\n\n" + b"00:01.000 --> 00:02.000\n1\n\n" * MANY, "a.vtt"),
+        (b"a\n\n" * MANY, "a.md"),
+        (b"<p>a" * MANY, "a.html"),
+        (b'msgid "a"\nmsgstr ""\n\n' * MANY, "a.po"),
+        (b"<xliff>" + b"<segment><source>a</source></segment>" * MANY + b"</xliff>", "a.xliff"),
+    ],
+)
+def test_very_many_short_texts_are_refused(data: bytes, name: str) -> None:
+    with pytest.raises(FileTooLarge, match=r"too many .*at most 2000 are taken.*split it"):
+        open_file(data, name, "de", FEW)
+
+
+def test_a_thousand_texts_are_taken_however_few_characters_are() -> None:
+    assert len(open_file(b"a,b\n" * 500, "a.csv", "de", 1000).texts) == 1000
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        (b"- 1\n" * 110_000, "a.md"),
+        (b"1\n\n" * 110_000, "a.md"),
+        (b"> > > > > > - 1\n\n" * 20_000, "a.md"),
+        (b"<b>" * 120_000, "a.html"),
+        (b"<xliff>" + b"<x a='' b=''/>" * 200_000 + b"</xliff>", "a.xliff"),
+    ],
+)
+def test_more_syntax_than_belongs_to_so_few_characters_is_refused(data: bytes, name: str) -> None:
+    with pytest.raises(FileTooLarge, match=r"more than .*split it into smaller files"):
+        open_file(data, name, "de", FEW)
+
+
+def test_bombs_are_not_unpacked() -> None:
+    with pytest.raises(FileTooLarge, match="unpacked"):
+        open_file(bomb(), "a.docx", "de", LIMIT)
+    with pytest.raises(DamagedFile, match="declares entities"):
+        open_file(entities(), "a.xliff", "de", LIMIT)
+
+
+def test_a_password_is_told() -> None:
+    data = bytearray(word_file())
+    place = data.index(b"PK\x01\x02")
+    while place >= 0:
+        data[place + 8] |= 1
+        place = data.find(b"PK\x01\x02", place + 1)
+    with pytest.raises(DamagedFile, match=r"without a? ?password|broken off"):
+        open_file(bytes(data), "a.docx", "de", LIMIT)
+
+
+@pytest.mark.parametrize("suffix", sorted(FORMATS))
+def test_an_empty_file_of_every_format(suffix: str) -> None:
+    try:
+        opened = open_file(b"", f"a{suffix}", "de", LIMIT)
+    except FileError:
+        return
+    assert not opened.texts or opened.texts == [""]
+    opened.write(opened.texts)
+
+
+def test_names() -> None:
+    assert translated_name("report.docx", "de") == "report.de.docx"
+    sniffed: list[tuple[Any, str]] = [
+        (word_file(), ".docx"), (slides(), ".pptx"), (VTT.encode(), ".vtt"), (XLIFF.encode(), ".xliff"),
+        (b"<!DOCTYPE html><p>", ".html"), (b"Hello", ".txt"),
+    ]  # fmt: skip
+    assert [suffix_of("file", data) for data, _ in sniffed] == [suffix for _, suffix in sniffed]

@@ -1,0 +1,156 @@
+"""Glossaries in every kind of store; memory is the slow, plain twin of the others."""
+
+import tempfile
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+
+from server.stores.glossaries import GlossariesFull, GlossaryChanged, GlossaryLimits, GlossaryStore, UnknownGlossary
+from server.stores.interface import ContextStore, StoreError
+from server.stores.memory import MemoryStore
+from server.stores.open_store import open_store
+from server.stores.redis import RedisStore
+from server.stores.sqlite import SqliteStore
+from tests.server.redis_server import flush
+
+MANY = GlossaryLimits(100, 1000)
+OWNERS = st.sampled_from(["", "shop", "desk"])
+IDS = st.sampled_from(["a", "b", "c"])
+BODIES = st.sampled_from(["", "1", "22", "333", '{"x": "\\u00e4"}'])
+LIMITS = st.builds(GlossaryLimits, st.integers(1, 3), st.integers(0, 6))
+
+
+class Stores(RuleBasedStateMachine):
+    redis_port: int
+    agreed: ClassVar[list[Any]]
+
+    def __init__(self) -> None:
+        super().__init__()
+        flush(self.redis_port)
+        self.folder = tempfile.TemporaryDirectory()
+        self.stores: list[ContextStore] = [
+            MemoryStore(),
+            SqliteStore(Path(self.folder.name) / "documents.db"),
+            RedisStore("127.0.0.1", self.redis_port),
+        ]
+
+    def teardown(self) -> None:
+        for store in self.stores:
+            store.close()
+        self.folder.cleanup()
+
+    def all_agree(self, call: Callable[[GlossaryStore], Any]) -> None:
+        outcomes = [_outcome(call, store.glossaries) for store in self.stores]
+        assert outcomes[0] == outcomes[1] == outcomes[2]
+        self.agreed.append(outcomes[0])
+
+    @rule(owner=OWNERS, name=IDS, body=BODIES, limits=LIMITS, instead_of=st.none() | BODIES)
+    def put(self, owner: str, name: str, body: str, limits: GlossaryLimits, instead_of: str | None) -> None:
+        self.all_agree(lambda store: store.put(owner, name, body, limits, instead_of))
+
+    @rule(owner=OWNERS, name=IDS, body=BODIES)
+    def replace(self, owner: str, name: str, body: str) -> None:
+        kept = self.stores[0].glossaries.of_owner(owner).get(name)
+        self.all_agree(lambda store: store.put(owner, name, body, MANY, kept))
+
+    @rule(owner=OWNERS, name=IDS)
+    def delete(self, owner: str, name: str) -> None:
+        self.all_agree(lambda store: store.delete(owner, name))
+
+    @rule(owner=OWNERS, name=IDS)
+    def get(self, owner: str, name: str) -> None:
+        self.all_agree(lambda store: store.get(owner, name))
+
+    @rule(name=IDS)
+    def owner_of(self, name: str) -> None:
+        self.all_agree(lambda store: store.owner_of(name))
+
+    @rule(limit=st.integers(1, 4), after=st.just("") | IDS)
+    def page(self, limit: int, after: str) -> None:
+        self.all_agree(lambda store: store.page(limit, after))
+
+    @rule(former=OWNERS, owner=OWNERS)
+    def rename_owner(self, former: str, owner: str) -> None:
+        if not set(self.stores[0].glossaries.of_owner(former)) & set(self.stores[0].glossaries.of_owner(owner)):
+            for store in self.stores:  # ids of different owners differ, outside of tests
+                store.rename_owner(former, owner)
+
+    @invariant()
+    def everything_is_the_same(self) -> None:
+        for owner in ("", "shop", "desk"):
+            self.all_agree(lambda store, owner=owner: dict(store.of_owner(owner)))  # type: ignore[misc]
+
+
+def _outcome(call: Callable[[GlossaryStore], Any], store: GlossaryStore) -> Any:
+    try:
+        return call(store)
+    except (GlossariesFull, GlossaryChanged, UnknownGlossary) as error:
+        return type(error), str(error)
+
+
+def test_all_stores_agree(redis_port: int) -> None:
+    agreed: list[Any] = []
+    machine = type("StoresOnPort", (Stores,), {"redis_port": redis_port, "agreed": agreed})
+    checks = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    run_state_machine_as_test(
+        machine,
+        settings=settings(max_examples=25, stateful_step_count=30, deadline=None, suppress_health_check=checks),
+    )
+    errors = {one[0] for one in agreed if isinstance(one, tuple)}
+    assert errors == {GlossariesFull, GlossaryChanged, UnknownGlossary}
+    assert any(isinstance(one, dict) and len(one) > 1 for one in agreed)
+
+
+def test_glossaries_outlive_their_store_where_documents_do(store_url: str) -> None:
+    first = open_store(store_url)
+    first.glossaries.put("shop", "a", "body", MANY)
+    first.close()
+    with pytest.raises(StoreError, match="closed"):
+        first.glossaries.get("shop", "a")
+    again = open_store(store_url)
+    try:
+        kept = again.glossaries.of_owner("shop")
+        assert kept == ({} if store_url == "memory://" else {"a": "body"})
+    finally:
+        again.close()
+
+
+def test_no_more_are_kept_however_many_come_at_once(store: ContextStore) -> None:
+    limits, at_once = GlossaryLimits(5, 1000), threading.Barrier(12)
+
+    def put(number: int) -> bool:
+        at_once.wait()
+        try:
+            store.glossaries.put("shop", str(number), "body", limits)
+        except GlossariesFull:
+            return False
+        return True
+
+    with ThreadPoolExecutor(12) as pool:
+        assert sum(pool.map(put, range(12))) == 5
+    assert len(store.glossaries.of_owner("shop")) == 5
+
+
+def test_of_those_who_change_the_same_one_wins(store: ContextStore) -> None:
+    store.glossaries.put("shop", "a", "old", MANY)
+    at_once = threading.Barrier(8)
+
+    def put(number: int) -> bool:
+        at_once.wait()
+        try:
+            store.glossaries.put("shop", "a", str(number), MANY, instead_of="old")
+        except GlossaryChanged:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        won = list(pool.map(put, range(8)))
+    assert won.count(True) == 1
+    assert store.glossaries.get("shop", "a") == str(won.index(True))

@@ -1,0 +1,198 @@
+"""The same random operations on all three stores have the same results: memory is the slow, plain twin."""
+
+import dataclasses
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+
+from server.stores.interface import Conflict, ContextStore, Cursor, UnknownDocument
+from server.stores.limits import DocumentLimits, StoreFull, TooLargeToKeep
+from server.stores.memory import MemoryStore
+from server.stores.records import Document, Sentence
+from server.stores.redis import RedisStore
+from server.stores.sqlite import SqliteStore
+from server.telemetry.labels import DOCUMENT_STATES, DocumentState
+from tests.server.documents.some import document, sentence
+from tests.server.redis_server import flush
+
+KEPT = ("a", "b", "c", "d", "e")
+NAMES = st.sampled_from([*KEPT, "no such", ""])
+STATES: st.SearchStrategy[DocumentState] = st.sampled_from(DOCUMENT_STATES)
+TIMES = st.integers(0, 9).map(float)
+LEASES = st.sampled_from([0, 3600])
+"""Over at once, or not before the test is: no clock is needed."""
+MODEL = st.sampled_from(["tiny", "other"])
+MODELS = st.lists(MODEL, unique=True)
+WORKERS = st.sampled_from(["v", "w"])
+OWNER = st.sampled_from(["", "shop", "desk"])
+FEW = st.none() | st.integers(0, 3)
+BYTES = st.none() | st.integers(500, 4000)
+LIMITS = st.builds(DocumentLimits, FEW, FEW, BYTES, FEW, BYTES)
+
+
+class Stores(RuleBasedStateMachine):
+    redis_port: int
+    agreed: ClassVar[list[Any]] = []
+    """Results and errors that all stores had."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        flush(self.redis_port)
+        self.folder = tempfile.TemporaryDirectory()
+        self.stores: list[ContextStore] = [
+            MemoryStore(),
+            SqliteStore(Path(self.folder.name) / "documents.db"),
+            RedisStore("127.0.0.1", self.redis_port),
+        ]
+
+    def teardown(self) -> None:
+        for store in self.stores:
+            store.close()
+        self.folder.cleanup()
+
+    def all_agree(self, call: Callable[[ContextStore], Any]) -> Any:
+        """Call every store; compare results, or the kind of error and its message."""
+        outcomes = [_outcome(call, store) for store in self.stores]
+        assert outcomes[0] == outcomes[1] == outcomes[2]
+        self.agreed.append(outcomes[0])
+        return outcomes[0]
+
+    @initialize()
+    def refuse_when_full(self) -> None:
+        """In every run, because a made-up number of documents is seldom the one that is too many."""
+        self.all_agree(lambda store: store.create(document("a"), [], DocumentLimits(documents=0)))
+
+    @rule(
+        name=NAMES, state=STATES, created=TIMES, touched=TIMES, count=st.integers(0, 3), model=MODEL,
+        owner=OWNER, limits=LIMITS,
+    )  # fmt: skip
+    def create(
+        self,
+        name: str,
+        state: DocumentState,
+        created: float,
+        touched: float,
+        count: int,
+        model: str,
+        owner: str,
+        limits: DocumentLimits,
+    ) -> None:
+        new = document(
+            name, state=state, created=created, touched=touched, num_sentences=count, model=model, owner=owner
+        )
+        self.all_agree(lambda store: store.create(new, [sentence(index) for index in range(count)], limits))
+
+    @rule(
+        name=NAMES, state=STATES, touched=TIMES, off_by=st.sampled_from([0, 0, 0, 1, -1]),
+        indices=st.lists(st.integers(-1, 5), max_size=3), grows=st.integers(0, 2), rises=st.integers(0, 2),
+        limits=LIMITS,
+    )  # fmt: skip
+    def update(
+        self,
+        name: str,
+        state: DocumentState,
+        touched: float,
+        off_by: int,
+        indices: list[int],
+        grows: int,
+        rises: int,
+        limits: DocumentLimits,
+    ) -> None:
+        current = _outcome(lambda store: store.document(name), self.stores[0])
+        base = current if isinstance(current, Document) else document(name)
+        changed = dataclasses.replace(
+            base, state=state, touched=touched, version=base.version + rises, num_sentences=base.num_sentences + grows
+        )
+        sentences: list[Sentence] = [sentence(index, f"new {index}") for index in indices]
+        self.all_agree(lambda store: store.update(changed, base.version + off_by, sentences, limits))
+
+    @rule(name=NAMES, limits=LIMITS, length=st.integers(0, 2000))
+    def append(self, name: str, limits: DocumentLimits, length: int) -> None:
+        current = _outcome(lambda store: store.document(name), self.stores[0])
+        if isinstance(current, Document):
+            at = current.num_sentences
+            longer = dataclasses.replace(current, version=current.version + 1, num_sentences=at + 1)
+            self.all_agree(lambda store: store.update(longer, current.version, [sentence(at, "a" * length)], limits))
+
+    @rule(name=NAMES)
+    def delete(self, name: str) -> None:
+        self.all_agree(lambda store: store.delete(name))
+
+    @rule(worker=WORKERS, lease=LEASES, models=MODELS)
+    def claim(self, worker: str, lease: float, models: list[str]) -> None:
+        self.all_agree(lambda store: store.claim(worker, lease, models))
+
+    @rule(name=NAMES, worker=WORKERS, lease=LEASES)
+    def renew(self, name: str, worker: str, lease: float) -> None:
+        self.all_agree(lambda store: store.renew(name, worker, lease))
+
+    @rule(older_than=TIMES, models=MODELS)
+    def expire(self, older_than: float, models: list[str]) -> None:
+        self.all_agree(lambda store: store.expire(older_than, models))
+
+    @rule(owner=st.none() | OWNER, limit=st.integers(0, 3), after=st.none() | st.builds(Cursor, TIMES, NAMES))
+    def page(self, owner: str | None, limit: int, after: Cursor | None) -> None:
+        self.all_agree(lambda store: store.page(owner, limit, after))
+
+    @rule(former=OWNER, owner=OWNER)
+    def rename_owner(self, former: str, owner: str) -> None:
+        self.all_agree(lambda store: store.rename_owner(former, owner))
+
+    @rule(name=NAMES, start=st.integers(-1, 4), end=st.none() | st.integers(-1, 4))
+    def read_range(self, name: str, start: int, end: int | None) -> None:
+        self.all_agree(lambda store: store.sentences(name, start, end))
+
+    @invariant()
+    def everything_is_the_same(self) -> None:
+        self.all_agree(lambda store: store.count())
+        for name in KEPT:
+            self._same_document(name)
+        found = [_outcome(lambda store, name=name: store.document(name), self.stores[0]) for name in KEPT]  # type: ignore[misc]
+        kept = sorted((one for one in found if isinstance(one, Document)), key=lambda one: (one.created, one.id))
+        for owner in (None, "", "shop", "desk"):
+            own = [one for one in kept[::-1] if owner in (None, one.owner)]
+            assert self.all_agree(lambda store, owner=owner: store.page(owner, 9)) == own  # type: ignore[misc]
+
+    def _same_document(self, name: str) -> None:
+        self.all_agree(lambda store: (store.document(name), store.sentences(name), store.read(name)))
+
+
+def _outcome(call: Callable[[ContextStore], Any], store: ContextStore) -> Any:
+    try:
+        return call(store)
+    except (Conflict, StoreFull, TooLargeToKeep, UnknownDocument, ValueError) as error:
+        return type(error), str(error), getattr(error, "frees_at", None)
+
+
+def test_all_stores_agree(redis_port: int) -> None:
+    agreed: list[Any] = []
+    machine = type("StoresOnPort", (Stores,), {"redis_port": redis_port, "agreed": agreed})
+    checks = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    run_state_machine_as_test(
+        machine,
+        settings=settings(max_examples=100, stateful_step_count=30, deadline=None, suppress_health_check=checks),
+    )
+    errors = {one[0] for one in agreed if isinstance(one, tuple) and one and isinstance(one[0], type)}
+    assert errors >= {Conflict, StoreFull, TooLargeToKeep, UnknownDocument}
+    assert any(isinstance(one, tuple) and one and isinstance(one[0], Document) for one in agreed)
+
+
+def test_the_comparison_notices(redis_port: int) -> None:
+    """A store that differs fails the test above."""
+
+    class Forgetful(Stores):
+        def __init__(self) -> None:
+            super().__init__()
+            self.stores[1].expire = lambda older_than, models: 0  # type: ignore[method-assign]
+
+    machine = type("ForgetfulOnPort", (Forgetful,), {"redis_port": redis_port})()
+    machine.create("a", "done", 1.0, 1.0, 1, "tiny", "", DocumentLimits())
+    with pytest.raises(AssertionError):
+        machine.expire(5.0, [])
+    machine.teardown()

@@ -1,0 +1,97 @@
+"""What is logged: objects that machines read, with the request's id, and no word of anybody's text."""
+
+import io
+import json
+import logging
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.telemetry.logs import JsonLines, TextLines, log_config, request_id
+from tests.server.api.conftest import ready, settings_for
+
+SECRET = "Zwiebelkuchen"
+
+
+def logged(formatter: logging.Formatter, message: str, error: Exception | None = None, **extra: object) -> str:
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(formatter)
+    logger = logging.Logger("ringmt")
+    logger.addHandler(handler)
+    logger.error(message, exc_info=error, extra=extra)
+    return stream.getvalue()
+
+
+def test_a_json_line_has_what_a_machine_asks_for() -> None:
+    token = request_id.set("abc")
+    try:
+        line = json.loads(logged(JsonLines(), "answered", status=200, seconds=0.5, unknown="x"))
+    finally:
+        request_id.reset(token)
+    assert line.pop("time").endswith("Z")
+    assert line == {
+        "level": "error", "logger": "ringmt", "message": "answered", "request_id": "abc", "status": 200, "seconds": 0.5
+    }  # fmt: skip
+
+
+@given(name=st.text() | st.text(st.sampled_from("a\n\r\v\f\x1b\x85\u2028\u2029\u202e\ud800\0")))
+def test_a_name_that_somebody_sent_is_part_of_one_line(name: str) -> None:
+    """Whatever reads the log, there is nothing to split a line at, nor to steer a terminal with."""
+    for record in (logged(TextLines(), f"model '{name}' was not loaded"), logged(TextLines(), "x", model=name)):
+        assert record.endswith("\n")
+        assert record[:-1].isprintable()
+        record.encode("utf-8")
+    assert logged(TextLines(), "model 'größe' was loaded") == "ERROR:   model 'größe' was loaded\n"
+
+
+@pytest.mark.parametrize("formatter", [TextLines(), JsonLines()])
+def test_an_exception_is_told_without_its_message(formatter: logging.Formatter) -> None:
+    try:
+        try:
+            raise KeyError(SECRET)
+        except KeyError as cause:
+            raise ValueError(f"cannot use {SECRET}") from cause
+    except ValueError as error:
+        line = logged(formatter, "it failed", error)
+    assert "ValueError" in line
+    assert "KeyError" in line
+    assert "test_logs.py" in line
+    assert SECRET not in line.replace("{SECRET}", "")
+
+
+def test_no_text_of_a_request_is_logged(
+    tiny_artifact: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from server.translation.translator import Translator
+
+    settings = settings_for(tiny_artifact, log_level="debug", log_format="json", access_log="on")
+    with ready(settings) as server, server.client() as client:
+        body = {"text": SECRET, "source": "en", "target": "de"}
+        headers = {"X-Request-ID": "mine"}
+        assert client.post("/v1/translate", json=body, headers=headers).status_code == 200
+        assert client.post(f"/v1/translate?q={SECRET}", json=body).status_code == 422
+        assert client.post(f"/{SECRET}").status_code == 404
+
+        def broken(*_: object) -> None:
+            raise RuntimeError(SECRET)
+
+        monkeypatch.setattr(Translator, "prepare", broken)
+        assert client.post("/v1/translate", json=body, headers={"X-Request-ID": "other"}).status_code == 500
+    log = capfd.readouterr().err
+    assert SECRET not in log
+    lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
+    answered = {line["request_id"]: line for line in lines if line["message"] == "answered"}
+    assert (answered["mine"]["endpoint"], answered["mine"]["status"]) == ("/v1/translate", 200)
+    assert (answered["mine"]["model"], answered["mine"]["method"]) == ("tiny", "POST")
+    assert answered["other"]["status"] == 500
+    failed = next(line for line in lines if "exception" in line)
+    assert failed["request_id"] == "other"
+    assert "RuntimeError" in failed["exception"]
+
+
+def test_the_configuration_names_one_format() -> None:
+    assert log_config("warning", "text")["loggers"]["ringmt"]["level"] == "WARNING"
+    assert log_config("info", "json")["formatters"]["lines"]["()"] is JsonLines

@@ -1,0 +1,67 @@
+"""What looks wrong with a translation is said."""
+
+import pytest
+
+from server.telemetry.labels import FLAGS
+from server.text.checks.flags import find_flags, is_copy, numbers_changed
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("It costs $1,234.56.", "Es kostet 1.234,56 $."),
+        ("1.234.567 Einwohner und 1.234,567 km", "1,234,567 inhabitants and 1,234.567 km"),
+        ("1.234,56 und 12.11.2026", "1234.56 and 12.11,2026"),
+        ("on 11/21/2026", "am 21.11.2026"),
+        ("10000 people", "10 000 Menschen"),
+        ("3 cats", "drei Katzen"),
+        ("twelve cats", "12 Katzen"),
+        ("chapter 05", "Kapitel 5"),
+        ("\u0663 cats", "3 Katzen"),
+        ("no number", "keine Zahl"),
+    ],
+)
+def test_the_same_numbers(source: str, target: str) -> None:
+    assert not numbers_changed(source, target)
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("25 dogs", "52 Hunde"),
+        ("1.234.567 Einwohner", "1.234,567 inhabitants"),
+        ("1.234,56 Euro", "1.234.56 euros"),
+        ("1.234,56 Euro", "12.34,56 euros"),
+        ("5 mg a day", "6 mg am Tag"),
+        ("in 1998", "im Jahr"),
+        ("some", "etwa 400"),
+        ("10:30 am on 11/21/2026", "um 22.30 Uhr am 11.30 Uhr"),
+    ],
+)
+def test_other_numbers(source: str, target: str) -> None:
+    assert numbers_changed(source, target)
+    assert "numbers_changed" in find_flags(source, target)
+
+
+def test_copies() -> None:
+    assert is_copy("The cat sat there.", "the cat sat there")
+    assert not is_copy("New York", "New York")
+    assert not is_copy("The cat sat there.", "Die Katze sa\u00df dort.")
+
+
+def test_flags_come_in_their_order() -> None:
+    assert find_flags("a b 77", "so so so so so 66") == ("loop", "numbers_changed")
+    assert find_flags("Hello there, you.", " ") == ("empty",)
+    assert find_flags("Good morning", "Guten Morgen") == ()
+
+
+def test_every_flag_is_counted() -> None:
+    """By the metrics, which have a series for each of FLAGS; the last three come from how a sentence was decoded."""
+    texts = (("a b 77", "so so so so so 66"), ("Hello there, you.", " "), ("The cat sat there.", "The cat sat there."))
+    found = {flag for source, target in texts for flag in find_flags(source, target)}
+    assert found == set(FLAGS) - {"cut", "truncated", "moved"}
+
+
+def test_a_number_of_a_megabyte_takes_no_time() -> None:
+    assert numbers_changed("7" * 1_000_000, "8" * 1_000_000)
+    assert numbers_changed("7" + ",777" * 250_000, "7" + ".777" * 249_999 + ",777")

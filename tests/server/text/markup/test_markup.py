@@ -1,0 +1,124 @@
+"""Markup comes back as it was; inline tags move with their words."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.text.base.placeholders import PlaceholderText, is_placeholder, nested
+from server.text.markup.markup import MalformedMarkup, read_markup
+
+PAGE = """<!DOCTYPE html>
+<html lang="en"><head><title>A page</title><style>p > a { color: red }</style>
+<script>if (a < b) { document.write("<p>no</p>"); }</script></head>
+<body class='x'><!-- a <b>comment</b> -->
+<h1 id=top>Good &amp; bad</h1>
+<p>The <b>big</b> dog<br>ran   home &lt;quickly&gt;.
+   It <a href="/x?a=1&amp;b=2">was <i>late</i></a>.</p>
+<ul><li>One<li>Two</ul><p translate="no">Not this <b>one</b></p>
+<pre>keep  this</pre><p>Run <code>ls <b>-la</b></code> now.</p><p>
+<img src="a.png" alt="x"></p></body></html>
+"""
+
+
+def shown(text: str) -> str:
+    """Marks as something that can be read."""
+    return "".join(f"[{ord(one) - 0xF0000:x}]" if is_placeholder(one) else one for one in text)
+
+
+def test_a_page_is_cut_at_its_blocks() -> None:
+    texts = [shown(text) for text in read_markup(PAGE).texts]
+    assert texts == [
+        "A page",
+        "Good & bad",
+        "The [0]big[4000] dog",
+        "ran home <quickly>. It [0]was [1]late[4001][4000].",
+        "One",
+        "Two",
+        "Run [8000] now.",
+        "x",
+    ]
+
+
+def test_nothing_translated_is_the_page_itself() -> None:
+    page = read_markup(PAGE)
+    assert page.write(page.texts) == re.sub(r"ran   home", "ran home", PAGE).replace(".\n   It", ". It")
+
+
+def test_translated_words_take_their_tags_along() -> None:
+    page = read_markup("<p>The <b>big</b> dog &amp; I</p>")
+    [text] = page.texts
+    bold, end = [one for one in text if is_placeholder(one)]
+    assert page.write([f"Ich & der {bold}gro\u00dfe <{end} Hund"]) == "<p>Ich &amp; der <b>gro\u00dfe &lt;</b> Hund</p>"
+
+
+def test_the_language_of_the_page() -> None:
+    assert read_markup('<html class="a" lang="en"><p>Hi</p>', language="de").write(["Hallo"]) == (
+        '<html class="a" lang="de"><p>Hallo</p>'
+    )
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        ("a [ b ] c", "a [ b ] c"),
+        ("] b [", "[ b ]"),
+        ("[ { ] }", "[ { } ]"),
+        ("{ [ } ]", "{ [ ] }"),
+        ("} ] { [", "{ [ ] }"),
+    ],
+)
+def test_nesting(parts: str, expected: str) -> None:
+    marks = {"[": "\U000f0000", "]": "\U000f4000", "{": "\U000f0001", "}": "\U000f4001"}
+    back = {mark: one for one, mark in marks.items()}
+    result = nested([marks.get(part, part) for part in parts.split()])
+    assert " ".join(back.get(part, part) for part in result) == expected
+
+
+@given(st.permutations(range(8)))
+def test_any_order_of_marks_becomes_well_formed(order: list[int]) -> None:
+    marked = PlaceholderText()
+    for name in "abcd":
+        marked.open(name, f"<{name}>")
+    for name in "dcba":
+        marked.close(name, f"</{name}>")
+    marks = marked.text
+    rendered = marked.render(" w ".join(marks[place] for place in order), str)
+    assert sorted(re.findall(r"</?.>", rendered)) == sorted(f"<{s}{name}>" for name in "abcd" for s in ("", "/"))
+    read_markup(rendered, "xml")  # raises if it is not well-formed
+
+
+def test_xml_text_with_tags_inside_is_one_text() -> None:
+    source = '<?xml version="1.0"?><a x="1">\n <t>Hello <x id="1"/> <g>big &amp; small</g>!</t>\n <n>5</n><e/>\n</a>'
+    page = read_markup(source, "xml")
+    assert [shown(text) for text in page.texts] == ["Hello [8000] [1]big & small[4001]!"]
+    assert page.write(page.texts) == source
+    [text] = read_markup("Tom &eacute; &#65; &amp;copy", "xml").texts
+    assert shown(text) == "Tom [8000] A &copy"
+
+
+def test_ignored_elements_stay() -> None:
+    page = read_markup("<d><p>Press <key>Enter</key> now</p><raw>Not this</raw></d>", "xml", ignored=["key", "raw"])
+    assert [shown(text) for text in page.texts] == ["Press [8000] now"]
+    assert page.write(["Jetzt " + page.texts[0][6]]) == "<d><p>Jetzt <key>Enter</key></p><raw>Not this</raw></d>"
+
+
+@pytest.mark.parametrize("text", ["<a><b></a></b>", "<a>", "</a>"])
+def test_xml_must_be_well_formed(text: str) -> None:
+    with pytest.raises(MalformedMarkup):
+        read_markup(text, "xml")
+
+
+ODD = ["<", ">", "<b>", "</b>", "<p>", "</p>", "<i x='", "<!--", "-->", "&amp;", "&", "\U000f0000", "a", " ", "\n", '"']
+ODD += ["<script>", "</script>", "<br>", "<code>", "</code>", "<![CDATA[", "<img alt='a'>", '<b title="a>b">']
+
+
+@given(st.lists(st.sampled_from(ODD), max_size=20))
+def test_any_html_keeps_its_tags(parts: list[str]) -> None:
+    text = "".join(parts)
+    page = read_markup(text)
+    written = page.write(page.texts)
+    pattern = r"</?(?:b|p|br|code)>|<img alt='a'>|<b title=\"a>b\">"
+    assert re.findall(pattern, written) == re.findall(pattern, text)
+    assert written.count("\U000f0000") == text.count("\U000f0000")

@@ -1,0 +1,100 @@
+"""Tags that an alignment sets into a translation."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.text.base.placeholders import MARK, is_placeholder, nested, split_at_placeholders
+from server.text.base.words import words_of
+from server.text.markup.markup import read_markup
+from server.text.markup.tags import lift, place_tags
+
+
+def placed(marked: str, target: str, *pairs: tuple[str, str]) -> str:
+    """HTML of one sentence, its translation, and words that belong together, each there once -> the translation as
+    HTML."""
+    [block] = [part for part in read_markup(marked).parts if not isinstance(part, str)]
+    source, tags = lift(block.marked.text)
+
+    def place(text: str, word: str) -> tuple[int, int]:
+        [match] = re.finditer(rf"\b{re.escape(word)}\b", text)
+        return match.span()
+
+    links = [(place(source, one), place(target, other)) for one, other in pairs]
+    return block.marked.render(place_tags(tags, source, target, links), lambda text: text)
+
+
+GREEN = [("the", "das"), ("green", "gr\u00fcne"), ("house", "Haus"), ("see", "sehe"), ("I", "Ich")]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("I see the <b>green</b> house.", "Ich sehe das <b>gr\u00fcne</b> Haus."),
+        ("I see <b>the green house</b>.", "Ich sehe <b>das gr\u00fcne Haus</b>."),
+        ("I see <b>the <i>green</i> house.</b>", "Ich sehe <b>das <i>gr\u00fcne</i> Haus.</b>"),
+        ("<p><b>I see the green house</b>.</p>", "<b>Ich sehe das gr\u00fcne Haus</b>."),
+        ("<b>I</b> see the <i>green house</i>.", "<b>Ich</b> sehe das <i>gr\u00fcne Haus</i>."),
+        ("I see <a></a>the green house.", "Ich sehe <a></a>das gr\u00fcne Haus."),
+        ("I see <b>the</b><a></a> green house.", "Ich sehe <b>das</b><a></a> gr\u00fcne Haus."),
+        ("I see the green house<b>.</b>", "Ich sehe das gr\u00fcne Haus.<b></b>"),
+    ],
+)
+def test_tags_go_with_the_words_that_they_enclose(source: str, expected: str) -> None:
+    assert placed(source, "Ich sehe das gr\u00fcne Haus.", *GREEN) == expected
+
+
+def test_words_in_another_order() -> None:
+    pairs = [("He", "Er"), ("called", "rief"), ("called", "an"), ("me", "mich"), ("today", "heute")]
+    target = "Heute rief er mich an."
+    lowered = [(one, {"Er": "er", "heute": "Heute"}.get(other, other)) for one, other in pairs]
+    assert placed("He called me <b>today</b>.", target, *lowered) == "<b>Heute</b> rief er mich an."
+    # Of both parts of "rief an" the first: two words of others stand between them.
+    assert placed("He <b>called</b> me today.", target, *lowered) == "Heute <b>rief</b> er mich an."
+    assert placed("<i>He</i> called <b>me</b> today.", target, *lowered) == "Heute rief <i>er</i> <b>mich</b> an."
+
+
+def test_signs_are_inside_where_they_were() -> None:
+    pairs = [("He", "Er"), ("said", "sagte"), ("yes", "ja")]
+    target = "Er sagte \u201eja\u201c."
+    assert placed('He said <b>"yes"</b>.', target, *pairs).startswith("Er sagte <b>\u201eja\u201c")
+    assert placed('He said "<b>yes</b>".', target, *pairs) == "Er sagte \u201e<b>ja</b>\u201c."
+
+
+def test_a_word_that_nothing_comes_from_stands_between_its_neighbours() -> None:
+    pairs = [("I", "Ich"), ("see", "sehe"), ("house", "Haus")]
+    assert placed("I see <b>the</b> house.", "Ich sehe das Haus.", *pairs) == "Ich sehe <b>das</b> Haus."
+    assert placed("I see <b>the</b> house.", "Ich sehe das Haus.").count("<b>") == 1
+
+
+WORDS = st.lists(st.sampled_from(["aa", "bb", "cc,", "dd", '"ee"', "ff."]), min_size=1, max_size=8)
+
+
+@given(words=WORDS, data=st.data())
+def test_no_tag_is_lost_and_all_are_nested(words: list[str], data: st.DataObject) -> None:
+    """Whatever the alignment says."""
+    tags = data.draw(st.lists(st.sampled_from(["<b>", "</b>", "<i>", "</i>", "<br>", ""]), min_size=9, max_size=9))
+    html = " ".join(f"{tag}{word}" for tag, word in zip(tags, [*words, "x"], strict=False))
+    for block in (part for part in read_markup(f"<p>{html}</p>").parts if not isinstance(part, str)):
+        source, lifted = lift(block.marked.text)
+        target = " ".join(reversed(re.findall(r"\w+", MARK.sub("", source)))) + " ."
+        ours, theirs = words_of(source), words_of(target)
+        pairs = data.draw(st.lists(st.tuples(st.sampled_from(ours), st.sampled_from(theirs)), max_size=8))
+        found = place_tags(
+            lifted, source, target, [((one.start, one.end), (other.start, other.end)) for one, other in pairs]
+        )
+        assert lift(found)[0] == target
+        marks = [part for part in nested(split_at_placeholders(found)) if is_placeholder(part)]
+        assert sorted(marks) == sorted(tag.mark for tag in lifted)
+
+
+@given(words=WORDS, start=st.integers(0, 7), length=st.integers(1, 8))
+def test_a_translation_word_by_word_has_the_tags_of_its_source(words: list[str], start: int, length: int) -> None:
+    tagged = [*words[:start], "<b>" + " ".join(words[start : start + length]) + "</b>", *words[start + length :]]
+    html = " ".join(one for one in tagged if one != "<b></b>")
+    [block] = [part for part in read_markup(html).parts if not isinstance(part, str)]
+    source, tags = lift(block.marked.text)
+    places = [(one.start, one.end) for one in words_of(source)]
+    assert place_tags(tags, source, source, list(zip(places, places, strict=True))) == block.marked.text

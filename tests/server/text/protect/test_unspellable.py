@@ -1,0 +1,57 @@
+"""Which words a vocabulary cannot spell, in scripts of every kind."""
+
+import unicodedata
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.text.protect.unspellable import in_a_row, unspellable
+
+LETTERS = "ab\u00e9\u0436\u0939\u093f\u732b\u0e01 ,.\u221e-"
+
+
+def words(sentence: str, spelled: str = "") -> list[str]:
+    found = unspellable(sentence, lambda character: character.isascii() or character in spelled)
+    return [sentence[start:end] for start, end in found]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "found"),
+    [
+        ("Dvo\u0159\u00e1k lived here.", ["Dvo\u0159\u00e1k"]),
+        ("x \u221e y", ["\u221e"]),
+        ("\u0939\u093f\u0928\u094d\u0926\u0940 is Hindi", ["\u0939\u093f", "\u0928\u094d", "\u0926\u0940"]),
+        ("It isn\u2019t \u2014 here \u00a0", []),
+    ],
+)
+def test_words_with_a_letter_that_is_not_spelled(sentence: str, found: list[str]) -> None:
+    assert words(sentence) == found
+
+
+def test_a_rare_letter_of_a_script_without_spaces_is_alone() -> None:
+    assert words("\u738b\u5586\u662f\u533b\u751f", spelled="\u738b\u662f\u533b\u751f") == ["\u5586"]
+
+
+def test_a_quotation_is_one_span() -> None:
+    sentence = (
+        "He wrote \u0412\u043e\u0439\u043d\u0430, \u0438 \u043c\u0438\u0440 in \u041c\u043e\u0441\u043a\u0432\u0430."
+    )
+    rows = in_a_row(sentence, unspellable(sentence, str.isascii))
+    assert [sentence[start:end] for start, end in rows] == [sentence[9:21], sentence[25:31]]
+
+
+@given(st.text(alphabet=LETTERS, max_size=40), st.sets(st.sampled_from(LETTERS)))
+def test_every_strange_letter_is_in_one_span_and_no_spelled_word_is(sentence: str, spelled: set[str]) -> None:
+    found = unspellable(sentence, lambda character: character in spelled)
+    inside = [place for start, end in found for place in range(start, end)]
+    assert inside == sorted(set(inside))
+    for place, character in enumerate(sentence):
+        if unicodedata.category(character)[0] in "LS" and not character.isascii() and character not in spelled:
+            assert place in inside
+    for start, end in found:
+        assert not all(one.isascii() or one in spelled for one in sentence[start:end])
+    rows = in_a_row(sentence, found)
+    assert {place for start, end in rows for place in range(start, end)} >= set(inside)
+    assert all(before[1] < after[0] for before, after in pairwise(rows))

@@ -1,0 +1,94 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.text.base.pieces import Pieces
+from server.text.split.plan import plan_text
+
+ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=200)
+
+
+@given(text=ANY_TEXT, limit=st.integers(2, 30))
+def test_sources_rejoin_to_the_text(pieces: Pieces, text: str, limit: int) -> None:
+    plan = plan_text(text, "en", pieces, limit)
+    assert plan.fill(plan.sentences) == text
+    assert plan.join([sentence.masked.text for sentence in plan.planned]) == text
+
+
+@given(text=ANY_TEXT, limit=st.integers(2, 30))
+def test_every_sentence_can_be_read(pieces: Pieces, text: str, limit: int) -> None:
+    plan = plan_text(text, "en", pieces, limit)
+    assert len(plan.sentences) == len(plan.source_ids)
+    assert all(2 <= len(ids) <= limit and ids[-1] == pieces.eos_id for ids in plan.source_ids)
+
+
+@given(text=ANY_TEXT)
+def test_gaps_survive_a_translation(pieces: Pieces, text: str) -> None:
+    plan = plan_text(text, "en", pieces, 30)
+    translated = plan.fill(["X"] * len(plan.source_ids))
+    gaps = [segment.text for segment in plan.segments if not segment.is_sentence]
+    assert len(translated) == len(plan.source_ids) + sum(map(len, gaps))
+    position = 0
+    for gap in gaps:
+        position = translated.index(gap, position) + len(gap)
+
+
+def test_a_paragraph(pieces: Pieces) -> None:
+    plan = plan_text("Where is it?  Here.\n\nYes.\n", "en", pieces, 64)
+    assert plan.sentences == ["Where is it?", "Here.", "Yes."]
+    assert plan.join(["Wo ist es?", "Hier.", "Ja."]) == "Wo ist es?  Hier.\n\nJa.\n"
+
+
+def test_a_character_of_too_many_pieces_is_a_gap(pieces: Pieces) -> None:
+    text = "\u33c2"  # One character that NFKC spells out as "a.m.".
+    assert pieces.lengths([text])[0] > 4
+    plan = plan_text(text, "en", pieces, 4)
+    assert plan.sentences == []
+    assert plan.join([]) == text
+
+
+def test_a_sentence_in_another_script_is_read_as_a_mask(pieces: Pieces) -> None:
+    plan = plan_text("Yes. \u041d\u0435\u0442, \u043d\u0435 \u0442\u0443\u0442! Here.", "en", pieces, 64)
+    assert [sentence.masked.text for sentence in plan.planned] == ["Yes.", "X1!", "Here."]
+    assert plan.join(["Ja.", "X1!", "Hier."]) == "Ja. \u041d\u0435\u0442, \u043d\u0435 \u0442\u0443\u0442! Hier."
+
+
+def test_the_number_of_targets_must_fit(pieces: Pieces) -> None:
+    with pytest.raises(ValueError, match="0 targets for 1 sentences"):
+        plan_text("Yes.", "en", pieces, 8).join([])
+
+
+def test_what_is_protected_comes_through(pieces: Pieces) -> None:
+    text = "\U0001f44d Yes, {name}! \U0001f389\nhttps://example.org/a\nThey lit the lamp <b>again</b>. \u2728"
+    plan = plan_text(text, "en", pieces, 64)
+    assert plan.sentences == ["Yes, {name}!", "They lit the lamp <b>again</b>."]
+    said = ["Ja, X1!", "Sie z\u00fcndeten X1 wieder X2 die Lampe an."]
+    assert plan.join(said) == (
+        "\U0001f44d Ja, {name}! \U0001f389\nhttps://example.org/a\nSie z\u00fcndeten <b>wieder</b> die Lampe an. \u2728"
+    )
+
+
+def test_sentences_are_not_cut_inside_what_is_protected(pieces: Pieces) -> None:
+    plan = plan_text('See <a title="Yes. Here. Now">this</a>. Then {{ a. B }} goes.', "en", pieces, 64)
+    assert plan.sentences == ['See <a title="Yes. Here. Now">this</a>.', "Then {{ a. B }} goes."]
+
+
+def test_quotes_are_read_as_the_vocabulary_spells_them(pieces: Pieces) -> None:
+    assert not pieces.spells("\u2019")
+    [curly] = plan_text("It isn\u2019t here.", "en", pieces, 64).source_ids
+    [straight] = plan_text("It isn't here.", "en", pieces, 64).source_ids
+    assert curly == straight
+
+
+def test_what_is_too_long_is_cut_and_says_so(pieces: Pieces) -> None:
+    plan = plan_text("Yes, it is here, and they lit the lamp, and it is now. Yes.", "en", pieces, 16)
+    assert [sentence.is_cut for sentence in plan.planned] == [True] * (len(plan.planned) - 1) + [False]
+    assert len(plan.planned) > 2
+
+
+@pytest.mark.parametrize("limit", [8, 40])
+def test_a_long_url_is_one_piece_of_a_sentence(pieces: Pieces, limit: int) -> None:
+    text = f"Yes, {'https://example.org/' + 'a' * 500} here."
+    plan = plan_text(text, "en", pieces, limit)
+    assert plan.join([sentence.masked.text for sentence in plan.planned]) == text
+    assert sum("example.org" in one for one in plan.sentences) <= 1
