@@ -25,8 +25,6 @@ NOT_FOR_DOCUMENTS = {
     "guided": "a sentence model learns to align by a recipe of its own",
 }
 """Keys of the training section that sentence models alone have, and why."""
-RETIRED = ("base_dropout", "hide", "hide_repeated")
-"""Keys that recorded runs still name, but that no recorded run used; they are ignored."""
 
 
 @dataclass(frozen=True)
@@ -152,9 +150,10 @@ def parse_document_recipe(values: dict[str, Any]) -> DocumentRecipe:
 def recorded_recipe(values: dict[str, Any]) -> DocumentRecipe:
     """The recipe as training.json has it. Raises ConfigError where its base is not there."""
     data = {key: value for key, value in values["data"].items() if not key.startswith("vocab")}
-    document = {key: value for key, value in values["document"].items() if key not in RETIRED}
     training = {key: value for key, value in values["training"].items() if key not in NOT_FOR_DOCUMENTS}
-    return parse_document_recipe({"name": values["name"], "training": training, "document": document, "data": data})
+    return parse_document_recipe(
+        {"name": values["name"], "training": training, "document": values["document"], "data": data}
+    )
 
 
 def load_any_recipe(path: Path) -> Recipe:

@@ -1,6 +1,7 @@
 """Recipes: what can be said in them, rows, and what a recipe that cannot be used says."""
 
 import dataclasses
+import re
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,19 @@ def test_every_recipe_is_readable() -> None:
         recipe = find_recipe(name)
         assert recipe.name == name
         assert (RECIPES / f"{name}.yaml").read_text(encoding="utf-8").startswith("#")
+
+
+def test_the_table_has_every_file_once_and_commands_that_are_understood() -> None:
+    rows = re.findall(
+        r"^\| (`.*?) \| `ringmt train --recipe (\S+) .*?` \|",
+        (RECIPES / "README.md").read_text(encoding="utf-8"),
+        flags=re.M,
+    )
+    named = [file for files, _ in rows for file in re.findall(r"`(.*?)`", files)]
+    assert sorted(named) == sorted(path.name for path in RECIPES.glob("*.yaml"))
+    for files, recipe in rows:
+        assert find_recipe(recipe).name == recipe
+        assert f"`{recipe.partition('/')[0]}.yaml`" in files
 
 
 @pytest.mark.parametrize(

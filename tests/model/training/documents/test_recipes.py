@@ -17,11 +17,11 @@ from tests.model.training.documents.some import recipe
 
 
 def test_the_bundled_recipes_are_for_documents() -> None:
-    for side in ("encoder", "decoder"):
-        found = find_recipe(f"document-{side}")
+    for row in bundled_rows("documents"):
+        found = find_recipe(row)
         assert isinstance(found, DocumentRecipe)
-        assert found.document.layer.side == side
-        assert find_base(found.document.base).name == "en-de"
+        side = "decoder" if "decoder" in row else "encoder"
+        assert (found.document.layer.side, find_base(found.document.base).name) == (side, "en-de")
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_the_bundled_recipes_are_for_documents() -> None:
     ],
 )
 def test_a_document_recipe_that_cannot_be_used_says_why(changes: dict[str, object], message: str) -> None:
-    values = yaml.safe_load((RECIPES / "document-encoder.yaml").read_text(encoding="utf-8"))
+    values = yaml.safe_load((RECIPES / "documents.yaml").read_text(encoding="utf-8"))
     values["document"] |= changes
     with pytest.raises(ConfigError, match=message):
         parse_document_recipe(values)
@@ -58,7 +58,7 @@ def test_a_document_recipe_that_cannot_be_used_says_why(changes: dict[str, objec
     ],
 )
 def test_data_and_training_that_do_not_fit_documents_are_refused(key: str, value: object, message: str) -> None:
-    values = yaml.safe_load((RECIPES / "document-encoder.yaml").read_text(encoding="utf-8"))
+    values = yaml.safe_load((RECIPES / "documents.yaml").read_text(encoding="utf-8"))
     section, _, name = key.partition("/")
     values[section][name] = value
     with pytest.raises(ConfigError, match=message):
@@ -86,8 +86,6 @@ def test_a_row_changes_the_document_section(tmp_path: Path) -> None:
     assert dataclasses.replace(found, name=base.name, document=base.document) == base
     layer = dataclasses.replace(base.document.layer, attention="flat-word", side="decoder")
     assert found.document == dataclasses.replace(base.document, layer=layer)
-    for row in bundled_rows("documents"):
-        assert isinstance(find_recipe(row), DocumentRecipe)
     path = tmp_path / "documents.yaml"
     shutil.copyfile(RECIPES / "documents.yaml", path)
     rows_file(path).write_text(
