@@ -7,7 +7,13 @@ import torch
 from torch import Tensor
 
 from model.attention.decay import of_words
-from model.attention.selective import ContextAttention, FlatWordAttention, HierarchicalAttention, LookResult
+from model.attention.selective import (
+    ContextAttention,
+    FlatWordAttention,
+    HierarchicalAttention,
+    LookResult,
+    VisibleSentences,
+)
 from model.context import ContextLayer, ContextResult
 from server.artifact.artifact import PAGES
 
@@ -93,7 +99,7 @@ def attend_pages(layer: ContextLayer, query: Tensor, query_keep: Tensor, pages: 
     if isinstance(attention, HierarchicalAttention):
         return attend_by_page(attention, query, pages, visible, decay)
     whole = tuple(torch.cat(tensor, dim=1) for tensor in pages.tensors)
-    return PagedAttended(attention(query, whole, visible, pages.word_keep[0], decay), [])
+    return PagedAttended(attention(query, whole, VisibleSentences(visible, pages.word_keep[0], decay)), [])
 
 
 def attend_by_page(

@@ -1,11 +1,19 @@
 """The configuration of a model: frozen dataclasses, saved beside its weights."""
 
 import dataclasses
-import difflib
-import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
+
+from model.attention_config import KINDS, PLAIN, SITES, AttentionConfig, Kind, Site
+from model.config_checks import ConfigError, check_choice, is_count, reject_unknown_keys
+
+__all__ = [
+    "BOS_ID", "CONTEXT_ATTENTIONS", "CONTEXT_SIDES", "EOS_ID", "KINDS", "PAD_ID", "SITES", "SPECIAL_IDS", "UNK_ID",
+    "AttentionConfig", "ConfigError", "ContextConfig", "Kind", "ModelConfig", "Site", "SpecialIds",
+    "reject_unknown_keys",
+]  # fmt: skip
+"""What the rest of the model imports from here, wherever it is defined."""
 
 PAD_ID, UNK_ID, BOS_ID, EOS_ID = 0, 1, 2, 3
 """The ids in our own vocabularies."""
@@ -26,155 +34,6 @@ class SpecialIds(NamedTuple):
 
 
 SPECIAL_IDS = SpecialIds()
-
-Site = Literal["encoder", "decoder", "cross"]
-"""The place of an attention in the model; cross-attention is between decoder and encoder."""
-SITES: tuple[Site, ...] = ("encoder", "decoder", "cross")
-
-
-class ConfigError(ValueError):
-    """A configuration that cannot be used; the message says which key and what to write instead."""
-
-
-def reject_unknown_keys(given: Iterable[str], known: Iterable[str], where: str) -> None:
-    """Raise ConfigError for the first name in `given` that is not in `known`, naming the nearest known one."""
-    names = sorted(known)
-    for key in given:
-        if key not in names:
-            near = difflib.get_close_matches(key, names, n=1, cutoff=0.5)
-            hint = f"did you mean '{near[0]}'?" if near else f"known keys: {', '.join(names)}"
-            raise ConfigError(f"unknown key '{key}' in {where}: {hint}")
-
-
-def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ConfigError(f"{name} must be {' or '.join(repr(choice) for choice in choices)}, not {value!r}")
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
-
-
-@dataclass(frozen=True)
-class Kind:
-    """What the configuration knows of a kind of attention; the rest is in model/attention/kinds/NAME.py."""
-
-    label: Callable[["AttentionConfig"], list[str]] | None = None
-    """The parts of its name for people, which are joined by commas; None is the kind's name."""
-    conflict: Callable[["AttentionConfig"], str] = lambda attention: ""
-    """Why its options cannot be combined, "" where they can."""
-
-
-def localness_label(attention: "AttentionConfig") -> list[str]:
-    return [f"Gauss {attention.gauss_window}", *(["thumt"] if attention.gauss_coords == "thumt" else [])]
-
-
-def window_label(attention: "AttentionConfig") -> list[str]:
-    mode = "AW" if attention.window_mode == "additive" else "MW"
-    return [mode, *(["renorm"] if attention.window_renorm else []), *(["Seg"] if attention.segment else [])]
-
-
-def window_conflict(attention: "AttentionConfig") -> str:
-    if attention.relative:
-        return (
-            "a window has no relative positions: it scales energies of its own, for which none are defined; "
-            "set relative to false, or kind to 'plain' or 'localness'"
-        )
-    if attention.window_mode == "additive" and attention.window_renorm:
-        return "window_renorm is for window_mode 'multiplicative': additive weights sum to one already"
-    return ""
-
-
-KINDS = {
-    "plain": Kind(label=lambda attention: []),
-    "localness": Kind(localness_label),
-    "window": Kind(window_label, window_conflict),
-}
-
-
-def option(kind: str, default: Any, choices: tuple[str, ...] = ()) -> Any:
-    """A field that one kind of attention reads; without `choices` its type says what it may be."""
-    return dataclasses.field(default=default, metadata={"kind": kind, "choices": choices})
-
-
-@dataclass(frozen=True)
-class AttentionConfig:
-    """How one of a model's three attentions differs from plain attention.
-
-    kind: "plain" or the name of a file in model/attention/kinds, for the layers named by `layers`: "lower" (the lower
-    half, at most three), "full" (all) or numbers counted from 1; the other layers are plain.
-    relative: relative positions (Shaw et al. 2018), always in all layers.
-    The options of a kind are explained in its file. segment: keys in a segment; None: no segments.
-    """
-
-    kind: str = "plain"
-    layers: str | tuple[int, ...] = "lower"
-    relative: bool = False
-    gauss_window: str = option("localness", "query", ("fixed", "layer", "query", "head"))
-    gauss_coords: str = option("localness", "paper", ("paper", "thumt"))
-    window_mode: str = option("window", "additive", ("multiplicative", "additive"))
-    window_renorm: bool = option("window", False)
-    segment: int | None = option("window", None)
-
-    def __post_init__(self) -> None:
-        _check_choice("kind", self.kind, tuple(KINDS))
-        for field in dataclasses.fields(self):
-            self._check_field(field.name, getattr(self, field.name), field.default, field.metadata)
-        if conflict := KINDS[self.kind].conflict(self):
-            raise ConfigError(conflict)
-
-    def _check_field(self, name: str, value: object, default: object, about: Mapping[str, Any]) -> None:
-        if about.get("choices"):
-            _check_choice(name, value, about["choices"])
-        if isinstance(default, bool) and not isinstance(value, bool):
-            raise ConfigError(f"{name} must be true or false, not {value!r}")
-        if name == "layers":
-            self._check_layers()
-        if name == "segment" and value is not None and not _is_count(value):
-            raise ConfigError(f"segment must be a number of keys, at least 1, or null for none, not {value!r}")
-        # A field that the kind never reads can only be a mistake.
-        owners = tuple(KINDS)[1:] if name == "layers" else (about.get("kind", self.kind),)
-        if self.kind not in owners and value != default:
-            wanted = " or ".join(f"'{kind}'" for kind in owners)
-            raise ConfigError(f"{name} has no meaning for kind '{self.kind}': leave it out or choose {wanted}")
-
-    def _check_layers(self) -> None:
-        if self.layers in ("lower", "full"):
-            return
-        numbers = self.layers if isinstance(self.layers, tuple) else ()
-        if not numbers or not all(_is_count(number) for number in numbers) or len(set(numbers)) < len(numbers):
-            raise ConfigError(
-                f"layers must be 'lower', 'full' or a list of different numbers from 1, not {self.layers!r}"
-            )
-
-    def layer_numbers(self, layers: int) -> tuple[int, ...]:
-        """The numbers of the layers that are of this kind, of `layers` in all."""
-        if isinstance(self.layers, tuple):
-            return self.layers
-        return tuple(range(1, 1 + (layers if self.layers == "full" else min(3, math.ceil(layers / 2)))))
-
-    @property
-    def label(self) -> str:
-        """For people: "AW,Seg", "MW,full", "Gauss query,Rel", "" for plain attention."""
-        label = KINDS[self.kind].label
-        parts = [self.kind] if label is None else label(self)
-        if isinstance(self.layers, tuple):
-            parts.append("L" + "+".join(str(number) for number in self.layers))
-        elif self.layers != "lower":
-            parts.append(self.layers)
-        return ",".join(parts + (["Rel"] if self.relative else []))
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any], where: str) -> "AttentionConfig":
-        """Raises ConfigError; its message begins with `where`, the name of the section."""
-        if not isinstance(values, Mapping):
-            raise ConfigError(f"{where} must be a section of keys and values, not {values!r}")
-        reject_unknown_keys(values, (field.name for field in dataclasses.fields(cls)), where)
-        layers = values.get("layers", "lower")
-        try:
-            return cls(**{**values, "layers": tuple(layers) if isinstance(layers, list) else layers})
-        except ConfigError as error:
-            raise ConfigError(f"{where}: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -202,9 +61,9 @@ class ModelConfig:
     ngram: int | None = 8
     max_length: int = 256
     dropout: float = 0.1
-    encoder_attention: AttentionConfig = AttentionConfig()
-    decoder_attention: AttentionConfig = AttentionConfig()
-    cross_attention: AttentionConfig = AttentionConfig()
+    encoder_attention: AttentionConfig = PLAIN
+    decoder_attention: AttentionConfig = PLAIN
+    cross_attention: AttentionConfig = PLAIN
     norm: str = "before"
     activation: str = "relu"
     positions: str = "halved"
@@ -238,15 +97,15 @@ class ModelConfig:
         self._check_convention()
 
     def _check_convention(self) -> None:
-        _check_choice("norm", self.norm, ("before", "after"))
-        _check_choice("activation", self.activation, ("relu", "swish", "gelu"))
-        _check_choice("positions", self.positions, ("halved", "interleaved", "none"))
-        _check_choice("source_embedding", self.source_embedding, ("shared", "separate"))
+        check_choice("norm", self.norm, ("before", "after"))
+        check_choice("activation", self.activation, ("relu", "swish", "gelu"))
+        check_choice("positions", self.positions, ("halved", "interleaved", "none"))
+        check_choice("source_embedding", self.source_embedding, ("shared", "separate"))
         for name in ("scaled_embedding", "tied_output", "output_bias"):
             if not isinstance(getattr(self, name), bool):
                 raise ConfigError(f"{name} must be true or false, not {getattr(self, name)!r}")
         if self.source_vocab_size is not None:
-            if not _is_count(self.source_vocab_size):
+            if not is_count(self.source_vocab_size):
                 raise ConfigError(f"source_vocab_size must be at least 1 or null, not {self.source_vocab_size!r}")
             if self.source_embedding == "shared":
                 raise ConfigError(
@@ -270,9 +129,9 @@ class ModelConfig:
                 "cross_attention: relative is not possible, source and target positions have no common scale; "
                 "use it in encoder_attention or decoder_attention"
             )
-        if not self.encoder_layers and AttentionConfig() != self.encoder_attention:
+        if not self.encoder_layers and self.encoder_attention != PLAIN:
             raise ConfigError("encoder_attention: a language model (encoder_layers 0) has no encoder; leave it out")
-        if not self.encoder_layers and AttentionConfig() != self.cross_attention:
+        if not self.encoder_layers and self.cross_attention != PLAIN:
             raise ConfigError("cross_attention: a language model (encoder_layers 0) has no source; leave it out")
         for site in SITES:
             attention, layers = self.attention(site)
@@ -293,7 +152,7 @@ class ModelConfig:
     @property
     def is_plain(self) -> bool:
         """No attention differs from plain attention; the N-gram window of the decoder may."""
-        return all(self.attention(site)[0] == AttentionConfig() for site in SITES)
+        return all(self.attention(site)[0] == PLAIN for site in SITES)
 
     @property
     def variant(self) -> str:
@@ -359,15 +218,15 @@ class ContextConfig:
         for name, choices in (("attention", CONTEXT_ATTENTIONS), ("side", CONTEXT_SIDES)):
             if getattr(self, name) not in choices:
                 raise ConfigError(f"context {name} must be one of {', '.join(choices)}, not {getattr(self, name)!r}")
-        if not _is_count(self.num_heads):
+        if not is_count(self.num_heads):
             raise ConfigError(f"context num_heads must be a whole number from 1 on, not {self.num_heads!r}")
-        if self.ffn_dim is not None and not _is_count(self.ffn_dim):
+        if self.ffn_dim is not None and not is_count(self.ffn_dim):
             raise ConfigError(
                 f"context ffn_dim must be a whole number from 1 on, or null for 4 x d_model, not {self.ffn_dim!r}"
             )
         if not isinstance(self.dropout, int | float) or not 0 <= self.dropout < 1:
             raise ConfigError(f"context dropout must be a number in [0, 1), not {self.dropout!r}")
-        if self.reach is not None and not _is_count(self.reach):
+        if self.reach is not None and not is_count(self.reach):
             raise ConfigError(
                 f"context reach must be a whole number from 1 on, or null for the whole document, not {self.reach!r}"
             )

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from model.attention.decay import Decay
-from model.attention.selective import LookResult, context_attention, projection
+from model.attention.selective import LookResult, VisibleSentences, context_attention, projection
 from model.config import ContextConfig
 from model.layers import Dropout, FeedForward
 
@@ -77,7 +77,7 @@ class ContextLayer(nn.Module):
         """query and state [batch, query, d], distance [batch, 1 or query, J], see masks.context_distance: Eq. 7-8,
         gate = sigmoid(state W + context W'), state' = gate * state + (1 - gate) * context."""
         visible = (distance > 0) & store.word_keep.any(dim=-1)[:, None]
-        found = self.attention(query, store.tensors, visible, store.word_keep, self.decay(distance))
+        found = self.attention(query, store.tensors, VisibleSentences(visible, store.word_keep, self.decay(distance)))
         return self.mix(found, state, visible)
 
     def mix(self, attended: LookResult, state: Tensor, visible: Tensor) -> ContextResult:

@@ -17,6 +17,17 @@ from model.attention.sparsemax import sparsemax
 from model.config import ConfigError, ContextConfig
 
 
+class VisibleSentences(NamedTuple):
+    """What each query may see of a document."""
+
+    keep: Tensor
+    """bool [batch, 1 or query, J], False for sentences without words"""
+    word_keep: Tensor
+    """bool [batch, J, W]"""
+    decay: Tensor | None = None
+    """What energies lose with distance (see Decay), [batch, heads or 1, 1 or query, J]."""
+
+
 class LookResult(NamedTuple):
     """What an attention found and where it looked."""
 
@@ -47,16 +58,8 @@ class ContextAttention(nn.Module):
         """Word representations key and value [batch, J, W, d], word_keep bool [batch, J, W] -> the stored tensors."""
         raise NotImplementedError
 
-    def forward(
-        self,
-        query: Tensor,
-        store: tuple[Tensor, ...],
-        sentence_keep: Tensor,
-        word_keep: Tensor,
-        decay: Tensor | None = None,
-    ) -> LookResult:
-        """query [batch, query, d], store from project_store, sentence_keep bool [batch, 1 or query, J] (False for
-        sentences without words), word_keep bool [batch, J, W], decay from Decay."""
+    def forward(self, query: Tensor, store: tuple[Tensor, ...], visible: VisibleSentences) -> LookResult:
+        """query [batch, query, d], store from project_store."""
         raise NotImplementedError
 
 
@@ -72,17 +75,10 @@ class FlatSentenceAttention(ContextAttention):
     def project_store(self, key: Tensor, value: Tensor, word_keep: Tensor) -> tuple[Tensor, ...]:
         return self.key(mean_of_words(key, word_keep)), self.value(mean_of_words(value, word_keep))
 
-    def forward(
-        self,
-        query: Tensor,
-        store: tuple[Tensor, ...],
-        sentence_keep: Tensor,
-        word_keep: Tensor,
-        decay: Tensor | None = None,
-    ) -> LookResult:
+    def forward(self, query: Tensor, store: tuple[Tensor, ...], visible: VisibleSentences) -> LookResult:
         key, value = (self.heads(tensor) for tensor in store)
-        energy = decayed(attention_energy(self.heads(self.query(query)), key), decay)
-        weights = masked_softmax(energy, sentence_keep[:, None])
+        energy = decayed(attention_energy(self.heads(self.query(query)), key), visible.decay)
+        weights = masked_softmax(energy, visible.keep[:, None])
         return LookResult(self.output(merge_heads(torch.matmul(weights.to(value.dtype), value))), weights, None)
 
 
@@ -98,17 +94,11 @@ class FlatWordAttention(ContextAttention):
     def project_store(self, key: Tensor, value: Tensor, word_keep: Tensor) -> tuple[Tensor, ...]:
         return self.key(key), self.value(value)
 
-    def forward(
-        self,
-        query: Tensor,
-        store: tuple[Tensor, ...],
-        sentence_keep: Tensor,
-        word_keep: Tensor,
-        decay: Tensor | None = None,
-    ) -> LookResult:
+    def forward(self, query: Tensor, store: tuple[Tensor, ...], visible: VisibleSentences) -> LookResult:
         key, value = (tensor.flatten(1, 2) for tensor in store)
-        keep = (sentence_keep[..., None] & word_keep[:, None]).flatten(2)
-        decay = None if decay is None else of_words(decay, word_keep.shape[-1])
+        word_keep = visible.word_keep
+        keep = (visible.keep[..., None] & word_keep[:, None]).flatten(2)
+        decay = None if visible.decay is None else of_words(visible.decay, word_keep.shape[-1])
         output, weights = self.mix_words(query, key, value, keep, decay)
         weights = by_sentence(weights, word_keep)
         return LookResult(output, weights.sum(dim=-1), weights)
@@ -144,17 +134,10 @@ class HierarchicalAttention(ContextAttention):
     def project_store(self, key: Tensor, value: Tensor, word_keep: Tensor) -> tuple[Tensor, ...]:
         return self.sentence_key(mean_of_words(key, word_keep)), self.word_key(key), self.word_value(value)
 
-    def forward(
-        self,
-        query: Tensor,
-        store: tuple[Tensor, ...],
-        sentence_keep: Tensor,
-        word_keep: Tensor,
-        decay: Tensor | None = None,
-    ) -> LookResult:
+    def forward(self, query: Tensor, store: tuple[Tensor, ...], visible: VisibleSentences) -> LookResult:
         sentence_key, word_key, word_value = store
-        sentence_weights = self.sentence_weights(query, sentence_key, sentence_keep, decay)
-        mixed, word_weights = self.mix_words(query, word_key, word_value, word_keep, sentence_weights)
+        sentence_weights = self.sentence_weights(query, sentence_key, visible.keep, visible.decay)
+        mixed, word_weights = self.mix_words(query, word_key, word_value, visible.word_keep, sentence_weights)
         return LookResult(self.output(mixed), sentence_weights, word_weights)
 
     def sentence_weights(

@@ -12,6 +12,7 @@ from torch import Tensor
 from model.attention.selective import (
     ContextAttention,
     LookResult,
+    VisibleSentences,
     context_attention,
     mean_of_words,
 )
@@ -63,7 +64,7 @@ def visible(*sentences: int, count: int = len(LENGTHS)) -> Tensor:
 def look(module: ContextAttention, query: Tensor, keep: Tensor, raw: tuple[Tensor, Tensor, Tensor]) -> LookResult:
     """As the layer calls it: sentences without words are not visible."""
     keep = keep & raw[2].any(dim=-1)[:, None]
-    return module(query, module.project_store(*raw), keep, raw[2])  # type: ignore[no-any-return]
+    return module(query, module.project_store(*raw), VisibleSentences(keep, raw[2]))  # type: ignore[no-any-return]
 
 
 def apply(module: ContextLayer, query: Tensor, keep: Tensor, raw: tuple[Tensor, Tensor, Tensor]) -> Tensor:
