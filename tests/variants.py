@@ -59,7 +59,7 @@ for further in KINDS:
 
 
 def variant_config(name: str, **changes: object) -> ModelConfig:
-    return tiny_config(**(VARIANTS[name] | changes))
+    return tiny_config(**(({} if name == "plain" else VARIANTS[name]) | changes))
 
 
 def attention_of(name: str, site: Site = "encoder", seed: int = 0) -> MultiHeadAttention:

@@ -1,4 +1,4 @@
-"""Every variant decodes token by token as it was trained, padded or not.
+"""Plain attention and every variant decode token by token as they were trained, padded or not.
 
 What models compute in fp32 is computed in float64 here, so that differences are errors and nothing else.
 """
@@ -19,8 +19,13 @@ from model.translation_model import TranslationModel
 from tests.decoding import LENGTH, some_source, some_target, stepwise
 from tests.variants import VARIANTS, Inputs, attention_of, lively_variant, some_inputs
 
-SELF_VARIANTS = [name for name in VARIANTS if name != "segments"]
+EVERY_KIND = ["plain", *VARIANTS]
+SELF_ATTENTIONS = [name for name in EVERY_KIND if name != "segments"]
 """Without the one that is not possible in a decoder's self-attention."""
+ORDERS = [("plain", order) for order in (2, 3, 8)] + [(name, order) for name in EVERY_KIND for order in (4, None)]
+SELF_ORDERS = [case for case in ORDERS if case[0] in SELF_ATTENTIONS]
+FIELDS = [("plain", *shape) for shape in ((2, 1), (3, 1), (3, 2), (4, 3))] + [(name, 4, 2) for name in SELF_ATTENTIONS]
+"""Name, order, layers."""
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -42,30 +47,33 @@ def ring_inputs(now: int, capacity: int, seed: int) -> Inputs:
     return Inputs(inputs.x_query, inputs.x_key, inputs.keep, here, position)
 
 
-@pytest.mark.parametrize("order", [4, None])
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize(("name", "order"), ORDERS)
 def test_steps_equal_teacher_forcing_after_any_number_of_wraps(name: str, order: int | None) -> None:
     model, (source, keep), target = model_of(name, order), some_source(2), some_target(2)
     torch.testing.assert_close(stepwise(model, source, keep, target), model(source, keep, target), atol=1e-9, rtol=0)
 
 
 @settings(deadline=None, max_examples=12)
-@given(name=st.sampled_from(SELF_VARIANTS), order=st.integers(2, 12), starts=st.tuples(*[st.integers(0, 6)] * 3))
-def test_rows_at_different_positions_share_a_batch(name: str, order: int, starts: tuple[int, ...]) -> None:
+@given(
+    name=st.sampled_from(SELF_ATTENTIONS),
+    order=st.none() | st.integers(2, 12),
+    starts=st.tuples(*[st.integers(0, 6)] * 3),
+)
+def test_rows_at_different_positions_share_a_batch(name: str, order: int | None, starts: tuple[int, ...]) -> None:
     model, (source, keep), target = model_of(name, order), some_source(3), some_target(3, 14)
     together = stepwise(model, source, keep, target, start=list(starts))
     torch.testing.assert_close(together, model(source, keep, target), atol=1e-9, rtol=0)
 
 
 @pytest.mark.parametrize("order", [LENGTH + 1, LENGTH + 5])
-@pytest.mark.parametrize("name", SELF_VARIANTS)
+@pytest.mark.parametrize("name", SELF_ATTENTIONS)
 def test_an_order_beyond_the_length_is_full_attention(name: str, order: int) -> None:
     source, keep = some_source()
     wide, full = model_of(name, order), model_of(name, None)
     torch.testing.assert_close(wide(source, keep, some_target()), full(source, keep, some_target()))
 
 
-@pytest.mark.parametrize(("name", "factor"), [(n, 2 if n == "mw" else 1) for n in SELF_VARIANTS])
+@pytest.mark.parametrize(("name", "factor"), [(n, 2 if n == "mw" else 1) for n in SELF_ATTENTIONS])
 def test_order_2_gives_each_position_its_own_value(name: str, factor: int) -> None:
     """A single visible key has weight 1; the multiplicative window's mask is 2 there; Shaw adds a vector."""
     position = torch.arange(7)[None]
@@ -80,7 +88,10 @@ def test_order_2_gives_each_position_its_own_value(name: str, factor: int) -> No
 
 @settings(deadline=None, max_examples=25)
 @given(
-    name=st.sampled_from(SELF_VARIANTS), now=st.integers(0, 30), order=st.permutations(range(7)), seed=st.integers(0, 9)
+    name=st.sampled_from(SELF_ATTENTIONS),
+    now=st.integers(0, 30),
+    order=st.permutations(range(7)),
+    seed=st.integers(0, 9),
 )
 def test_slots_can_be_permuted_with_their_positions(name: str, now: int, order: list[int], seed: int) -> None:
     inputs, module = ring_inputs(now, 7, seed), attention_of(name, "decoder", seed)
@@ -89,31 +100,31 @@ def test_slots_can_be_permuted_with_their_positions(name: str, now: int, order: 
 
 
 @pytest.mark.parametrize("garbage", [1e6, -1e6])
-@pytest.mark.parametrize("name", SELF_VARIANTS)
-def test_what_lies_in_empty_slots_does_not_matter(name: str, garbage: float) -> None:
+@pytest.mark.parametrize(("name", "now"), [*(("plain", now) for now in (0, 1, 5)), *((n, 2) for n in SELF_ATTENTIONS)])
+def test_what_lies_in_empty_slots_does_not_matter(name: str, now: int, garbage: float) -> None:
     model, (source, keep), target = model_of(name, 8), some_source(), some_target()
     cross = model.decoder.project_source(model.encode(source, keep))
     rings: list[LayerMemory] = [tuple(torch.full_like(t, garbage) for t in layer) for layer in model.empty_rings(1)]
-    for step in range(3):
+    for step in range(now + 1):
         logits, rings = model.step(target[:, step], torch.tensor([step]), rings, cross, keep)
-    torch.testing.assert_close(logits, model(source, keep, target)[:, 2], atol=1e-9, rtol=0)
+    torch.testing.assert_close(logits, model(source, keep, target)[:, now], atol=1e-9, rtol=0)
 
 
-@pytest.mark.parametrize("name", SELF_VARIANTS)
-def test_the_receptive_field_is_exactly_one_plus_layers_times_n_minus_2(name: str) -> None:
-    model, (source, keep), target = model_of(name, 4), some_source(), some_target(1, 9)
+@pytest.mark.parametrize(("name", "order", "layers"), FIELDS)
+def test_the_receptive_field_is_exactly_one_plus_layers_times_n_minus_2(name: str, order: int, layers: int) -> None:
+    model, (source, keep), target = model_of(name, order, layers), some_source(), some_target(1, 9)
     base = model(source, keep, target)[0, -1]
     for distance in range(8):
         changed = target.clone()
         changed[0, 8 - distance] = 7 if target[0, 8 - distance] != 7 else 8
         differs = not torch.allclose(model(source, keep, changed)[0, -1], base, atol=1e-9)
-        assert differs == (distance < 1 + 2 * (4 - 2))
+        assert differs == (distance < 1 + layers * (order - 2))
 
 
-@pytest.mark.parametrize("name", SELF_VARIANTS)
-def test_a_prefix_can_be_filled_in_at_once(name: str) -> None:
+@pytest.mark.parametrize(("name", "order"), SELF_ORDERS)
+def test_a_prefix_can_be_filled_in_at_once(name: str, order: int | None) -> None:
     """The last columns of a parallel forward, put into their slots, are the ring of a stepwise one."""
-    model, (source, keep), target = model_of(name, 4), some_source(), some_target()
+    model, (source, keep), target = model_of(name, order), some_source(), some_target()
     cross = model.decoder.project_source(model.encode(source, keep))
     rings = model.empty_rings(1)
     for step in range(11):
@@ -123,12 +134,12 @@ def test_a_prefix_can_be_filled_in_at_once(name: str) -> None:
     projected = layer.self_attention.project_memory(layer.self_norm(model.embedding(target[:, :11], position)))
     for columns, ring in zip(projected, rings[0], strict=True):
         filled = torch.zeros_like(ring)
-        for step in range(8, 11):
+        for step in range(max(0, 11 - ring.shape[2]), 11):
             filled = ring_write(filled, columns[:, :, step : step + 1], torch.tensor([step]))
         torch.testing.assert_close(filled, ring, atol=1e-9, rtol=0)
 
 
-@pytest.mark.parametrize("name", SELF_VARIANTS)
+@pytest.mark.parametrize("name", SELF_ATTENTIONS)
 def test_reordered_rings_equal_a_recomputation_from_the_tokens(name: str) -> None:
     model, generator = model_of(name, 4), torch.Generator().manual_seed(5)
     source, keep = (tensor.expand(3, -1) for tensor in some_source(1))
@@ -144,7 +155,7 @@ def test_reordered_rings_equal_a_recomputation_from_the_tokens(name: str) -> Non
     torch.testing.assert_close(logits, model(source, keep, histories)[:, -1], atol=1e-9, rtol=0)
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", EVERY_KIND)
 def test_a_padded_batch_equals_its_sentences_one_by_one(name: str) -> None:
     model = model_of(name, 4)
     lengths = [3, 9, 1]

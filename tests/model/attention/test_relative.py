@@ -1,6 +1,5 @@
-"""Relative positions against the formula."""
+"""Relative positions of one query against the formula, and what their tables mean; test_formulas.py has batches."""
 
-import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,16 +14,6 @@ from tests.variants import HEADS, Inputs, assert_formula, attention_of, padded_k
 
 def reference(weights: Weights, query: Array, keys: list[Array], distances: list[int]) -> Array:
     return relative_attention(weights, query, keys, distances, HEADS)
-
-
-@pytest.mark.parametrize("side", ["left", "right"])
-def test_it_is_the_formula_on_a_padded_batch(side: str) -> None:
-    assert_formula(
-        attention_of("relative"),
-        some_inputs(padded_keep([7, 3, 1], 7, side), queries=7),
-        ordered=True,
-        reference=reference,
-    )
 
 
 @settings(deadline=None, max_examples=10)

@@ -1,4 +1,4 @@
-"""The differentiable window against the formula, and what must hold for any pointers."""
+"""What must hold for any pointers of the differentiable window; test_formulas.py has the formula."""
 
 import numpy as np
 import pytest
@@ -11,23 +11,8 @@ from model.attention.kinds.window import segment_mask, token_mask
 from model.attention.multi_head import MultiHeadAttention
 from model.attention.visible_keys import VisibleKeys
 from model.masks import ngram_keep
-from tests.reference.multi_head import Array, Weights
-from tests.reference.window import window_attention, window_mask
-from tests.variants import HEADS, Reference, assert_formula, attention_of, padded_keep, some_inputs
-
-KINDS: dict[str, tuple[str, int | None, bool]] = {
-    "mw": ("multiplicative", None, False),
-    "mw-renorm": ("multiplicative", None, True),
-    "aw": ("additive", None, False),
-    "segments": ("additive", 3, False),
-}
-
-
-def reference_of(name: str) -> Reference:
-    def reference(weights: Weights, query: Array, keys: list[Array], distances: list[int]) -> Array:
-        return window_attention(weights, query, keys, HEADS, *KINDS[name])
-
-    return reference
+from tests.reference.window import window_mask
+from tests.variants import HEADS, attention_of, padded_keep, some_inputs
 
 
 def pointers(length: int, seed: int) -> tuple[Tensor, Tensor]:
@@ -43,29 +28,6 @@ def all_visible(length: int) -> VisibleKeys:
 
 def one_hot(length: int, place: int) -> Tensor:
     return torch.nn.functional.one_hot(torch.tensor(place), length).float()[None, None, None]
-
-
-@pytest.mark.parametrize("side", ["left", "right"])
-@pytest.mark.parametrize("name", KINDS)
-def test_it_is_the_formula_on_a_padded_batch(name: str, side: str) -> None:
-    inputs = some_inputs(padded_keep([8, 3, 1], 8, side))
-    assert_formula(attention_of(name), inputs, ordered=True, reference=reference_of(name))
-
-
-@pytest.mark.parametrize("name", ["mw", "mw-renorm", "aw"])
-def test_it_is_the_formula_in_a_decoder_and_for_keys_in_any_order(name: str) -> None:
-    position = torch.arange(9)[None]
-    inputs = some_inputs(ngram_keep(position, position, 4).expand(2, -1, -1, -1), queries=9)
-    module = attention_of(name, "decoder")
-    assert_formula(module, inputs, ordered=True, reference=reference_of(name))
-    permutation = torch.randperm(9, generator=torch.Generator().manual_seed(1))
-    assert_formula(module, inputs.permuted(permutation), ordered=False, reference=reference_of(name))
-
-
-def test_segments_follow_positions_when_keys_lie_in_any_order() -> None:
-    permutation = torch.randperm(8, generator=torch.Generator().manual_seed(2))
-    inputs = some_inputs(padded_keep([8, 5], 8)).permuted(permutation)
-    assert_formula(attention_of("segments"), inputs, ordered=False, reference=reference_of("segments"))
 
 
 @settings(deadline=None, max_examples=30)
