@@ -23,7 +23,7 @@ from export.torchscript import write_torchscript
 from model.config import SPECIAL_IDS, ModelConfig
 from model.data.lexicon import LEXICON, Lexicon
 from model.document import DocumentModel
-from model.training.checkpoint import SUMMARY, VOCABULARY, find_vocabulary, load_model
+from model.training.checkpoint import SUMMARY, VOCABULARY, find_vocabulary, load_model, read_json
 from model.training.document_checkpoint import has_context, load_document_model
 from model.translation_model import TranslationModel
 from server.artifact.artifact import MANIFEST, Artifact, GraphFiles, Manifest, Shortlist, file_hash
@@ -232,5 +232,5 @@ def write_graph(
 def _origin(checkpoint: Path, config: ModelConfig) -> dict[str, Any]:
     """What training.json says of the checkpoint, where there is one; where that does not, how the model is built."""
     path = checkpoint / SUMMARY
-    origin: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    origin = read_json(path) if path.is_file() else {}
     return origin if "model" in origin.get("recipe", {}) else origin | {"model": config.to_dict()}

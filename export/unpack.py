@@ -5,7 +5,6 @@ that the checkpoint, exported again, has the same levels.
 """
 
 import argparse
-import json
 import math
 import shutil
 from collections import defaultdict
@@ -20,8 +19,8 @@ from torch import Tensor
 from export.onnx_graph.builder import GraphBuilder
 from export.onnx_graph.linear import Array
 from model.config import ConfigError, ModelConfig
-from model.training.checkpoint import SUMMARY, VOCABULARY, new_model, save_model
-from server.artifact.artifact import Artifact, Manifest
+from model.training.checkpoint import SUMMARY, VOCABULARY, new_model, save_model, write_json
+from server.artifact import Artifact, Manifest
 
 INT8, ROWS = ".int8", ".row_scale"
 PREFIXES = ("model.", "base.")
@@ -53,7 +52,7 @@ def unpack(artifact: Path, out: Path) -> ModelConfig:
     save_model({name: weights[name] for name in expected}, config, out)
     shutil.copyfile(loaded.path(manifest.vocabulary_file), out / VOCABULARY)
     record = {**manifest.origin, "unpacked_from": f"{manifest.name}, {precision}"}
-    (out / SUMMARY).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    write_json(out / SUMMARY, record)
     return config
 
 

@@ -1,6 +1,6 @@
 """Rows of the comparison: finished checkpoints, and finished runs with context on top of one.
 
-A row may be kept without its weights: training.json then says their hashes, and what was measured of them counts.
+A row may be kept without its weights: its record has their hashes, and what was measured of them counts.
 """
 
 import dataclasses
@@ -18,9 +18,10 @@ from model.config import ConfigError, ModelConfig
 from model.document import DocumentModel
 from model.training.bundled import all_rows, bundled_name, bundled_rows
 from model.training.checkpoint import SUMMARY, WEIGHTS, AnyModel, find_base, find_vocabulary, load_any_model, new_model
-from model.training.document_checkpoint import CONTEXT_SUMMARY, CONTEXT_WEIGHTS, load_document_model
+from model.training.document_checkpoint import CONTEXT_WEIGHTS, load_document_model
 from model.training.document_recipe import DocumentRecipe, DocumentSection, recorded_recipe
 from model.training.recipe import Recipe, parse_recipe
+from model.training.run_records import RunRecord, find_records, read_run
 from model.training.zoo import HASHES, train_command_line
 from model.translation_model import TranslationModel
 from server.artifact.artifact import file_hash
@@ -177,16 +178,19 @@ def weight_files(folder: Path, recipe: Recipe) -> list[Path]:
     return files
 
 
-def summary_of(folder: Path) -> Path:
-    """A kept layer's, or a run's."""
-    kept = folder / CONTEXT_SUMMARY
-    return kept if kept.is_file() else folder / SUMMARY
-
-
 def read_row(folder: Path) -> Row:
-    """Raises CompareError for a folder that is no finished run of a model that is known here."""
+    """Raises CompareError for a folder that is no finished run of a model that is known here, ConfigError for a file
+    that cannot be read."""
+    record = read_run(folder)
+    if record is None:
+        raise CompareError(f"{folder} is not a finished run: `ringmt train` ends by writing {SUMMARY} there")
+    return row_of(folder, record)
+
+
+def row_of(folder: Path, record: RunRecord) -> Row:
+    """Raises CompareError for a run of a model that is not known here, or without weights and their hash."""
+    summary = record.training
     try:
-        summary: dict[str, Any] = json.loads(summary_of(folder).read_text(encoding="utf-8"))
         recipe: Recipe = parse_summary(summary["recipe"])
         alone, *context = (known_hash(path, summary) for path in weight_files(folder, recipe))
         vocabulary = folder
@@ -204,7 +208,7 @@ def read_row(folder: Path) -> Row:
             alone_hash=alone,
             vocabulary_hash=file_hash(find_vocabulary(vocabulary)),
         )
-    except (OSError, json.JSONDecodeError, KeyError, TypeError, ConfigError) as error:
+    except (OSError, KeyError, TypeError, ConfigError) as error:
         raise CompareError(f"{folder} is not a finished run: {type(error).__name__} {error}") from error
 
 
@@ -234,18 +238,15 @@ def known_hash(path: Path, summary: dict[str, Any]) -> str:
 
 
 def find_rows(folders: Sequence[Path]) -> list[Row]:
-    """Every folder given, or the finished runs right below it, in the order of their places.
+    """Every folder given, or the finished runs that are kept in it, in the order of their places.
 
-    Raises CompareError when there is none, or when two share a name.
+    Raises CompareError when there is none, or when two share a name, and ConfigError for a file that cannot be read.
     """
-    found: list[Path] = []
-    for folder in folders:
-        below = sorted(path for path in folder.glob("*") if summary_of(path).is_file())
-        found += [folder] if summary_of(folder).is_file() else below
+    found = [run for folder in folders for run in find_records(folder).items()]
     if not found:
         where = ", ".join(map(str, folders))
         raise CompareError(f"no finished run in {where}: `ringmt train` ends by writing {SUMMARY} into one")
-    rows = [read_row(folder) for folder in found]
+    rows = [row_of(folder, record) for folder, record in found]
     check_comparable(rows)
     return sorted(rows, key=lambda row: row.place)
 

@@ -3,8 +3,6 @@ went on from one another: their weights lie in one valley of the loss (Izmailov 
 
 import argparse
 import dataclasses
-import hashlib
-import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,7 +19,10 @@ from model.training.checkpoint import (
     average_weights,
     find_vocabulary,
     load_config,
+    read_json,
     save_model,
+    sha256_of,
+    write_json,
 )
 from model.training.document_checkpoint import CONTEXT_WEIGHTS, has_context, load_context_config, save_context
 
@@ -55,23 +56,19 @@ def average_runs(runs: Sequence[Path], out: Path) -> None:
     lexicons = [run / LEXICON for run in runs if (run / LEXICON).is_file()]
     for path in (vocabulary, last / METRICS, *lexicons[-1:]):
         shutil.copyfile(path, out / path.name)
-    summary = json.loads((last / SUMMARY).read_text(encoding="utf-8"))
+    summary = read_json(last / SUMMARY)
     summary = {name: value for name, value in summary.items() if not name.startswith("dev_") and name != "sha256"}
-    members = [{"run": run.name, **_reading(run), "sha256": _hash(run / WEIGHTS)} for run in runs]
+    members = [{"run": run.name, **_reading(run), "sha256": sha256_of(run / WEIGHTS)} for run in runs]
     summary |= {"weights": f"average of {len(runs)} runs", "average_of": members}
-    (out / SUMMARY).write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
+    write_json(out / SUMMARY, summary)
 
 
 def _reading(run: Path) -> dict[str, Any]:
     """What a run says of how it was trained; nothing where it does not say."""
     if not (run / SUMMARY).is_file():
         return {}
-    summary = json.loads((run / SUMMARY).read_text(encoding="utf-8"))
+    summary = read_json(run / SUMMARY)
     return {"recipe": summary["recipe"]["name"], "steps": summary["steps"], "target_tokens": summary["target_tokens"]}
-
-
-def _hash(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 class AverageCommand:

@@ -47,7 +47,7 @@ def sentence_recipes() -> list[str]:
 
 def bundled_name(recipe: Recipe) -> str | None:
     """What a bundled recipe or row is called that trains the same, whatever its seed; None where there is none."""
-    return next((name for name, bundled in _all_bundled().items() if _is_same(bundled, recipe)), None)
+    return next((name for name, bundled in _all_bundled().items() if trains_the_same(bundled, recipe)), None)
 
 
 @functools.cache
@@ -58,6 +58,7 @@ def _all_bundled() -> dict[str, Recipe]:
     return {name: find_recipe(name) for name in names}
 
 
-def _is_same(one: Recipe, other: Recipe) -> bool:
+def trains_the_same(one: Recipe, other: Recipe) -> bool:
+    """Whatever their names and seeds."""
     training = dataclasses.replace(one.training, seed=other.training.seed)
     return dataclasses.replace(one, name=other.name, training=training) == other

@@ -1,5 +1,6 @@
 """Checkpoints: a folder with weights.safetensors, config.json and vocabulary.model, and the state of training."""
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -22,6 +23,31 @@ ZOO = Path(__file__).parent.parent / "zoo"
 WEIGHTS, CONFIG, VOCABULARY, STATE = "weights.safetensors", "config.json", "vocabulary.model", "training-state.pt"
 
 
+def read_json(path: Path) -> dict[str, Any]:
+    """Raises FileNotFoundError, and ConfigError for a file that holds no JSON object."""
+    return parse_json(path.read_text(encoding="utf-8"), str(path))
+
+
+def parse_json(text: str, where: str) -> dict[str, Any]:
+    """Raises ConfigError, with `where` the text is from, for what is no JSON object."""
+    try:
+        values = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ConfigError(f"{where} is no JSON: {error}") from error
+    if not isinstance(values, dict):
+        raise ConfigError(f"{where} must be a JSON object, not {type(values).__name__}")
+    return values
+
+
+def write_json(path: Path, values: dict[str, Any]) -> None:
+    path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+
+
+def sha256_of(path: Path) -> str:
+    """In hexadecimal digits, of the whole file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 def save_weights(weights: dict[str, Tensor], path: Path, dtype: torch.dtype = torch.float32) -> None:
     """Write to a temporary file and rename it, so that a process that is killed never leaves half a checkpoint."""
     temporary = path.with_suffix(".tmp")
@@ -33,12 +59,12 @@ def save_model(
     weights: dict[str, Tensor], config: ModelConfig, folder: Path, dtype: torch.dtype = torch.float32
 ) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / CONFIG).write_text(json.dumps(config.to_dict(), indent=2) + "\n", encoding="utf-8")
+    write_json(folder / CONFIG, config.to_dict())
     save_weights(weights, folder / WEIGHTS, dtype)
 
 
 def load_config(folder: Path) -> ModelConfig:
-    return ModelConfig.from_dict(json.loads((folder / CONFIG).read_text(encoding="utf-8")))
+    return ModelConfig.from_dict(read_json(folder / CONFIG))
 
 
 def find_base(name: str) -> Path:

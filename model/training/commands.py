@@ -2,7 +2,6 @@
 
 import argparse
 import dataclasses
-import json
 from pathlib import Path
 
 import torch
@@ -11,7 +10,7 @@ from model.data.batching import epoch_items
 from model.data.lexicon import LEXICON, train_lexicon
 from model.data.vocabulary import Vocabulary
 from model.training.bundled import find_recipe
-from model.training.checkpoint import SUMMARY, find_vocabulary
+from model.training.checkpoint import SUMMARY, find_vocabulary, read_json
 from model.training.document_recipe import DocumentRecipe
 from model.training.recipe import DataRecipe
 from model.training.train import load_text, train
@@ -66,7 +65,7 @@ class LexiconCommand:
         parser.add_argument("--data", required=True, type=Path, help="the folder of corpora that it was trained on")
 
     def run(self, args: argparse.Namespace) -> int:
-        recipe = DataRecipe(**json.loads((args.checkpoint / SUMMARY).read_text(encoding="utf-8"))["recipe"]["data"])
+        recipe = DataRecipe(**read_json(args.checkpoint / SUMMARY)["recipe"]["data"])
         vocabulary = Vocabulary(find_vocabulary(args.checkpoint))
         text = load_text(recipe, args.data, vocabulary)
         pairs = epoch_items(text.train, recipe.corpora, seed=0, epoch=0)

@@ -6,7 +6,6 @@ number of context layers. context-training.json, of layers that are kept, says h
 weights.
 """
 
-import json
 from pathlib import Path
 
 import torch
@@ -15,7 +14,7 @@ from torch import Tensor
 
 from model.config import ConfigError, ContextConfig, ModelConfig
 from model.document import DocumentModel
-from model.training.checkpoint import load_model, save_model, save_weights
+from model.training.checkpoint import load_model, read_json, save_model, save_weights, write_json
 
 CONTEXT_CONFIG, CONTEXT_WEIGHTS, CONTEXT_SUMMARY = "context.json", "context.safetensors", "context-training.json"
 
@@ -44,7 +43,7 @@ def save_document_model(
 def save_context(weights: dict[str, Tensor], context: ContextConfig, folder: Path, dtype: torch.dtype) -> None:
     """The layer alone."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / CONTEXT_CONFIG).write_text(json.dumps(context.to_dict(), indent=2) + "\n", encoding="utf-8")
+    write_json(folder / CONTEXT_CONFIG, context.to_dict())
     save_weights(weights, folder / CONTEXT_WEIGHTS, dtype)
 
 
@@ -53,7 +52,7 @@ def has_context(folder: Path) -> bool:
 
 
 def load_context_config(folder: Path) -> ContextConfig:
-    return ContextConfig.from_dict(json.loads((folder / CONTEXT_CONFIG).read_text(encoding="utf-8")))
+    return ContextConfig.from_dict(read_json(folder / CONTEXT_CONFIG))
 
 
 def load_document_model(folder: Path, base: Path | None = None) -> DocumentModel:

@@ -1,7 +1,6 @@
 """The training loop of all models: steps, evaluations, checkpoints. An interrupted run goes on where it stopped."""
 
 import csv
-import json
 import math
 import time
 from abc import ABC, abstractmethod
@@ -12,7 +11,15 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from model.training.checkpoint import METRICS, SUMMARY, average_weights, load_state, save_state, save_weights
+from model.training.checkpoint import (
+    METRICS,
+    SUMMARY,
+    average_weights,
+    load_state,
+    save_state,
+    save_weights,
+    write_json,
+)
 from model.training.optimizer import MasterOptimizer, has_fast_bf16
 from model.training.plot import plot_metrics
 from model.training.recipe import TrainingRecipe
@@ -172,7 +179,7 @@ class TrainingRun(ABC, Generic[Work]):
             "device": str(self.device),
             "computed_in": str(next(self.model.parameters()).dtype).removeprefix("torch."),
         }
-        (self.out / SUMMARY).write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
+        write_json(self.out / SUMMARY, summary)
 
     def load_trained(self, weights: dict[str, Tensor]) -> None:
         """Put trained weights into the model; what is not trained stays."""

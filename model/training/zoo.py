@@ -1,9 +1,6 @@
 """`ringmt zoo`: finished runs as small folders that can be kept, each with the command that trains it again."""
 
 import argparse
-import dataclasses
-import hashlib
-import json
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -14,8 +11,20 @@ import torch
 from safetensors.torch import load_file
 
 from model.config import ConfigError
-from model.training.bundled import bundled_name, find_recipe
-from model.training.checkpoint import METRICS, SUMMARY, VOCABULARY, WEIGHTS, find_base, load_config, save_model
+from model.training.bundled import bundled_name, find_recipe, trains_the_same
+from model.training.checkpoint import (
+    CONFIG,
+    METRICS,
+    SUMMARY,
+    VOCABULARY,
+    WEIGHTS,
+    find_base,
+    load_config,
+    read_json,
+    save_model,
+    sha256_of,
+    write_json,
+)
 from model.training.document_checkpoint import (
     CONTEXT_CONFIG,
     CONTEXT_SUMMARY,
@@ -26,6 +35,7 @@ from model.training.document_checkpoint import (
 )
 from model.training.document_recipe import DocumentRecipe, recorded_recipe
 from model.training.recipe import Recipe, parse_recipe
+from model.training.run_records import CURVES, RUNS, put_record, read_run, remove_record
 
 HASHES = "sha256"
 """Key of the hashes of weight files. They identify what was measured where the weights are not kept."""
@@ -48,7 +58,7 @@ def keep_run(run: Path, folder: Path) -> None:
     """
     if not (run / SUMMARY).is_file():
         raise ZooError(f"{run} is not finished: `ringmt train` ends by writing {SUMMARY} there")
-    summary = json.loads((run / SUMMARY).read_text(encoding="utf-8"))
+    summary = read_json(run / SUMMARY)
     if "document" in summary["recipe"]:
         keep_context(run, summary, folder)
         return
@@ -69,6 +79,7 @@ def keep_run(run: Path, folder: Path) -> None:
         write_summary(summary, written / SUMMARY)
         shutil.rmtree(folder, ignore_errors=True)
         written.rename(folder)
+    remove_record(folder.parent, folder.name)
 
 
 def keep_context(run: Path, summary: dict[str, Any], folder: Path) -> None:
@@ -88,10 +99,11 @@ def keep_context(run: Path, summary: dict[str, Any], folder: Path) -> None:
     summary = {
         "command": train_command_line(recipe.name, recipe),
         **summary,
-        "base_sha256": hashlib.sha256((base / WEIGHTS).read_bytes()).hexdigest(),
+        "base_sha256": sha256_of(base / WEIGHTS),
         "stored_as": "fp16",
     }
     write_summary(summary, folder / CONTEXT_SUMMARY)
+    remove_record(folder.parent, folder.name)
 
 
 def keep_whole(run: Path, recipe: DocumentRecipe, summary: dict[str, Any], folder: Path) -> None:
@@ -106,6 +118,7 @@ def keep_whole(run: Path, recipe: DocumentRecipe, summary: dict[str, Any], folde
     shutil.copyfile(run / METRICS, folder / METRICS)
     summary = {"command": train_command_line(recipe.name, recipe), **summary, "stored_as": "fp16"}
     write_summary(summary, folder / SUMMARY)
+    remove_record(folder.parent, folder.name)
 
 
 def write_summary(summary: dict[str, Any], path: Path) -> None:
@@ -114,33 +127,35 @@ def write_summary(summary: dict[str, Any], path: Path) -> None:
     for weights in (path.parent / WEIGHTS, path.parent / CONTEXT_WEIGHTS):
         if weights.is_file():
             weights.chmod(0o644)
-            hashes[weights.name] = hashlib.sha256(weights.read_bytes()).hexdigest()
-    path.write_text(json.dumps({**summary, HASHES: hashes}, indent=2) + "\n", encoding="utf-8")
+            hashes[weights.name] = sha256_of(weights)
+    write_json(path, {**summary, HASHES: hashes})
 
 
 def drop_weights(folder: Path) -> None:
-    """Leave the configuration, the metrics and how to train the same again. Raises ZooError for a folder without
-    weights or whose training.json does not know their hashes."""
+    """Keep the run without its weights: its configuration, metrics and how to train the same again move from `folder`
+    into the files of runs beside it. A vocabulary of its own stays in `folder`. Raises ZooError for a folder without
+    weights or whose summary does not have their hashes."""
     files = [folder / name for name in (WEIGHTS, CONTEXT_WEIGHTS) if (folder / name).is_file()]
-    summary = folder / (CONTEXT_SUMMARY if (folder / CONTEXT_SUMMARY).is_file() else SUMMARY)
-    if not files or not summary.is_file():
+    record = read_run(folder)
+    if not files or record is None:
         raise ZooError(f"{folder} holds no weights that `ringmt zoo` kept")
-    known = json.loads(summary.read_text(encoding="utf-8")).get(HASHES, {})
+    known = record.training.get(HASHES, {})
     for file in files:
-        if known.get(file.name) != hashlib.sha256(file.read_bytes()).hexdigest():
-            raise ZooError(f"{summary} does not know the hash of {file.name}: keep the run again")
-    for file in files:
-        file.unlink()
+        if known.get(file.name) != sha256_of(file):
+            raise ZooError(f"the summary in {folder} does not have the hash of {file.name}: keep the run again")
+    put_record(folder.parent, record)
+    for name in (WEIGHTS, CONTEXT_WEIGHTS, CONFIG, CONTEXT_CONFIG, SUMMARY, CONTEXT_SUMMARY, METRICS):
+        (folder / name).unlink(missing_ok=True)
+    if not any(folder.iterdir()):
+        folder.rmdir()
 
 
 def is_bundled(recipe: DocumentRecipe) -> bool:
     """Whether a bundled recipe of that name trains the same, whatever its seed."""
     try:
-        bundled = find_recipe(recipe.name)
+        return trains_the_same(find_recipe(recipe.name), recipe)
     except ConfigError:
         return False
-    training = dataclasses.replace(bundled.training, seed=recipe.training.seed)
-    return dataclasses.replace(bundled, training=training) == recipe
 
 
 def find_runs(folders: Sequence[Path]) -> tuple[list[Path], list[Path]]:
@@ -166,7 +181,8 @@ class ZooCommand:
         parser.add_argument(
             "--without-weights",
             action="store_true",
-            help="keep only metrics, the command, and hashes by which `ringmt compare` knows what was measured",
+            help="keep only metrics, the command, and hashes by which `ringmt compare` knows what was measured: "
+            f"a line of FOLDER/{RUNS} for each run, its curve in FOLDER/{CURVES}",
         )
 
     def run(self, args: argparse.Namespace) -> int:
@@ -179,7 +195,7 @@ class ZooCommand:
             keep_run(run, args.folder / run.name)
             if args.without_weights:
                 drop_weights(args.folder / run.name)
-            print(f"{args.folder / run.name}")
+            print(f"{args.folder / RUNS}: {run.name}" if args.without_weights else f"{args.folder / run.name}")
         return 0
 
 

@@ -1,7 +1,7 @@
 """Every row of the zoo can be trained again, and those with weights are served as the reference search translates."""
 
-import json
 import math
+import re
 import subprocess
 from pathlib import Path
 
@@ -11,16 +11,17 @@ import torch
 from export.artifact_writer import ExportOptions, export_artifact
 from export.compare.likelihood import sentence_nll
 from export.compare.page import MARK
-from export.compare.rows import Row, read_row
+from export.compare.rows import Row, row_of
 from export.compare.store import Store
-from model.config import EOS_ID
+from model.config import EOS_ID, ModelConfig
 from model.data.batching import Pair
 from model.data.vocabulary import Vocabulary
 from model.reference_search import reference_search
 from model.training.bundled import bundled_name, find_recipe
-from model.training.checkpoint import load_any_model, load_config, load_model
+from model.training.checkpoint import load_any_model, load_model
 from model.training.recipe import parse_recipe
-from server.artifact.artifact import Artifact
+from model.training.run_records import RunRecord, find_records, read_records
+from server.artifact import Artifact
 from server.backends.load import load_backend
 from server.engine.request import SearchOptions
 from server.engine.synchronous import Source, translate_now
@@ -28,8 +29,8 @@ from tests.models import SENTENCES
 
 ROOT = Path(__file__).parent.parent.parent
 ZOO = ROOT / "model/zoo"
-FOLDERS = sorted(path.parent for kind in ("small", "language") for path in (ZOO / kind).glob("*/training.json"))
-ROWS = {row.name: row for row in map(read_row, FOLDERS)}
+RECORDS = {path: record for kind in ("small", "language") for path, record in find_records(ZOO / kind).items()}
+ROWS = {path.name: row_of(path, record) for path, record in RECORDS.items()}
 WITH_WEIGHTS = {name: row for name, row in ROWS.items() if row.has_weights}
 TRANSLATING = [name for name, row in WITH_WEIGHTS.items() if not row.is_language_model]
 LANGUAGE_MODELS = [name for name, row in WITH_WEIGHTS.items() if row.is_language_model]
@@ -77,28 +78,39 @@ def test_every_row_was_measured_and_stands_on_the_page() -> None:
 @pytest.mark.parametrize("name", ROWS)
 def test_a_row_says_how_to_train_it_again(name: str) -> None:
     row = ROWS[name]
-    summary = json.loads((row.folder / "training.json").read_text(encoding="utf-8"))
+    record = RECORDS[row.folder]
     assert row.bundled is not None
-    assert find_recipe(row.bundled).model == row.config == load_config(row.folder)
-    assert summary["command"] == row.command
+    assert find_recipe(row.bundled).model == row.config == ModelConfig.from_dict(record.config or {})
+    assert record.training["command"] == row.command
     base, _, variant = row.bundled.partition("/")
     seed = row.recipe.training.seed
     assert name == ("" if base == "small" else f"{base}-") + variant + ("" if seed == 1 else f"-seed-{seed}")
-    assert min(summary["seconds"], summary["target_tokens"], len(summary["data_sha256"])) > 0
-    assert (row.folder / "metrics.csv").stat().st_size > 100
-    assert sum(path.stat().st_size for path in row.folder.iterdir()) < 8 * 2**20
-    assert summary["sha256"] == {"weights.safetensors": row.weights_hash}
+    assert re.fullmatch("[0-9a-f]{64}", record.training["data_sha256"])
+    assert record.training["seconds"] > 0
+    assert (record.training["target_tokens"], record.training["steps"]) == last_evaluation(record)
+    assert record.training["sha256"] == {"weights.safetensors": row.weights_hash}
+    assert row.folder.exists() == row.has_weights
+
+
+def last_evaluation(record: RunRecord) -> tuple[int, int]:
+    """Tokens and steps at the end of the learning curve."""
+    return int(record.curve[-1]["tokens"]), int(record.curve[-1]["step"])
+
+
+@pytest.mark.parametrize("name", WITH_WEIGHTS)
+def test_weights_in_the_zoo_are_small(name: str) -> None:
+    assert sum(path.stat().st_size for path in ROWS[name].folder.iterdir()) < 8 * 2**20
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("name", ["n8", "full"])
 def test_the_twins_were_trained_as_their_recipes_say(name: str, seed: int) -> None:
-    folder = ZOO / "twin" / (name if seed == 1 else f"{name}-seed-{seed}")
-    summary = json.loads((folder / "training.json").read_text(encoding="utf-8"))
-    recipe = parse_recipe(summary["recipe"])
+    record = read_records(ZOO / "twin")[name if seed == 1 else f"{name}-seed-{seed}"]
+    recipe = parse_recipe(record.training["recipe"])
     assert (bundled_name(recipe), recipe.training.seed) == (f"twin/{name}", seed)
-    assert recipe.model == load_config(folder)
+    assert recipe.model == ModelConfig.from_dict(record.config or {})
     assert (recipe.start, recipe.anew) == ("en-de", ("decoder",))
+    assert (record.training["target_tokens"], record.training["steps"]) == last_evaluation(record)
 
 
 @pytest.mark.parametrize("name", TRANSLATING)

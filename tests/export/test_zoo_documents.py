@@ -1,28 +1,27 @@
 """Kept context layers stand on their sentence models, can be trained again, and stay small."""
 
 import dataclasses
-import json
 from collections import Counter
 from pathlib import Path
 
 import pytest
 import torch
 
-from export.compare.rows import Row, read_row, summary_of
-from model.config import CONTEXT_ATTENTIONS, CONTEXT_SIDES
+from export.compare.rows import Row, read_row, row_of
+from model.config import CONTEXT_ATTENTIONS, CONTEXT_SIDES, ContextConfig
 from model.data.batching import Pair, collate
 from model.data.vocabulary import Vocabulary
 from model.document import words_of
 from model.training.bundled import find_recipe
-from model.training.checkpoint import SUMMARY
-from model.training.document_checkpoint import CONTEXT_SUMMARY, CONTEXT_WEIGHTS
+from model.training.document_checkpoint import CONTEXT_WEIGHTS
 from model.training.document_recipe import DocumentRecipe, DocumentSection
+from model.training.run_records import find_records
 from model.training.zoo import train_command_line
 from tests.models import SENTENCES
 
 ZOO = Path(__file__).parent.parent.parent / "model/zoo"
-FOLDERS = sorted(p.parent for name in (CONTEXT_SUMMARY, SUMMARY) for p in ZOO.glob(f"documents/*/{name}"))
-ROWS = {row.name: row for row in map(read_row, FOLDERS)}
+RECORDS = find_records(ZOO / "documents")
+ROWS = {path.name: row_of(path, record) for path, record in RECORDS.items()}
 BUNDLED = read_row(ZOO / "en-de")
 
 
@@ -44,15 +43,21 @@ def test_every_kind_has_three_seeds_on_either_side_and_a_page() -> None:
     assert [name for name in ROWS if f"| {name} |" not in page] == []
 
 
-@pytest.mark.parametrize("row", [*ROWS.values(), BUNDLED], ids=lambda row: str(row.name))
+@pytest.mark.parametrize("row", ROWS.values(), ids=lambda row: str(row.name))
 def test_a_layer_says_how_to_train_it_again(row: Row) -> None:
-    summary = json.loads(summary_of(row.folder).read_text(encoding="utf-8"))
+    record = RECORDS[row.folder]
     recipe = find_recipe(row.recipe.name)
     assert isinstance(recipe, DocumentRecipe)
     training = dataclasses.replace(recipe.training, seed=row.seed)
     assert dataclasses.replace(recipe, training=training) == row.recipe
-    assert summary["command"] == train_command_line(recipe.name, row.recipe)
-    if row.has_weights and row.has_context:
+    assert record.training["command"] == train_command_line(recipe.name, row.recipe)
+    assert (record.config is None) == section(row).freezes_base
+    assert (record.context is None) == (not row.has_context)
+    assert record.context is None or ContextConfig.from_dict(record.context) == section(row).layer
+
+
+def test_layers_in_the_zoo_are_small() -> None:
+    for row in with_weights():
         assert (row.folder / CONTEXT_WEIGHTS).stat().st_size < 3 * 2**20
 
 

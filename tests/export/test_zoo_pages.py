@@ -75,15 +75,6 @@ def test_what_relative_positions_bring_is_what_was_measured() -> None:
     assert len(said) == 5
 
 
-def test_the_speed_of_relative_positions_is_that_of_the_results() -> None:
-    (said,) = [lines for lines in tables(ZOO / "tried.md") if "speed" in lines[0]]
-    results = tables(ZOO.parent.parent / "server/RESULTS.md")
-    (timed,) = [lines for lines in results if lines[0][::2] == ["attention", "beside plain N=8"]]
-    speeds = {name: speed for name, _, speed in timed[1:]}
-    names = ("plain, full attention", "plain, N=8", "relative positions in the encoder, N=8", "relative positions, N=8")
-    assert [cells[-1].split()[0] for cells in said[1:]] == [speeds[name] for name in names]
-
-
 def at_precisions(name: str) -> tuple[str, dict[str, dict[str, float]]]:
     """Of which text, and what was measured of it at each precision."""
     row, store = ROWS[name], Store(ZOO / "measured.json.gz")

@@ -8,6 +8,7 @@ import pytest
 
 from export.compare.rows import CompareError, Row, Size, find_rows, read_row
 from model.training.checkpoint import SUMMARY, VOCABULARY, WEIGHTS
+from model.training.run_records import RunRecord, put_record
 from tests.export.compare.checkpoints import row
 from tests.models import lively_model, tiny_config
 
@@ -73,8 +74,13 @@ def test_a_row_without_weights_is_known_by_their_hash_and_says_how_to_get_them(t
     summary = json.loads((whole.folder / SUMMARY).read_text(encoding="utf-8"))
     (whole.folder / WEIGHTS).unlink()
     (whole.folder / VOCABULARY).rename(tmp_path / VOCABULARY)
-    (whole.folder / SUMMARY).write_text(json.dumps({**summary, "sha256": {WEIGHTS: whole.weights_hash}}))
+    whole.folder.joinpath(SUMMARY).unlink()
+    whole.folder.rmdir()
+    put_record(tmp_path, RunRecord("n8", {**summary, "sha256": {WEIGHTS: whole.weights_hash}}, None, None, []))
     bare = read_row(whole.folder)
+    row(tmp_path, "with-weights")
+    assert find_rows([tmp_path])[0] == bare
+    assert [one.name for one in find_rows([tmp_path])] == ["n8", "with-weights"]
     assert (bare.weights_hash, bare.vocabulary_hash) == (whole.weights_hash, whole.vocabulary_hash)
     assert not bare.has_weights
     with pytest.raises(CompareError, match=r"kept without its weights.*`ringmt train --recipe .* --out RUN`"):

@@ -16,6 +16,7 @@ from model.data.batching import Pair, collate
 from model.training.bundled import bundled_name, find_recipe
 from model.training.checkpoint import find_vocabulary, load_any_model, save_model
 from model.training.recipe import parse_recipe
+from model.training.run_records import find_records, read_records, read_run
 from model.training.zoo import ZooError, drop_weights, keep_run, zoo_command
 from model.translation_model import TranslationModel
 
@@ -130,13 +131,34 @@ def test_a_run_is_kept_without_its_weights_but_for_their_hash(tmp_path: Path) ->
     keep(source, tmp_path / "zoo")
     kept = tmp_path / "zoo/run"
     weights = hashlib.sha256((kept / "weights.safetensors").read_bytes()).hexdigest()
+    whole = read_run(kept)
     keep(source, tmp_path / "zoo", "--without-weights")
-    assert sorted(path.name for path in kept.iterdir()) == [name for name in KEPT if "weights" not in name]
-    summary = json.loads((kept / "training.json").read_text(encoding="utf-8"))
-    assert summary["sha256"] == {"weights.safetensors": weights}
+    assert [path.name for path in kept.iterdir()] == ["vocabulary.model"]  # of its own: none stands beside the folder
+    assert sorted(path.name for path in (tmp_path / "zoo").iterdir()) == ["curves.csv", "run", "runs.jsonl"]
+    record = read_run(kept)
+    assert record == whole == read_records(tmp_path / "zoo")["run"]
+    assert record is not None
+    assert record.training["sha256"] == {"weights.safetensors": weights}
+    assert record.curve == [{"step": "100", "tokens": "5000"}]
     with pytest.raises(ZooError, match="holds no weights"):
         drop_weights(kept)
     keep(source, tmp_path / "zoo")
+    assert read_records(tmp_path / "zoo") == {}
+    assert read_run(kept) == whole
     (kept / "weights.safetensors").write_bytes(b"others")
-    with pytest.raises(ZooError, match="does not know the hash"):
+    with pytest.raises(ZooError, match="does not have the hash"):
         drop_weights(kept)
+
+
+def test_runs_without_weights_share_one_vocabulary(tmp_path: Path) -> None:
+    (tmp_path / "zoo").mkdir()
+    (tmp_path / "zoo/vocabulary.model").write_bytes(b"pieces")
+    for seed in (2, 1):
+        run(tmp_path / f"runs/tiny-{seed}", seed=seed)
+    keep(tmp_path / "runs", tmp_path / "zoo", "--without-weights")
+    assert sorted(path.name for path in (tmp_path / "zoo").iterdir()) == [
+        "curves.csv",
+        "runs.jsonl",
+        "vocabulary.model",
+    ]
+    assert [path.name for path in find_records(tmp_path / "zoo")] == ["tiny-1", "tiny-2"]
