@@ -21,7 +21,7 @@ from model.training.bundled import bundled_name, find_recipe
 from model.training.checkpoint import load_any_model, load_model
 from model.training.recipe import parse_recipe
 from model.training.run_records import RunRecord, find_records, read_records
-from server.artifact import Artifact
+from server.artifact.artifact import Artifact
 from server.backends.load import load_backend
 from server.engine.request import SearchOptions
 from server.engine.synchronous import Source, translate_now
