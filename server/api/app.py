@@ -26,6 +26,7 @@ from server.api.requests.router_errors import answer_router_errors
 from server.api.serving.server_state import GIVE_UP_SECONDS, ServerState, at_most
 from server.engine.worker import STOP_SECONDS
 from server.runtime.dedicated_thread import in_dedicated_thread
+from server.runtime.trim_heap import collect
 from server.settings import Settings
 from server.stores.interface import StoreError
 from server.telemetry.collector import open_tracing
@@ -121,6 +122,7 @@ def _load(state: ServerState) -> None:
     """Load, in a thread. An error becomes the reason why the server is not ready."""
     try:
         state.load()
+        collect()
     except (ValueError, StoreError) as error:  # something that cannot be used or opened; the message says what to do
         state.failure = str(error)
         logger.error("%s", error)

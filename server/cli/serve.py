@@ -17,6 +17,7 @@ from server.api.transport.protocol import PromptProtocol
 from server.artifact.artifact import find_models
 from server.cli.command import add_setting_flags, settings_of
 from server.runtime.forced_exit import ForcedExit
+from server.runtime.trim_heap import FullCollections
 from server.settings import SETTINGS, Settings
 from server.telemetry.logs import log_config
 
@@ -54,6 +55,10 @@ class DrainingServer(uvicorn.Server):
             await super().serve(sockets)
         finally:
             self.forced_exit.over()
+
+    def is_idle(self) -> bool:
+        """Whether it has started, and neither requests nor sentences, of documents for example, are in flight."""
+        return self._state.is_loaded and not (self.server_state.tasks or self._state.num_sentences)
 
     def _ends_at(self) -> float | None:
         drained_at = self._state.drained_at
@@ -108,6 +113,7 @@ class ServeCommand:
         allow_open_files(settings.max_connections + OTHER_FILES)
         logger.info("%d threads decode, per model (--num-workers)", settings.engine.num_workers)
         server.forced_exit.start()
+        FullCollections(server.is_idle).start()
         server.run()
         if state.failure is not None:
             print(f"ringmt: {state.failure}", file=sys.stderr)

@@ -46,15 +46,16 @@ async def translate_pending(
     told: Callable[[int, int], None] = lambda done, total: None,
     heard: Heard | None = None,
     terms: Terms | None = None,
+    counts_flags: bool = True,
 ) -> None:
     """Translate until no sentence of the document is pending, those that come meanwhile included; where that was the
     first of two models, the document is then handed over to the second, and it is the caller's to go on. Before every
     batch, `told` is called with the number of sentences that are done and of all; `heard` (see translate_sentences) is
-    called for every sentence before it is written. The document is read once, and again when somebody else changed it.
-    Raises LeaseLost, UnknownDocument, Unservable, EngineStopped, StoreError, TermRefused, and the exception of the last
-    of MAX_FAILURES batches that failed."""
+    called for every sentence before it is written. `counts_flags`: see translate_sentences. The document is
+    read once, and again when somebody else changed it. Raises LeaseLost, UnknownDocument, Unservable, EngineStopped,
+    StoreError, TermRefused, and the exception of the last of MAX_FAILURES batches that failed."""
     with in_background():
-        await _translate_all(_Work(lease, translators, reader, batch, heard, terms), told)
+        await _translate_all(_Work(lease, translators, reader, batch, heard, terms, counts_flags), told)
 
 
 async def _translate_all(work: "_Work", told: Callable[[int, int], None]) -> None:
@@ -92,8 +93,9 @@ class _Work:
         batch: int,
         heard: Heard | None,
         terms: Terms | None,
+        counts_flags: bool,
     ) -> None:
-        self._heard, self._terms = heard, terms
+        self._heard, self._terms, self._counts_flags = heard, terms, counts_flags
         self._lease, self._translators, self._reader, self._batch = lease, translators, reader, batch
         self._known: Reading | None = None
         self._cut: Reading | None = None
@@ -144,7 +146,14 @@ class _Work:
         states = await self._states_of(translator, known, planned)
         owner = self._lease.document_id
         done = await translate_sentences(
-            translator, known.document, planned, states, owner=owner, heard=self._heard, terms=self._terms
+            translator,
+            known.document,
+            planned,
+            states,
+            owner=owner,
+            heard=self._heard,
+            terms=self._terms,
+            counts_flags=self._counts_flags,
         )
         # What only a later batch reads again is encoded again: to look through all would make every batch take longer.
         soon = {part.source_ids for one in pending[self._batch : 2 * self._batch] for part in one.parts}

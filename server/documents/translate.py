@@ -4,6 +4,7 @@ import asyncio
 import dataclasses
 import logging
 import threading
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from server.runtime.checkpoints import checkpoint
 from server.runtime.offload import offload, offload_above
 from server.stores.records import Document, Sentence
 from server.telemetry import tracing
+from server.text.checks.flags import find_flags
 from server.text.protect.protection import Masked
 from server.text.protect.terms import Terms
 from server.text.split.plan import PlannedSentence, plan_sentence
@@ -41,11 +43,13 @@ async def translate_sentences(
     owner: Hashable = None,
     heard: Heard | None = None,
     terms: Terms | None = None,
+    counts_flags: bool = True,
 ) -> list[Sentence]:
     """The sentences with their translations. `states` are those of the whole document (online at least of what comes
     before), None when there is nothing to see. All wait in one line, that of `owner` if there is one. `heard` is called
     in the engine's thread for every sentence that is translated. `terms` are translated as they say; then `heard` is
-    never called.
+    never called. `counts_flags`: the metrics count the flags of what the last model of the document says; whoever has
+    them counted otherwise says no.
 
     Raises Overloaded, TooManySentences, DeadlineExceeded, EngineStopped, and TermRefused.
     """
@@ -73,7 +77,19 @@ async def translate_sentences(
         results = await _looked(translator, requests, results)
     found = _Found(results, masks)
     with tracing.stage("detokenize"):
-        return await offload(_finish, translator, sentences, found, states)
+        done = await offload(_finish, translator, sentences, found, states)
+    if counts_flags and translator.languages[1] == document.target_language:  # not the first of two
+        translator.count_flags(await offload_above(num_chars, _num_flags, done))
+    return done
+
+
+def _num_flags(sentences: Sequence[Sentence]) -> Counter[str]:
+    """How many sentences have each flag: what is translated, beside what the document has."""
+    flags = Counter[str]()
+    for one in sentences:
+        checkpoint()
+        flags.update(find_flags((one.origin or one).source, one.translation or ""))
+    return flags
 
 
 def _requests(
@@ -211,7 +227,6 @@ def _translated(
     checkpoint()
     best = [result.hypotheses[0] for result in found.results]
     translation = joined(sentence, translator.target_pieces.decode(one.ids for one in best), translator, found.masks)
-    translator.flag(sentence.source, translation)
     return dataclasses.replace(
         sentence,
         parts=tuple(

@@ -16,6 +16,7 @@ from server.files.formats.base import FileTooLarge
 from server.files.formats.registry import translated_name
 from server.files.parsing import ParsedFile
 from server.files.tagged_sentences import with_tags, without_tags
+from server.runtime.checkpoints import checkpoint
 from server.runtime.offload import offload
 from server.stores.memory import MemoryStore
 from server.stores.records import Document, Mode, Sentence
@@ -72,6 +73,7 @@ async def translate_file(
     sentences, translations, targets = await _translated(legs, file.texts, reader, options, mode, told, terms, most)
     written = await file.write(targets, language)
     flags = await offload(_flags, sentences, translations)
+    legs[-1].count_flags(flags)
     return TranslatedFile(
         written,
         translated_name(file.name, language),
@@ -83,8 +85,11 @@ async def translate_file(
 
 
 def _flags(sentences: Sequence[Sentence], translations: Sequence[str]) -> dict[str, int]:
-    pairs = zip(sentences, translations, strict=True)
-    return dict(Counter(flag for one, translation in pairs for flag in find_flags(one.source, translation)))
+    flags = Counter[str]()
+    for one, translation in zip(sentences, translations, strict=True):
+        checkpoint()
+        flags.update(find_flags(one.source, translation))
+    return dict(flags)
 
 
 async def _translated(
@@ -178,7 +183,9 @@ async def _one_leg(
     await in_store_thread(store.create, document, read)
     try:
         lease = Lease(store, document.id, None, 0)
-        await translate_pending(lease, {translator.name: translator}, reader, BATCH, told, terms=terms)
+        await translate_pending(
+            lease, {translator.name: translator}, reader, BATCH, told, terms=terms, counts_flags=False
+        )
         kept = await in_store_thread(store.sentences, document.id)
         done = [sentence for sentence in kept if only is None or sentence.index in only]
         if lifts:

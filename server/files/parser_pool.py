@@ -8,7 +8,7 @@ from server.engine.request import EngineStopped
 from server.files.formats.base import DamagedFile, FileTooLarge
 from server.files.formats.registry import suffix_of
 from server.files.limits import FileLimits
-from server.files.parser_worker import Answer, Killed, ParserWorker
+from server.files.parser_worker import Answer, Failed, Killed, ParserWorker, count_nothing
 from server.files.parsing import SourceFile
 from server.scheduling.fair_queue import FairQueue
 
@@ -29,7 +29,11 @@ class ParserPool:
     What is cancelled leaves at once: a process that parses for it is killed, and another takes its place.
     """
 
-    def __init__(self, limits: FileLimits, size: int = 2, max_waiting: int = MAX_WAITING) -> None:
+    def __init__(
+        self, limits: FileLimits, size: int = 2, max_waiting: int = MAX_WAITING, failed: Failed = count_nothing
+    ) -> None:
+        """`failed` is called, in any thread, whenever a process gives up a file."""
+        self._failed = failed
         self._limits, self._size, self._max_waiting = limits, size, max_waiting
         self._idle: list[ParserWorker] = []
         self._workers: list[ParserWorker] = []
@@ -91,6 +95,7 @@ class ParserPool:
         except Killed:
             if self._is_stopped:
                 raise EngineStopped("the server is stopping") from None
+            self._failed("wall_time")
             seconds = self._limits.wall_seconds
             raise FileTooLarge(
                 f"the file was not done within {seconds:g} seconds; split it, or try again later"
@@ -101,7 +106,7 @@ class ParserPool:
         if self._is_stopped:
             raise EngineStopped("the server is stopping")
         if not self._idle and len(self._workers) < self._size:
-            self._workers.append(ParserWorker(self._limits))
+            self._workers.append(ParserWorker(self._limits, self._failed))
             self._idle.append(self._workers[-1])
         if self._idle:  # then nobody waits
             return self._idle.pop()

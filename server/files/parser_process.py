@@ -81,7 +81,7 @@ def _refusal(error: Exception, memory_bytes: int) -> dict[str, Any]:
     if _is_of_memory(error):
         megabytes = memory_bytes // 2**20
         message = f"the file takes more than {megabytes} MB of memory; split it, or leave out what is no text"
-        return {"error": FileTooLarge.__name__, "message": message, "retires": True}
+        return {"error": FileTooLarge.__name__, "message": message, "failure": "memory", "retires": True}
     if isinstance(error, FileError):
         name = next(kind.__name__ for kind in type(error).__mro__ if kind.__name__ in ERRORS)
         return {"error": name, "message": str(error)[:_LONGEST_MESSAGE]}
@@ -91,7 +91,8 @@ def _refusal(error: Exception, memory_bytes: int) -> dict[str, Any]:
         where, trace = f"{code.co_filename}, line {trace.tb_lineno}, in {code.co_name}", trace.tb_next
     kind = type(error).__name__
     message = f"the file cannot be translated: what reads it failed at it ({kind}); save it anew, or in another format"
-    return {"error": DamagedFile.__name__, "message": message, "fault": f"{kind} at {where}", "retires": True}
+    fault = f"{kind} at {where}"
+    return {"error": DamagedFile.__name__, "message": message, "fault": fault, "failure": "crash", "retires": True}
 
 
 def _is_of_memory(error: BaseException | None) -> bool:

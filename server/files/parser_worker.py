@@ -7,18 +7,18 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, get_args
 
 import server
 from server.files.formats.base import DamagedFile, FileError, FileTooLarge
 from server.files.limits import FileLimits
 from server.files.messages import Closed, MessageTooLarge, receive, send
-from server.files.parsing import ERRORS
+from server.files.parsing import ERRORS, Failure
 
 logger = logging.getLogger("ringmt")
 
@@ -34,6 +34,14 @@ _ENVIRONMENT = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LANG", "
 _JSON_BYTES_PER_CHARACTER = 8
 """At most six for a control character, and a share of quotes and commas."""
 _JSON_SLACK = 2**16
+
+
+Failed = Callable[[Failure], None]
+FAILURES: tuple[Failure, ...] = get_args(Failure)
+
+
+def count_nothing(failure: Failure) -> None:
+    pass
 
 
 class Killed(Exception):
@@ -58,8 +66,9 @@ class _Request:
 class ParserWorker:
     """Use it from one thread, one request at a time."""
 
-    def __init__(self, limits: FileLimits) -> None:
-        self._limits = limits
+    def __init__(self, limits: FileLimits, failed: Failed = count_nothing) -> None:
+        """`failed` is called, in any thread, whenever a process gives up a file."""
+        self._limits, self._failed = limits, failed
         self._requests: SimpleQueue[_Request | None] = SimpleQueue()
         self._lock = threading.Lock()
         """Guards the next three."""
@@ -130,6 +139,8 @@ class ParserWorker:
             raise self._why_ended(process) from None
         if fields.get("retires"):
             self._end_process()
+        if fields.get("failure") in FAILURES:
+            self._failed(fields["failure"])
         if "fault" in fields:
             logger.error("a file could not be parsed: %s", fields["fault"])
         if "error" in fields:
@@ -182,11 +193,14 @@ class ParserWorker:
             return Killed()
         logger.warning("a process ended at a client's file, with status %d", status)
         if status == -getattr(signal, "SIGXCPU", 0):
+            self._failed("cpu_time")
             return FileTooLarge(
                 f"the file takes more than {self._limits.cpu_seconds:g} seconds of processor time; split it"
             )
         if status == -getattr(signal, "SIGKILL", 0):
+            self._failed("memory")
             return FileTooLarge("there is too little memory for the file; split it, or try again later")
+        self._failed("crash")
         return DamagedFile(f"the file cannot be read: what reads it broke down at it (status {status}); save it anew")
 
     def _end_process(self) -> None:

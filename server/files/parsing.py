@@ -5,7 +5,7 @@ Both are functions of the file's bytes alone, so that nothing is held while its 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Literal, Protocol
 
 from server.files.formats.base import DamagedFile, FileError, FileTooLarge, OpenedFile, UnsupportedFile
 from server.files.formats.registry import FORMATS, open_file, suffix_of
@@ -14,6 +14,8 @@ from server.text.markup.markup import MalformedMarkup
 
 ERRORS = {kind.__name__: kind for kind in (UnsupportedFile, DamagedFile, FileTooLarge, FileError)}
 """The errors of parsers by their names."""
+Failure = Literal["cpu_time", "wall_time", "memory", "crash"]
+"""Why a process gave up a file: it reached a limit, or broke down."""
 BEGINNING = 4000
 """Characters of a file by which its language is detected."""
 

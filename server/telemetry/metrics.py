@@ -28,6 +28,8 @@ JOB_RESULTS = ("done", "failed", "released", "lost")
 CLOSED_CONNECTIONS = ("idle", "full", "unread", "pipelined", "head")
 """Why a connection was closed: to make room for another, because there was none, because its client did not read its
 answer, sent too many requests at once, or too much beside its bodies."""
+PARSER_FAILURES = ("cpu_time", "wall_time", "memory", "crash")
+"""Why a file was given up: its process reached a limit, or broke down."""
 REJECTIONS = ("overloaded", "too_large", "not_ready", "unauthorized", "forbidden")
 
 
@@ -203,6 +205,10 @@ class Metrics:
         self.files = self._shared(Gauge, "files", "Files that are being translated or wait to be fetched")
         self.files_bytes = self._shared(Gauge, "files_bytes", "Memory of these files, uploads and translations")
         self.files_running = self._shared(Gauge, "files_running", "Files that are being translated at the moment")
+
+        self.parser_failures_total = self._shared(
+            Counter, "parser_failures_total", "Files that a parser process gave up", "reason", PARSER_FAILURES
+        )
 
     def _add_build(self) -> None:
         self.build_info = Gauge("ringmt_build_info", "Always 1", ("version", "python"), registry=self.registry)

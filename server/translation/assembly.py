@@ -2,6 +2,7 @@
 
 import dataclasses
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -11,14 +12,13 @@ from server.runtime.checkpoints import checkpoint
 from server.telemetry.labels import FinishReason
 from server.text.base.pieces import Pieces
 from server.text.base.words import Place
+from server.text.checks.flags import find_flags
 from server.text.markup.tags import Pair, lift, place_tags
 from server.text.protect.protection import Restored
 from server.text.split.plan import PlannedSentence, TextPlan
 
 OfHypotheses = Sequence[Sequence[Pair]]
 """Pairs of aligned words for a sentence's hypotheses, best first: for all of them, for the best only, or for none."""
-Flag = Callable[[str, str, Sequence[str]], tuple[str, ...]]
-"""(source, target, flags that are known already) -> all flags."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,11 @@ class TranslationOutcome:
     timings: Timings
     total: float
 
+    @property
+    def num_flags(self) -> Counter[str]:
+        """How many sentences have each flag."""
+        return Counter(flag for one in self.translations for sentence in one.sentences for flag in sentence.flags)
+
 
 @dataclass(frozen=True)
 class Work:
@@ -114,7 +119,7 @@ class Work:
         return sum(len(segment.text) for plan in self.plans for segment in plan.segments)
 
     def put_together(
-        self, results: Sequence[SentenceResult], pieces: Pieces, flag: Flag, aligned: Sequence[OfHypotheses] = ()
+        self, results: Sequence[SentenceResult], pieces: Pieces, aligned: Sequence[OfHypotheses] = ()
     ) -> TranslationOutcome:
         """The translated texts, from the result of every request and, where words were aligned, their pairs. `pieces`
         are the target's."""
@@ -123,7 +128,7 @@ class Work:
         for plan in self.plans:
             own = [next(remaining) for _ in plan.planned]
             found, pairs = [result for result, _ in own], [one for _, one in own]
-            joined = _join(plan, found, pairs, self.options.num_hypotheses, pieces, flag)
+            joined = _join(plan, found, pairs, self.options.num_hypotheses, pieces)
             if self.aligns:
                 joined = dataclasses.replace(joined, alignment=_alignment(plan, joined, pairs))
             translations.append(joined)
@@ -145,11 +150,10 @@ def _join(
     aligned: Sequence[OfHypotheses],
     num_hypotheses: int,
     pieces: Pieces,
-    flag: Flag,
 ) -> TextTranslation:
     of_sentence = _choices(plan, results, aligned, pieces)
     sentences = tuple(
-        _sentence(source, planned, choices[0], result, flag)
+        _sentence(source, planned, choices[0], result)
         for source, planned, choices, result in zip(plan.sentences, plan.planned, of_sentence, results, strict=True)
     )
     hypotheses = tuple(
@@ -198,11 +202,9 @@ def _moved(place: Place, by: int) -> Place:
     return place[0] + by, place[1] + by
 
 
-def _sentence(
-    source: str, planned: PlannedSentence, target: Restored, result: SentenceResult, flag: Flag
-) -> SentenceTranslation:
+def _sentence(source: str, planned: PlannedSentence, target: Restored, result: SentenceResult) -> SentenceTranslation:
     checkpoint()
     best = result.hypotheses[0]
     seen = {"cut": planned.is_cut, "truncated": best.finish_reason == "length", "moved": target.is_moved}
-    flags = flag(source, target.text, [name for name, holds in seen.items() if holds])
+    flags = (*find_flags(source, target.text), *(name for name, holds in seen.items() if holds))
     return SentenceTranslation(source, target.text, best.score, best.finish_reason, best.num_tokens, flags, best.ids)

@@ -73,6 +73,7 @@ async def translate_with_terms(
     prefixes: Sequence[str] = (),
     aligns: bool = False,
     tagged: bool = False,
+    counts_flags: bool = True,
 ) -> TranslationOutcome:
     """`Translator.translate`, with every term that is in a sentence, outside of protected spans, translated as `terms`
     say, as often as it is there. A sentence may have fewer hypotheses than were asked for.
@@ -92,7 +93,7 @@ async def translate_with_terms(
         for plan, said in zip(work.plans, by_text, strict=True)
     )
     done = [_best(one.result, options.num_hypotheses) for said in by_text for one in said]
-    return await translator.finish(dataclasses.replace(work, plans=plans, options=options), done)
+    return await translator.finish(dataclasses.replace(work, plans=plans, options=options), done, counts_flags)
 
 
 def wide(options: SearchOptions) -> SearchOptions:

@@ -46,12 +46,12 @@ class Pivot:
     ) -> TranslationOutcome:
         """Like Translator.translate. Texts are cut once, for the first model, which sees the `context`; what it says of
         a sentence is one sentence for the second. A score is that of both steps together, log p(middle | source) +
-        log p(target | middle); the seconds of both are added; flags are those that either has. Raises TermRefused
-        besides."""
+        log p(target | middle); the seconds of both are added; flags are those that either has, and count as the
+        second's. Raises TermRefused besides."""
         started = time.monotonic()
         work = await self.first.prepare(texts, options, context, splits, tagged=tagged)
         results = await self.first.run(work.requests, options.deadline)
-        begun = await self.first.finish(work, results)
+        begun = await self.first.finish(work, results, counts_flags=False)
         ended = await self._end(begun, tagged)
         lifts = tagged and self.first.worker.can_align
         both, timings = _both(begun, ended), [begun.timings, ended.timings]
@@ -60,18 +60,20 @@ class Pivot:
             sources = [both[number].source for number in lacking]
             carried = PivotPlaceholders(self.terms, sources)
             begun = await translate_with_terms(
-                self.first, sources, options, carried, context, splits=False, tagged=tagged
+                self.first, sources, options, carried, context, splits=False, tagged=tagged, counts_flags=False
             )
             ended = await self._end(begun, tagged)
             timings += [begun.timings, ended.timings]
             await offload_above(work.num_chars, _fill, both, lacking, _both(begun, ended), carried, lifts)
         translations = await offload_above(work.num_chars, _texts, work.plans, both)
-        return TranslationOutcome(translations, _summed(timings), time.monotonic() - started)
+        outcome = TranslationOutcome(translations, _summed(timings), time.monotonic() - started)
+        self.second.count_flags(outcome.num_flags)
+        return outcome
 
     async def _end(self, begun: TranslationOutcome, tagged: bool) -> TranslationOutcome:
         """What the second model makes of each sentence of the first."""
         middles = [one.target for text in begun.translations for one in text.sentences]
-        return await self.second.translate(middles, self.then, splits=False, tagged=tagged)
+        return await self.second.translate(middles, self.then, splits=False, tagged=tagged, counts_flags=False)
 
 
 def lacking_terms(terms: Terms | None, said: Sequence[SentenceTranslation], lifts: bool) -> list[int]:

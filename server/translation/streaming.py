@@ -4,14 +4,16 @@ import asyncio
 import contextlib
 import threading
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 
 from server.backends.context import SentenceContext
 from server.engine.request import DeadlineExceeded, SearchOptions, SentenceResult
-from server.text.split.plan import TextPlan
+from server.runtime.checkpoints import checkpoint
+from server.runtime.offload import offload_above
+from server.text.split.plan import PlannedSentence, TextPlan
 from server.translation.assembly import TranslationOutcome, Work
 from server.translation.trace_stages import trace_stages_of
 from server.translation.translator import Translator
@@ -76,10 +78,11 @@ class TranslationStream:
             news = await self._wait()
             if not news:
                 yield None
-            for index, ids in news.items():
-                is_done = ids is None
+            num_chars = sum(len(self._planned(index).masked.text) for index in news)
+            targets = await offload_above(num_chars, self._targets, news)
+            for index, target in targets.items():
+                is_done = news[index] is None
                 missing -= is_done
-                target = self._target(index, ids)
                 if is_done or target != shown[index]:
                     shown[index] = target
                     yield Beginning(*self._places[index], target, is_done)
@@ -117,9 +120,17 @@ class TranslationStream:
     def _end(self, index: int, _: "Future[SentenceResult]") -> None:
         self._hear(index, None)
 
-    def _target(self, index: int, ids: tuple[int, ...] | None) -> str:
+    def _planned(self, index: int) -> PlannedSentence:
         text, sentence = self._places[index]
-        planned, pieces = self._work.plans[text].planned[sentence], self._translator.target_pieces
+        return self._work.plans[text].planned[sentence]
+
+    def _targets(self, news: Mapping[int, tuple[int, ...] | None]) -> dict[int, str]:
+        """The translations that sentences have so far, by their requests."""
+        return {index: self._target(index, ids) for index, ids in news.items()}
+
+    def _target(self, index: int, ids: tuple[int, ...] | None) -> str:
+        checkpoint()
+        planned, pieces = self._planned(index), self._translator.target_pieces
         if ids is not None:
             return planned.beginning(ids, pieces)
         future: Future[SentenceResult] = self._work.requests[index].future

@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import itertools
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypedDict
@@ -23,7 +23,6 @@ from server.telemetry.labels import ModelState
 from server.telemetry.metrics import Metrics
 from server.text.base.pieces import Pieces, VocabularyError
 from server.text.base.words import has_letters
-from server.text.checks.flags import find_flags
 from server.text.markup.tags import Pair
 from server.text.split.plan import PlannedSentence, TextPlan, plan_text
 from server.translation.alignment import align_work
@@ -105,16 +104,17 @@ class Translator:
         prefixes: Sequence[str] = (),
         aligns: bool = False,
         tagged: bool = False,
+        counts_flags: bool = True,
     ) -> TranslationOutcome:
         """Translate texts: all of their sentences are queued or none. Every sentence sees `context`, and no other
         sentence of the texts. Without `splits` each text is one sentence. `prefixes`, one for every text or none at
         all: what the translation of its first sentence begins with, "" for no prefix. With `aligns` the outcome has the
         alignment of words. `tagged`: opening and closing marks in the texts are tags; if the model aligns words, they
-        are placed round the translations of the words that they enclose. When the task is cancelled, so are its
-        sentences. Raises what `prepare`, `run` and `finish` raise.
+        are placed round the translations of the words that they enclose. `counts_flags`: as `finish`. When
+        the task is cancelled, so are its sentences. Raises what `prepare`, `run` and `finish` raise.
         """
         work = await self.prepare(texts, options, context, splits, prefixes, aligns, tagged)
-        return await self.finish(work, await self.run(work.requests, options.deadline))
+        return await self.finish(work, await self.run(work.requests, options.deadline), counts_flags)
 
     async def prepare(
         self,
@@ -138,14 +138,20 @@ class Translator:
         cut = partial(Work.cut, texts, plan, options, context, begun, aligns)
         return await offload_above(size, cut)
 
-    async def finish(self, work: Work, results: Sequence[SentenceResult]) -> TranslationOutcome:
-        """What `translate` returns. Raises what `align` raises, where something is to be aligned."""
+    async def finish(
+        self, work: Work, results: Sequence[SentenceResult], counts_flags: bool = True
+    ) -> TranslationOutcome:
+        """What `translate` returns. With `counts_flags` it is an answer, whose flags the metrics count; else a step on
+        the way to one. Raises what `align` raises, where something is to be aligned."""
         vocabularies, aligned = (self.source_pieces, self.target_pieces), list[list[tuple[Pair, ...]]]()
         if work.needs_alignment:
             aligned = await align_work(self.worker, vocabularies, work, results)
-        put_together = partial(work.put_together, results, self.target_pieces, self.flag, aligned)
+        put_together = partial(work.put_together, results, self.target_pieces, aligned)
         with tracing.stage("detokenize"):
-            return await offload_above(work.num_chars, put_together)
+            outcome = await offload_above(work.num_chars, put_together)
+        if counts_flags:
+            self.count_flags(outcome.num_flags)
+        return outcome
 
     async def run(self, requests: Sequence[SentenceRequest], deadline: float | None) -> list[SentenceResult]:
         """Queue all of the sentences or none, and wait for their results (see `wait_for_all`). Raises what that raises,
@@ -300,12 +306,10 @@ class Translator:
         if requests:
             self.worker.answer_all(requests)
 
-    def flag(self, source: str, target: str, also: Sequence[str] = ()) -> tuple[str, ...]:
-        """The flags of a translation, those known already (`also`) included; they are counted in the metrics."""
-        flags = (*find_flags(source, target), *also)
-        for flag in flags:
-            self.metrics.sentences_flagged_total.labels(flag, self.name).inc()
-        return flags
+    def count_flags(self, numbers: Mapping[str, int]) -> None:
+        """Count flags of an answer in the metrics: how many of its sentences have each."""
+        for flag, number in numbers.items():
+            self.metrics.sentences_flagged_total.labels(flag, self.name).inc(number)
 
 
 class PendingText:
@@ -318,7 +322,9 @@ class PendingText:
         """Wait for the translation. Raises what the engine raised for a sentence."""
         results = [request.future.result() for request in self._work.requests]
         translator = self._translator
-        return self._work.put_together(results, translator.target_pieces, translator.flag).translations[0]
+        outcome = self._work.put_together(results, translator.target_pieces)
+        translator.count_flags(outcome.num_flags)
+        return outcome.translations[0]
 
     def cancel(self) -> None:
         for request in self._work.requests:

@@ -1,5 +1,6 @@
 """Server-sent events: answers that are sent bit by bit, as browsers read them."""
 
+import asyncio
 import json
 import logging
 from collections.abc import AsyncGenerator
@@ -13,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 from server.api.admission.disconnect import cancel_on_disconnect
 from server.api.requests.deadline import before
 from server.api.requests.errors import NATIVE, ApiError, from_engine
+from server.api.requests.json_response import json_of
 
 logger = logging.getLogger("ringmt")
 
@@ -21,12 +23,14 @@ KEEPALIVE_COMMENT = b": still here\n\n"
 """A comment, for clients and proxies that close silent connections."""
 READING_SECONDS = 5.0
 """How long after its deadline a stream waits for a client that does not read what was sent."""
+AT_ONCE = 16
+"""Events that are sent one after the other before other requests have their turn."""
 Events = AsyncGenerator[bytes, None]
 
 
 def event(name: str, data: BaseModel) -> bytes:
     """One event; its data is JSON on one line, without what is None."""
-    return f"event: {name}\ndata: {data.model_dump_json(exclude_none=True)}\n\n".encode()
+    return b"".join((b"event: ", name.encode(), b"\ndata: ", json_of(data, exclude_none=True), b"\n\n"))
 
 
 def asks_for_events(request: Request) -> bool:
@@ -66,8 +70,12 @@ class EventStream(Response):
             await send({"type": "http.response.body", "body": b"", "more_body": False})
             return
         try:
+            sent = 0
             async for one in self._events:
                 await send({"type": "http.response.body", "body": one, "more_body": True})
+                sent += 1
+                if sent % AT_ONCE == 0:  # neither the next event nor the sending of one need have waited for anything
+                    await asyncio.sleep(0)
         except Exception as error:
             known = error if isinstance(error, ApiError) else from_engine(error)
             if known is None:

@@ -24,6 +24,7 @@ from server.api.deepl.glossary_schemas import (
 from server.api.deepl.route import DEEPL, FULL, DeepLRoute
 from server.api.requests.api_keys import owner_of
 from server.api.requests.errors import ADMISSION, BODY, ApiError, documented
+from server.api.requests.json_response import written_whole
 from server.api.requests.openapi import with_forms
 from server.api.serving.server_state import ServerState
 from server.glossaries.service import Dictionary, Glossary
@@ -58,10 +59,18 @@ async def create(body: DeepLNewGlossary, admitted: Admitted) -> DeepLGlossary:
     return DeepLGlossary.of_one_pair(await admitted.state.glossaries.create(owner_of(admitted.key), body.name, made))
 
 
-@router.get("/v2/glossaries", summary="The glossaries of one pair", responses=READ_ERRORS)
-async def all_glossaries(admitted: Admitted) -> DeepLGlossaries:
+@router.get(
+    "/v2/glossaries",
+    summary="The glossaries of one pair",
+    response_model=DeepLGlossaries,
+    responses=READ_ERRORS,
+)
+async def all_glossaries(admitted: Admitted) -> Response:
     kept = await admitted.state.glossaries.of_owner(owner_of(admitted.key))
-    return DeepLGlossaries(glossaries=[DeepLGlossary.of_one_pair(one) for one in kept if len(one.dictionaries) == 1])
+    pairs = [one for one in kept if len(one.dictionaries) == 1]
+    return await offload(
+        lambda: written_whole(DeepLGlossaries(glossaries=[DeepLGlossary.of_one_pair(one) for one in pairs]))
+    )
 
 
 @router.get("/v2/glossaries/{glossary_id}", summary="What a glossary is", responses=FIND_ERRORS)
@@ -79,7 +88,7 @@ async def info(glossary_id: str, admitted: Admitted) -> DeepLGlossary:
 )
 async def entries(glossary_id: str, admitted: Admitted) -> Response:
     [only] = _of_one_pair(await admitted.state.glossaries.find(owner_of(admitted.key), glossary_id)).dictionaries
-    return Response(write_entries(only.entries), media_type=TSV)
+    return await offload(lambda: Response(write_entries(only.entries), media_type=TSV))
 
 
 @router.delete("/v2/glossaries/{glossary_id}", summary="Forget it", status_code=204, responses=FIND_ERRORS)
@@ -94,10 +103,12 @@ async def create_several(body: DeepLNewGlossaries, admitted: Admitted) -> DeepLD
     return DeepLDictionaries.of(await admitted.state.glossaries.create(owner_of(admitted.key), body.name, made))
 
 
-@router.get("/v3/glossaries", summary="All glossaries", responses=READ_ERRORS)
-async def all_dictionaries(admitted: Admitted) -> DeepLAllDictionaries:
+@router.get("/v3/glossaries", summary="All glossaries", response_model=DeepLAllDictionaries, responses=READ_ERRORS)
+async def all_dictionaries(admitted: Admitted) -> Response:
     kept = await admitted.state.glossaries.of_owner(owner_of(admitted.key))
-    return DeepLAllDictionaries(glossaries=[DeepLDictionaries.of(one) for one in kept])
+    return await offload(
+        lambda: written_whole(DeepLAllDictionaries(glossaries=[DeepLDictionaries.of(one) for one in kept]))
+    )
 
 
 @router.get("/v3/glossaries/{glossary_id}", summary="What a glossary is", responses=FIND_ERRORS)
@@ -117,14 +128,19 @@ async def change(glossary_id: str, body: DeepLGlossaryChange, admitted: Admitted
     return DeepLDictionaries.of(await admitted.state.glossaries.change(owner_of(admitted.key), glossary_id, changed))
 
 
-@router.get("/v3/glossaries/{glossary_id}/entries", summary="The entries of a dictionary", responses=FIND_ERRORS)
+@router.get(
+    "/v3/glossaries/{glossary_id}/entries",
+    summary="The entries of a dictionary",
+    response_model=DeepLAllEntries,
+    responses=FIND_ERRORS,
+)
 async def dictionary_entries(
     glossary_id: str, admitted: Admitted, source_lang: SourceLang, target_lang: TargetLang
-) -> DeepLAllEntries:
+) -> Response:
     found = _dictionary(
         await admitted.state.glossaries.find(owner_of(admitted.key), glossary_id), source_lang, target_lang
     )
-    return DeepLAllEntries(dictionaries=[DeepLWrittenEntries.of(found)])
+    return await offload(lambda: written_whole(DeepLAllEntries(dictionaries=[DeepLWrittenEntries.of(found)])))
 
 
 @router.put(
@@ -193,7 +209,7 @@ def _dictionary(glossary: Glossary, source_lang: str, target_lang: str) -> Dicti
 
 def _served(state: ServerState) -> list[tuple[str, str]]:
     """Pairs of languages that are translated, by one model or two."""
-    served = state.languages
+    served = state.known_languages
     found = [(base_language(source), base_language(one)) for source, targets in served.items() for one in targets]
     return list(dict.fromkeys(found))
 

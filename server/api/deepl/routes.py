@@ -34,6 +34,7 @@ from server.api.serving.language_names import name_of
 from server.api.serving.server_state import ServerState
 from server.files.file_translation import translate_file
 from server.files.formats.registry import suffix_of
+from server.runtime.offload import offload_above
 from server.translation.assembly import TextTranslation, TranslationOutcome
 from server.translation.glossary import WithTerms
 from server.translation.markup_translation import TranslatesTexts, translate_markup
@@ -70,14 +71,16 @@ async def translate(body: DeepLTranslateRequest, admitted: Admitted) -> Response
     sources = await _sources(admitted.state, body.text, body.source_lang, body.target_lang)
     found = await _translated(admitted, body, sources, glossaries)
     admitted.state.translated_characters[owner_of(admitted.key)] += sum(map(len, body.text))
-    return written(
-        DeepLTranslations(
-            translations=[
-                DeepLTranslation(detected_source_language=_shown(source), text=one.text, billed_characters=len(text))
-                for source, one, text in zip(sources, found, body.text, strict=True)
-            ]
-        )
+    return await offload_above(
+        sum(map(len, body.text)), lambda: written(DeepLTranslations(translations=_answers(body.text, sources, found)))
     )
+
+
+def _answers(texts: Sequence[str], sources: Sequence[str], found: Sequence[TextTranslation]) -> list[DeepLTranslation]:
+    return [
+        DeepLTranslation(detected_source_language=_shown(source), text=one.text, billed_characters=len(text))
+        for source, one, text in zip(sources, found, texts, strict=True)
+    ]
 
 
 async def _translated(
@@ -222,7 +225,7 @@ async def result(upload_id: str, body: DeepLKey, admitted: Admitted) -> Response
 
 async def _sources(state: ServerState, texts: Sequence[str], source_lang: str | None, target_lang: str) -> list[str]:
     """The served code of every text's language. Raises ApiError for languages that are not served."""
-    served = state.languages
+    served = state.known_languages
     fitting = [code for code, targets in served.items() if _served_code(target_lang, targets)]
     _check_served("target_lang", bool(fitting))
     if not source_lang:
@@ -236,7 +239,7 @@ async def _sources(state: ServerState, texts: Sequence[str], source_lang: str | 
 
 def _any_target(state: ServerState, target_lang: str) -> str:
     """The served code of a target that some source has."""
-    target = _served_code(target_lang, sorted(set().union(*state.languages.values())))
+    target = _served_code(target_lang, sorted(set().union(*state.known_languages.values())))
     assert target is not None
     return target
 
@@ -246,7 +249,7 @@ def _translator(admitted: AdmittedRequest, source: str, target_lang: str) -> Tra
 
 
 def _target(admitted: AdmittedRequest, source: str, target_lang: str) -> str:
-    target = _served_code(target_lang, admitted.state.languages[source])
+    target = _served_code(target_lang, admitted.state.known_languages[source])
     assert target is not None
     return target
 

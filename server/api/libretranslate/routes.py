@@ -34,6 +34,7 @@ from server.api.serving.language_names import name_of
 from server.api.serving.server_state import ServerState
 from server.files.file_translation import translate_file as translated_file
 from server.files.formats.registry import FORMATS
+from server.runtime.offload import offload_above
 from server.settings import Settings
 from server.translation.assembly import TextTranslation, TranslationOutcome
 from server.translation.markup_translation import translate_markup
@@ -71,7 +72,7 @@ async def translate(body: LibreTranslateRequest, admitted: Admitted) -> Response
         answer.detectedLanguage = shaped([_detection(one) for one in sources])
     if body.alternatives:
         answer.alternatives = shaped([_others(one) for one in found])
-    return written(answer)
+    return await offload_above(sum(map(len, body.texts)), written, answer)
 
 
 async def _translated(
@@ -103,7 +104,7 @@ async def _translated(
 
 async def _sources(state: ServerState, texts: Sequence[str], source: str, target: str) -> list[Detected]:
     """The language of every text. Raises ApiError for languages that are not served."""
-    served = state.languages
+    served = state.known_languages
     if source == target and source in _codes(state):
         return [Detected(source, 100.0)] * len(texts)
     if source != AUTO and source not in served:

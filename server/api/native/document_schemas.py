@@ -9,6 +9,7 @@ from pydantic_core import PydanticCustomError
 from server.api.requests.fields import Timeout, check_optional_text, check_text
 from server.documents import explain as explanations
 from server.documents.service import Snapshot
+from server.runtime.checkpoints import checkpoint
 from server.stores.records import Document, Sentence
 from server.telemetry.labels import DocumentState, FinishReason
 
@@ -117,6 +118,7 @@ class DocumentSentence(BaseModel):
 
     @classmethod
     def of(cls, sentence: Sentence, explain: bool) -> Self:
+        checkpoint()
         answer = cls(
             index=sentence.index,
             source=sentence.source,

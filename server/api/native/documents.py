@@ -4,11 +4,13 @@ import asyncio
 import logging
 import math
 import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Response
 from fastapi.responses import PlainTextResponse
+from pydantic import BaseModel
 
 from server.api.admission.admitted_request import Admitted, AdmittedRequest
 from server.api.admission.api_route import ApiRoute
@@ -30,6 +32,7 @@ from server.api.native.document_schemas import (
 )
 from server.api.requests.api_keys import owner_of
 from server.api.requests.errors import ADMISSION, BODY, ApiError, documented
+from server.api.requests.json_response import written_as_set
 from server.api.requests.limits import check_chars, check_total
 from server.api.serving.server_state import ServerState
 from server.documents.correcting import Correction
@@ -37,6 +40,7 @@ from server.documents.job import not_served
 from server.documents.progress import Translated
 from server.documents.service import NewDocument
 from server.documents.two_stage import check_looks
+from server.runtime.offload import offload_above
 from server.stores.interface import Cursor, StoreError
 from server.stores.records import Document, Sentence
 from server.stores.validation import ID_PATTERN
@@ -57,6 +61,8 @@ SENTENCES = DOCUMENT + "/sentences"
 SENTENCE = SENTENCES + "/{index:int}"
 CONTEXT = SENTENCE + "/context"
 
+SENTENCE_CHARS = 40
+"""What a sentence's fields count for beside its text, in an answer's size."""
 READING_SECONDS = 0.5
 """Seconds before its deadline at which a request stops to wait for its document and reads it."""
 
@@ -77,16 +83,14 @@ router = APIRouter(tags=["documents"], route_class=ApiRoute.requiring("documents
         202: {"description": "Accepted; Location says where to look.", "model": DocumentAnswer},
     },
 )
-async def create(body: DocumentRequest, admitted: Admitted, response: Response) -> DocumentAnswer:
+async def create(body: DocumentRequest, admitted: Admitted) -> Response:
     new, latest = _new_document(body, admitted), admitted.deadline
     kept, sentences = await admitted.state.documents.create(new)
     admitted.shorten(body.timeout)
     if body.wait and sentences:
         kept, sentences = await _after_waiting(admitted, kept, sentences, latest)
-    if kept.state in OPEN_STATES:
-        response.status_code = 202
-    response.headers["Location"] = f"{DOCUMENTS}/{kept.id}"
-    return _answer(admitted.state, kept, sentences, body.explain)
+    status, headers = 202 if kept.state in OPEN_STATES else 200, {"Location": f"{DOCUMENTS}/{kept.id}"}
+    return await _written(sentences, lambda: _answer(admitted.state, kept, sentences, body.explain), status, headers)
 
 
 @router.get(
@@ -103,20 +107,21 @@ async def listed(
     owner: Annotated[
         str | None, Query(description="For keys of the scope `admin`: the name of a key; without it, all keys.")
     ] = None,
-) -> DocumentList:
+) -> Response:
     whose = listed_owner(admitted.key, owner)
     page = await admitted.state.documents.page(whose, limit, None if after is None else _cursor(after))
     shows_owners = admitted.key is not None and admitted.key.is_admin
-    return DocumentList.of(page.documents, None if page.after is None else _written(page.after), shows_owners)
+    following = None if page.after is None else _cursor_text(page.after)
+    return written_as_set(DocumentList.of(page.documents, following, shows_owners))
 
 
-def _written(cursor: Cursor) -> str:
+def _cursor_text(cursor: Cursor) -> str:
     return f"{cursor.created!r}~{cursor.document_id}"
 
 
-def _cursor(written: str) -> Cursor:
+def _cursor(text: str) -> Cursor:
     """Raises ApiError (422)."""
-    created, _, document_id = written.partition("~")
+    created, _, document_id = text.partition("~")
     try:
         cursor = Cursor(float(created), document_id)
     except ValueError:
@@ -133,9 +138,10 @@ def _cursor(written: str) -> Cursor:
     response_model_exclude_unset=True,
     responses=documented(*ADMISSION, "not_found", "conflict", meanings={"not_found": UNKNOWN}),
 )
-async def look(document_id: str, admitted: Admitted, explain: Explain = "false") -> DocumentAnswer:
+async def look(document_id: str, admitted: Admitted, explain: Explain = "false") -> Response:
     document, sentences = await admitted.state.documents.read(document_id)
-    return _answer(admitted.state, document, sentences, _explains(document, explain))
+    explains = _explains(document, explain)
+    return await _written(sentences, lambda: _answer(admitted.state, document, sentences, explains))
 
 
 @router.get(
@@ -191,8 +197,12 @@ async def result(document_id: str, admitted: Admitted) -> PlainTextResponse:
     document, sentences = await admitted.state.documents.read(document_id)
     if document.state != "done":
         raise ApiError("conflict", f"the document is {document.state}, its text is there when it is done")
-    text = "".join(f"{one.gap}{one.translation}" for one in sentences) + document.end
-    return PlainTextResponse(text)
+    size = sum(SENTENCE_CHARS + len(one.source) for one in sentences)
+    return await offload_above(size, _text_of, document, sentences)
+
+
+def _text_of(document: Document, sentences: Sequence[Sentence]) -> PlainTextResponse:
+    return PlainTextResponse("".join(f"{one.gap}{one.translation}" for one in sentences) + document.end)
 
 
 @router.post(
@@ -202,14 +212,18 @@ async def result(document_id: str, admitted: Admitted) -> PlainTextResponse:
     response_model_exclude_unset=True,
     responses=documented(*ADMISSION, *BODY, "not_found", "conflict", meanings={"not_found": UNKNOWN}),
 )
-async def append(document_id: str, body: AppendRequest, admitted: Admitted, explain: Explain = "false") -> AppendAnswer:
+async def append(document_id: str, body: AppendRequest, admitted: Admitted, explain: Explain = "false") -> Response:
     admitted.shorten(body.timeout)
     check_chars(body.sources, admitted.state.settings, "sentences")
     documents, explains = admitted.state.documents, explain == "true"
     document, new = await documents.append(document_id, body.sources, body.first_index, admitted.deadline, explains)
     admitted.count_for_model(document.model)
-    sentences = [DocumentSentence.of(one, explains) for one in new]
-    return AppendAnswer(id=document.id, version=document.version, sentences=sentences)
+    return await _written(
+        new,
+        lambda: AppendAnswer(
+            id=document.id, version=document.version, sentences=[DocumentSentence.of(one, explains) for one in new]
+        ),
+    )
 
 
 @router.put(
@@ -227,26 +241,25 @@ async def correct(
     index: Index,
     body: CorrectionRequest,
     admitted: Admitted,
-    response: Response,
     retranslate: Annotated[
         Literal["none", "affected"], Query(description="Translate again the sentences that see this one.")
     ] = "none",
-) -> CorrectionAnswer:
+) -> Response:
     admitted.shorten(body.timeout)
     for param, text in (("source", body.source), ("translation", body.translation)):
         check_chars([text] if text is not None else [], admitted.state.settings, param)
     correction = Correction(body.source, body.translation, retranslate)
     document, sentence = await admitted.state.documents.correct(document_id, index, correction, admitted.deadline)
     admitted.count_for_model(document.model)
-    if document.state in OPEN_STATES:
-        response.status_code = 202
-        response.headers["Location"] = f"{DOCUMENTS}/{document.id}"
-    return CorrectionAnswer(
+    answer = CorrectionAnswer(
         id=document.id,
         state=document.state,
         version=document.version,
         sentence=DocumentSentence.of(sentence, explain=False),
     )
+    if document.state in OPEN_STATES:
+        return written_as_set(answer, 202, {"Location": f"{DOCUMENTS}/{document.id}"})
+    return written_as_set(answer)
 
 
 @router.get(
@@ -256,9 +269,9 @@ async def correct(
     response_model_exclude_unset=True,
     responses=documented(*ADMISSION, "not_found", "conflict", meanings={"not_found": UNKNOWN}),
 )
-async def context(document_id: str, index: Index, admitted: Admitted) -> ContextAnswer:
+async def context(document_id: str, index: Index, admitted: Admitted) -> Response:
     sentences, explanation = await admitted.state.documents.explain(document_id, index)
-    return ContextAnswer.of(index, sentences, explanation)
+    return await _written(sentences, lambda: ContextAnswer.of(index, sentences, explanation))
 
 
 def _new_document(body: DocumentRequest, admitted: AdmittedRequest) -> NewDocument:
@@ -303,6 +316,17 @@ async def _after_waiting(
         if getattr(admitted.request.state, "is_gone", False):
             await documents.delete(accepted.id)
         raise
+
+
+async def _written(
+    sentences: Sequence[Sentence],
+    build: Callable[[], BaseModel],
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """The answer that `build` makes of `sentences`, as JSON. Large ones are built and written in a thread."""
+    size = sum(SENTENCE_CHARS + len(one.source) for one in sentences)
+    return await offload_above(size, lambda: written_as_set(build(), status, headers))
 
 
 def _answer(state: ServerState, document: Document, sentences: list[Sentence], explain: bool) -> DocumentAnswer:

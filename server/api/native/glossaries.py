@@ -11,6 +11,7 @@ from server.api.admission.api_route import ApiRoute
 from server.api.admission.authentication import listed_owner
 from server.api.requests.api_keys import owner_of
 from server.api.requests.errors import ADMISSION, documented
+from server.api.requests.json_response import written_as_set
 from server.glossaries.service import OwnedGlossary
 
 GLOSSARIES = "/v1/glossaries"
@@ -81,10 +82,10 @@ async def listed(
     owner: Annotated[
         str | None, Query(description="For keys of the scope `admin`: the name of a key; without it, all keys.")
     ] = None,
-) -> GlossaryList:
+) -> Response:
     whose = listed_owner(admitted.key, owner)
     found = await admitted.state.glossaries.page(whose, limit + 1, after)
-    return GlossaryList.of(found, limit, admitted.key is not None and admitted.key.is_admin)
+    return written_as_set(GlossaryList.of(found, limit, admitted.key is not None and admitted.key.is_admin))
 
 
 @router.delete(

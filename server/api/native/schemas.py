@@ -7,6 +7,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from pydantic_core import PydanticCustomError
 
 from server.api.requests.fields import Timeout, TimingsAnswer, check_optional_text, check_text
+from server.runtime.checkpoints import checkpoint
 from server.runtime.offload import offload_above
 from server.telemetry.labels import FinishReason, ModelState
 from server.text.protect.terms import Terms
@@ -93,6 +94,10 @@ class TranslateRequest(BaseModel):
         return [self.text] if isinstance(self.text, str) else self.text
 
     @property
+    def num_chars(self) -> int:
+        return sum(map(len, self.texts))
+
+    @property
     def prefixes(self) -> list[str]:
         """A prefix for every text, or none at all."""
         return [self.target_prefix] if isinstance(self.target_prefix, str) else self.target_prefix or []
@@ -144,6 +149,7 @@ class SentenceAnswer(BaseModel):
 
     @classmethod
     def of(cls, sentence: SentenceTranslation) -> Self:
+        checkpoint()
         return cls(
             source=sentence.source,
             target=sentence.target,
@@ -228,6 +234,7 @@ class CutText(BaseModel):
 
     @classmethod
     def of(cls, plan: TextPlan) -> Self:
+        checkpoint()
         numbers = itertools.count()
         return cls(
             segments=[

@@ -8,6 +8,8 @@ from server.api.native.score_schemas import ScoredItem, ScoredTarget, ScoreItem,
 from server.api.requests.errors import ADMISSION, BODY, ApiError, documented
 from server.api.requests.json_response import written
 from server.api.requests.limits import check_chars, check_sizes
+from server.runtime.checkpoints import checkpoint
+from server.runtime.offload import offload_above
 from server.settings import Settings
 from server.translation.scoring import ScoringItem, ScoringOutcome, TargetScore, score
 from server.translation.translator import TooManySentences, Translator
@@ -29,14 +31,16 @@ async def score_items(body: ScoreRequest, admitted: Admitted) -> Response:
     translator = admitted.translator(body.model, body.source, body.target)
     outcome = await _score(admitted, translator, body.items)
     has_context = any(item.contexts for item in body.items)
-    return written(
-        ScoreResponse(
-            items=[_answer(targets, body.tokens) for targets in outcome.targets],
-            model=translator.name,
-            timings=admitted.timings(outcome),
-            context=translator.knows_context if has_context else None,
+    context = translator.knows_context if has_context else None
+    size = sum(len(target) for item in body.items for target in item.targets)
+
+    def build() -> Response:
+        items = [_answer(targets, body.tokens) for targets in outcome.targets]
+        return written(
+            ScoreResponse(items=items, model=translator.name, timings=admitted.timings(outcome), context=context)
         )
-    )
+
+    return await offload_above(size, build)
 
 
 async def _score(admitted: AdmittedRequest, translator: Translator, asked: list[ScoreItem]) -> ScoringOutcome:
@@ -51,6 +55,7 @@ async def _score(admitted: AdmittedRequest, translator: Translator, asked: list[
 
 
 def _answer(targets: tuple[TargetScore, ...], with_tokens: bool) -> ScoredItem:
+    checkpoint()
     best = max(range(len(targets)), key=lambda index: targets[index].score)
     return ScoredItem(best=best, targets=[ScoredTarget.of(one, with_tokens) for one in targets])
 

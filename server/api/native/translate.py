@@ -28,6 +28,8 @@ from server.api.requests.errors import ADMISSION, BODY, ApiError, documented
 from server.api.requests.json_response import written
 from server.api.requests.limits import check_hypotheses, check_sizes, requested_options
 from server.engine.request import SearchOptions
+from server.runtime.checkpoints import checkpoint
+from server.runtime.offload import offload_above
 from server.translation.assembly import TranslationOutcome
 from server.translation.glossary import translate_with_terms
 from server.translation.pivot import Pivot
@@ -62,7 +64,7 @@ async def translate(body: TranslateRequest, admitted: Admitted, request: Request
             admitted, body.source, body.target, body.beam_size, body.length_penalty, body.max_length
         )
     if through is not None:
-        return written(await _translate_through(*through, body, admitted, body.stream or asks_for_events(request)))
+        return await _translate_through(*through, body, admitted, body.stream or asks_for_events(request))
     translator = admitted.translator(body.model, body.source, body.target)
     asked = requested_options(translator, settings, body.beam_size, body.length_penalty, body.max_length)
     num_hypotheses = 1 if body.num_hypotheses is None else body.num_hypotheses
@@ -84,12 +86,12 @@ async def translate(body: TranslateRequest, admitted: Admitted, request: Request
         outcome = await translate_with_terms(
             translator, body.texts, options, terms, context, prefixes=body.prefixes, aligns=body.alignment
         )
-    return written(_answer(outcome, body, admitted, translator))
+    return await offload_above(body.num_chars, lambda: written(_answer(outcome, body, admitted, translator)))
 
 
 async def _translate_through(
     pivot: Pivot, options: SearchOptions, body: TranslateRequest, admitted: AdmittedRequest, streams: bool
-) -> TranslateResponse:
+) -> Response:
     refuse(pivot, "stream", streams)
     refuse(pivot, "num_hypotheses", body.num_hypotheses is not None)
     refuse(pivot, "target_prefix", any(body.prefixes))
@@ -98,6 +100,12 @@ async def _translate_through(
     context = await admitted.state.documents.context_of(pivot.first, body.contexts) if body.contexts else None
     way = dataclasses.replace(pivot, terms=await body.read_terms())
     outcome = await way.translate(body.texts, options, context)
+    return await offload_above(body.num_chars, lambda: written(_answer_through(pivot, outcome, body, admitted)))
+
+
+def _answer_through(
+    pivot: Pivot, outcome: TranslationOutcome, body: TranslateRequest, admitted: AdmittedRequest
+) -> TranslateResponse:
     return TranslateResponse(
         translations=[Translation.of(one, False, pivot.first.languages[1]) for one in outcome.translations],
         model=pivot.second.name,
@@ -121,6 +129,7 @@ def _answer(
         answer.order = translator.artifact.manifest.order
         for text, found in zip(answer.translations, outcome.translations, strict=True):
             for sentence, one in zip(text.sentences, found.sentences, strict=True):
+                checkpoint()
                 sentence.pieces = translator.target_pieces.texts(one.ids)
     return answer
 
@@ -128,7 +137,7 @@ def _answer(
 async def _events(
     stream: TranslationStream, body: TranslateRequest, admitted: AdmittedRequest, translator: Translator
 ) -> Events:
-    yield event("begin", StreamBegins(model=translator.name, texts=[CutText.of(plan) for plan in stream.plans]))
+    yield await offload_above(body.num_chars, _begin, stream, translator)
     async for news in stream.news():
         match news:
             case None:
@@ -136,4 +145,14 @@ async def _events(
             case Beginning(text, sentence, target, is_done):
                 yield event("beginning", StreamBeginning(text=text, sentence=sentence, target=target, done=is_done))
             case _:
-                yield event("answer", _answer(news, body, admitted, translator))
+                yield await offload_above(body.num_chars, _end, news, body, admitted, translator)
+
+
+def _begin(stream: TranslationStream, translator: Translator) -> bytes:
+    return event("begin", StreamBegins(model=translator.name, texts=[CutText.of(plan) for plan in stream.plans]))
+
+
+def _end(
+    outcome: TranslationOutcome, body: TranslateRequest, admitted: AdmittedRequest, translator: Translator
+) -> bytes:
+    return event("answer", _answer(outcome, body, admitted, translator))

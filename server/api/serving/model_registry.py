@@ -1,7 +1,6 @@
 """The served models, by name. They are loaded, replaced and unloaded while requests go on."""
 
 import asyncio
-import gc
 import logging
 import threading
 import weakref
@@ -13,7 +12,7 @@ from typing import TypeVar
 from server.api.requests.errors import ApiError
 from server.artifact.artifact import ArtifactError, find_artifacts, find_models, read_manifest
 from server.runtime.dedicated_thread import in_dedicated_thread
-from server.runtime.trim_heap import give_back
+from server.runtime.trim_heap import collect, give_back
 from server.settings import Settings, nearest
 from server.telemetry.metrics import Metrics
 from server.translation.translator import Translator
@@ -208,7 +207,7 @@ class ModelRegistry(Mapping[str, Translator]):
         gone = threading.Event()
         weakref.finalize(translator, gone.set).atexit = False
         del translator
-        gc.collect()
+        collect()
         gone.wait(HELD_SECONDS)
         give_back()
 

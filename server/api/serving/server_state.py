@@ -23,6 +23,7 @@ from server.engine.request import EngineStopped
 from server.engine.worker import STOP_SECONDS
 from server.files.limits import FileLimits
 from server.files.parser_pool import ParserPool
+from server.files.parsing import Failure
 from server.glossaries.service import GlossaryService
 from server.runtime.loop_lag import LoopLag
 from server.settings import Settings, nearest
@@ -83,7 +84,9 @@ class ServerState:
         self.metrics.files.labels(NO_MODEL).set_function(lambda: files.num_files)
         self.metrics.files_bytes.labels(NO_MODEL).set_function(lambda: files.num_bytes)
         self.metrics.files_running.labels(NO_MODEL).set_function(lambda: self.file_jobs.num_running)
-        self.parsers = ParserPool(limits_of(self.settings), self.settings.file_processes)
+        self.parsers = ParserPool(
+            limits_of(self.settings), self.settings.file_processes, failed=self._count_parser_failure
+        )
         self.body_budget = BodyBudget(settings.max_bodies_bytes, settings.max_body_bytes)
         self.metrics.body_bytes.labels(NO_MODEL).set_function(lambda: self.body_budget.num_bytes)
         self.translators = ModelRegistry(self.settings, self.metrics, lambda: self.why_closed is None)
@@ -171,9 +174,18 @@ class ServerState:
         return self._drain_until if self.is_draining else None
 
     @property
+    def num_sentences(self) -> int:
+        """Sentences that wait or are decoded, of all models."""
+        workers = [one.worker for one in list(self.translators.values())]
+        return sum(one.waiting_sentences + one.running_sentences for one in workers)
+
+    @property
     def drain_seconds_left(self) -> float:
         """Seconds that are left for what is in flight, on a server that drains."""
         return max(0.0, self._drain_until - time.monotonic())
+
+    def _count_parser_failure(self, reason: Failure) -> None:
+        self.metrics.parser_failures_total.labels(reason, NO_MODEL).inc()
 
     def start_jobs(self) -> None:
         """Begin to work on documents, in the event loop that calls."""
@@ -249,7 +261,14 @@ class ServerState:
     @property
     def languages(self) -> dict[str, list[str]]:
         """Source language -> target languages that texts can be translated into, by one model or two; both sorted."""
-        direct = self.direct_languages
+        return self._by_one_or_two(self.direct_languages)
+
+    @property
+    def known_languages(self) -> dict[str, list[str]]:
+        """As `languages`, with those of models that have failed: a request for them is no mistake of its client."""
+        return self._by_one_or_two(_by_source(self.translators.values()))
+
+    def _by_one_or_two(self, direct: dict[str, list[str]]) -> dict[str, list[str]]:
         if self.settings.pivot == "off":
             return direct
         return {
@@ -271,11 +290,15 @@ class ServerState:
     def middle_for(self, source: str, target: str) -> str | None:
         """The language between two models, English if possible, else the first by its code; models that translate at
         the moment are preferred to others. None where one model translates, or no two do."""
-        direct = self.direct_languages
-        if target in direct.get(source, ()) or target not in self.languages.get(source, ()):
+        direct, every = self.direct_languages, _by_source(self.translators.values())
+        if target in direct.get(source, ()) or target not in self.known_languages.get(source, ()):
             return None
         well = _by_source(self._well)
         middles = _middles(well, source, target) or _middles(direct, source, target)
+        if not middles and target not in every[source]:  # two of which one has failed, which then says so
+            middles = _middles(every, source, target)
+        if not middles:
+            return None
         return PREFERRED if PREFERRED in middles else middles[0]
 
     def legs_for(self, source: str, target: str) -> tuple[Translator, Translator] | None:

@@ -34,7 +34,6 @@ LARGE: dict[str, tuple[str, dict[str, Any]]] = {
     "control characters": ("/v1/translate", {"text": text_of(8_000, "\x00a"), **SHORT}),
     "a glossary": ("/v1/translate", {"text": text_of(60_000, "a a a a a.\n"), "glossary": TERMS, **SHORT}),
     "an alignment": ("/v1/translate", {"text": text_of(60_000), "alignment": True, **SHORT}),
-    "a large answer": ("/v1/translate", {"text": ["a b. " * 1200] * 10, "alignment": True, "pieces": True, **SHORT}),
     "tags": ("/translate", {"q": "<b>" * 8000 + "a word" + "</b>" * 8000, "format": "html", **PAIR}),
     "pairs to score": (
         "/v1/score",

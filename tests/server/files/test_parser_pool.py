@@ -5,7 +5,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from server.files.formats.base import DamagedFile, FileError, FileTooLarge, Unsu
 from server.files.in_process import InProcessParser
 from server.files.limits import FileLimits
 from server.files.parser_pool import ParserPool, TooManyFiles
-from server.files.parsing import SourceFile
+from server.files.parsing import Failure, SourceFile
 from tests.server.files.processes import cpu_ticks, is_running, parsers_of
 from tests.server.files.some import BUSY, small_files
 
@@ -29,13 +29,18 @@ pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="n
 
 
 @contextlib.asynccontextmanager
-async def pool_of(limits: FileLimits = ROOMY, size: int = 1, max_waiting: int = 64) -> AsyncIterator[ParserPool]:
-    pool = ParserPool(limits, size, max_waiting)
+async def pool_of(
+    limits: FileLimits = ROOMY, size: int = 1, max_waiting: int = 64, failures: Sequence[Failure] = ()
+) -> AsyncIterator[ParserPool]:
+    """A pool that has told of these failures in the end."""
+    told: list[Failure] = []
+    pool = ParserPool(limits, size, max_waiting, told.append)
     try:
         yield pool
     finally:
         await pool.stop()
         assert parsers_of() == [], "processes are left behind"
+    assert told == list(failures)
 
 
 def run(scenario: Coroutine[Any, Any, None]) -> None:
@@ -119,15 +124,15 @@ def test_what_is_of_no_format_starts_no_process() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limits", "message"),
+    ("limits", "message", "failure"),
     [
-        (replace(ROOMY, cpu_seconds=0.5), "more than 0.5 seconds of processor time; split it"),
-        (replace(ROOMY, memory_bytes=32 * 2**20), "more than 32 MB of memory; split it"),
+        (replace(ROOMY, cpu_seconds=0.5), "more than 0.5 seconds of processor time; split it", "cpu_time"),
+        (replace(ROOMY, memory_bytes=32 * 2**20), "more than 32 MB of memory; split it", "memory"),
     ],
 )
-def test_a_file_that_costs_too_much_is_refused(limits: FileLimits, message: str) -> None:
+def test_a_file_that_costs_too_much_is_refused(limits: FileLimits, message: str, failure: Failure) -> None:
     async def scenario() -> None:
-        async with pool_of(limits) as pool:
+        async with pool_of(limits, failures=[failure]) as pool:
             with pytest.raises(FileTooLarge, match=message):
                 await pool.texts(BUSY_FILE)
             await assert_well(pool)
@@ -139,7 +144,7 @@ def test_xml_that_takes_too_much_memory_is_called_too_large_and_not_damaged() ->
     async def scenario() -> None:
         units = b"<trans-unit><source>Yes.</source></trans-unit>" * 100_000
         file = SourceFile(b'<xliff version="1.2"><file><body>' + units + b"</body></file></xliff>", "a.xliff", "de")
-        async with pool_of(replace(ROOMY, memory_bytes=16 * 2**20)) as pool:
+        async with pool_of(replace(ROOMY, memory_bytes=16 * 2**20), failures=["memory"]) as pool:
             with pytest.raises(FileTooLarge, match="16 MB of memory"):
                 await pool.texts(file)
             await assert_well(pool)
@@ -162,7 +167,7 @@ def test_a_process_that_stands_still_is_ended_in_time() -> None:
     """SIGSTOP: it uses no processor, so that only the time until the answer is left as a limit."""
 
     async def scenario() -> None:
-        async with pool_of(replace(ROOMY, wall_seconds=3)) as pool:
+        async with pool_of(replace(ROOMY, wall_seconds=3), failures=["wall_time"]) as pool:
             await pool.texts(SMALL)
             [pid] = parsers_of()
             os.kill(pid, signal.SIGSTOP)
@@ -175,11 +180,18 @@ def test_a_process_that_stands_still_is_ended_in_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "error"), [(signal.SIGSEGV, DamagedFile), (signal.SIGABRT, DamagedFile), (signal.SIGKILL, FileTooLarge)]
+    ("number", "error", "failure"),
+    [
+        (signal.SIGSEGV, DamagedFile, "crash"),
+        (signal.SIGABRT, DamagedFile, "crash"),
+        (signal.SIGKILL, FileTooLarge, "memory"),
+    ],
 )
-def test_a_process_that_breaks_down_is_the_file_s_error(number: signal.Signals, error: type[FileError]) -> None:
+def test_a_process_that_breaks_down_is_the_file_s_error(
+    number: signal.Signals, error: type[FileError], failure: Failure
+) -> None:
     async def scenario() -> None:
-        async with pool_of() as pool:
+        async with pool_of(failures=[failure]) as pool:
             reading, pid = await busy_with(pool, BUSY_FILE)
             os.kill(pid, number)
             with pytest.raises(error):

@@ -2,12 +2,15 @@
 first."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from server.telemetry.labels import FLAGS
+from server.text.checks.flags import find_flags
 from tests.server.api.conftest import RunningServer, ready, settings_for
 from tests.server.api.documents import STORY, Documents, checked, translations
 from tests.server.api.pairs import copy_of
@@ -147,3 +150,50 @@ def test_events_tell_of_the_second_model_only(documents: Documents) -> None:
 def test_limits_are_those_of_both(documents: Documents) -> None:
     assert documents.post(422, sentences=["Yes."], max_length=9999, **DE_FR)["error"]["param"] == "max_length"
     assert documents.post(422, sentences=["Yes."], model="de-en", **DE_FR)["error"]["param"] == "target"
+
+
+def counted(server: RunningServer) -> Counter[str]:
+    """How often the metrics have counted each flag, of all models."""
+    [metric] = [one for one in server.state.metrics.registry.collect() if one.name == "ringmt_sentences_flagged"]
+    samples = metric.samples
+    return Counter({flag: round(sum(one.value for one in samples if one.labels["flag"] == flag)) for flag in FLAGS})
+
+
+@pytest.mark.parametrize("languages", [DE_FR, {"source": "de", "target": "en"}])
+@pytest.mark.parametrize("glossary", [{}, {"girl": "Z", "umbrella": "Q"}])
+def test_the_flags_of_a_text_are_counted_once(
+    through: RunningServer, languages: dict[str, Any], glossary: dict[str, str]
+) -> None:
+    before = counted(through)
+    options = {"glossary": glossary} if glossary else {}
+    answer = through.translate([*STORY, "7, 14 and 21 of 1999."], max_length=60, **languages, **options).json()
+    flags = Counter(flag for text in answer["translations"] for one in text["sentences"] for flag in one["flags"])
+    assert flags
+    assert counted(through) - before == flags
+
+
+@pytest.mark.parametrize("languages", [DE_FR, {"source": "de", "target": "en"}])
+def test_the_flags_of_a_file_are_counted_once(through: RunningServer, languages: dict[str, Any]) -> None:
+    before = counted(through)
+    with through.client() as client:
+        file = {"file": ("a.txt", " ".join([*STORY, "7, 14 and 21 of 1999."]).encode())}
+        done = client.post("/v1/files", data=languages, files=file)
+    flags = Counter(
+        {flag: int(count) for flag, count in (one.split("=") for one in done.headers["x-flags"].split(", "))}
+    )
+    assert counted(through) - before == flags
+
+
+@pytest.mark.parametrize("languages", [DE_FR, {"source": "de", "target": "en"}])
+@pytest.mark.parametrize("mode", ["offline", "online"])
+def test_the_flags_of_a_document_are_counted_once(
+    through: RunningServer, documents: Documents, languages: dict[str, Any], mode: str
+) -> None:
+    before = counted(through)
+    made = documents.post(sentences=[*STORY, "7, 14 and 21 of 1999."], mode=mode, **languages)
+    sentences = made["sentences"]
+    if mode == "online":
+        sentences = [*sentences, *documents.append(made["id"], ["8, 15 and 22 of 1998."])["sentences"]]
+    flags = Counter(flag for one in sentences for flag in find_flags(one["source"], one["translation"]))
+    assert flags
+    assert counted(through) - before == flags

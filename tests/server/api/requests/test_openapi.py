@@ -151,3 +151,33 @@ def test_allow_names_every_method_of_the_path(server: RunningServer) -> None:
         assert (response.status_code, response.headers["Allow"]) == (405, "DELETE, GET, HEAD")
         assert client.put("/v1/translate").headers["Allow"] == "POST"
         assert client.get("/v1/elsewhere").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "statuses", "model"),
+    [
+        ("/v1/translate", "post", [200], "TranslateResponse"),
+        ("/v1/score", "post", [200], "ScoreResponse"),
+        ("/v1/documents", "post", [200, 202], "DocumentAnswer"),
+        ("/v1/documents", "get", [200], "DocumentList"),
+        (DOCUMENT, "get", [200], "DocumentAnswer"),
+        (DOCUMENT + "/sentences", "post", [200], "AppendAnswer"),
+        (DOCUMENT + "/sentences/{index}", "put", [200, 202], "CorrectionAnswer"),
+        (DOCUMENT + "/sentences/{index}/context", "get", [200], "ContextAnswer"),
+        ("/v1/glossaries", "get", [200], "GlossaryList"),
+        ("/translate", "post", [200], "LibreTranslation"),
+        ("/v2/translate", "post", [200], "DeepLTranslations"),
+        ("/v2/glossaries", "get", [200], "DeepLGlossaries"),
+        ("/v3/glossaries", "get", [200], "DeepLAllDictionaries"),
+        ("/v3/glossaries/{glossary_id}/entries", "get", [200], "DeepLAllEntries"),
+    ],
+)
+def test_answers_that_routes_write_themselves_have_their_schema(
+    server: RunningServer, path: str, method: str, statuses: list[int], model: str
+) -> None:
+    with server.client() as client:
+        responses = client.get("/openapi.json").json()["paths"][path][method]["responses"]
+    schema = {"$ref": f"#/components/schemas/{model}"}
+    assert [responses[str(one)]["content"]["application/json"]["schema"] for one in statuses] == [schema] * len(
+        statuses
+    )

@@ -132,6 +132,7 @@ def test_a_model_that_is_started_anew_in_vain_is_taken_out_until_it_is_loaded_ag
         refused = ask(server, "en-de", model="en-de")
         assert refused.status_code == 503
         assert "load it again" in refused.json()["error"]["message"]
+        assert statuses_of_all_dialects(server, "en", "de") == {503}
         listed = httpx.get(f"{server.url}/v1/languages", timeout=PATIENCE).json()["languages"]
         assert [one["source"] for one in listed] == ["de"]
         assert probes(server) == (200, 200)
@@ -142,6 +143,43 @@ def test_a_model_that_is_started_anew_in_vain_is_taken_out_until_it_is_loaded_ag
         assert ask(server, "en-de").status_code == 200
         assert server.metric("model_healthy", model="en-de") == 1
         assert server.metric("slots", model="en-de") == 4
+
+
+def statuses_of_all_dialects(server: RunningServer, source: str, target: str) -> set[int]:
+    """What texts and files are answered with, in every API, whether their language is given or found."""
+    text = TEXT[source]
+    file = {"file": ("a.txt", text.encode())}
+    deepl = {"target_lang": target.upper()}
+    with server.client() as client:
+        answers = [
+            ask(server, f"{source}-{target}"),
+            client.post("/v1/files", data={"source": source, "target": target}, files=file),
+            client.post("/v1/documents", json={"text": text, "source": source, "target": target}),
+            client.post("/translate", json={"q": text, "source": source, "target": target}),
+            client.post("/translate", json={"q": text, "source": "auto", "target": target}),
+            client.post("/translate_file", data={"source": source, "target": target}, files=file),
+            client.post("/v2/translate", json={"text": [text], "source_lang": source.upper(), **deepl}),
+            client.post("/v2/translate", json={"text": [text], **deepl}),
+            client.post("/v2/document", data={"source_lang": source.upper(), **deepl}, files=file),
+        ]
+    return {one.status_code for one in answers}
+
+
+def test_two_models_of_which_one_has_failed_are_not_available(
+    pairs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervisor, "BACK_OFF_SECONDS", ())
+    for name in ("de-en", "en-fr"):
+        copy_of(pairs[name], tmp_path / "models" / name)
+    with sick(tmp_path / "models", Fault({"en-fr"})) as server:
+        assert server.translate(TEXT["en"], source="en", target="fr").status_code == 503
+        until(lambda: state_of(server, "en-fr")[0] == "failed", "it was tried often enough")
+        assert server.translate(TEXT["de"], source="de", target="fr").status_code == 503
+        for language in ("de", "auto"):
+            body = {"q": TEXT["de"], "source": language, "target": "fr"}
+            assert httpx.post(f"{server.url}/translate", json=body, timeout=PATIENCE).status_code == 503
+        listed = httpx.get(f"{server.url}/v1/languages", timeout=PATIENCE).json()["languages"]
+        assert [(one["source"], one["targets"]) for one in listed] == [("de", ["en"])]
 
 
 def test_the_process_is_at_fault_when_no_model_is_left(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,3 +55,38 @@ def test_every_strange_letter_is_in_one_span_and_no_spelled_word_is(sentence: st
     rows = in_a_row(sentence, found)
     assert {place for start, end in rows for place in range(start, end)} >= set(inside)
     assert all(before[1] < after[0] for before, after in pairwise(rows))
+
+
+SIGNS = LETTERS + "\u4f60\u0e34\u0301\ufe0f\u200d\u2665\U0001f600\u00b22"
+PLACE_SETS = st.lists(st.tuples(st.integers(0, 40), st.integers(1, 5)), max_size=4)
+
+
+@given(st.text(alphabet=SIGNS, max_size=40), st.sets(st.sampled_from(SIGNS)), PLACE_SETS)
+def test_rows_are_found_as_one_letter_after_the_other(
+    sentence: str, spelled: set[str], apart: list[tuple[int, int]]
+) -> None:
+    """The slow twins look at every letter, and at every two places."""
+    strange = {one for one in sentence if not (one.isascii() or one.isspace() or one in spelled)}
+    found = unspellable(sentence, lambda character: character.isascii() or character in spelled)
+    alone = [(at, at + 1) for at, one in enumerate(sentence) if one in strange and "\u4e00" <= one <= "\u9fff"]
+    assert {place for place in found if place[0] in dict(alone)} == {(at, _end(sentence, at + 1)) for at, _ in alone}
+    places = [(start, start + length) for start, length in apart]
+    rows: list[tuple[int, int]] = []
+    for start, end in found:
+        last = rows[-1][1] if rows else 0
+        is_cut = any(one > last and begin < start for begin, one in places)
+        between = sentence[last:start]
+        if rows and not is_cut and all(unicodedata.category(one)[0] in "PZ" for one in between):
+            rows[-1] = (rows[-1][0], max(end, last))
+        else:
+            rows.append((start, end))
+    parted = [(start, end) for start, end in sorted(places)]
+    if all(before[1] <= after[0] for before, after in pairwise(parted)):
+        assert in_a_row(sentence, found, places) == rows
+
+
+def _end(sentence: str, at: int) -> int:
+    """Where the combining characters that begin at a place end."""
+    while at < len(sentence) and unicodedata.category(sentence[at])[0] == "M":
+        at += 1
+    return at
