@@ -1,5 +1,8 @@
 """Transformer decoder with N-gram masked self-attention (Chelba et al. 2019). Teacher forcing, decoding step by step
-and the graphs that the server runs all run this code; they differ in where a layer's past comes from."""
+and the graphs that the server runs all run this code; they differ in where a layer's past comes from.
+
+Differs from the papers: recipes normalize before each sublayer, train matrices by Muon and run in bf16, where these use
+normalization behind the residual sum, Adam and fp32; no dropout stands on attention weights."""
 
 from collections.abc import Callable
 from typing import NamedTuple

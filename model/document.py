@@ -6,7 +6,8 @@ stored word is the decoder's step that predicted it: its key is what source atte
 layer's feed-forward network reads it, its value the final state; the layer changes what enters the output projection.
 Sentence states never depend on context, so a store can be made again from token ids alone.
 
-Differs from the paper: there, layers normalise after the residual sum and both tensors come out normalised.
+Differs from the paper: there, layers normalise after the residual sum and both tensors come out normalised; it trains
+everything, where most recipes here freeze the sentence model; and it learns from references (see training/drafts.py).
 """
 
 from typing import NamedTuple

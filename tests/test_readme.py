@@ -94,5 +94,12 @@ def test_the_document_example_is_answered_as_said() -> None:
     assert " ".join(one["translation"] for one in answer["sentences"]) in README
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_files_of_the_phrase_book_are_called_so(page: str) -> None:
+    """They stand beside the phrases that were learned, whose words they ask again."""
+    for line in read(page).splitlines():
+        assert "held-out" not in line.lower() or "phrase book" in line
+
+
 def test_it_stays_short() -> None:
     assert len(README.splitlines()) < 100

@@ -1,8 +1,10 @@
 """Tests what papers claim on our rows, by paired differences over units of text (sentences or documents)."""
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -15,40 +17,60 @@ from export.compare.contenders import (
     contrast,
     mean_costs,
     named,
+    read_text,
     seed_spread,
+    tokens_text,
 )
-from export.compare.estimate import SeedSpread
+from export.compare.estimate import ALPHA, SeedSpread, holm, p_value
 from export.compare.measurements import Measured
-from export.compare.papers import PaperClaim
+from export.compare.papers import INFERIOR, OWN, PaperClaim, PaperTable
 
 TIE = 0.01
 """Nats per token within which two variants may count as equal."""
-HOLDS, FAILS, OPEN, MISSING = "holds", "fails", "not resolved", "not trained"
-ONE_SEED = "one seed: not resolved"
+HOLDS, AGAINST, NOISE = "holds", "contradicted at this size", "within noise"
+NOT_COMPARABLE, NOT_TRIED = "not comparable", "not tried"
+ONE_SEED = "not comparable: one seed"
 
 
 @dataclass(frozen=True)
 class Step:
-    """One expected difference in log-perplexity: it should be positive, or for a tie next to nothing. `difference` is
-    None where a row was not trained; `beside` is the effect that a tie must be small against."""
+    """One expected difference in log-perplexity: it should be positive; or at most `allowed`, where the first row
+    should not be much worse; or for a tie next to nothing. `difference` is None where a row was not trained; `beside`
+    is the effect that a tie must be small against."""
 
     label: str
     difference: Contrast | None
     is_tie: bool = False
     beside: Contrast | None = None
+    allowed: float | None = None
 
     @property
-    def verdict(self) -> str:
+    def unanswered(self) -> str | None:
+        """Why there is no answer, whatever the difference."""
         if self.difference is None:
-            return MISSING
-        if self.difference.seeds < 2:
-            return ONE_SEED
-        value, margin = self.difference.estimate.value, self.difference.margin
-        if self.is_tie:
-            within, beyond = abs(value) + margin < self.tie, abs(value) - margin > TIE
-        else:
-            within, beyond = value > margin, value < -margin
-        return HOLDS if within else FAILS if beyond else OPEN
+            return NOT_TRIED
+        return ONE_SEED if self.difference.seeds < 2 else None
+
+    @property
+    def evidence(self) -> float:
+        """How far the difference is from where the claim would end, in units of the difference: positive where it is as
+        claimed."""
+        assert self.difference is not None
+        value = self.difference.estimate.value
+        if self.allowed is not None:
+            return self.allowed - value
+        if not self.is_tie:
+            return value
+        distance = abs(value)
+        return self.tie - distance if distance < self.tie else min(0.0, TIE - distance)
+
+    @cached_property
+    def p_value(self) -> float:
+        """Of the evidence, two-sided: a claim of at most `allowed` is tested one-sidedly at half of ALPHA, which is
+        where the 95% interval ends."""
+        assert self.difference is not None
+        found = self.difference
+        return p_value(self.evidence, found.estimate, found.seed_error, found.freedom or math.inf)
 
     @property
     def tie(self) -> float:
@@ -62,23 +84,58 @@ class Step:
 
 @dataclass(frozen=True)
 class Claim:
-    """Holds when every step holds, fails when one fails."""
+    """Holds when every step holds, is contradicted when one step is; each step's p-value is corrected for the number of
+    steps, so that a claim of true ties is contradicted in at most 5 of 100 comparisons.
+
+    `read`: what each row read in training. `paper`: whose claim it is (None: an own hypothesis). `is_of_bleu`: the
+    paper's figures are BLEU, whatever these rows are judged by. `incomparable`: why these rows can say nothing of it.
+    """
 
     text: str
     steps: tuple[Step, ...]
     source: str = ""
     yardstick: Yardstick = LOG_PERPLEXITY
+    read: str = ""
+    paper: str | None = None
+    is_of_bleu: bool = False
+    incomparable: str = ""
+
+    @cached_property
+    def corrected(self) -> tuple[float | None, ...]:
+        """Each step's p-value, corrected; None where there is no answer."""
+        answered = [step for step in self.steps if step.unanswered is None]
+        found = iter(holm([step.p_value for step in answered]))
+        return tuple(next(found) if step.unanswered is None else None for step in self.steps)
+
+    @property
+    def verdicts(self) -> tuple[str, ...]:
+        """Step by step."""
+        return tuple(map(self._verdict, self.steps, self.corrected))
+
+    @staticmethod
+    def _verdict(step: Step, corrected: float | None) -> str:
+        if corrected is None:
+            return step.unanswered or NOISE
+        if corrected >= ALPHA:
+            return NOISE
+        return HOLDS if step.evidence > 0 else AGAINST
 
     @property
     def verdict(self) -> str:
-        verdicts = {step.verdict for step in self.steps}
-        for decisive in (FAILS, ONE_SEED):
-            if decisive in verdicts:
+        found = set(self.verdicts)
+        if self.incomparable and found != {NOT_TRIED}:
+            return NOT_COMPARABLE
+        for decisive in (AGAINST, ONE_SEED, NOISE, NOT_TRIED):
+            if decisive in found:
                 return decisive
-        return verdicts.pop() if len(verdicts) == 1 else OPEN
+        return HOLDS
+
+    @property
+    def tried(self) -> list[Step]:
+        return [step for step in self.steps if step.difference is not None]
 
 
-def asked(claim: PaperClaim, source: str, family: Family) -> Claim:
+def claim_of(claim: PaperClaim, paper: PaperTable, family: Family) -> Claim:
     """A paper's claim with the differences between our rows."""
 
     def between(worse: Sequence[str], better: Sequence[str]) -> Contrast | None:
@@ -96,7 +153,15 @@ def asked(claim: PaperClaim, source: str, family: Family) -> Claim:
         )
         for worse, better in claim.steps
     )
-    return Claim(claim.text, steps, source, family.yardstick)
+    is_of_bleu = family.yardstick is LOG_PERPLEXITY and any(name.startswith("BLEU") for name in paper.columns)
+    author = None if paper.is_own else paper.author
+    here = {name for step in claim.steps for side in step for name in side}
+    tokens = [member.target_tokens for name, member in family.members.items() if name in here]
+    read = read_text(min(tokens), max(tokens)) if tokens else ""
+    return Claim(claim.text, steps, paper.reference, family.yardstick, read, author, is_of_bleu, claim.incomparable)
+
+
+CHELBA_AUTHOR = "Chelba et al. 2019"
 
 
 def short(name: str) -> str:
@@ -151,31 +216,33 @@ def order_group(members: Sequence[Measured], rows: Sequence[Measured]) -> OrderG
 
 def order_of(order: int | None, seeds: Sequence[Measured]) -> Order:
     name = "full" if order is None else f"N={order}"
-    return Order(name, mean_costs([seed.alone for seed in seeds]), len(seeds), order)
+    tokens = round(sum(seed.row.target_tokens for seed in seeds) / len(seeds))
+    return Order(name, mean_costs([seed.alone for seed in seeds]), len(seeds), tokens, order)
 
 
 def ngram_claims(group: OrderGroup) -> list[Claim]:
-    """Chelba et al. 2019, Tables 1 and 2."""
+    """Chelba et al. 2019, Tables 1 and 2, whose attention is plain; under another attention the same questions are own
+    hypotheses."""
 
     def between(worse: Order, better: Order) -> Contrast:
         return contrast([worse], [better], group.spread)
 
-    def step(worse: Order, better: Order) -> Step:
-        return Step(f"{worse.name} - {better.name}", between(worse, better))
+    def claim(text: str, *pairs: tuple[Order, Order], allowed: float | None = None) -> Claim:
+        steps = (Step(f"{a.name} - {b.name}", between(a, b), allowed=allowed) for a, b in pairs)
+        return Claim(text, tuple(steps), source, read=tokens_text(group.target_tokens), paper=author)
 
-    orders, source = group.orders, f"Chelba et al. 2019, Tables 1 and 2; {group.name}"
+    author = CHELBA_AUTHOR if group.is_plain else None
+    source = f"{CHELBA_AUTHOR}, Tables 1 and 2" if group.is_plain else f"{OWN}, {group.attention} attention"
+    orders = group.orders
     by_order: Mapping[int | None, Order] = {order.order: order for order in orders}
-    claims = [
-        Claim("log-perplexity falls as N grows", tuple(step(a, b) for a, b in itertools.pairwise(orders)), source)
-    ]
-    if None in by_order and len(orders) > 2:
-        to_full = tuple(step(order, orders[-1]) for order in orders[:-1])
-        claims.append(Claim("full attention is better than every N", to_full, source))
+    claims = []
     if {8, None} <= by_order.keys():
-        effect = between(orders[0], orders[-1]) if orders[0].order == 2 else None
-        tie = Step("N=8 - full", between(by_order[8], orders[-1]), True, effect)
-        claims.append(Claim(f"N=8 is within {TIE} nats of full attention", (tie,), source))
+        text = f"N=8 is worse than full attention by at most {INFERIOR} nats"
+        claims.append(claim(text, (by_order[8], orders[-1]), allowed=INFERIOR))
     if orders[0].order == 2:
-        from_two = tuple(step(orders[0], other) for other in orders[1:])
-        claims.insert(0, Claim("N=2 is the worst", from_two, source))
+        claims.append(claim("N=2 is the worst", *((orders[0], other) for other in orders[1:])))
+    if len(orders) > 2:
+        claims.append(claim("log-perplexity falls as N grows", *itertools.pairwise(orders)))
+    if None in by_order and len(orders) > 2:
+        claims.append(claim("full attention is better than every N", *((one, orders[-1]) for one in orders[:-1])))
     return claims

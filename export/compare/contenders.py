@@ -23,6 +23,11 @@ class Yardstick:
     alone: str
     in_context: str
 
+    @property
+    def short_unit(self) -> str:
+        """ "nats" """
+        return self.unit.partition(" per ")[0]
+
 
 def wrong_items(measured: Measured) -> dict[str, dict[str, Costs]]:
     """Condition -> contrastive set -> 1 for every item that is wrong."""
@@ -45,6 +50,8 @@ class Contender:
     name: str
     costs: dict[str, Costs]
     seeds: int = 1
+    target_tokens: int = 0
+    """What a seed of it read in training, on average."""
 
     @property
     def log_perplexity(self) -> Estimate:
@@ -58,8 +65,23 @@ class Family:
 
     members: Mapping[str, Contender]
     spread: SeedSpread | None
-    target_tokens: int
+    target_tokens: tuple[int, int]
+    """The least and the most that a row read in training."""
     yardstick: Yardstick = LOG_PERPLEXITY
+
+    @property
+    def read(self) -> str:
+        return read_text(*self.target_tokens)
+
+
+def read_text(least: int, most: int) -> str:
+    """ "10.3 M", or from the least to the most: "0.40 to 0.61 M" """
+    first, last = tokens_text(least), tokens_text(most)
+    return last if first == last else f"{first.removesuffix(' M')} to {last}"
+
+
+def tokens_text(target_tokens: int) -> str:
+    return f"{target_tokens / 1e6:.1f} M" if target_tokens >= 1e6 else f"{target_tokens / 1e6:.2f} M"
 
 
 @dataclass(frozen=True)
@@ -98,9 +120,16 @@ def family(rows: Sequence[Measured], yardstick: Yardstick = LOG_PERPLEXITY) -> F
     for measured in rows:
         for condition, costs in yardstick.of(measured).items():
             variants.setdefault(contender_name(measured, condition), []).append(costs)
-    members = {name: Contender(name, mean_costs(seeds), len(seeds)) for name, seeds in variants.items()}
-    tokens = max(measured.row.target_tokens for measured in rows)
-    return Family(members, seed_spread(rows, yardstick), tokens, yardstick)
+    read: dict[str, list[int]] = {}
+    for measured in rows:
+        for condition in yardstick.of(measured):
+            read.setdefault(contender_name(measured, condition), []).append(measured.row.target_tokens)
+    members = {
+        name: Contender(name, mean_costs(seeds), len(seeds), round(sum(read[name]) / len(read[name])))
+        for name, seeds in variants.items()
+    }
+    tokens = [measured.row.target_tokens for measured in rows]
+    return Family(members, seed_spread(rows, yardstick), (min(tokens), max(tokens)), yardstick)
 
 
 def mean_costs(seeds: Sequence[Mapping[str, Costs]]) -> dict[str, Costs]:

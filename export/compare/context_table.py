@@ -4,10 +4,10 @@ import math
 from collections.abc import Mapping, Sequence
 
 from export.compare.conditions import ALONE, IN_CONTEXT, OFFLINE, WITHOUT
-from export.compare.contenders import Contender, contrast
+from export.compare.contenders import Contender, contrast, tokens_text
 from export.compare.look import Looks
 from export.compare.measurements import Measured
-from export.compare.table import NONE, difference_text, estimate_text, table, tokens_text
+from export.compare.table import NONE, difference_text, estimate_text, table
 from model.data.items import ContrastiveItem
 from model.evaluation.contrastive_accuracy import by_group
 

@@ -1,6 +1,6 @@
 """Means with their errors: over sentences or documents, over seeds, and over both."""
 
-import bisect
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -81,19 +81,82 @@ def pooled_spread(groups: Sequence[Sequence[float]]) -> SeedSpread | None:
     return SeedSpread(math.sqrt(squares / freedom), freedom) if freedom else None
 
 
-FREEDOMS = (*range(1, 11), 12, 15, 20, 30, 60)
-QUANTILES = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.179, 2.131, 2.086, 2.042, 2.000,
-)  # fmt: skip
-"""Student's t: between plus and minus this lie 95% (any statistics textbook)."""
+def student_p(t: float, freedom: float) -> float:
+    """The two-sided p-value of Student's t: how probable a value as far from 0 is. At infinitely many degrees of
+    freedom that of the normal distribution."""
+    if math.isinf(freedom):
+        return math.erfc(abs(t) / math.sqrt(2))
+    return _beta(freedom / (freedom + t * t), freedom / 2, 0.5)
 
 
-def student_t(freedom: float) -> float:
-    """At the next smaller number of degrees of freedom that the table has, which errs towards "not resolved"."""
-    return QUANTILES[max(bisect.bisect_right(FREEDOMS, freedom) - 1, 0)]
+def _beta(x: float, a: float, b: float) -> float:
+    """The regularized incomplete beta function I_x(a, b), by its continued fraction (Lentz)."""
+    if x <= 0 or x >= 1:
+        return min(max(x, 0.0), 1.0)
+    if x > (a + 1) / (a + b + 2):  # where the fraction converges slowly
+        return 1 - _beta(1 - x, b, a)
+    log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    fraction, c, d = 1.0, 1.0, 0.0
+    for step in range(400):
+        m = step // 2
+        if step == 0:
+            numerator = 1.0
+        elif step % 2 == 0:
+            numerator = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        else:
+            numerator = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        d = 1 / ((1 + numerator * d) or TINY)
+        c = (1 + numerator / c) or TINY
+        fraction *= c * d
+        if abs(1 - c * d) < 1e-12:
+            break
+    return math.exp(log_front) * (fraction - 1) / a
 
 
-def margin(estimate: Estimate, seed_error: float = 0.0, seed_freedom: float = math.inf) -> float:
-    """Half of the 95% interval of a value, over text and seeds: each error at its own degrees of freedom, so that a
+TINY = 1e-30
+ALPHA = 0.05
+"""A verdict is wrong in at most so many of the claims of which it should have said nothing."""
+
+
+@functools.cache
+def student_t(freedom: float, alpha: float = ALPHA) -> float:
+    """Student's t: outside plus and minus this lies a share of `alpha`."""
+    low, high = 0.0, 1.0
+    while student_p(high, freedom) > alpha:
+        high *= 2
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if student_p(middle, freedom) > alpha else (low, middle)
+    return high
+
+
+def margin(estimate: Estimate, seed_error: float = 0.0, seed_freedom: float = math.inf, alpha: float = ALPHA) -> float:
+    """Half of the interval of a value (95%), over text and seeds: each error at its own degrees of freedom, so that a
     known text does not make up for seeds of which there are two."""
-    return math.hypot(student_t(estimate.freedom) * estimate.error, student_t(seed_freedom) * seed_error)
+    over_text = student_t(estimate.freedom, alpha) * estimate.error if math.isfinite(estimate.error) else math.inf
+    return math.hypot(over_text, student_t(seed_freedom, alpha) * seed_error)
+
+
+def p_value(value: float, estimate: Estimate, seed_error: float = 0.0, seed_freedom: float = math.inf) -> float:
+    """The two-sided p-value of `value`, which has the errors of `estimate` and of seeds: the least alpha at which the
+    interval of `margin` leaves out 0."""
+    if value == 0 or math.isinf(estimate.error):
+        return 1.0
+    if not seed_error and estimate.error:
+        return student_p(value / estimate.error, estimate.freedom)
+    low, high = -50.0, 0.0  # log10
+    for _ in range(32):
+        middle = (low + high) / 2
+        resolved = abs(value) > margin(estimate, seed_error, seed_freedom, 10**middle)
+        low, high = (low, middle) if resolved else (middle, high)
+    return float(10**high)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Corrected for their number (Holm 1979): if none of the effects is real, the chance that any of these is below
+    alpha is at most alpha, however they depend on each other."""
+    corrected, largest = [1.0] * len(p_values), 0.0
+    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[place]))
+        corrected[place] = largest
+    return corrected

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from export.compare.contenders import by_seed
+from export.compare.deviations import ATTENTION, CONTEXT
 from export.compare.measurements import Measured
 from export.compare.plots import plot_quality_against_order, plot_window_masks, plot_window_sizes
-from export.compare.report import Found, full_sections, markdown, not_trained, short_sections
+from export.compare.report import PLUS_MINUS, Found, full_sections, markdown, not_trained, short_sections
 from export.compare.rows import CompareError
 from export.compare.windows import SENTENCES, mask_layers, size_panels
 
@@ -14,10 +15,6 @@ PAGE, TABLES, PICTURES = "README.md", "tables.md", "plots"
 TRIED = "tried.md"
 """Written by hand, beside the page: a section of it, where it is there."""
 MARK = "<!-- Written by `ringmt compare --out`. -->"
-DROPOUT = (
-    "Attention dropout is left out: dropout stands behind each attention and feed-forward layer, none on the weights "
-    "inside attention, in all rows alike."
-)
 Picture = tuple[str, str]
 """File name and caption."""
 
@@ -37,9 +34,9 @@ def write_page(folder: Path, found: Found) -> None:
         (folder / PICTURES).rmdir()
     tried = [(folder / TRIED).read_text(encoding="utf-8").rstrip()] if (folder / TRIED).is_file() else []
     parts = [MARK, "# Trained variants, side by side", introduction(found), markdown(short_sections(found)), *tried]
-    parts += [*gallery("Pictures", shown), left_out(found), reproduction(found.rows)]
+    parts += [*gallery("Pictures", shown), deviations(found), left_out(found), reproduction(found.rows)]
     (folder / PAGE).write_text("\n\n".join(parts) + "\n", encoding="utf-8")
-    tables = [MARK, "# Every table", markdown(full_sections(found)), *gallery("More pictures", others)]
+    tables = [MARK, "# Every table", PLUS_MINUS, markdown(full_sections(found)), *gallery("More pictures", others)]
     (folder / TABLES).write_text("\n\n".join(tables) + "\n", encoding="utf-8")
 
 
@@ -57,9 +54,9 @@ def introduction(found: Found) -> str:
     amount = f"{tokens[0]:.1f}" if tokens[-1] - tokens[0] < 0.05 else f"{tokens[0]:.1f} to {tokens[-1]:.1f}"
     kinds = "kinds of context layers" if found.in_context else "kinds of attention"
     return (
-        f"The question: which {kinds} are worth their cost, if text, order, steps and rates are the same for all? "
+        f"Which {kinds} are worth their cost, if text, order, steps and rates are the same for all? "
         f"Small models ({'; '.join(shapes)}) read {amount} million target tokens each. That is enough to compare them "
-        f"with each other, and far too little to translate well or to repeat the papers' figures.\n\n"
+        f"with each other, and far too little to translate well or to repeat the papers' figures. {PLUS_MINUS} "
         f"[tables.md]({TABLES}) has every table behind this page: seeds, sets, the papers' own figures. How fast "
         f"variants are served is in [loadtest/bench/results](/loadtest/bench/results/README.md)."
     )
@@ -101,10 +98,17 @@ def gallery(title: str, pictures: Sequence[Picture]) -> list[str]:
     return [f"## {title}", *(f"{caption}:\n\n![{caption}]({PICTURES}/{name})" for name, caption in pictures)]
 
 
+def deviations(found: Found) -> str:
+    lines = CONTEXT if found.in_context else ATTENTION
+    return "## What differs from the papers\n\n" + "\n".join(f"- {line}" for line in lines)
+
+
 def left_out(found: Found) -> str:
     missing = not_trained(found)
-    text = f"\n\nNot trained, though their recipes are there: {', '.join(missing)}." if missing else ""
-    return f"## Left out\n\n{DROPOUT}{text}"
+    text = "Every row of the recipes was trained."
+    if missing:
+        text = f"Not trained, though their recipes are there: {', '.join(missing)}."
+    return f"## Left out\n\n{text}"
 
 
 def reproduction(rows: Sequence[Measured]) -> str:
@@ -118,7 +122,7 @@ def reproduction(rows: Sequence[Measured]) -> str:
     return (
         f"## Train one again\n\n```sh\n{row.command}\nringmt zoo RUN FOLDER\nringmt compare FOLDER --data DATA\n```\n\n"
         f"is {row.name}, which took {row.seconds / 60:.1f} minutes. DATA holds the corpora of its recipe as "
-        f"NAME.{row.recipe.data.source}.gz and NAME.{row.recipe.data.target}.gz. Every row's training.json has its own "
+        f"NAME.{row.recipe.data.source}.gz and NAME.{row.recipe.data.target}.gz. Every row's line of runs.jsonl has its own "
         f"command, seed and seconds, and `data_sha256` says whether the text is the same. `ringmt zoo` keeps the run "
         f"in fp16.{kept}"
     )

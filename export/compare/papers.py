@@ -8,6 +8,12 @@ YANG = "Yang et al. 2018, Modeling Localness for Self-Attention Networks"
 MARUF = "Maruf et al. 2019, Selective Attention for Context-aware Neural Machine Translation"
 NGUYEN = "Nguyen et al. 2020, Differentiable Window for Dynamic Local Attention"
 
+OWN = "Own hypotheses"
+INFERIOR = 0.02
+"""Nats per token by which a variant may be worse and still count as good enough: the gap that Chelba et al. have
+between N=8 and full attention on English-German (2.66 and 2.64 on the test set; 0.03 on the dev set; 0.01 and 0.00 on
+English-French)."""
+
 
 @dataclass(frozen=True)
 class OrderRow:
@@ -45,11 +51,13 @@ Side = tuple[str, ...]
 @dataclass(frozen=True)
 class PaperClaim:
     """Every step (worse rows, better rows) says that the log-perplexities of the first sum to more than those of the
-    second; of a tie, that they sum to the same. A tie names the effect that `beside` which it means something."""
+    second; of a tie, that they sum to the same. A tie names the effect `beside` which it means something.
+    `incomparable` says why these rows cannot answer."""
 
     text: str
     steps: tuple[tuple[Side, Side], ...]
     beside: tuple[Side, Side] | None = None
+    incomparable: str = ""
 
 
 @dataclass(frozen=True)
@@ -63,6 +71,21 @@ class PaperTable:
     figures: Mapping[str, tuple[float | None, ...]]
     claims: tuple[PaperClaim, ...]
     note: str = ""
+
+    @property
+    def is_own(self) -> bool:
+        """A hypothesis of ours, which no paper states."""
+        return self.source == OWN
+
+    @property
+    def author(self) -> str:
+        """ "Yang et al. 2018" """
+        return self.source.partition(",")[0]
+
+    @property
+    def reference(self) -> str:
+        """ "Yang et al. 2018, Table 1" """
+        return f"{self.author}, {self.title.partition(':')[0]}"
 
     @property
     def base(self) -> str:

@@ -9,7 +9,7 @@ import matplotlib
 import numpy as np
 from numpy.typing import NDArray
 
-from export.compare.estimate import Estimate
+from export.compare.estimate import Estimate, margin
 
 matplotlib.use("Agg")
 
@@ -45,18 +45,18 @@ def save(figure: Any, picture: Path) -> None:
 
 
 def plot_quality_against_order(points: Sequence[tuple[int | None, Estimate]], picture: Path) -> None:
-    """Log-perplexity over N with its standard error; full attention (None) as a line with a band."""
+    """Log-perplexity over N with its 95% interval; full attention (None) as a line with a band."""
     figure, axes = pyplot.subplots(figsize=(6, 4))
     finite = sorted((order, estimate) for order, estimate in points if order is not None)
     if finite:
         orders, estimates = zip(*finite, strict=True)
         axes.errorbar(
-            orders, [e.value for e in estimates], [e.error for e in estimates], marker="o", capsize=3, label="N-gram"
+            orders, [e.value for e in estimates], [margin(e) for e in estimates], marker="o", capsize=3, label="N-gram"
         )
         axes.set_xticks(orders)
     for full in [estimate for order, estimate in points if order is None]:
         axes.axhline(full.value, linestyle="--", color="black", label="full attention")
-        axes.axhspan(full.value - full.error, full.value + full.error, color="black", alpha=0.1)
+        axes.axhspan(full.value - margin(full), full.value + margin(full), color="black", alpha=0.1)
     axes.set_xlabel("N")
     axes.set_ylabel("log-perplexity, nats per token")
     axes.grid(alpha=0.3)

@@ -1,18 +1,32 @@
-"""The report of a comparison: a short answer, and all tables."""
+"""The report of a comparison: what is left of the papers' claims, and all tables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from export.compare.claims import MISSING, TIE, Claim, OrderGroup, asked, ngram_claims, ngram_groups
+from export.compare.claims import (
+    AGAINST,
+    CHELBA_AUTHOR,
+    HOLDS,
+    NOISE,
+    NOT_COMPARABLE,
+    NOT_TRIED,
+    TIE,
+    Claim,
+    OrderGroup,
+    claim_of,
+    ngram_claims,
+    ngram_groups,
+)
 from export.compare.contenders import LOG_PERPLEXITY, WRONG_ITEMS, Family, families
 from export.compare.context_table import context_summary, contrastive_table, zero_table
-from export.compare.maruf_tables import MARUF_ITEMS
+from export.compare.maruf_tables import ITEM_TABLES
 from export.compare.measurements import Measured, MeasurementPlan
-from export.compare.paper_tables import PAPER_TABLES
-from export.compare.papers import PaperTable
+from export.compare.paper_tables import PAPER_TABLES, UNTRIED
+from export.compare.papers import INFERIOR, OWN, PaperTable
 from export.compare.quality import qualities
 from export.compare.rows import known_rows
+from export.compare.summaries import context, localness, soft_windows, windows
 from export.compare.table import (
     Qualities,
     claim_table,
@@ -26,14 +40,19 @@ from export.compare.table import (
     quality_table,
     summary,
     system_name,
-    verdicts,
+    verdict_table,
 )
 from export.compare.translate import LONGEST
 
+PLUS_MINUS = (
+    "± is half of a 95% interval wherever it stands on this page: of what a row costs, over documents (over sentences "
+    "in sets without documents); of differences between rows, over documents and seeds; of BLEU and chrF, over "
+    "bootstraps."
+)
 LIKELIHOOD_NOTE = (
-    "Nats per target token, EOS included, ± standard error over documents (over sentences in sets without documents); "
-    "the mean counts every set the same. Pairs that training would leave out as too long are left out. Rows see the "
-    "same text, so differences between rows are known better than the rows themselves."
+    "Nats per target token, EOS included; the mean counts every set the same. Pairs that training would leave out as "
+    "too long are left out. Rows see the same text, so differences between rows are known better than the rows "
+    "themselves."
 )
 LANGUAGE_NOTE = (
     "exp of the log-perplexity per piece, target side only. Language models do not translate: they have no BLEU, and "
@@ -91,20 +110,59 @@ class Found:
 
     @cached_property
     def papers(self) -> list[tuple[Family, PaperTable, list[Claim]]]:
-        """Every paper's table of which several rows were trained, family by family, with its claims."""
+        """Every table of which several rows were trained, family by family, with its claims; items that context decides
+        come first."""
         return [
-            (family, paper, [asked(claim, source(paper), family) for claim in paper.claims])
-            for tables, found in ((PAPER_TABLES, self.families), ((MARUF_ITEMS,), self.item_families))
+            (family, paper, [claim_of(claim, paper, family) for claim in paper.claims])
+            for tables, found in ((ITEM_TABLES, self.item_families), (PAPER_TABLES, self.families))
             for family in found
             for paper in tables
             if has_rows(paper, family.members)
         ]
 
     @cached_property
+    def every_claim(self) -> list[Claim]:
+        """Paper by paper."""
+        claims = [claim for group in self.orders for claim in ngram_claims(group)]
+        claims += [claim for _, _, found in self.papers for claim in found]
+        papers = list(dict.fromkeys(claim.paper for claim in claims))
+        return sorted(claims, key=lambda claim: papers.index(claim.paper))
+
+    @cached_property
     def claims(self) -> list[Claim]:
-        """Those of tables of which anything was measured."""
-        tables = [ngram_claims(group) for group in self.orders] + [claims for _, _, claims in self.papers]
-        return [claim for claims in tables if any(one.verdict != MISSING for one in claims) for claim in claims]
+        """Those of papers of which something was measured."""
+        return [claim for claim in self.every_claim if claim.paper is not None and claim.tried]
+
+    @cached_property
+    def hypotheses(self) -> list[Claim]:
+        """Own ones of which something was measured."""
+        return [claim for claim in self.every_claim if claim.paper is None and claim.tried]
+
+    @cached_property
+    def sentences(self) -> list[str]:
+        """One a paper."""
+        item_claims = [claim for claim in self.claims if claim.yardstick is WRONG_ITEMS]
+        found = (windows(self.orders), localness(self.families), soft_windows(self.families), context(item_claims))
+        return [sentence for sentence in found if sentence]
+
+    @cached_property
+    def untried(self) -> list[str]:
+        """What papers have and nobody trained here: a sentence a paper, of papers that any row is about."""
+        here = {claim.paper for claim in self.claims}
+        lines = []
+        for paper, more in UNTRIED.items():
+            author = paper.partition(",")[0]
+            if author not in here:
+                continue
+            tables = [table for table in PAPER_TABLES if table.author == author and not self.is_tried(table)]
+            titles = dict.fromkeys(table.title for table in tables)
+            lines.append(f"- {author}: {'; '.join([*titles, *more])}.")
+        return lines
+
+    def is_tried(self, table: PaperTable) -> bool:
+        """Whether any difference of this table's claims was measured, at any budget."""
+        same = [found for _, paper, found in self.papers if (paper.source, paper.title) == (table.source, table.title)]
+        return any(claim.tried for claims in same for claim in claims)
 
     @cached_property
     def together(self) -> tuple[Qualities, str]:
@@ -125,46 +183,54 @@ class Found:
 
     def quality_note(self, sentences: int, signatures: Sequence[str]) -> str:
         return (
-            f"{sentences:,} sentences, beam {self.plan.beam} (greedy in context), at most {LONGEST} tokens; ± half of "
-            f"the 95% bootstrap interval; p of sacreBLEU's paired bootstrap test, about one-sided "
-            f"({'; '.join(f'`{s}`' for s in signatures)})."
+            f"{sentences:,} sentences, beam {self.plan.beam} (greedy in context), at most {LONGEST} tokens; p of "
+            f"sacreBLEU's paired bootstrap test, about one-sided ({'; '.join(f'`{s}`' for s in signatures)})."
         )
 
 
-def source(paper: PaperTable) -> str:
-    return f"{paper.source.partition(',')[0]}, {paper.title.partition(':')[0]}"
-
-
 def short_sections(found: Found) -> list[Section]:
-    """One table of rows, and a sentence for every claim."""
+    """What the papers claim and what was found of it, first of all; then one table of rows."""
     sections = []
+    if found.claims:
+        parts = ["\n".join(f"- {sentence}" for sentence in found.sentences), verdict_table(found.claims)]
+        sections.append(("What the papers claim, and what these rows say", text_of(*parts, verdict_note(found))))
+    if found.untried:
+        sections.append(("Not tried", "\n".join(found.untried)))
+    if found.hypotheses:
+        text = "No paper states these; they are tried as the claims above."
+        sections.append((OWN, text_of(text, verdict_table(found.hypotheses, "of"))))
     scores, note = found.together
     if any(measured.row.section is None for measured in found.rows):
-        notes = [f"Log-perplexity: the mean over {', '.join(found.plan.sets)}; ± is half of a 95% interval.", note]
+        notes = [f"Log-perplexity: the mean over {', '.join(found.plan.sets)}.", note]
         text = "\n\n".join([summary(found.families, found.rows, scores, found.reference), " ".join(notes).strip()])
         sections.append(("The rows", f"{text} Cache: the ring of one hypothesis in fp32."))
     if found.in_context:
         text = (
             f"Log-perplexity: the mean over {', '.join(found.plan.sets)}. online: a sentence sees those before it; "
-            f"offline: all others of its document; shuffled: those of another document, the control. ± is half of a "
-            f"95% interval over documents, with one seed."
+            f"offline: all others of its document; shuffled: those of another document, the control. Differences are "
+            f"of one seed, over documents."
         )
         sections.append(("The rows", f"{context_summary(found.in_context)}\n\n{text}"))
-    if found.claims:
-        text = f"{verdicts(found.claims)}\n\n{verdict_note(found)}"
-        sections.append(("What the papers claim, and what these rows say", text))
     return sections
+
+
+def text_of(*parts: str) -> str:
+    return "\n\n".join(filter(None, parts))
 
 
 def verdict_note(found: Found) -> str:
     seeds = "".join(map(seeds_note, (found.families, found.item_families)))
     about = " and ".join([LOG_PERPLEXITY.name, *([WRONG_ITEMS.name] if found.item_families else [])])
     return (
-        f"Claims are about {about}, by paired differences between rows of one budget: the same text, steps and "
-        f"rates. A verdict needs two seeds on both sides; its 95% interval has the error over text and that over "
-        f"seeds, each by Student's t at its degrees of freedom (4.3 for two). {seeds}Rows count "
-        f"as equal within {TIE} nats and within half of an effect that is itself resolved. With so many claims one in "
-        f"twenty would be resolved by chance."
+        f"Claims are tested in {about}, by paired differences between rows of one budget: the same text, order, steps "
+        f"and rates (rows that see other context may read other amounts of it, which stand beside them). Each "
+        f"difference has the error over text and that over seeds, each by Student's t at its degrees of freedom, and "
+        f"needs two seeds on both sides. p-values are corrected for the number of differences in a claim (Holm), so "
+        f"that a claim of true ties is contradicted in at most 5 of 100 comparisons. **{HOLDS}**: every difference is "
+        f"resolved, as claimed; **{AGAINST}**: one is resolved against it; **{NOISE}**: one is not resolved; "
+        f"**{NOT_COMPARABLE}**: these rows or sets cannot show it; **{NOT_TRIED}**: the rest holds, and a row is "
+        f'missing. "Worse by at most {INFERIOR} nats" is one-sided: the end of the interval decides. {seeds}Rows count '
+        f"as equal within {TIE} nats and within half of an effect that is itself resolved."
     )
 
 
@@ -172,7 +238,7 @@ def seeds_note(families: Sequence[Family]) -> str:
     """By how much seeds of one variant differ, budget by budget; all families have one yardstick."""
     spreads = [
         f"{family.spread.deviation:.3f} {family.yardstick.unit.partition(' per ')[0]} ({family.spread.freedom} degrees "
-        f"of freedom, {family.target_tokens / 1e6:.1f} M target tokens)"
+        f"of freedom, {family.read} target tokens)"
         for family in families
         if family.spread
     ]
@@ -190,9 +256,10 @@ def full_sections(found: Found) -> list[Section]:
             sections.append(("Rows, seed by seed", f"{overview(alone, scores, found.reference)}\n\n{note}"))
     for group in found.orders:
         parts = [*([order_table(group)] if group.is_plain else []), *map(claim_table, ngram_claims(group))]
-        sections.append((f"Chelba et al. 2019: N, {group.name}", "\n\n".join(parts)))
+        author = CHELBA_AUTHOR if group.is_plain else OWN
+        sections.append((f"{author}: N, {group.name}", "\n\n".join(parts)))
     for family, paper, claims in found.papers:
-        title = f"{paper.source.partition(',')[0]}: {paper.title}, {family.target_tokens / 1e6:.1f} M target tokens"
+        title = f"{paper.author}: {paper.title}, {family.read} target tokens"
         sections.append((title, "\n\n".join([paper_table(paper, family), *map(claim_table, claims)])))
     if found.language_models:
         sections.append(("Language models", f"{language_table(found.language_models)}\n\n{LANGUAGE_NOTE}"))

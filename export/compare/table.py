@@ -2,12 +2,21 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from export.compare.claims import Claim, OrderGroup, short
+from export.compare.claims import AGAINST, HOLDS, NOT_COMPARABLE, NOT_TRIED, Claim, OrderGroup, short
 from export.compare.conditions import ALONE
-from export.compare.contenders import Contender, Contrast, Family, contender_name, contrast, named, seed_groups
-from export.compare.estimate import Estimate
+from export.compare.contenders import (
+    Contender,
+    Contrast,
+    Family,
+    contender_name,
+    contrast,
+    named,
+    seed_groups,
+    tokens_text,
+)
+from export.compare.estimate import Estimate, margin
 from export.compare.measurements import Measured
-from export.compare.papers import CHELBA, CHELBA_ROWS, PaperTable
+from export.compare.papers import CHELBA, CHELBA_ROWS, OWN, PaperTable
 from export.compare.precisions import PRECISIONS
 from export.compare.quality import METRICS, Quality
 from export.compare.rows import Size
@@ -22,8 +31,9 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
-def estimate_text(estimate: Estimate | None) -> str:
-    return NONE if estimate is None else f"{estimate.value:.3f} ± {estimate.error:.3f}"
+def estimate_text(estimate: Estimate | None, digits: int = 3) -> str:
+    """The value with half of its 95% interval over text."""
+    return NONE if estimate is None else f"{estimate.value:.{digits}f} ± {margin(estimate):.{digits}f}"
 
 
 def difference_text(difference: Contrast | None) -> str:
@@ -35,10 +45,6 @@ def signed(value: float) -> str:
     """The value with its sign; zero has none."""
     text = f"{value:+.3f}"
     return "0.000" if float(text) == 0 else text
-
-
-def tokens_text(target_tokens: int) -> str:
-    return f"{target_tokens / 1e6:.1f} M" if target_tokens >= 1e6 else f"{target_tokens / 1e6:.2f} M"
 
 
 def system_name(measured: Measured, condition: str) -> str:
@@ -60,7 +66,7 @@ def summary(found: Sequence[Family], rows: Sequence[Measured], scores: Qualities
             known = [one.score for one in bleu if one]
             change = contrast([contender], [base], family.spread) if base and base is not contender else None
             cells.append(
-                [name, seeds[0].row.config.variant, str(contender.seeds), tokens_text(family.target_tokens),
+                [name, seeds[0].row.config.variant, str(contender.seeds), tokens_text(contender.target_tokens),
                  f"{size.parameters:,}", NONE if size.cache_bytes is None else f"{size.cache_bytes:,}",
                  f"{contender.log_perplexity.value:.3f}", difference_text(change),
                  f"{sum(known) / len(known):.1f}" if known else NONE]
@@ -101,7 +107,7 @@ def language_table(rows: Sequence[Measured]) -> str:
         row, cost = measured.row, measured.log_perplexity()
         cells.append(
             [row.name, row.config.variant, str(row.seed), f"{Size.of(row.config).parameters:,}",
-             NONE if cost is None else f"{cost.perplexity.value:.2f} ± {cost.perplexity.error:.2f}",
+             NONE if cost is None else estimate_text(cost.perplexity, 2),
              estimate_text(cost), tokens_text(row.target_tokens), f"{row.seconds / 60:.1f}"]
         )  # fmt: skip
     return table(head, cells)
@@ -178,45 +184,69 @@ def spread_text(values: Sequence[float], digits: int) -> str:
     return f"{sum(values) / len(values):.{digits}f} ({min(values):.{digits}f} to {max(values):.{digits}f})"
 
 
-def claim_sentence(claim: Claim) -> str:
-    """The verdict, and what was measured."""
-    found = [step.difference.estimate.value for step in claim.steps if step.difference]
-    text = f"{claim.text}: **{claim.verdict}**"
+def verdict_table(claims: Sequence[Claim], head: str = "paper") -> str:
+    """One line a claim: what was found, and how many of the differences are resolved."""
+    cells = [
+        [
+            claim.source.removeprefix(f"{OWN}, "),
+            claim_text(claim),
+            claim.read,
+            found_text(claim),
+            resolved_text(claim),
+            f"**{claim.verdict}**",
+        ]
+        for claim in claims
+    ]
+    return table([head, "claim", "target tokens", "ours, ± 95%", "differences resolved", "verdict"], cells)
+
+
+def claim_text(claim: Claim) -> str:
+    by = f" (of BLEU; judged by {claim.yardstick.name})" if claim.is_of_bleu else ""
+    return f"{claim.text}{by}"
+
+
+def found_text(claim: Claim) -> str:
+    """The difference, or the least and the greatest."""
+    found = sorted((step.difference for step in claim.tried if step.difference), key=lambda one: one.estimate.value)
     if not found:
-        return f"- {text}."
-    is_tie = any(step.is_tie for step in claim.steps)
-    if len(found) == 1:
-        direction = "" if is_tie else ", as claimed" if found[0] > 0 else ", against the claim"
-        return f"- {text}, {signed(found[0])} {claim.yardstick.unit}{direction}."
-    direction = "" if is_tie else f", {sum(value > 0 for value in found)} as claimed"
-    measured = f"{signed(min(found))} to {signed(max(found))} {claim.yardstick.unit}"
-    return f"- {text}, {measured} in {len(found)} differences{direction}."
+        return NONE
+    ends = [difference_text(one) for one in dict.fromkeys((found[0], found[-1]))]
+    return f"{' to '.join(ends)} {claim.yardstick.short_unit}"
 
 
-def verdicts(claims: Sequence[Claim]) -> str:
-    """A sentence each, those of one table of a paper together."""
-    sources = dict.fromkeys(claim.source for claim in claims)
-    parts = [[source, *(claim_sentence(claim) for claim in claims if claim.source == source)] for source in sources]
-    return "\n\n".join(f"{source}:\n\n" + "\n".join(sentences) for source, *sentences in parts)
+def resolved_text(claim: Claim) -> str:
+    """ "1 of 3, as claimed": a difference that is not resolved has no direction."""
+    verdicts = [verdict for step, verdict in zip(claim.steps, claim.verdicts, strict=True) if step.difference]
+    for_it, against = verdicts.count(HOLDS), verdicts.count(AGAINST)
+    text = f"{for_it + against} of {len(verdicts)}"
+    if for_it and against:
+        return f"{text}: {for_it} as claimed, {against} against"
+    return text + (", as claimed" if for_it else ", against the claim" if against else "")
 
 
 def claim_table(claim: Claim) -> str:
     cells = []
-    for step in claim.steps:
+    for step, corrected, verdict in zip(claim.steps, claim.corrected, claim.verdicts, strict=True):
         found = step.difference
-        errors = [NONE, NONE, NONE] if found is None else [
-            signed(found.estimate.value), f"{found.estimate.error:.3f}",
-            f"{found.seed_error:.3f}, {found.freedom}" if found.freedom else NONE,
+        errors = [NONE] * 3 if found is None else [
+            difference_text(found), f"{found.estimate.error:.4f}",
+            f"{found.seed_error:.4f}, {found.freedom}" if found.freedom else NONE,
         ]  # fmt: skip
-        cells.append([step.label, *errors, step.verdict])
+        cells.append([step.label, *errors, NONE if corrected is None else p_text(corrected), verdict])
     head = [
         f"difference in {claim.yardstick.name}",
-        claim.yardstick.unit,
-        "error over text",
+        f"{claim.yardstick.unit}, ± 95%",
+        "standard error over text",
         "over seeds, degrees of freedom",
+        "p, corrected",
         "",
     ]
-    return f"**{claim.text}: {claim.verdict}**\n\n{table(head, cells)}"
+    because = f" ({claim.incomparable})" if claim.verdict == NOT_COMPARABLE else ""
+    return f"**{claim_text(claim)}: {claim.verdict}**{because}\n\n{table(head, cells)}"
+
+
+def p_text(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def order_table(group: OrderGroup) -> str:
@@ -243,11 +273,13 @@ def paper_table(paper: PaperTable, family: Family) -> str:
         theirs = [NONE if figure is None else f"{figure:.2f}" for figure in figures]
         ours = family.members.get(name)
         if ours is None:
-            cells.append([short(name), *theirs, "not trained", NONE])
+            cells.append([short(name), *theirs, NOT_TRIED, NONE, NONE])
         else:
             change = contrast([ours], [base], family.spread) if base and ours is not base else None
-            cells.append([short(name), *theirs, estimate_text(ours.log_perplexity), difference_text(change)])
-    text = table(["row", *paper.columns, f"{family.yardstick.name}, ours", f"less {short(paper.base)}'s"], cells)
+            read = tokens_text(ours.target_tokens)
+            cells.append([short(name), *theirs, read, estimate_text(ours.log_perplexity), difference_text(change)])
+    head = ["row", *paper.columns, "target tokens", f"{family.yardstick.name}, ours", f"less {short(paper.base)}'s"]
+    text = table(head, cells)
     return f"{text}\n\n{paper.note}" if paper.note else text
 
 

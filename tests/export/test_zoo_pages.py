@@ -5,6 +5,10 @@ import re
 import statistics
 from pathlib import Path
 
+import pytest
+
+from export.compare.claims import AGAINST, HOLDS, NOISE, NOT_COMPARABLE, NOT_TRIED, ONE_SEED
+from export.compare.papers import CHELBA, MARUF, NGUYEN, OWN, YANG
 from export.compare.store import Store
 from model.training.bundled import all_rows
 from tests.export.test_zoo import ROWS, TRANSLATING, ZOO
@@ -114,3 +118,67 @@ def test_the_page_names_every_row_that_is_not_trained() -> None:
     assert listed[1].split(", ") == [
         row for row in all_rows() if row.partition("/")[0] in recipes and row not in trained
     ]
+
+
+PAGES = (ZOO / "README.md", ZOO / "documents/README.md")
+VERDICTS = (HOLDS, AGAINST, NOISE, NOT_COMPARABLE, NOT_TRIED, ONE_SEED)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.parent.name))
+def test_a_page_begins_with_what_the_papers_claim(page: Path) -> None:
+    """One sentence a paper and one table, before any table of rows; every verdict is one of the words that its note
+    explains."""
+    text = page.read_text(encoding="utf-8")
+    first, *_ = tables(page)
+    assert first[0] == ["paper", "claim", "target tokens", "ours, ± 95%", "differences resolved", "verdict"]
+    assert {cells[-1].strip("*") for cells in first[1:]} <= set(VERDICTS)
+    papers = {cells[0].partition(",")[0] for cells in first[1:]}
+    assert papers <= {name.partition(",")[0] for name in (CHELBA, YANG, NGUYEN, MARUF)}
+    sentences = re.findall(r"^- \*\*(.*?)\*\*: ", text, flags=re.MULTILINE)
+    assert set(sentences) == papers
+    assert len(sentences) == len(papers)
+    assert text.index(f"- **{sentences[0]}**") < text.index("| paper | claim |") < 4000
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.parent.name))
+def test_a_page_says_once_what_plus_minus_means(page: Path) -> None:
+    """In the prose that is written by hand, ± stands for the same, and says it where another error stands beside it."""
+    for path in (page, page.parent / "tables.md"):
+        text = path.read_text(encoding="utf-8")
+        assert text.count("± is ") == 1
+        assert "standard error" not in re.sub(r"\| standard error over text \|", "", text)
+
+
+def test_the_window_of_the_server_is_decided() -> None:
+    """N=8 is worse than full attention by at most 0.02 nats, at either budget; the page's sentence has its bound."""
+    first, *_ = tables(ZOO / "README.md")
+    decided = [cells for cells in first if cells[1].startswith("N=8 is worse than full attention by at most 0.02")]
+    assert [cells[-1] for cells in decided] == ["**holds**"] * 2
+    value, half = map(float, re.findall(r"-?\d\.\d+", decided[0][3]))
+    bound = re.search(r"costs at most (\d\.\d+) nats a token", (ZOO / "README.md").read_text(encoding="utf-8"))
+    assert bound is not None
+    assert float(bound[1]) == pytest.approx(value + half, abs=0.0011)
+
+
+def test_own_hypotheses_stand_under_no_papers_name() -> None:
+    for page in PAGES:
+        own = page.read_text(encoding="utf-8").split(f"## {OWN}\n")[1].split("\n## ")[0]
+        assert not re.search(r"\d{4}, (Table|section)", own)
+        assert "| of | claim |" in own
+
+
+def test_every_deviation_from_the_papers_is_named_beside_its_code_and_on_the_page() -> None:
+    said = {
+        "model/attention/kinds/relative.py": "absolute sinusoids",
+        "model/attention/kinds/window.py": "bias",
+        "model/attention/kinds/localness.py": "bias",
+        "model/decoder.py": "Muon",
+        "model/training/drafts.py": "references",
+        "model/document.py": "freeze",
+    }
+    pages = " ".join(page.read_text(encoding="utf-8").split("## What differs from the papers")[1] for page in PAGES)
+    for path, word in said.items():
+        assert re.search(rf"Differs from the papers?\b[^\"]*{word}", (ZOO.parent.parent / path).read_text(), flags=re.S)
+        assert word in pages
+    assert "7.9, 4.7 and 12.6 million" in pages
+    assert "7.9 and" in (ZOO.parent.parent / "model/attention/kinds/window.py").read_text()

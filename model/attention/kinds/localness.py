@@ -11,8 +11,8 @@ these (section 3.2):
 
 Differs from the paper: its I is the length of the sentence, here the number of keys the query sees, and r counts from
 the first of them. For an encoder that is the same; in a decoder with an N-gram window the centre stays inside the
-window, and training and stepwise decoding agree. 0.1 is added to the window, as in the authors' code, so that it is
-never 0.
+window, and training and stepwise decoding agree. Every linear map has a bias, which the equations lack. 0.1 is added to
+the window, as in the authors' code, so that it is never 0.
 The coordinates are the paper's unless `coordinates` says "thumt", the authors' code: r - 1 and P = (I-1) sigmoid(p).
 """
 

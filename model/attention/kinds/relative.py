@@ -3,7 +3,8 @@
 Every distance key-query, clipped to +-16, has a vector that is added to the key (Eq. 4) and one that is added to the
 value (Eq. 3). Sums over keys are taken by distance first, so that no tensor [query, key, head_dim] is made.
 
-Differs from the paper: the energies of the vectors are gathered from q @ table.T rather than by the paper's
+Differs from the paper: the absolute sinusoids stay beside the distances (`positions` of the model's configuration),
+where Shaw et al. replace them. The energies of the vectors are gathered from q @ table.T rather than by the paper's
 reshaped product; the result is the same. Masked keys have distances too, which never reach the output.
 """
 

@@ -1,6 +1,7 @@
 """Made biographies: a sentence that says he or she, and one with a profession."""
 
 import random
+from collections.abc import Sequence
 
 from model.synthetic.context.antecedents import Text
 from model.synthetic.context.german import Gender
@@ -81,20 +82,20 @@ WORK: tuple[Text, ...] = (
 )
 
 
-def life(gender: str, surname: str, numbers: random.Random) -> Text:
+def life(gender: str, surname: str, frames: Sequence[Text], numbers: random.Random) -> Text:
     """A sentence that says he or she."""
     p, q, h, i = ("he", "er", "his", "sein") if gender == "m" else ("she", "sie", "her", "ihr")
     values = {"p": p, "P": capitalized(p), "q": q, "Q": capitalized(q), "h": h, "H": capitalized(h)}
     values |= {"i": i, "I": capitalized(i), "e": "e", "S": surname, "F": numbers.choice(FIRST[gender])}
     values |= {"Y": str(numbers.randrange(1780, 2020)), "C": numbers.choice(CITIES)}
-    frame = numbers.choice(LIVES)
+    frame = numbers.choice(frames)
     return frame[0].format(**values), frame[1].format(**values)
 
 
-def work(one: Profession, other: Profession, surname: str, numbers: random.Random) -> Decided:
+def work(one: Profession, other: Profession, surname: str, frames: Sequence[Text], numbers: random.Random) -> Decided:
     """A sentence with a profession, or with two of the same person."""
     source_adjective, target_adjective = numbers.choice(ADJECTIVES)
-    frame = numbers.choice(WORK)
+    frame = numbers.choice(frames)
     values = {"S": surname, "C": numbers.choice(CITIES), "Y": str(numbers.randrange(1780, 2020)), "e": one.source}
     values |= {"a": with_article(one.source), "ja": with_article(f"{source_adjective} {one.source}")}
     values |= {"b": with_article(other.source), "J": source_adjective, "j": target_adjective}

@@ -120,7 +120,7 @@ def noun_frame(noun: Noun, numbers: random.Random) -> Text:
     return fill(numbers.choice(BEFORE), slots(noun, numbers.choice(ADJECTIVES)))
 
 
-def it_frame(numbers: random.Random, frames: Sequence[Text] = AFTER, kind: str = "frame") -> Decided:
+def it_frame(numbers: random.Random, frames: Sequence[Text], kind: str = "frame") -> Decided:
     """A sentence with "it"."""
     source, target = numbers.choice(frames)
     adjective, adjektiv = numbers.choice(ADJECTIVES)

@@ -10,6 +10,7 @@ from model.synthetic.context.antecedents import Text
 from model.synthetic.context.frames import pronouns
 from model.synthetic.context.german import GENDERS
 from model.synthetic.context.it import Decided, Reference
+from model.synthetic.context.wordlists import WordLists
 
 EVENT: tuple[Text, ...] = (
     ("It made {who} {mood}.", "{Er} hat {wen} {gestimmt} gemacht."),
@@ -76,7 +77,7 @@ PLEONASTIC: tuple[Text, ...] = (
     ("It is no use asking {who}.", "{Er} hat keinen Sinn, {wen} zu fragen."),
     ("It is up to {who}.", "{Er} liegt an {wem}."),
 )
-_CHOICES: Mapping[str, tuple[tuple[str, ...], ...]] = {
+CHOICES: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "who Who wen wem wer Wer": (
         ("Tom", "Tom", "Tom", "Tom", "Tom", "Tom"),
         ("my brother", "My brother", "meinen Bruder", "meinem Bruder", "mein Bruder", "Mein Bruder"),
@@ -156,12 +157,12 @@ _CHOICES: Mapping[str, tuple[tuple[str, ...], ...]] = {
 _SLOT = re.compile(r"\{([^}]*)\}")
 
 
-def impersonal(reference: Reference, numbers: random.Random) -> Decided:
+def impersonal(reference: Reference, lists: WordLists, numbers: random.Random) -> Decided:
     """A made sentence of the kind "pleonastic" or "event", with the right answer "es" and the two wrong ones."""
-    frames = EVENT if reference == "event" else PLEONASTIC
+    frames = lists.event if reference == "event" else lists.pleonastic
     source, target = numbers.choices(frames, [1 + 3 * source.count("{") for source, _ in frames])[0]
     words: dict[str, str] = {}
-    for names, choices in _CHOICES.items():
+    for names, choices in lists.choices.items():
         words |= dict(zip(names.split("|" if "|" in names else " "), numbers.choice(choices), strict=True))
     targets = {gender: _filled(target, words | pronouns(gender)) for gender in GENDERS}
     return Decided(_filled(source, words), targets, reference)

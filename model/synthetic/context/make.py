@@ -2,13 +2,13 @@
 document becomes a corpus of its own."""
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import accumulate, islice
 
 from model.data.items import Antecedent
 from model.synthetic.context.antecedents import Text
-from model.synthetic.context.biographies import PEOPLE, SURNAMES, life, work
+from model.synthetic.context.biographies import PEOPLE, life, work
 from model.synthetic.context.frames import it_frame, noun_frame
 from model.synthetic.context.german import GENDERS, Gender
 from model.synthetic.context.impersonal import impersonal
@@ -39,7 +39,7 @@ class Maker:
     """Draws documents; the same seed, kind and material give the same documents."""
 
     def __init__(self, material: Material, seed: str) -> None:
-        self.material, self.numbers = material, random.Random(seed)
+        self.material, self.words, self.numbers = material, material.words, random.Random(seed)
         self.concrete = [noun for noun in material.things if noun.is_concrete]
         self.weights = [min(noun.count + 1, 60) ** 0.5 for noun in self.concrete]
         self.profession_weights = list(accumulate(one.weight for one in material.professions))
@@ -111,7 +111,7 @@ class Maker:
         pairs where there are some, the rest are made. Before them stands what stands before a referential "it"."""
         while True:
             made = not sentences or self.numbers.random() < 0.65
-            decided = impersonal(reference, self.numbers) if made else self.numbers.choice(sentences)
+            decided = impersonal(reference, self.words, self.numbers) if made else self.numbers.choice(sentences)
             yield self.document(self._nouns(), decided, "n")
 
     def _nouns(self) -> Text:
@@ -121,12 +121,12 @@ class Maker:
         if dice < 0.15 and two:
             return draw.choice(two)[0]
         if dice < 0.4:
-            return by_action(draw)[0]
+            return by_action(self.words, draw)[0]
         if dice < 0.55:
             made = draw.choice((by_number, by_animacy, by_repetition))
-            return made(self.concrete, draw)[0]
+            return made(self.words, self.concrete, draw)[0]
         if dice < 0.62:
-            return by_selection(draw)[0]
+            return by_selection(self.words, draw)[0]
         if dice < 0.8:
             return noun_frame(self.thing(), draw)
         found = self.antecedent(draw.choices(GENDERS, (45, 45, 10))[0])
@@ -135,7 +135,7 @@ class Maker:
     def frame(self) -> Iterator[Document]:
         while True:
             noun = self.thing()
-            decided = it_frame(self.numbers)
+            decided = it_frame(self.numbers, self.words.after)
             if self.material.referential and self.numbers.random() < 0.3:
                 decided = self.numbers.choice(self.material.referential)
             yield self.document(noun_frame(noun, self.numbers), decided, noun.gender, noun)
@@ -167,11 +167,11 @@ class Maker:
     def biography(self) -> Iterator[Document]:
         """A frame with a profession after a frame, or after a real sentence, that says he or she."""
         while self.material.professions:
-            gender, surname = self.numbers.choice(PEOPLE), self.numbers.choice(SURNAMES)
+            gender, surname = self.numbers.choice(PEOPLE), self.numbers.choice(self.words.surnames)
             one, other = self.professions(2)
-            decided = work(one, other, surname, self.numbers)
+            decided = work(one, other, surname, self.words.work, self.numbers)
             real = self.person(gender) if self.numbers.random() < 0.4 else None
-            yield self.document(real or life(gender, surname, self.numbers), decided, gender)
+            yield self.document(real or life(gender, surname, self.words.lives, self.numbers), decided, gender)
 
     def unrelated(self) -> Iterator[list[Text]]:
         """Unrelated sentences in a row: context that decides nothing."""
@@ -188,19 +188,27 @@ SIZES: Mapping[str, int] = {
 UNRELATED = 25_000
 
 
-def made_documents(material: Material, seed: int, share: float = 1.0) -> dict[str, list[Document]]:
-    """Kind -> documents; `share` of SIZES."""
+def made_documents(
+    material: Material, seed: int, share: float = 1.0, without: Set[str] = frozenset()
+) -> dict[str, list[Document]]:
+    """Kind -> documents; `share` of SIZES. No document decides one of the sentences `without`."""
     found = {}
     for kind, size in SIZES.items():
         maker = Maker(material, f"{seed}/{kind}")
-        documents = list(islice(_of_kind(maker, kind), round(size * share * 4)))
+        drawn = islice(_of_kind(maker, kind), round(size * share * 4))
+        documents = [document for document in drawn if document.decided.source not in without]
         maker.numbers.shuffle(documents)
         found[kind] = documents[: round(size * share)]
     return found
 
 
+def decided_sentences(documents: Mapping[str, Iterable[Document]]) -> frozenset[str]:
+    """The English sentences that a context decides."""
+    return frozenset(document.decided.source for made in documents.values() for document in made)
+
+
 def _of_kind(maker: Maker, kind: str) -> Iterator[Document]:
-    material, numbers, things = maker.material, maker.numbers, maker.concrete
+    material, words, numbers, things = maker.material, maker.words, maker.numbers, maker.concrete
     if not things and kind not in ("person", "biography"):
         return iter(())
     match kind:
@@ -215,13 +223,13 @@ def _of_kind(maker: Maker, kind: str) -> Iterator[Document]:
         case "frame":
             return maker.frame()
         case "selection":
-            return maker.two_nouns(lambda: (by_action if numbers.random() < 0.5 else by_selection)(numbers))
+            return maker.two_nouns(lambda: (by_action if numbers.random() < 0.5 else by_selection)(words, numbers))
         case "number":
-            return maker.two_nouns(lambda: by_number(things, numbers))
+            return maker.two_nouns(lambda: by_number(words, things, numbers))
         case "animacy":
-            return maker.two_nouns(lambda: by_animacy(things, numbers))
+            return maker.two_nouns(lambda: by_animacy(words, things, numbers))
         case "repetition":
-            return maker.two_nouns(lambda: by_repetition(things, numbers))
+            return maker.two_nouns(lambda: by_repetition(words, things, numbers))
         case "person":
             return maker.persons()
         case _:

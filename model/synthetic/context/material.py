@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from model.data.corpus import SentencePair
 from model.synthetic.context.antecedents import Antecedents, Text, find_antecedents
+from model.synthetic.context.dev_words import DEV_WORDS
 from model.synthetic.context.dictionary import rare_things, used_nouns
 from model.synthetic.context.genders import Lexicon, known_genders
 from model.synthetic.context.it import Decided, ThingPredicates, sort_pronouns
@@ -14,6 +15,8 @@ from model.synthetic.context.nouns import Noun, for_dev, things_in_text
 from model.synthetic.context.persons import PersonPair, person_pairs
 from model.synthetic.context.professions import Profession, feminines, professions, said_of_persons
 from model.synthetic.context.pronominal import Pronominal, pronominal_pairs
+from model.synthetic.context.training_words import TRAINING_WORDS
+from model.synthetic.context.wordlists import WordLists
 
 MAX_WORDS = 25
 
@@ -29,6 +32,8 @@ class Material:
     persons: list[PersonPair]
     professions: list[Profession]
     everything: list[Text]
+    words: WordLists
+    """What is drawn from lists instead of text."""
 
 
 def find_material(
@@ -38,7 +43,7 @@ def find_material(
     terms: Sequence[SentencePair] = (),
 ) -> tuple[Material, Material]:
     """For training and for dev. `excluded` are source sentences that are never used, for example of a test set; `terms`
-    are entries of a dictionary."""
+    are entries of a dictionary. A noun or profession of the lists of training is none of dev."""
     pairs = [pair for pair in pairs if pair.source not in excluded]
     genders = known_genders((pair.target for pair in pairs), lexicon)
     things = things_in_text(pairs, genders, lexicon)
@@ -56,16 +61,20 @@ def find_material(
     everything = [(pair.source, pair.target) for pair in pairs if len(pair.source.split()) <= MAX_WORDS]
 
     def deal(dev: bool) -> Material:
+        taken = TRAINING_WORDS.german_words if dev else frozenset()
+        nouns = [noun for noun in things if noun.is_dev == dev and noun.target not in taken]
+        here = {one for one in known if one.is_dev == dev and taken.isdisjoint((one.masculine, one.feminine))}
         return Material(
-            antecedents=antecedents.of({noun for noun in things if noun.is_dev == dev}),
-            things=[noun for noun in things if noun.is_dev == dev],
-            pronominal=[one for one in pronominal if one.noun.is_dev == dev],
+            antecedents=antecedents.of(set(nouns)),
+            things=nouns,
+            pronominal=[one for one in pronominal if one.noun.is_dev == dev and one.noun.target not in taken],
             referential=_deal(sorts["referential"], dev),
             pleonastic=_deal(sorts["pleonastic"], dev),
             event=_deal(sorts["event"], dev),
-            persons=[one for one in persons if one.profession.is_dev == dev],
-            professions=[one for one in known if one.is_dev == dev],
+            persons=[one for one in persons if one.profession in here],
+            professions=[one for one in known if one in here],
             everything=everything,
+            words=DEV_WORDS if dev else TRAINING_WORDS,
         )
 
     return deal(False), deal(True)

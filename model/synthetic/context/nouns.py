@@ -81,7 +81,7 @@ def things_in_text(
             if (by_text or word in glosses) and _may_be_thing(word, noun, as_noun, in_source, genders):
                 candidates[word].append(Noun(word, noun, genders[noun], row[word]))
     chosen = (_unambiguous(nouns) for nouns in candidates.values())
-    return sorted((noun for noun in chosen if noun), key=lambda noun: (-noun.count, noun.target))
+    return sorted((noun for noun in chosen if noun), key=lambda noun: (-noun.count, noun.target, noun.source))
 
 
 def _may_be_thing(

@@ -5,32 +5,16 @@ been in the garden for days.")."""
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from model.synthetic.context.antecedents import Text
-from model.synthetic.context.frames import ADJECTIVES, AFTER, it_frame, slots
-from model.synthetic.context.german import GENDERS, Gender
+from model.synthetic.context.frames import ADJECTIVES, it_frame, slots
 from model.synthetic.context.it import Decided
 from model.synthetic.context.nouns import Noun
+from model.synthetic.context.wordlists import SemanticClass, WordLists, semantic_class
 from model.synthetic.context.words import capitalized
 
-
-@dataclass(frozen=True)
-class SemanticClass:
-    """Nouns that the same predicates select."""
-
-    nouns: tuple[Noun, ...]
-    predicates: tuple[Text, ...]
-
-
-def _class(nouns: str, *predicates: Text) -> SemanticClass:
-    genders: dict[str, Gender] = {gender: gender for gender in GENDERS}
-    parts = (noun.split("/") for noun in nouns.split())
-    return SemanticClass(tuple(Noun(s.replace("_", " "), t, genders[g], 1) for s, t, g in parts), predicates)
-
-
 CLASSES: tuple[SemanticClass, ...] = (
-    _class(
+    semantic_class(
         "dog/Hund/m cat/Katze/f horse/Pferd/n cow/Kuh/f bird/Vogel/m sheep/Schaf/n mouse/Maus/f pig/Schwein/n"
         " goat/Ziege/f fox/Fuchs/m duck/Ente/f chicken/Huhn/n donkey/Esel/m frog/Frosch/m snake/Schlange/f"
         " camel/Kamel/n wolf/Wolf/m goose/Gans/f crocodile/Krokodil/n tiger/Tiger/m bee/Biene/f owl/Eule/f"
@@ -44,7 +28,7 @@ CLASSES: tuple[SemanticClass, ...] = (
         ("It died last week.", "{Er} ist letzte Woche gestorben."),
         ("We have to feed it.", "Wir müssen {ihn} füttern."),
     ),
-    _class(
+    semantic_class(
         "cake/Kuchen/m soup/Suppe/f bread/Brot/n cheese/Käse/m pizza/Pizza/f meat/Fleisch/n apple/Apfel/m"
         " sausage/Wurst/f egg/Ei/n salad/Salat/m jelly/Gelee/n sauce/Soße/f rice/Reis/m butter/Butter/f"
         " pear/Birne/f orange/Orange/f ham/Schinken/m sandwich/Sandwich/n banana/Banane/f",
@@ -55,8 +39,9 @@ CLASSES: tuple[SemanticClass, ...] = (
         ("It went bad.", "{Er} ist schlecht geworden."),
         ("My sister cooked it.", "Meine Schwester hat {ihn} gekocht."),
         ("It was still raw.", "{Er} war noch roh."),
+        within_reach=True,
     ),
-    _class(
+    semantic_class(
         "car/Auto/n train/Zug/m bus/Bus/m bicycle/Fahrrad/n truck/Lastwagen/m ship/Schiff/n plane/Flugzeug/n"
         " ferry/Fähre/f motorcycle/Motorrad/n tram/Straßenbahn/f subway/U-Bahn/f taxi/Taxi/n rocket/Rakete/f",
         ("It leaves at eight.", "{Er} fährt um acht ab."),
@@ -65,7 +50,7 @@ CLASSES: tuple[SemanticClass, ...] = (
         ("It arrived late.", "{Er} kam zu spät an."),
         ("We got on it.", "Wir sind in {ihn} eingestiegen."),
     ),
-    _class(
+    semantic_class(
         "shirt/Hemd/n jacket/Jacke/f coat/Mantel/m hat/Hut/m skirt/Rock/m dress/Kleid/n cap/Mütze/f"
         " blouse/Bluse/f sweater/Pullover/m scarf/Schal/m tie/Krawatte/f suit/Anzug/m",
         ("It doesn't fit me.", "{Er} passt mir nicht."),
@@ -73,8 +58,9 @@ CLASSES: tuple[SemanticClass, ...] = (
         ("It is too tight.", "{Er} ist zu eng."),
         ("I wear it every day.", "Ich trage {ihn} jeden Tag."),
         ("It has to be washed.", "{Er} muss gewaschen werden."),
+        within_reach=True,
     ),
-    _class(
+    semantic_class(
         "book/Buch/n letter/Brief/m newspaper/Zeitung/f novel/Roman/m poem/Gedicht/n contract/Vertrag/m"
         " report/Bericht/m magazine/Zeitschrift/f diary/Tagebuch/n article/Artikel/m postcard/Postkarte/f",
         ("I have already read it.", "Ich habe {ihn} schon gelesen."),
@@ -82,8 +68,9 @@ CLASSES: tuple[SemanticClass, ...] = (
         ("It has many pages.", "{Er} hat viele Seiten."),
         ("Who wrote it?", "Wer hat {ihn} geschrieben?"),
         ("It was translated into German.", "{Er} wurde ins Deutsche übersetzt."),
+        within_reach=True,
     ),
-    _class(
+    semantic_class(
         "house/Haus/n church/Kirche/f hotel/Hotel/n tower/Turm/m castle/Schloss/n school/Schule/f"
         " bridge/Brücke/f palace/Palast/m factory/Fabrik/f station/Bahnhof/m library/Bibliothek/f"
         " museum/Museum/n",
@@ -92,14 +79,15 @@ CLASSES: tuple[SemanticClass, ...] = (
         ("It is open to visitors.", "{Er} ist für Besucher geöffnet."),
         ("A famous architect designed it.", "Ein berühmter Architekt hat {ihn} entworfen."),
     ),
-    _class(
+    semantic_class(
         "bottle/Flasche/f glass/Glas/n bucket/Eimer/m box/Kiste/f suitcase/Koffer/m barrel/Fass/n cup/Tasse/f"
         " basket/Korb/m drawer/Schublade/f",
         ("It was full of water.", "{Er} war voll Wasser."),
         ("I filled it to the top.", "Ich habe {ihn} bis oben gefüllt."),
         ("It was empty.", "{Er} war leer."),
+        within_reach=True,
     ),
-    _class(
+    semantic_class(
         "telephone/Telefon/n computer/Computer/m radio/Radio/n clock/Uhr/f lamp/Lampe/f printer/Drucker/m"
         " camera/Kamera/f refrigerator/Kühlschrank/m heater/Heizung/f keyboard/Tastatur/f oven/Ofen/m",
         ("It doesn't work anymore.", "{Er} funktioniert nicht mehr."),
@@ -107,12 +95,13 @@ CLASSES: tuple[SemanticClass, ...] = (
         ("It has to be repaired.", "{Er} muss repariert werden."),
         ("It uses too much electricity.", "{Er} verbraucht zu viel Strom."),
     ),
-    _class(
+    semantic_class(
         "tree/Baum/m rose/Rose/f flower/Blume/f bush/Busch/m tulip/Tulpe/f cactus/Kaktus/m plant/Pflanze/f",
         ("It is in bloom.", "{Er} blüht."),
         ("It needs more water.", "{Er} braucht mehr Wasser."),
         ("It has grown a lot.", "{Er} ist sehr gewachsen."),
         ("I planted it last year.", "Ich habe {ihn} letztes Jahr gepflanzt."),
+        within_reach=True,
     ),
 )
 TOGETHER: tuple[Text, ...] = (
@@ -138,8 +127,6 @@ ACTIONS: tuple[Text, ...] = (
     ("The {e} jumped over the {f}.", "{Der1} {N} ist über {den4b} {M} gesprungen."),
 )
 """What an animal does with something."""
-WITHIN_REACH = (1, 3, 4, 6, 8)
-"""The CLASSES that are within reach: food, clothes, what one reads, vessels, plants."""
 PLURALS: tuple[Text, ...] = (
     ("keys", "Schlüssel"), ("shoes", "Schuhe"), ("books", "Bücher"), ("children", "Kinder"), ("flowers", "Blumen"),
     ("plates", "Teller"), ("pictures", "Bilder"), ("students", "Studenten"), ("bags", "Taschen"), ("dogs", "Hunde"),
@@ -190,8 +177,8 @@ def _both(noun: Noun, other: Noun) -> dict[str, str]:
     return first | {"f": other.source, "M": other.target} | {f"{name}b": value for name, value in second.items()}
 
 
-def by_selection(numbers: random.Random) -> Made:
-    ours, theirs = numbers.sample(CLASSES, 2)
+def by_selection(words: WordLists, numbers: random.Random) -> Made:
+    ours, theirs = numbers.sample(words.classes, 2)
     noun = numbers.choice(ours.nouns)
     other = numbers.choice([other for other in theirs.nouns if other.gender != noun.gender])
     values = _both(*((noun, other) if numbers.random() < 0.5 else (other, noun)))
@@ -200,9 +187,9 @@ def by_selection(numbers: random.Random) -> Made:
     return text, it_frame(numbers, ours.predicates, "selection"), noun, other
 
 
-def by_action(numbers: random.Random) -> Made:
+def by_action(words: WordLists, numbers: random.Random) -> Made:
     """An animal and what it found; either can be meant."""
-    animals, things = CLASSES[0], numbers.choice([CLASSES[number] for number in WITHIN_REACH])
+    animals, things = words.classes[0], numbers.choice([one for one in words.classes if one.within_reach])
     animal = numbers.choice(animals.nouns)
     thing = numbers.choice([thing for thing in things.nouns if thing.gender != animal.gender])
     values = _both(animal, thing)
@@ -214,30 +201,32 @@ def by_action(numbers: random.Random) -> Made:
     return text, it_frame(numbers, things.predicates, "selection"), thing, animal
 
 
-def by_number(things: Sequence[Noun], numbers: random.Random) -> Made:
-    noun, plural = numbers.choice(things), numbers.choice(PLURALS)
-    return _beside(noun, {"p": plural[0], "P": plural[1]}, BESIDE_PLURAL, "number", numbers)
+def by_number(words: WordLists, things: Sequence[Noun], numbers: random.Random) -> Made:
+    noun, plural = numbers.choice(things), numbers.choice(words.plurals)
+    return _beside(noun, {"p": plural[0], "P": plural[1]}, BESIDE_PLURAL, "number", words, numbers)
 
 
-def by_animacy(things: Sequence[Noun], numbers: random.Random) -> Made:
-    noun, person = numbers.choice(things), numbers.choice(PERSONS)
-    return _beside(noun, {"p": person[0], "P": person[1]}, BESIDE_PERSON, "animacy", numbers)
+def by_animacy(words: WordLists, things: Sequence[Noun], numbers: random.Random) -> Made:
+    noun, person = numbers.choice(things), numbers.choice(words.persons)
+    return _beside(noun, {"p": person[0], "P": person[1]}, BESIDE_PERSON, "animacy", words, numbers)
 
 
-def _beside(noun: Noun, values: dict[str, str], frames: Sequence[Text], kind: str, numbers: random.Random) -> Made:
+def _beside(
+    noun: Noun, values: dict[str, str], frames: Sequence[Text], kind: str, words: WordLists, numbers: random.Random
+) -> Made:
     frame = numbers.choice(frames)
     filled = slots(noun, ADJECTIVES[0]) | values
     text = with_articles(frame[0].format(**filled)), frame[1].format(**filled)
-    return text, it_frame(numbers, AFTER, kind), noun, None
+    return text, it_frame(numbers, words.after, kind), noun, None
 
 
-def by_repetition(things: Sequence[Noun], numbers: random.Random) -> Made:
+def by_repetition(words: WordLists, things: Sequence[Noun], numbers: random.Random) -> Made:
     noun = numbers.choice(things)
     other = numbers.choice([other for other in numbers.sample(list(things), min(len(things), 50))
                             if other.gender != noun.gender] or [noun])  # fmt: skip
-    here, there = numbers.sample(PLACES, 2)
+    here, there = numbers.sample(words.places, 2)
     values = _both(noun, other) | {"p": here[0], "P": here[1], "q": there[0], "Q": there[1]}
-    frame, repeated = numbers.choice(APART), numbers.choice(REPEATED)
+    frame, repeated = numbers.choice(APART), numbers.choice(words.repeated)
     text = frame[0].format(**values), frame[1].format(**values)
     said = repeated[0].format(**values), repeated[1].replace("{P}", here[1])
     return text, it_frame(numbers, [said], "repetition"), noun, other

@@ -1,4 +1,7 @@
-"""`ringmt make-everyday-data`."""
+"""`ringmt make-everyday-data`.
+
+What the files `held-out*.tsv` ask is no sentence of this text, but its words and near twins of it are: they measure how
+much of a phrase book a model recalls."""
 
 import argparse
 from collections.abc import Iterable

@@ -5,7 +5,17 @@ import math
 import numpy as np
 import pytest
 
-from export.compare.estimate import Estimate, margin, mean_estimate, per_token, pooled_spread, student_t
+from export.compare.estimate import (
+    Estimate,
+    holm,
+    margin,
+    mean_estimate,
+    p_value,
+    per_token,
+    pooled_spread,
+    student_p,
+    student_t,
+)
 
 
 def test_with_sentences_of_one_length_the_error_is_the_usual_one() -> None:
@@ -46,10 +56,39 @@ def test_the_spread_of_seeds_is_pooled_with_its_degrees_of_freedom() -> None:
 
 
 @pytest.mark.parametrize(
-    ("freedom", "t"), [(1, 12.706), (2, 4.303), (2.9, 4.303), (3, 3.182), (11, 2.228), (59, 2.042), (1e9, 2.0)]
+    ("freedom", "t"),
+    [(1, 12.706), (2, 4.303), (3, 3.182), (5, 2.571), (12, 2.179), (36, 2.028), (60, 2.000), (math.inf, 1.960)],
 )
-def test_t_is_that_of_the_next_smaller_degrees_of_freedom(freedom: float, t: float) -> None:
-    assert student_t(freedom) == t
+def test_t_is_that_of_the_textbooks(freedom: float, t: float) -> None:
+    assert student_t(freedom) == pytest.approx(t, abs=5e-4)
+    assert student_p(t, freedom) == pytest.approx(0.05, abs=2e-4)
+
+
+@pytest.mark.parametrize(
+    ("t", "freedom", "p"), [(2.576, math.inf, 0.01), (9.925, 2, 0.01), (3.169, 10, 0.01), (0.7, 1, 0.6112), (0, 7, 1)]
+)
+def test_p_values_are_those_of_the_textbooks(t: float, freedom: float, p: float) -> None:
+    assert student_p(t, freedom) == pytest.approx(p, rel=2e-3)
+    assert student_p(-t, freedom) == student_p(t, freedom)
+
+
+def test_p_is_the_least_alpha_whose_interval_leaves_out_nothing() -> None:
+    """Whatever the two errors are; with one of them it is Student's."""
+    for value, error, seed_error, freedom in ((0.3, 0.1, 0.05, 2), (0.02, 0.009, 0.0, 1), (0.01, 0.001, 0.002, 12)):
+        found = Estimate(value, error, 40)
+        p = p_value(value, found, seed_error, freedom)
+        assert margin(found, seed_error, freedom, p * 1.01) < value < margin(found, seed_error, freedom, p * 0.99)
+    assert p_value(0.3, Estimate(0.3, 0.1, 10)) == pytest.approx(student_p(3, 10))
+    assert p_value(0.3, Estimate(0.3, 0.0), 0.1, 2) == pytest.approx(student_p(3, 2), rel=1e-4)
+    assert p_value(0.0, Estimate(0.0, 0.0)) == 1
+    assert p_value(1.0, Estimate(1.0, math.inf, 0)) == 1
+
+
+def test_holm_is_that_of_its_definition() -> None:
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.5, 0.9]) == [1.0, 1.0]
+    assert holm([0.04]) == [0.04]
+    assert holm([]) == []
 
 
 def test_t_covers_19_of_20_samples() -> None:
@@ -62,11 +101,11 @@ def test_t_covers_19_of_20_samples() -> None:
 
 def test_the_margin_counts_both_sources_of_error() -> None:
     known = Estimate(0.0, 0.1)
-    assert margin(known) == pytest.approx(0.2)
-    assert margin(Estimate(0.0, 0.1, 13)) == pytest.approx(0.2179)
-    assert margin(Estimate(0.0, 0.0), 0.1, 2) == pytest.approx(0.4303)
-    assert margin(known, 0.001, 1) == pytest.approx(0.2, rel=0.01)
-    assert margin(known, 0.1, 2) == pytest.approx(math.hypot(0.2, 0.4303))
+    assert margin(known) == pytest.approx(0.196, rel=1e-3)
+    assert margin(Estimate(0.0, 0.1, 13)) == pytest.approx(0.2160, rel=1e-3)
+    assert margin(Estimate(0.0, 0.0), 0.1, 2) == pytest.approx(0.4303, rel=1e-3)
+    assert margin(known, 0.001, 1) == pytest.approx(0.196, rel=0.01)
+    assert margin(known, 0.1, 2) == pytest.approx(math.hypot(0.196, 0.4303), rel=1e-3)
     assert math.isinf(margin(Estimate(0.0, math.inf), 0.1, 2))
     assert margin(Estimate(0.0, 0.0)) == 0
 

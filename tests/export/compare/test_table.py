@@ -3,10 +3,15 @@
 import dataclasses
 from pathlib import Path
 
-from export.compare.contenders import families
+import numpy as np
+import pytest
+
+from export.compare.claims import Claim, Step
+from export.compare.contenders import Contrast, families
+from export.compare.estimate import Costs, Estimate, margin
 from export.compare.measurements import Measured
 from export.compare.quality import METRICS, Quality
-from export.compare.table import overview, quality_table, summary
+from export.compare.table import difference_text, estimate_text, overview, quality_table, resolved_text, summary
 from tests.export.compare.checkpoints import measured, row
 
 
@@ -35,3 +40,31 @@ def test_differences_are_between_rows_that_were_trained_alike(tmp_path: Path) ->
     systems = {one.row.name: one for one in rows}
     _, other, longer = quality_table(systems, scores, "full").splitlines()[2:5]
     assert [text.count("0.250") for text in (other, longer)] == [2, 0]
+
+
+def step(difference: float, error: float = 0.1) -> Step:
+    return Step("a - b", Contrast(Estimate(difference, error), 2, 0.0, 0))
+
+
+@pytest.mark.parametrize(
+    ("differences", "text"),
+    [
+        ([0.5, 0.6, 0.001], "2 of 3, as claimed"),
+        ([0.01, 0.02, 0.03], "0 of 3"),
+        ([-0.01], "0 of 1"),
+        ([-0.5], "1 of 1, against the claim"),
+        ([0.5, -0.5, 0.0], "2 of 3: 1 as claimed, 1 against"),
+    ],
+)
+def test_a_difference_that_is_not_resolved_has_no_direction(differences: list[float], text: str) -> None:
+    assert resolved_text(Claim("c", tuple(map(step, differences)))) == text
+
+
+def test_plus_minus_is_half_of_a_95_percent_interval_of_rows_and_of_differences() -> None:
+    """Recomputed from documents: of ten of them, by Student's t at nine degrees of freedom."""
+    nll, tokens = np.random.default_rng(2).gamma(2, 10, 10), np.full(10, 10.0)
+    estimate = Costs(nll, tokens).estimate
+    half = 2.262 * np.std(nll / 10, ddof=1) / np.sqrt(10)
+    assert estimate_text(estimate) == f"{nll.mean() / 10:.3f} ± {half:.3f}"
+    assert margin(estimate) == pytest.approx(half, rel=1e-3)
+    assert difference_text(Contrast(estimate, 2, 0.0, 0)) == f"{nll.mean() / 10:+.3f} ± {half:.3f}"

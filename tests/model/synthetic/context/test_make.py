@@ -17,6 +17,7 @@ from model.synthetic.context.impersonal import impersonal
 from model.synthetic.context.it import Reference
 from model.synthetic.context.make import SIZES, Document, made_documents
 from model.synthetic.context.material import Material, find_material
+from model.synthetic.context.training_words import TRAINING_WORDS
 from model.synthetic.context.two_nouns import ACTIONS, CLASSES
 from model.synthetic.context.words import flat
 
@@ -44,6 +45,8 @@ Tasche\tf\tbag
 Idee\tf\tidea
 Fenster\tn\twindow
 Tisch\tm\ttable
+Plan\tm\tplan
+Antwort\tf\tanswer
 """
 
 
@@ -124,7 +127,7 @@ def test_made_sentences_without_an_antecedent_say_es_and_nothing_else_changes() 
     numbers = random.Random(1)
     kinds: tuple[Reference, Reference] = ("pleonastic", "event")
     for kind in kinds:
-        made = [impersonal(kind, numbers) for _ in range(300)]
+        made = [impersonal(kind, TRAINING_WORDS, numbers) for _ in range(300)]
         assert len({one.source for one in made}) > 150
         for one in made:
             assert "{" not in one.source + one.targets["n"]

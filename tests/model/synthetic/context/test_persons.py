@@ -116,7 +116,7 @@ def test_every_frame_says_the_profession_in_both_genders(profession: Profession)
     patterns = {frame: re.sub(r"\\{\w+\\}", ".+", re.escape(frame)) for frame, _ in WORK}
     masculine = {profession.masculine, profession.oblique, profession.genitive}
     for _ in range(40 * len(WORK)):
-        decided = work(profession, TEACHER, "Miller", numbers)
+        decided = work(profession, TEACHER, "Miller", WORK, numbers)
         assert not set("{}") & set(decided.source + decided.targets["m"] + decided.targets["f"])
         men, women = (set(decided.targets[gender].replace(".", "").replace(",", "").split()) for gender in ("m", "f"))
         assert masculine & men
@@ -129,7 +129,7 @@ def test_every_frame_says_the_profession_in_both_genders(profession: Profession)
 def test_forms_agree_in_every_case() -> None:
     numbers, sentences = random.Random(1), set[str]()
     for _ in range(4000):
-        decided = work(PRESIDENT, TEACHER, "Miller", numbers)
+        decided = work(PRESIDENT, TEACHER, "Miller", WORK, numbers)
         sentences |= set(decided.targets.values())
     for expected in (
         "Das Buch handelt von der Kindheit des Präsidenten.",

@@ -1,0 +1,181 @@
+"""The lists that dev items are drawn from. No noun and no predicate of them stands in the lists of training, and every
+noun of a class is one that `for_dev` keeps from training documents."""
+
+from model.synthetic.context.wordlists import WordLists, semantic_class
+from model.synthetic.context.words import listed
+
+DEV_WORDS = WordLists(
+    classes=(
+        semantic_class(
+            "rat/Ratte/f vulture/Geier/m stork/Storch/m parakeet/Sittich/m pug/Mops/m terrier/Terrier/m"
+            " piglet/Ferkel/n foal/Füllen/n mink/Nerz/m emu/Emu/m boa/Boa/f tarantula/Tarantel/f",
+            ("It was very thirsty.", "{Er} war sehr durstig."),
+            ("It was trembling all over.", "{Er} zitterte am ganzen Körper."),
+            ("My niece tamed it.", "Meine Nichte hat {ihn} gezähmt."),
+            ("It bit the postman.", "{Er} hat den Briefträger gebissen."),
+            ("It was born in captivity.", "{Er} ist in Gefangenschaft geboren."),
+        ),
+        semantic_class(
+            "melon/Melone/f tomato/Tomate/f mango/Mango/f raspberry/Himbeere/f avocado/Avocado/f pea/Erbse/f"
+            " grapefruit/Pampelmuse/f pie/Apfelkuchen/m anchovy/Anchovis/f whisky/Whisky/m dinner/Abendessen/n",
+            ("It goes well with white wine.", "{Er} passt gut zu Weißwein."),
+            ("It does not agree with my stomach.", "{Er} bekommt meinem Magen nicht."),
+            ("It had a bitter aftertaste.", "{Er} hatte einen bitteren Nachgeschmack."),
+            ("The guests enjoyed it.", "Die Gäste haben {ihn} genossen."),
+            within_reach=True,
+        ),
+        semantic_class(
+            "trombone/Posaune/f bassoon/Fagott/n ukulele/Ukulele/f kettledrum/Pauke/f organ/Orgel/f",
+            ("It is out of tune.", "{Er} ist verstimmt."),
+            ("It was too loud for the singers.", "{Er} übertönte den Gesang."),
+            ("My cousin plays it in an orchestra.", "Meine Cousine spielt {ihn} in einem Orchester."),
+            within_reach=True,
+        ),
+        semantic_class(
+            "cinema/Kino/n mosque/Moschee/f chapel/Kapelle/f studio/Studio/n tannery/Gerberei/f",
+            ("It will be renovated in spring.", "{Er} wird im Frühjahr renoviert."),
+            ("It burned to the ground.", "{Er} ist bis auf die Grundmauern abgebrannt."),
+            ("The mayor inaugurated it.", "Der Bürgermeister hat {ihn} eingeweiht."),
+        ),
+        semantic_class(
+            "telegram/Telegramm/n memo/Memo/n manifesto/Manifest/n editorial/Leitartikel/m hymn/Hymne/f"
+            " excerpt/Auszug/m legend/Legende/f",
+            ("The minister quoted it.", "Der Minister hat {ihn} zitiert."),
+            ("It is full of spelling mistakes.", "{Er} ist voller Rechtschreibfehler."),
+            ("We learned it by heart.", "Wir haben {ihn} auswendig gelernt."),
+            within_reach=True,
+        ),
+        semantic_class(
+            "minivan/Großraumlimousine/f glider/Segelflugzeug/n unicycle/Einrad/n metro/Metro/f",
+            ("It swerved to the left.", "{Er} wich nach links aus."),
+            ("It came to a halt.", "{Er} kam zum Stehen."),
+            ("My niece can steer it already.", "Meine Nichte kann {ihn} schon steuern."),
+        ),
+        semantic_class(
+            "projector/Projektor/m antenna/Antenne/f loudspeaker/Lautsprecher/m stove/Herd/m lantern/Laterne/f",
+            ("The electrician replaced it.", "Der Elektriker hat {ihn} ausgetauscht."),
+            ("It buzzed without a break.", "{Er} summte ununterbrochen."),
+            ("Somebody has to plug it in.", "Jemand muss {ihn} anschließen."),
+        ),
+        semantic_class(
+            "sofa/Sofa/n hammock/Hängematte/f cradle/Wiege/f",
+            ("It creaks when somebody lies down.", "{Er} knarrt, wenn sich jemand hinlegt."),
+            ("It is comfortable enough for a nap.", "{Er} ist bequem genug für ein Nickerchen."),
+        ),
+        semantic_class(
+            "island/Insel/f valley/Tal/n glacier/Gletscher/m crater/Krater/m peninsula/Halbinsel/f",
+            ("It was formed in the Stone Age.", "{Er} entstand in der Steinzeit."),
+            ("Geologists are exploring it.", "Geologen erforschen {ihn}."),
+            ("Hikers crossed it on foot.", "Wanderer haben {ihn} zu Fuß durchquert."),
+        ),
+    ),
+    plurals=(
+        ("tomatoes", "Tomaten"), ("stamps", "Briefmarken"), ("forks", "Gabeln"), ("lanterns", "Laternen"),
+        ("pills", "Tabletten"), ("oysters", "Austern"), ("raspberries", "Himbeeren"), ("rats", "Ratten"),
+        ("storks", "Störche"), ("islands", "Inseln"),
+    ),
+    persons=(
+        ("My grandmother", "Meine Großmutter"), ("The bride", "Die Braut"), ("Anna", "Anna"), ("Lukas", "Lukas"),
+        ("The widow", "Die Witwe"), ("My stepfather", "Mein Stiefvater"), ("My godmother", "Meine Patentante"),
+        ("The monk", "Der Mönch"),
+    ),
+    places=(
+        ("on the balcony", "auf dem Balkon"), ("in the hallway", "im Flur"), ("in the attic", "auf dem Dachboden"),
+        ("behind the shed", "hinter dem Schuppen"), ("beside the fence", "am Zaun"),
+    ),
+    after=(
+        ("It was stolen at Christmas.", "{Er} wurde an Weihnachten gestohlen."),
+        ("Someone hid it behind the curtain.", "Jemand hat {ihn} hinter dem Vorhang versteckt."),
+        ("Where can one order it?", "Wo kann man {ihn} bestellen?"),
+        ("Can you draw it?", "Kannst du {ihn} zeichnen?"),
+        ("My nephew would like to inherit it.", "Mein Neffe möchte {ihn} erben."),
+        ("It attracted a great deal of attention.", "{Er} hat viel Aufmerksamkeit erregt."),
+        ("It was mentioned in a speech.", "{Er} wurde in einer Rede erwähnt."),
+        ("We still have to insure it.", "Wir müssen {ihn} noch versichern."),
+        ("It can hardly be recognized.", "{Er} ist kaum zu erkennen."),
+        ("It weighs eleven kilos.", "{Er} wiegt elf Kilo."),
+        ("Has anyone touched it?", "Hat jemand {ihn} berührt?"),
+        ("It was auctioned in Vienna.", "{Er} wurde in Wien versteigert."),
+        ("It impressed the jury.", "{Er} beeindruckte die Jury."),
+        ("I would rather not lend it.", "Ich würde {ihn} lieber nicht verleihen."),
+    ),
+    repeated=(
+        ("It cannot stay {p}.", "{Er} kann nicht {P} bleiben."),
+        ("Who put it {p}?", "Wer hat {ihn} {P} hingestellt?"),
+        ("It bothers me {p}.", "{Er} stört mich {P}."),
+    ),
+    event=(
+        ("It came as a shock to everyone.", "{Er} war für alle ein Schock."),
+        ("It annoyed {who}.", "{Er} hat {wen} geärgert."),
+        ("It took place {when}.", "{Er} fand {wann} statt."),
+        ("It delayed the departure.", "{Er} hat die Abfahrt verzögert."),
+        ("It proved {who} right.", "{Er} gab {wem} recht."),
+        ("It was prevented just in time.", "{Er} wurde gerade noch verhindert."),
+        ("It helped nobody.", "{Er} hat niemandem geholfen."),
+        ("{Who} denied it.", "{Wer} hat {ihn} geleugnet."),
+        ("{Who} predicted it.", "{Wer} hat {ihn} vorausgesagt."),
+        ("We celebrated it with champagne.", "Wir haben {ihn} mit Sekt gefeiert."),
+        ("It has to remain confidential.", "{Er} muss vertraulich bleiben."),
+        ("It was decided {when}.", "{Er} wurde {wann} beschlossen."),
+    ),
+    pleonastic=(
+        ("It is worth {doing}.", "{Er} lohnt sich, {zu tun}."),
+        ("It occurred to me that {clause}.", "{Er} fiel mir ein, dass {satz}."),
+        ("It was announced that {clause}.", "{Er} wurde bekannt gegeben, dass {satz}."),
+        ("It is rumored that {clause}.", "{Er} wird gemunkelt, dass {satz}."),
+        ("It hailed {when}.", "{Er} hat {wann} gehagelt."),
+        ("It is thundering.", "{Er} donnert."),
+        ("It smells of smoke here.", "{Er} riecht hier nach Rauch."),
+        ("It is drafty in here.", "{Er} zieht hier."),
+        ("It was freezing outside.", "Draußen war {er} eiskalt."),
+        ("It would be unfair to {do}.", "{Er} wäre ungerecht, {zu tun}."),
+        ("It is customary to {do}.", "{Er} ist üblich, {zu tun}."),
+        ("It took courage to {do}.", "{Er} brauchte Mut, {zu tun}."),
+        ("It dawned on {who} that {clause}.", "{Er} dämmerte {wem}, dass {satz}."),
+    ),
+    choices={
+        "who Who wen wem wer Wer": (
+            ("Anna", "Anna", "Anna", "Anna", "Anna", "Anna"),
+            ("my stepfather", "My stepfather", "meinen Stiefvater", "meinem Stiefvater", "mein Stiefvater",
+             "Mein Stiefvater"),
+            ("the widow", "The widow", "die Witwe", "der Witwe", "die Witwe", "Die Witwe"),
+            ("the monk", "The monk", "den Mönch", "dem Mönch", "der Mönch", "Der Mönch"),
+        ),
+        "when wann": (
+            ("in October", "im Oktober"), ("before sunrise", "vor Sonnenaufgang"),
+            ("during the holidays", "in den Ferien"), ("at Christmas", "an Weihnachten"),
+        ),
+        "do|doing|zu tun": (
+            ("read between the lines", "reading between the lines", "zwischen den Zeilen zu lesen"),
+            ("get up early", "getting up early", "früh aufzustehen"),
+            ("hitchhike", "hitchhiking", "zu trampen"),
+            ("keep quiet", "keeping quiet", "zu schweigen"),
+            ("negotiate", "negotiating", "zu verhandeln"),
+        ),
+        "clause satz": (
+            ("somebody was lying", "jemand log"), ("the strike was over", "der Streik vorbei war"),
+            ("rents would rise", "die Mieten steigen würden"), ("we had been cheated", "wir betrogen worden waren"),
+            ("Anna had resigned", "Anna gekündigt hatte"),
+        ),
+    },
+    lives=(
+        ("{P} emigrated in {Y}.", "{Q} wanderte {Y} aus."),
+        ("In {Y} {p} founded a choir in {C}.", "{Y} gründete {q} in {C} einen Chor."),
+        ("{P} never married.", "{Q} heiratete nie."),
+        ("{H} tombstone stands in {C}.", "{I} Grabstein steht in {C}."),
+        ("{H} estate was auctioned in {C}.", "{I} Nachlass wurde in {C} versteigert."),
+        ("As a toddler {p} was often ill.", "Im Kleinkindalter war {q} oft krank."),
+        ("{P} owned a vineyard near {C}.", "{Q} besaß einen Weinberg bei {C}."),
+    ),
+    work=(
+        ("{S} retired as {a} in {Y}.", "{S} ging {Y} als {N} in den Ruhestand."),
+        ("{S} earned a living as {a}.", "{S} verdiente als {N} den Lebensunterhalt."),
+        ("The {e} refused every award.", "{Der} {N} lehnte jede Auszeichnung ab."),
+        ("A documentary about the {J} {e} was shot in {C}.", "Über {den} {j}{en} {A} wurde in {C} gedreht."),
+        ("Nobody in {C} remembered the {e}.", "In {C} erinnerte sich niemand an {den} {A}."),
+        ("The grave of the {e} is in {C}.", "Das Grab {des} {G} liegt in {C}."),
+        ("The villagers trusted the {e}.", "Die Dorfbewohner vertrauten {dem} {A}."),
+        ("The {e} was arrested in {Y}.", "{Der} {N} wurde {Y} verhaftet."),
+    ),
+    surnames=listed("Lindqvist Marchetti Ferreira Okonkwo Brückner Delgado Novotny Halloran"),
+)  # fmt: skip

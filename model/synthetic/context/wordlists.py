@@ -1,0 +1,79 @@
+"""What made sentences are drawn from. Training and dev have lists of their own: a model that saw a noun or a predicate
+in training is not asked about it again."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from model.synthetic.context.antecedents import Text
+from model.synthetic.context.german import GENDERS, Gender
+from model.synthetic.context.nouns import Noun
+
+
+@dataclass(frozen=True)
+class SemanticClass:
+    """Nouns that the same predicates select. `within_reach`: an animal can sniff at them."""
+
+    nouns: tuple[Noun, ...]
+    predicates: tuple[Text, ...]
+    within_reach: bool = False
+
+
+def semantic_class(nouns: str, *predicates: Text, within_reach: bool = False) -> SemanticClass:
+    """`nouns`: "english/German/gender", between spaces; a blank inside a noun is written "_"."""
+    genders: dict[str, Gender] = {gender: gender for gender in GENDERS}
+    parts = (noun.split("/") for noun in nouns.split())
+    return SemanticClass(
+        tuple(Noun(s.replace("_", " "), t, genders[g], 1) for s, t, g in parts), predicates, within_reach
+    )
+
+
+@dataclass(frozen=True)
+class WordLists:
+    """The nouns and the predicates of made sentences. Frames of the sentence before, which say nothing of what "it"
+    means, are the same for training and dev, and so are the cities, first names and adjectives in them."""
+
+    classes: tuple[SemanticClass, ...]
+    """The first are the animals."""
+    plurals: tuple[Text, ...]
+    persons: tuple[Text, ...]
+    places: tuple[Text, ...]
+    after: tuple[Text, ...]
+    """Predicates of any thing."""
+    repeated: tuple[Text, ...]
+    """Predicates of a place."""
+    event: tuple[Text, ...]
+    pleonastic: tuple[Text, ...]
+    choices: Mapping[str, tuple[tuple[str, ...], ...]]
+    """What fills the slots of `event` and `pleonastic`: names of slots -> what stands in them together."""
+    lives: tuple[Text, ...]
+    work: tuple[Text, ...]
+    surnames: tuple[str, ...]
+
+    @property
+    def nouns(self) -> list[Noun]:
+        """Those of all classes."""
+        return [noun for one in self.classes for noun in one.nouns]
+
+    @property
+    def predicates(self) -> list[Text]:
+        """Every frame of a sentence that a context decides."""
+        selecting = [predicate for one in self.classes for predicate in one.predicates]
+        return [*selecting, *self.after, *self.repeated, *self.event, *self.pleonastic, *self.work]
+
+    @cached_property
+    def german_words(self) -> frozenset[str]:
+        """Every German word with a capital letter: all nouns are among them."""
+        return frozenset(word for text in self._german() for word in _words(text) if word[:1].isupper())
+
+    def _german(self) -> Iterator[str]:
+        yield from (noun.target for noun in self.nouns)
+        for _, text in (*self.predicates, *self.plurals, *self.persons, *self.places, *self.lives):
+            yield text
+        for forms in self.choices.values():
+            yield from (form for choice in forms for form in choice)
+        yield from self.surnames
+
+
+def _words(text: str) -> list[str]:
+    return "".join(sign if sign.isalpha() or sign == "-" else " " for sign in text).split()
