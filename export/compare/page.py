@@ -122,7 +122,7 @@ def reproduction(rows: Sequence[Measured]) -> str:
     return (
         f"## Train one again\n\n```sh\n{row.command}\nringmt zoo RUN FOLDER\nringmt compare FOLDER --data DATA\n```\n\n"
         f"is {row.name}, which took {row.seconds / 60:.1f} minutes. DATA holds the corpora of its recipe as "
-        f"NAME.{row.recipe.data.source}.gz and NAME.{row.recipe.data.target}.gz. Every row's line of runs.jsonl has its own "
-        f"command, seed and seconds, and `data_sha256` says whether the text is the same. `ringmt zoo` keeps the run "
-        f"in fp16.{kept}"
+        f"NAME.{row.recipe.data.source}.gz and NAME.{row.recipe.data.target}.gz. Every row's line of runs.jsonl has "
+        f"its own command, seed and seconds, and `data_sha256` says whether the text is the same. `ringmt zoo` keeps "
+        f"the run in fp16.{kept}"
     )

@@ -70,9 +70,13 @@ def test_a_clone_stays_small() -> None:
 def test_every_row_was_measured_and_stands_on_the_page() -> None:
     page, store = (ZOO / "README.md").read_text(encoding="utf-8"), Store(ZOO / "measured.json.gz")
     assert page.startswith(MARK)
+    sets: dict[tuple[str, str], set[frozenset[str]]] = {}
     for row in ROWS.values():
         assert f"| {row.bundled} |" in page
-        assert len(store.measured(row.weights_hash)) >= 3  # sets
+        keys = [key for key in store.measured(row.weights_hash) if key.startswith("nll alone ")]
+        sets.setdefault((row.recipe.data.source, row.vocabulary_hash), set()).add(frozenset(keys))
+    assert all(len(found) == 1 for found in sets.values()), "rows of one vocabulary are measured on the same text"
+    assert all(len(keys) >= 3 for found in sets.values() for keys in found)
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -88,6 +92,8 @@ def test_a_row_says_how_to_train_it_again(name: str) -> None:
     assert re.fullmatch("[0-9a-f]{64}", record.training["data_sha256"])
     assert record.training["seconds"] > 0
     assert (record.training["target_tokens"], record.training["steps"]) == last_evaluation(record)
+    steps = [int(one["step"]) for one in record.curve]
+    assert steps == sorted(set(steps))
     assert record.training["sha256"] == {"weights.safetensors": row.weights_hash}
     assert row.folder.exists() == row.has_weights
 

@@ -1,14 +1,17 @@
 """The open loop: arrivals that do not wait, and how answers are counted."""
 
 import asyncio
+import http.server
 import json
 import math
+import threading
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from loadtest.open_loop import Level, arrivals, highest_rate, level_of, main, offer
+from loadtest import open_loop
+from loadtest.open_loop import Arrival, Level, arrivals, highest_rate, level_of, main, offer
 from server.settings import EngineSettings
 from tests.server.api.conftest import ready, settings_for
 
@@ -39,6 +42,36 @@ def test_the_rate_that_is_held_is_the_last_before_one_is_missed() -> None:
     assert highest_rate([level(1, 0.1), level(2, 0.4), level(4, 0.6), level(8, 0.1)], 0.5) == 2
     assert highest_rate([level(1, 0.1), level(2, 0.1, refused=1)], 0.5) == 1
     assert highest_rate([level(1, float("nan"))], 0.5) == 0
+
+
+class Answering(http.server.BaseHTTPRequestHandler):
+    """200 to everybody, at once."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *args: object) -> None:
+        """Not on the screen."""
+
+
+def test_a_latency_begins_when_the_request_was_due(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However late this sender is: here by an hour with one request, and by none with two others."""
+    hour = 3600.0
+    monkeypatch.setattr(open_loop, "arrivals", lambda *args: [Arrival(at, ("Yes.",)) for at in (-hour, 0.0, 0.2)])
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            level = asyncio.run(offer(f"http://127.0.0.1:{server.server_port}", 1, 1, seed=1))
+        finally:
+            server.shutdown()
+            thread.join()
+    assert level.answered == 3
+    assert level.p99 > 0.9 * hour
+    assert level.p50 < hour / 2
 
 
 def test_overload_is_refused_at_once_and_nothing_fails(tiny_artifact: Path) -> None:

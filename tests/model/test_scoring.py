@@ -2,22 +2,27 @@
 
 import dataclasses
 import gzip
+import itertools
 import json
+import random
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from model.config import EOS_ID, ConfigError
-from model.data.batching import Pair
+from model.data.batching import Pair, collate
 from model.data.corpus import CorpusError
 from model.data.items import ContrastiveItem, read_items
 from model.data.vocabulary import Vocabulary
 from model.document import DocumentModel
-from model.document_search import search_document
+from model.document_search import search_document, stack_store, store_sentence
 from model.evaluation.command import ContrastiveAccuracyCommand
 from model.evaluation.contrastive_accuracy import (
     accuracy,
+    by_group,
     context_pairs,
     judge,
     judge_in_context,
@@ -89,16 +94,87 @@ def test_context_counts_and_its_absence_is_the_sentence_model(side: str) -> None
     assert (other_target == seen) == (side == "encoder")
 
 
-def test_context_scores_as_the_online_search_does() -> None:
-    """The second sentence of a document, its context translated greedily."""
-    model = lively_document_model(side="decoder", seed=4)
-    drafts = greedy(model.base, SOURCES[:1], 10)
-    found = search_document(model, SOURCES, online=True, beam_size=1, max_length=10)[1][0]
-    targets = [list(found.ids), [7, 8]]
-    score, _ = score_in_context(model, SOURCES[1], targets, [Pair(SOURCES[0], drafts[0])])
-    if found.finish_reason == "eos":
-        assert score == pytest.approx(found.score, abs=0.1)  # but for the mass of banned tokens
-    assert score < 0
+@pytest.mark.parametrize(("side", "seed"), [("encoder", 6), ("encoder", 11), ("decoder", 11)])
+def test_context_scores_as_the_online_search_does(side: str, seed: int) -> None:
+    """The third sentence of a document; those before it were translated greedily. The search shares the probability of
+    tokens that it never chooses among the others, so that the slow twin scores its translations token by token."""
+    model, sources = (
+        lively_document_model(side=side, seed=seed, decay=0.5),
+        [pair.source for pair in some_pairs((4, 6, 5), seed)],
+    )
+    drafts = greedy(model.base, sources[:2], 10)
+    context = [Pair(source, draft) for source, draft in zip(sources, drafts, strict=False)]
+    found = search_document(model, sources, online=True, beam_size=3, max_length=10)[2]
+    ended = [one for one in found if one.finish_reason == "eos"]
+    targets = [list(one.ids) for one in ended] + [[7, 8], []]
+    scores = score_in_context(model, sources[2], targets, context)
+    assert ended
+    for score, one in zip(scores, ended, strict=False):
+        given = token_by_token(model, sources[2], one.ids, context)
+        assert score == pytest.approx(float(sum(given[:, 0])), abs=1e-4)
+        assert one.score == pytest.approx(float(sum(given[:, 1])), abs=1e-3)
+    for changed in ([*context[::-1]], [context[0]], [Pair(one.source, one.target[:1]) for one in context]):
+        other = score_in_context(model, sources[2], targets, changed)
+        same = side == "encoder" and [one.source for one in changed] == [one.source for one in context]
+        assert (other == pytest.approx(scores, abs=1e-5)) == same
+
+
+def token_by_token(model: DocumentModel, source: list[int], ids: tuple[int, ...], context: list[Pair]) -> torch.Tensor:
+    """[token, 2]: log-probability of each token of a translation, and the same among the tokens that a search may
+    choose. Stored sentences are made one by one."""
+    rows = []
+    with torch.no_grad():
+        store = stack_store([store_sentence(model, pair.source, pair.target) for pair in context])
+        away = torch.arange(len(context), 0, -1)[None]
+        for length in range(len(ids) + 1):
+            state = model.hidden(collate([Pair(source, list(ids[:length]))]), store, away)[0, length]
+            logits = model.base.embedding.logits(state)
+            wanted = [*ids, EOS_ID][length]
+            allowed = logits.clone()
+            allowed[:3] = -torch.inf
+            rows.append([float(torch.log_softmax(one, dim=-1)[wanted]) for one in (logits, allowed)])
+    return torch.tensor(rows)
+
+
+@pytest.mark.parametrize("count", [1, 3, 7, 20])
+def test_a_limit_takes_items_from_all_over_the_set(
+    count: int, checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As far apart as they can be; all of them where there are no more."""
+    total = 11
+    path = write_items(tmp_path / "set.jsonl.gz", *(ITEM | {"src": f"Number {index}."} for index in range(total)))
+    taken: list[int] = []
+
+    def judged(model: object, vocabulary: object, items: Iterable[ContrastiveItem], *more: object) -> dict[str, Any]:
+        taken.extend(int(item.source.strip("Number .")) for item in items)
+        return {"without context": [True] * len(taken)}
+
+    monkeypatch.setattr("model.evaluation.command.judge", judged)
+    command, parser = ContrastiveAccuracyCommand(), Parser("ringmt contrastive-accuracy", "")
+    command.add_arguments(parser)
+    assert command.run(parser.parse([str(checkpoint), "--set", str(path), "--limit", str(count)])) == 0
+    assert len(taken) == min(count, total)
+    edges = [*taken, total]
+    gaps = {after - before for before, after in itertools.pairwise(edges)}
+    assert taken[0] == 0
+    assert max(gaps) - min(gaps) <= 1
+
+
+def test_groups_count_their_own_items_only() -> None:
+    numbers = random.Random(1)
+    items = [
+        ContrastiveItem(
+            "s", "r", ("w",), (), (), (("gender", numbers.choice("mfn")), ("template", numbers.choice("ab")))
+        )
+        for _ in range(60)
+    ]
+    right = [numbers.random() < 0.6 for _ in items]
+    found = by_group(items, right)
+    assert set(found) == {"all", *(f"gender {one}" for one in "mfn"), "template a", "template b"}
+    for name, result in found.items():
+        mine = [r for i, r in zip(items, right, strict=True) if name == "all" or tuple(name.split(" ")) in i.groups]
+        assert result == accuracy(mine)
+        assert 0 < result.items < 60 or name == "all"
 
 
 def test_wilson_intervals() -> None:

@@ -49,7 +49,7 @@ def open_json(data: bytes, language: str, budget: Budget) -> OpenedFile:
 
 def _delimiter(text: str) -> str:
     """The delimiter that every one of the first lines has most of, outside of quoted cells."""
-    lines = [line for line in _QUOTED.sub("", text[:20_000]).splitlines()[:20] if line.strip()]
+    lines = [line for line in _QUOTED.sub('""', text[:20_000]).splitlines()[:20] if line.strip()]
     return max(",;\t|", key=lambda one: min((line.count(one) for line in lines), default=0))
 
 

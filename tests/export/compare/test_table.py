@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 
 from export.compare.claims import Claim, Step
+from export.compare.conditions import ANOTHERS, WITH, WITHOUT
 from export.compare.contenders import Contrast, families
+from export.compare.context_table import contrastive_table
 from export.compare.estimate import Costs, Estimate, margin
 from export.compare.measurements import Measured
 from export.compare.quality import METRICS, Quality
 from export.compare.table import difference_text, estimate_text, overview, quality_table, resolved_text, summary
+from model.data.items import ContrastiveItem
 from tests.export.compare.checkpoints import measured, row
 
 
@@ -30,16 +33,19 @@ def test_differences_are_between_rows_that_were_trained_alike(tmp_path: Path) ->
         for one in (full, short, trained_longer(short))
     ]
     scores = {one.row.name: dict.fromkeys(METRICS, Quality(20.0, 1.0, 0.25)) for one in rows}
-    reference, other, longer = summary(families(rows), rows, scores, "full").splitlines()[2:]
-    assert "+0.5" in other
-    assert "+0.5" not in longer
-    assert "+" not in reference
-    _, other, longer = overview(rows, scores, "full").splitlines()[2:]
-    assert [text.count("0.250") for text in (other, longer)] == [2, 0]
-    assert "20.0 ± 1.0" in longer
+    found = columns(summary(families(rows), rows, scores, "full"))
+    assert found["variant"] == ["full", "short", "longer"]
+    assert [text[:5] for text in found["less full's"]] == ["-", "+0.50", "-"]
+    own, *others = map(float, found["log-perplexity"])
+    assert others == pytest.approx([own + 0.5] * 2, abs=0.02)
+    found = columns(overview(rows, scores, "full"))
+    assert found["row"] == ["full", "short", "longer"]
+    for metric in METRICS:
+        assert found[metric] == ["20.0 ± 1.0"] * 3
+    assert found["p against full"][1:] == ["0.250", "-"]
     systems = {one.row.name: one for one in rows}
-    _, other, longer = quality_table(systems, scores, "full").splitlines()[2:5]
-    assert [text.count("0.250") for text in (other, longer)] == [2, 0]
+    found = columns(quality_table(systems, scores, "full"))
+    assert found["p against full"][1:3] == ["0.250", "-"]
 
 
 def step(difference: float, error: float = 0.1) -> Step:
@@ -68,3 +74,35 @@ def test_plus_minus_is_half_of_a_95_percent_interval_of_rows_and_of_differences(
     assert estimate_text(estimate) == f"{nll.mean() / 10:.3f} ± {half:.3f}"
     assert margin(estimate) == pytest.approx(half, rel=1e-3)
     assert difference_text(Contrast(estimate, 2, 0.0, 0)) == f"{nll.mean() / 10:+.3f} ± {half:.3f}"
+
+
+@pytest.mark.parametrize("more", [0.125, 0.25, 0.5])
+def test_a_difference_has_the_sign_and_the_size_of_its_row_less_the_reference(more: float, tmp_path: Path) -> None:
+    rows = [
+        dataclasses.replace(one, row=dataclasses.replace(one.row, bundled=one.row.name))
+        for one in (
+            measured(row(tmp_path, "full"), 0.0, noise=0.0),
+            measured(row(tmp_path, "short", ngram=2), more, noise=0.0),
+        )
+    ]
+    found = columns(summary(families(rows), rows, {}, "full"))
+    assert found["less full's"][1].startswith(f"{more:+.3f} ± 0.000")
+    reversed_ = columns(summary(families(rows), rows, {}, "short"))
+    assert reversed_["less short's"][0].startswith(f"{-more:+.3f} ± 0.000")
+
+
+def test_items_gained_and_lost_are_those_against_no_context(tmp_path: Path) -> None:
+    items = [ContrastiveItem("s", "r", ("w",), (), (), (("gender", "m"),)) for _ in range(10)]
+    without = [True] * 4 + [False] * 6
+    right = {WITHOUT: without, WITH: [False, *without[1:6], *[True] * 4], ANOTHERS: without}
+    one = dataclasses.replace(measured(row(tmp_path, "full"), 0.0), right={"items": right})
+    found = columns(contrastive_table([one], items, "items"))
+    assert found["row"] == [f"full, {condition}" for condition in (WITHOUT, WITH, ANOTHERS)]
+    assert [text.partition(" (")[0] for text in found["all (10)"]] == ["40.0%", "70.0%", "40.0%"]
+    assert [text.partition(",")[0] for text in found["items gained and lost"]] == ["-", "+4 -1", "+0 -0"]
+
+
+def columns(text: str) -> dict[str, list[str]]:
+    """The cells of a table by their heads; of two columns of one head the last."""
+    head, _, *lines = ([cell.strip() for cell in line.strip("| ").split(" | ")] for line in text.splitlines())
+    return {name: [line[place] for line in lines] for place, name in enumerate(head)}

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -10,8 +11,9 @@ from export.commands import EXAMPLES, lines
 from loadtest.bench import variants_bench
 from loadtest.bench.ctranslate2_peer import CTranslate2Engine, convert, token, write_vocabulary_map
 from loadtest.bench.figure import LENGTHS, draw, read_rows, series
-from loadtest.bench.http_bench import http_rows, sentences
+from loadtest.bench.http_bench import Turn, client_rows, http_rows, sentences
 from loadtest.bench.lengths_bench import cache_bytes
+from loadtest.bench.measure import CompetitorProcess, Workload, alternate
 from loadtest.bench.overhead_bench import overhead_rows
 from loadtest.bench.report import Row, fallen, markdown, number, write_json
 from loadtest.bench.shapes import random_model, random_plan, random_sources, shape
@@ -216,3 +218,39 @@ def test_python_around_the_graphs_is_told_apart_from_them() -> None:
         assert per_step.ours > 0
         assert 0 < of_step.ours < 100
         assert of_step.ours < of_all.ours < 100  # seating and answering are Python too
+
+
+class Scripted:
+    """A competitor whose calls take the seconds that are written down."""
+
+    def __init__(self, name: str, seconds: list[float], calls: list[str]) -> None:
+        self.name, self.left, self.calls = name, iter(seconds), calls
+
+    def seconds(self, workload: Workload) -> float:
+        self.calls.append(self.name)
+        return next(self.left)
+
+
+def test_competitors_take_turns_and_the_first_round_does_not_count() -> None:
+    calls: list[str] = []
+    one, other = Scripted("a", [9.0, 1.0, 2.0], calls), Scripted("b", [9.0, 4.0, 8.0], calls)
+    found = alternate([cast(CompetitorProcess, one), cast(CompetitorProcess, other)], Workload(2, target_length=8), 2)
+    assert found == [[16, 8], [4, 2]]  # 16 tokens a call
+    assert calls == ["a", "b"] * 3
+
+
+def test_clients_over_http_take_turns_and_the_first_round_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    left = iter([(999.0, 9.0), (999.0, 9.0), (10.0, 0.1), (5.0, 0.4), (30.0, 0.3), (7.0, 0.2), (20.0, 0.2), (6.0, 0.3)])
+    calls: list[str] = []
+
+    async def turned(base: str, *more: object) -> Turn:
+        calls.append(base)
+        return Turn(*next(left))
+
+    monkeypatch.setattr("loadtest.bench.http_bench.turn", turned)
+    vocabulary = Vocabulary(BUNDLED_MODELS / "en-de" / "vocabulary.model")
+    throughput, latency = client_rows(["ours", "peer"], ["Yes."], vocabulary, rounds=3, clients=4)
+    assert calls == ["ours", "peer"] * 4
+    assert (throughput.ours, throughput.peer, throughput.ratio) == (20.0, 6.0, 20 / 6)
+    assert (latency.ours, latency.peer) == (0.2, 0.3)
+    assert (throughput.name, latency.name) == ("4 clients: throughput", "4 clients: p95 latency")

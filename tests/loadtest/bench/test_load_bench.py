@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from export.commands import EXAMPLES, lines
-from loadtest.bench.load_bench import TIMEOUT, LoadPlan, load_rows, median_level, rows_of
+from loadtest.bench.load_bench import TIMEOUT, LoadPlan, levels, load_rows, median_level, rows_of
 from loadtest.bench.load_figure import draw_load
 from loadtest.open_loop import Level
 from tests.models import lively_model, tiny_config, write_artifact
@@ -29,6 +29,24 @@ def test_both_servers_answer_the_same_requests(tmp_path: Path) -> None:
     assert rows[-1].name == "highest rate with p95 below 0.5 s"
     draw_load(rows, tmp_path / "load.png")
     assert (tmp_path / "load.png").stat().st_size > 1000
+
+
+def test_servers_are_first_in_turn_and_get_the_same_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, float, int]] = []
+
+    async def offered(base: str, rate: float, seconds: float, seed: int, **more: object) -> Level:
+        asked.append((base, rate, seed))
+        return level(rate, 0.1 * rate if base == "ours" else 0.2 * rate)
+
+    monkeypatch.setattr("loadtest.bench.load_bench.offer", offered)
+    measured = levels(["ours", "peer"], ["Yes."], LoadPlan(rates=(1, 2, 4, 8, 16), seconds=1, rounds=3))
+    counted = asked[2:]  # the first of each only warms up
+    assert {seed for *_, seed in asked[:2]} == {0}
+    assert [base for base, *_ in counted[:6]] == ["ours", "peer", "peer", "ours", "ours", "peer"]
+    by_round = [counted[start : start + 2] for start in range(0, len(counted), 2)]
+    assert all(one[1:] == other[1:] and one[0] != other[0] for one, other in by_round)
+    assert [len({seed for _, rate, seed in counted if rate == tried}) for tried in (1, 2, 4, 8, 16)] == [3, 3, 3, 3, 0]
+    assert [[one.rate for one in own] for own in measured] == [[1, 2, 4, 8]] * 2  # at 8 neither is fast enough
 
 
 def test_rounds_become_one_level() -> None:

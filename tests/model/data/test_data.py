@@ -1,6 +1,8 @@
 """Corpora, vocabulary, batches."""
 
+import itertools
 import random
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.config import BOS_ID, EOS_ID, PAD_ID, ConfigError, ModelConfig
-from model.data.batching import Pair, batches_by_tokens, collate, epoch_batches
+from model.data.batching import Pair, batches_by_tokens, collate, epoch_batches, epoch_items
 from model.data.corpus import CorpusError, data_hash, read_corpus
 from model.data.vocabulary import Vocabulary, train_vocabulary
 from tests.models import SENTENCES
@@ -62,6 +64,31 @@ def test_an_epoch_is_decided_by_seed_and_number(pairs: list[Pair], epoch: int, s
     batches = epoch_batches(pairs, 64, 1, epoch, sorted_by)
     assert batches == epoch_batches(pairs, 64, 1, epoch, sorted_by)
     assert sorted(map(id, (p for b in batches for p in b))) == sorted(map(id, pairs))
+
+
+@settings(max_examples=30)
+@given(
+    sizes=st.lists(st.integers(4, 40), min_size=1, max_size=3),
+    passes=st.sampled_from((0.25, 0.5, 1.0, 1.5, 2.25)),
+    seed=st.integers(0, 5),
+)
+def test_an_epoch_has_whole_passes_and_a_part_that_is_drawn_anew(sizes: list[int], passes: float, seed: int) -> None:
+    """No item more often than once beyond the whole passes; over many epochs every item as often as any other."""
+    corpora = {str(name): [(name, index) for index in range(size)] for name, size in enumerate(sizes)}
+    epochs = [Counter(epoch_items(corpora, dict.fromkeys(corpora, passes), seed, epoch)) for epoch in range(40)]
+    whole, part = divmod(passes, 1)
+    for counts in epochs:
+        assert set(counts.values()) <= {int(whole), int(whole) + 1}
+        for items in corpora.values():
+            assert sum(counts[item] for item in items) == int(whole) * len(items) + round(part * len(items))
+    for items in corpora.values():
+        share = round(part * len(items)) / len(items)
+        deviation = (40 * share * (1 - share)) ** 0.5
+        for item in items:
+            assert abs(sum(counts[item] for counts in epochs) - 40 * (whole + share)) <= 5.5 * deviation
+    if part:
+        assert sum(one != other for one, other in itertools.pairwise(epochs)) > 15
+    assert epochs[0] == Counter(epoch_items(corpora, dict.fromkeys(corpora, passes), seed, 0))
 
 
 def test_batches_sorted_by_the_longest_side_pad_least_and_differ_from_epoch_to_epoch() -> None:

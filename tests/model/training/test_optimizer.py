@@ -1,12 +1,14 @@
 """What an update is made of: the loss, the rate, the optimizer."""
 
-import itertools
+import math
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from model.training.loss import projected_cross_entropy
-from model.training.optimizer import MasterOptimizer
+from model.training.optimizer import MasterOptimizer, adam_matrices
 from model.training.schedule import learning_rate
 from model.translation_model import TranslationModel
 from tests.models import tiny_config
@@ -30,13 +32,29 @@ def test_the_fused_loss_is_cross_entropy_with_its_gradients(smoothing: float) ->
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
 
 
-def test_the_rate_warms_up_falls_and_ends_at_zero() -> None:
-    rates = [learning_rate(step, 1.0, 10, 100, 0.2) for step in range(1, 101)]
-    assert rates[4] == pytest.approx(0.5)
-    assert max(rates) == rates[9] == 1.0
-    assert rates[39] == pytest.approx((10 / 40) ** 0.5)
-    assert all(later < earlier for earlier, later in itertools.pairwise(rates[9:]))
-    assert rates[-1] < 0.03
+def slow_rate(step: int, peak: float, warmup: int, total: int, decay: float) -> float:
+    """The rate of one step, phase by phase: the line of the decay passes through its first step and meets zero one step
+    after the last."""
+    first = max(warmup, round(total * (1 - decay)))
+    if step <= warmup:
+        return peak * step / warmup
+    if step <= first:
+        return peak * math.sqrt(warmup) / math.sqrt(step)
+    at_first = peak * math.sqrt(warmup) / math.sqrt(first)
+    return at_first - at_first / (total + 1 - first) * (step - first)
+
+
+@given(
+    peak=st.floats(1e-4, 10),
+    warmup=st.integers(1, 60),
+    total=st.integers(1, 300),
+    decay=st.sampled_from((0.0, 0.1, 0.2, 0.5, 1.0)),
+)
+def test_every_step_has_the_rate_of_its_phase(peak: float, warmup: int, total: int, decay: float) -> None:
+    for step in range(1, total + 1):
+        expected = slow_rate(step, peak, warmup, total, decay)
+        assert learning_rate(step, peak, warmup, total, decay) == pytest.approx(expected, rel=1e-9)
+        assert expected > 0
 
 
 def test_the_optimizer_owns_fp32_masters_of_bf16_weights() -> None:
@@ -81,3 +99,38 @@ def test_a_run_that_was_saved_before_rates_could_be_scaled_goes_on() -> None:
     before = model.embedding.weight.detach().clone()
     optimizer.step((1e-3, 1e-3), max_norm=1.0)
     assert not torch.equal(model.embedding.weight, before)
+
+
+@pytest.mark.parametrize("use_muon", [True, False])
+@pytest.mark.parametrize("decay", [0.0, 0.5])
+def test_weight_decay_shrinks_the_matrices_of_muon_and_nothing_else(use_muon: bool, decay: float) -> None:
+    """Without gradients only weight decay moves a weight: by the rate of Muon times the decay."""
+    torch.manual_seed(3)
+    model = TranslationModel(tiny_config())
+    before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+    optimizer = MasterOptimizer(model, decay, use_muon)
+    for parameter in model.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    optimizer.step((0.7, 0.1), max_norm=1.0)
+    by_adam, shrunk = adam_matrices(model), 0
+    for name, parameter in model.named_parameters():
+        is_shrunk = use_muon and parameter.dim() == 2 and name not in by_adam
+        expected = before[name] * (1 - 0.1 * decay) if is_shrunk else before[name]
+        torch.testing.assert_close(parameter.detach(), expected, rtol=1e-6, atol=0)
+        shrunk += is_shrunk
+    assert (shrunk > 10) == use_muon
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+def test_gradients_are_clipped_to_their_norm(size: float) -> None:
+    """Adam does not see how large gradients are, but its momentum does: a second, unclipped gradient tells."""
+    model = TranslationModel(tiny_config())
+    optimizer = MasterOptimizer(model, 0.0, use_muon=True)
+    torch.manual_seed(4)
+    gradients = [torch.randn_like(parameter) for parameter in model.parameters()]
+    whole = float(torch.cat([gradient.flatten() for gradient in gradients]).norm())
+    for parameter, gradient in zip(model.parameters(), gradients, strict=True):
+        parameter.grad = gradient * (size / whole)
+    assert optimizer.step((1e-3, 1e-3), max_norm=1.0) == pytest.approx(size, rel=1e-4)
+    left = torch.cat([m.grad.flatten() for m in optimizer.master_weights() if m.grad is not None]).norm()
+    assert float(left) == pytest.approx(min(size, 1.0), rel=1e-4)

@@ -1,6 +1,7 @@
 """From a recipe to a checkpoint, on a small sample."""
 
 import argparse
+import dataclasses
 import json
 import math
 import signal
@@ -8,14 +9,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import torch
 from safetensors.torch import load_file
 
-from model.training.checkpoint import average_weights, load_model, save_weights
+from model.data.batching import Pair
+from model.data.corpus import read_corpus
+from model.data.vocabulary import Vocabulary
+from model.training.checkpoint import VOCABULARY, average_weights, load_model, save_weights
 from model.training.commands import train_command
 from model.training.document_recipe import load_any_recipe
 from model.training.recipe import RECIPES
-from model.training.train import Training, train
+from model.training.train import Training, encode_corpus, prepare_vocabulary, train
 from tests.model.runs import SAMPLE, metrics, tiny
 
 
@@ -100,3 +105,41 @@ def test_averaging_is_the_mean(tmp_path: Path) -> None:
     for index in range(3):
         save_weights({"a": torch.full((2,), float(index))}, tmp_path / f"{index}.safetensors")
     assert average_weights(sorted(tmp_path.glob("*.safetensors")))["a"].tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("longest", [10, 16, 24])
+def test_pairs_with_a_side_too_long_are_left_out_and_no_others(longest: int, trained: Path) -> None:
+    vocabulary, recipe = Vocabulary(trained / VOCABULARY), dataclasses.replace(tiny().data, max_pair_length=longest)
+    pairs = read_corpus(SAMPLE, "tatoeba", "en", "de")[:80]
+    encoded = [Pair(*vocabulary.encode([pair.source, pair.target])) for pair in pairs]
+    expected = [pair for pair in encoded if len(pair.source) <= longest and len(pair.target) <= longest]
+    assert 0 < len(expected) < len(encoded)
+    assert any(len(pair.source) <= longest < len(pair.target) for pair in encoded)
+    assert encode_corpus(recipe, SAMPLE, "tatoeba", vocabulary, 80) == expected
+
+
+def test_a_vocabulary_is_learned_of_a_part_from_all_over_the_corpus(tmp_path: Path) -> None:
+    """A quarter of it: as much of its end as of its beginning."""
+    (tmp_path / "x.en").write_text("abab\n" * 200 + "xyxy\n" * 200, encoding="utf-8")
+    (tmp_path / "x.de").write_text("cdcd\n" * 200 + "vwvw\n" * 200, encoding="utf-8")
+    data = dataclasses.replace(tiny().data, corpora={"x": 0.2}, vocab_size=272)
+    pieces = Vocabulary(prepare_vocabulary(data, tmp_path, tmp_path, None).path)
+    known = {piece for ids in pieces.encode(["abab xyxy cdcd vwvw"]) for piece in pieces.pieces(ids)}
+    assert not any(piece.startswith("<0x") for piece in known), "spelled by bytes: never seen"
+
+
+def test_an_update_has_the_gradient_of_the_mean_over_its_tokens(tmp_path: Path) -> None:
+    """Twice the same pairs have the same gradient, and its sum is that of their loss."""
+    run = Training(tiny(precision="fp32"), SAMPLE, tmp_path)
+    run.translator.eval()  # no dropout
+    pairs = run.epoch_work(0)[0][:3]
+    found = []
+    for work in (pairs, pairs * 2):
+        run.translator.zero_grad()
+        nll, tokens = run.backward(work)
+        assert tokens == sum(len(pair.target) + 1 for pair in work)
+        gradients = [parameter.grad.clone() for parameter in run.translator.parameters() if parameter.grad is not None]
+        found.append((nll / tokens, gradients))
+    assert found[0][0] == pytest.approx(found[1][0], rel=1e-5)
+    for one, other in zip(found[0][1], found[1][1], strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-6)

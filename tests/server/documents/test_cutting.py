@@ -87,6 +87,26 @@ def test_a_person_s_translation_is_shared_among_the_parts(
 
 
 @settings(deadline=None, max_examples=30)
+@given(lengths=st.lists(st.integers(1, 30), min_size=2, max_size=5), words=st.integers(1, 60))
+def test_parts_have_shares_in_proportion_to_their_lengths(
+    translator: Translator, lengths: list[int], words: int
+) -> None:
+    """Of a translation that does not have a sentence for each of them; nothing of it is lost."""
+    parts = [Part((5,) * (length - 1) + (3,)) for length in lengths]
+    translation = " ".join(["Haus"] * words)
+    [ids] = translator.target_pieces.encode([translation])
+    longest = translator.artifact.manifest.max_target_length - 1
+    given, total, before = len(ids) - 1, sum(lengths), 0
+    for part, length in zip(shared_among(parts, translation, translator), lengths, strict=True):
+        assert part.context_ids is not None
+        assert abs(len(part.context_ids) - min(longest, given * length / total)) <= 1
+        start = round(given * before / total)
+        before += length
+        assert part.context_ids == tuple(ids[start : round(given * before / total)])[:longest]
+        assert part.target_ids is None
+
+
+@settings(deadline=None, max_examples=30)
 @given(text=st.text(alphabet="aB. \n-!1", max_size=40))
 def test_any_text_comes_back(translator: Translator, text: str) -> None:
     sentences, end = cut_text(text, translator)

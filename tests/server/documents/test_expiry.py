@@ -56,5 +56,24 @@ def test_a_store_that_fails_is_asked_again(caplog: pytest.LogCaptureFixture) -> 
     assert "RuntimeError: odd" in caplog.text
 
 
+@pytest.mark.parametrize(("ttl", "interval", "expected"), [(10.0, 60.0, 10.0), (600.0, 60.0, 60.0), (0.5, 60.0, 0.5)])
+def test_it_sweeps_at_least_once_in_the_time_that_documents_have(ttl: float, interval: float, expected: float) -> None:
+    waits: list[float | None] = []
+
+    class Stopping(threading.Event):
+        """Lets three sweeps pass, without any time."""
+
+        def wait(self, timeout: float | None = None) -> bool:
+            waits.append(timeout)
+            if len(waits) == 3:
+                self.set()
+            return self.is_set()
+
+    janitor = ExpiryThread(Moody(), ttl, Metrics(), interval=interval)
+    janitor._stopping = Stopping()
+    janitor._run()
+    assert waits == [expected] * 3
+
+
 def test_one_that_never_started_stops() -> None:
     assert ExpiryThread(MemoryStore(), 10.0, Metrics()).stop(1)

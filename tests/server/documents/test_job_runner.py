@@ -96,6 +96,29 @@ def test_the_oldest_come_first_and_only_so_many_at_a_time(monkeypatch: pytest.Mo
     run(scenario, store, metrics, monkeypatch)
 
 
+def test_a_lease_is_renewed_twice_before_it_would_run_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the runner's own sleeps, which take no time here: one that fails is followed by another in time."""
+    slept: list[float] = []
+    metrics = Metrics()
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        await real_sleep(0.001)
+
+    real_sleep = asyncio.sleep
+    store, lease_seconds = MemoryStore(), 90.0
+    keep(store)
+
+    async def scenario(store: MemoryStore, runner: JobRunner, work: Work) -> None:
+        await until(lambda: len(work.begun) == 1 and len(slept) > 3)
+        work.may_end.set()
+        await until(lambda: ended(metrics, "done") == 1)
+
+    monkeypatch.setattr(runner_module, "asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": sleep}))
+    run(scenario, store, metrics, monkeypatch, lease_seconds)
+    assert 0 < max(slept) < lease_seconds / 2
+
+
 def test_the_engine_is_told_whose_documents_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     store = MemoryStore()
     for index, owner in enumerate(("shop", "", "desk")):

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,12 @@ from server.documents.job_runner import JobRunner
 from server.documents.leases import MAX_ATTEMPTS, GivenUp, Lease, begin
 from server.documents.sentence_states import DocumentCache, StateReader
 from server.documents.service import DocumentService, NewDocument
+from server.documents.two_stage import after_first, as_told
 from server.stores.interface import ContextStore
 from server.stores.memory import MemoryStore
 from server.stores.open_store import open_store
 from server.stores.records import Leg, Sentence
+from server.telemetry.labels import FinishReason
 from server.telemetry.metrics import Metrics
 from server.translation.translator import Translator
 from tests.models import SENTENCES
@@ -25,7 +28,7 @@ from tests.server.api.conftest import settings_for
 from tests.server.api.conftest import until as until_so
 from tests.server.api.documents import STORY, Documents, translations
 from tests.server.api.pairs import copy_of
-from tests.server.documents.some import keep
+from tests.server.documents.some import document, keep, sentence
 from tests.server.processes import serving
 
 PATIENCE = 120.0
@@ -110,6 +113,26 @@ def test_one_that_killed_three_processes_says_what_can_be_done(store: ContextSto
     kept = keep(store, attempts=MAX_ATTEMPTS, legs=legs)
     with pytest.raises(GivenUp, match="the servers' logs may say why; send it again"):
         begin(Lease(store, kept.id, None, 0), kept)
+
+
+@pytest.mark.parametrize("first", ["eos", "length"])
+@pytest.mark.parametrize("second", [None, "eos", "length"])
+@pytest.mark.parametrize("turn", [0, 1])
+def test_a_sentence_is_cut_off_if_either_model_cut_it(first: FinishReason, second: Any, turn: int) -> None:
+    """And is not translated before both have."""
+    legs = (Leg("tiny", "f00d", "en"), Leg("other", "beef", "fr"))
+    kept = document(legs=legs, model=legs[turn].model, fingerprint=legs[turn].fingerprint)
+    begun = sentence(0, "Ja.", translation="Yes.", finish_reason=first, score=-1.0)
+    ended = begun
+    if turn:
+        ended = replace(after_first(begun), translation=second and "Oui.", finish_reason=second, score=-2.0)
+    [told] = as_told(kept, [ended])
+    assert told.source == "Ja."
+    if turn == 0 or second is None:
+        assert (told.translation, told.finish_reason) == (None, None)
+    else:
+        assert (told.translation, told.score) == ("Oui.", -2.0)
+        assert told.finish_reason == ("length" if "length" in (first, second) else "eos")
 
 
 @pytest.mark.parametrize("model", ["de-en", "en-fr"])

@@ -178,6 +178,38 @@ def test_a_late_one_does_not_fail_the_others(load: LoadBackend) -> None:
     assert asked.decoded == 1
 
 
+@settings(deadline=None)
+@given(
+    seconds=st.lists(st.one_of(st.none(), st.integers(100, 900)), min_size=1, max_size=6),
+    together=st.integers(1, 6),
+    leaving=st.lists(st.integers(0, 5), max_size=5),
+)
+def test_a_search_is_late_when_the_last_of_its_members_is(
+    seconds: list[int | None], together: int, leaving: list[int]
+) -> None:
+    """Whether members come at once, join it or leave it. None has no deadline."""
+    queued: list[SentenceRequest] = []
+    searches = SearchCoalescer(TranslationCache(10_000), queued.extend, lambda search, line: None)
+    now = time.monotonic()
+    options = [dataclasses.replace(OPTIONS, deadline=None if one is None else now + one) for one in seconds]
+    members = [SentenceRequest(SOURCE, one) for one in options]
+    searches.submit(members[:together])
+    for member in members[together:]:
+        searches.submit([member])
+    [search] = queued
+    assert search.deadline == max(one.deadline for one in members)
+    for place in leaving:
+        if place < len(members) and len(members) > 1:
+            members.pop(place).cancel()
+            assert search.deadline == max(one.deadline for one in members)
+            assert not search.is_cancelled
+    search.future.set_running_or_notify_cancel()
+    search.future.set_exception(DeadlineExceeded("dropped before its deadline was put off"))
+    again = queued[1]  # none of them is late yet: they are searched for again, together
+    assert again.deadline == max(one.deadline for one in members)
+    assert not any(one.future.done() for one in members)
+
+
 def test_a_search_that_was_dropped_as_late_goes_on_for_who_came_meanwhile(load: LoadBackend) -> None:
     asked = Asked(load)
     first = SentenceRequest(SOURCE, OPTIONS)

@@ -2,6 +2,8 @@
 
 import contextlib
 import time
+from collections import Counter
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -166,6 +168,75 @@ def test_errands_are_bounded_for_each_key_and_background_does_not_count() -> Non
     room.empty()
     room.put_side_task(side_task(Caller("a")))
     room.put_side_task(side_task(Caller("a")))
+
+
+@settings(deadline=None)
+@given(
+    costs=st.dictionaries(
+        st.sampled_from("abc"), st.lists(st.integers(1, 200), min_size=1, max_size=12), min_size=1, max_size=3
+    ),
+    service=st.sampled_from(Service),
+)
+def test_errands_of_owners_take_turns_by_what_they_cost(costs: dict[str, list[int]], service: Service) -> None:
+    """As sentences of the same lengths do: both wait in `Lines`, which a slow twin holds."""
+    errands, sentences = RequestQueue(999), RequestQueue(999)
+    who = Caller("", service)
+    expected, found = list[tuple[str, int]](), list[tuple[str, int]]()
+    for owner, sizes in costs.items():
+        for number, cost in enumerate(sizes):
+            errands.put_side_task(SideTask(partial(found.append, (owner, number)), cost, owner, who))
+        sentences.put([SentenceRequest((7,) * cost, SearchOptions(), owner=owner, caller=who) for cost in sizes])
+    numbers = {owner: iter(range(len(sizes))) for owner, sizes in costs.items()}
+    for request in sentences.take(999, 10**9)[0]:
+        expected.append((str(request.owner), next(numbers[str(request.owner)])))
+    while (side_task := errands.take_side_task()) is not None:
+        side_task.do()
+    assert found == expected
+
+
+def test_a_copy_in_another_line_costs_that_line_what_the_sentence_costs() -> None:
+    """Who joins a long sentence, and has it in a turn of its own, waits before its next one as for a long sentence."""
+    room = RequestQueue(99)
+    first = [SentenceRequest((7,) * length, SearchOptions(), owner="first") for length in (5 * QUANTUM, 3 * QUANTUM)]
+    mine = SentenceRequest((7, 3), SearchOptions(), owner="joins")
+    others = [SentenceRequest((7,) * QUANTUM, SearchOptions(), owner="another") for _ in range(6)]
+    room.put(first)
+    room.requeue(first[1], mine.line)
+    room.put([mine])
+    room.put(others)
+    taken = room.take(99, 10**6)[0]
+    assert taken[:2] == first
+    assert taken.index(mine) == 5, "three turns of another line pass before the debt is paid"
+
+
+@pytest.mark.parametrize("is_errand", [False, True])
+def test_interactive_work_of_a_tenant_has_four_turns_to_one_of_its_background_work(is_errand: bool) -> None:
+    room = RequestQueue(10_000)
+    for service in Service:
+        who = Caller("a", service)
+        for number in range(200):
+            if is_errand:
+                room.put_side_task(SideTask(lambda: None, QUANTUM, (service, number % 3), who))
+            else:
+                room.put([SentenceRequest((7,) * QUANTUM, SearchOptions(), owner=number % 3, caller=who)])
+    services = Counter[Service]()
+    for _ in range(100):
+        taken = room.take_side_task() if is_errand else room.take(1, QUANTUM)[0][0]
+        assert taken is not None
+        services[taken.caller.service] += 1
+    assert services == {Service.INTERACTIVE: 80, Service.BACKGROUND: 20}
+
+
+def test_so_many_copies_may_wait_as_sentences() -> None:
+    room = RequestQueue(3)
+    shared = sentence()
+    room.put([shared])
+    for number in range(50):
+        room.requeue(shared, ("", Service.INTERACTIVE, number))
+    assert len(room) == 1
+    assert len(room._waiting) == 1 + 3
+    assert room.take(9, 99)[0] == [shared]
+    assert (len(room), len(room._waiting)) == (0, 0)
 
 
 def test_cancelled_and_late_sentences_leave_on_the_way() -> None:

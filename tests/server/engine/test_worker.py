@@ -82,6 +82,18 @@ def submit(worker: EngineWorker, sources: list[tuple[int, ...]]) -> list[Sentenc
     return requests
 
 
+@pytest.mark.parametrize("slots", range(1, 12))
+@pytest.mark.parametrize("workers", [1, 2, 3, 5, 8])
+def test_workers_share_all_slots_alike(slots: int, workers: int, load: LoadBackend) -> None:
+    """No slot is lost, and no worker is without one."""
+    settings = EngineSettings(slots=slots, num_workers=workers)
+    worker = EngineWorker(load("onnx", "fp32"), settings, Metrics(), "tiny")
+    shares = [engine.slots for engine in worker._engines]
+    assert sum(shares) == slots
+    assert len(shares) == len(worker.threads) == min(slots, workers)
+    assert max(shares) - min(shares) <= 1
+
+
 def test_many_threads_get_what_one_sentence_alone_gets(load: LoadBackend, worker: EngineWorker) -> None:
     sources = some_sources(24, seed=3)
     expected = translate(load("onnx", "fp32"), sources, OPTIONS, slots=1)
@@ -204,6 +216,34 @@ def test_explanations_are_computed_beside_sentences(load_document: LoadBackend, 
     np.testing.assert_array_equal(found.weights, expected.weights)
     assert found.words is not None
     assert [words.shape for words in found.words] == [(2, 3), (2, 2)]
+
+
+def test_an_errand_costs_its_source_tokens_and_those_of_the_translation(load_document: LoadBackend) -> None:
+    """As sentences do, so that a long document does not have more turns by its errands."""
+    settings = EngineSettings(slots=2, max_waiting=20, num_workers=1)
+    idle = EngineWorker(load_document("onnx", "fp32"), settings, Metrics(), "documents")
+    context = load_document("onnx", "fp32").context
+    assert context is not None
+    seen = all_of([context.represent((5, 6, 7, 3))], [3])
+    assert seen is not None
+
+    def cost() -> int:
+        side_task = idle.waiting.take_side_task()
+        assert side_task is not None
+        return side_task.cost
+
+    for length, given in ((1, 0), (4, 0), (4, 7)):
+        source, target = (5,) * (length - 1) + (3,), (6,) * given
+        idle.represent(source, target)
+        assert cost() == length + given
+        idle.explain(source, seen, target)
+        assert cost() == length + given
+        idle.read([source])
+        assert cost() == length
+        if idle.can_align:
+            idle.align([(source, target), (source * 2, target)])
+            assert cost() == 3 * length
+    assert idle.waiting.take_side_task() is None
 
 
 def test_an_errand_that_fails_is_its_callers_alone(document_worker: EngineWorker) -> None:

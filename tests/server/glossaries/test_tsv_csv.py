@@ -60,3 +60,10 @@ def test_entries_that_cannot_be_used_say_why(text: str, written: str, said: str 
         return
     with pytest.raises(MalformedEntries, match=said):
         read_entries(text, written, "en", "de")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("columns", [["de", "en"], ["en"], ["de"], ["en", "en"], ["en", "de", "fr"], ["en", "de", ""]])
+def test_csv_of_other_languages_is_refused(columns: list[str]) -> None:
+    """In the order of the glossary: a glossary the other way round would be read the wrong way."""
+    with pytest.raises(MalformedEntries, match="entry 2 is not of the languages en and de"):
+        read_entries(f"a,b,en,de\nc,d,{','.join(columns)}\n", "csv", "en", "de")

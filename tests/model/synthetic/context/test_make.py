@@ -213,6 +213,16 @@ def test_dev_items_are_a_contrastive_set(lexicon: Path, tmp_path: Path) -> None:
     run(tmp_path, "--lexicon", str(lexicon), "--size", "0.5")
     items = read_items(tmp_path / "dev" / "context-items.jsonl.gz")
     assert items
+    pronouns = {"er", "sie", "es", "ihn", "ihm", "ihr", "ihnen", "sein", "seine", "ihre", "dieser", "diese", "dieses"}
     for item in items:
-        assert item.reference not in item.wrong
+        right, *wrong = (flat(one) for one in (item.reference, *item.wrong))
+        assert len({item.reference, *item.wrong}) == 1 + len(item.wrong) >= 3
+        for other in wrong:  # nothing but the pronoun tells which is right
+            changed = [(a, b) for a, b in zip(right, other, strict=True) if a != b]
+            assert len(changed) == 1
+            assert set(changed[0]) <= pronouns, changed
         assert item.source_context
+        assert len(item.source_context) == len(item.reference_context)
+        assert item.source not in item.source_context
+    assert len({item.reference for item in items}) > len(items) / 20
+    assert {dict(item.groups)["gender"] for item in items} == {"m", "f", "n"}

@@ -97,14 +97,16 @@ def test_the_control_without_context_is_the_sentence_model_trained_on(base: Path
 
 def test_the_control_with_foreign_context_shows_foreign_context(base: Path, tmp_path: Path) -> None:
     run = DocumentTraining(recipe(base, context="shuffled"), SAMPLE, tmp_path)
+    true: dict[int, list[int]] = {}
+    shown: dict[int, list[int]] = {}
     for passage in run.epoch_work(0):
-        true = {id(s.pair) for s in passage.queries}
-        numbers = {s.document for s in passage.queries}
-        assert {s.document for s in passage.keys} == numbers
-        for number in numbers:
-            shown = {id(s.pair) for s in passage.keys if s.document == number}
-            assert not shown & {id(s.pair) for s in passage.queries if s.document == number}
-        assert true
+        for found, sentences in ((true, passage.queries), (shown, passage.keys)):
+            for sentence in sentences:
+                found.setdefault(sentence.document, []).append(id(sentence.pair))
+    assert len(true) > 2
+    assert shown.keys() == true.keys()
+    assert sorted(shown.values()) == sorted(true.values())  # each whole document is shown once
+    assert all(shown[number] != true[number] for number in true)
     run.update(run.epoch_work(0)[0])
 
 
@@ -112,15 +114,17 @@ def test_the_checkpoint_is_chosen_by_perplexity_and_by_items(base: Path, tmp_pat
     lines = [
         {"src": "Hi.", "ref": "Tag.", "contrastive": ["Nein."], "src_context": ["What is it?"]},
         {"src": "Hi.", "ref": "Nein.", "contrastive": ["Tag."], "src_context": ["What is it?"]},
+        {"src": "Hi.", "ref": "Tag.", "contrastive": ["Nein."], "src_context": ["What is it?"]},
     ]
     (tmp_path / "dialogues.en").write_text((SAMPLE / "dialogues.en").read_text(encoding="utf-8"), encoding="utf-8")
     (tmp_path / "dialogues.de").write_text((SAMPLE / "dialogues.de").read_text(encoding="utf-8"), encoding="utf-8")
     with gzip.open(tmp_path / "items.jsonl.gz", "wt", encoding="utf-8") as file:
         file.write("".join(json.dumps(line) + "\n" for line in lines))
-    run = DocumentTraining(recipe(base, items={"items": 2}, items_weight=3.0), tmp_path, tmp_path / "out")
+    run = DocumentTraining(recipe(base, items={"items": 3}, items_weight=3.0), tmp_path, tmp_path / "out")
     scores = run.dev_scores()
-    assert run.accuracy() == 0.5  # one of the two is right, whichever the model prefers
-    assert run.objective(scores) == pytest.approx(scores["dialogues"] + 1.5)
+    right = run.accuracy()
+    assert right in (1 / 3, 2 / 3)  # the first and the last are right, or the one between them
+    assert run.objective(scores) == pytest.approx(scores["dialogues"] + 3 * (1 - right))
     run.run()
     assert "accuracy" in (tmp_path / "out" / "metrics.csv").read_text(encoding="utf-8").splitlines()[0]
 

@@ -139,3 +139,77 @@ def test_a_layer_that_pays_for_what_it_changes_changes_less(base: Path, tmp_path
             ).state
         changed.append(float(relative_change(memory, seen, batch.source_keep)))
     assert changed[1] < 0.9 * changed[0]
+
+
+def test_dev_sets_are_scored_online_unless_sentences_see_all_others_in_training(base: Path, tmp_path: Path) -> None:
+    found = {}
+    for visible in ("offline", "online", "both"):
+        run = DocumentTraining(recipe(base, visible=visible, first_gate=None), SAMPLE, tmp_path / visible)
+        found[visible] = run.dev_scores()["dialogues"]
+    assert found["both"] == found["online"]
+    assert abs(found["online"] - found["offline"]) > 1e-4
+
+
+@pytest.mark.parametrize(("visible", "least", "most"), [("offline", 0, 0), ("online", 60, 60), ("both", 18, 42)])
+def test_updates_are_online_as_often_as_the_recipe_says(
+    visible: str, least: int, most: int, base: Path, tmp_path: Path
+) -> None:
+    """Online the first sentence of a document sees none, and teaches a frozen model nothing."""
+    run = DocumentTraining(recipe(base, visible=visible), SAMPLE, tmp_path)
+    passage = run.epoch_work(0)[0]
+    tokens = [len(sentence.pair.target) + 1 for sentence in passage.queries]
+    first = [sentence.index == 0 for sentence in passage.queries]
+    online = 0
+    for run.step in range(60):
+        _, counted = run.backward(passage)
+        assert counted in (sum(tokens), sum(n for n, is_first in zip(tokens, first, strict=True) if not is_first))
+        online += counted != sum(tokens)
+    assert least <= online <= most
+
+
+def parts_of_the_loss(run: DocumentTraining, passage: Passage, **section: object) -> float:
+    """The loss of all sentences of a passage, without dropout, under a changed recipe."""
+    run.documents.eval()
+    before, run.section = run.section, dataclasses.replace(run.section, **section)  # type: ignore[arg-type]
+    rows = torch.arange(len(passage.queries))
+    loss, _, _ = run.loss(passage, passage.distance(online=False), rows, run.represents, 0.0)
+    run.section = before
+    return float(loss.detach())
+
+
+def test_stressed_words_count_more_by_their_own_loss(base: Path, tmp_path: Path) -> None:
+    """All words stressed with 1 double the loss, none leave it, and some add their share of it."""
+    run = DocumentTraining(recipe(base, training={"precision": "fp32"}), SAMPLE, tmp_path)
+    passage = run.epoch_work(0)[0]
+    batch = collate([sentence.pair for sentence in passage.queries])
+    ids = torch.unique(batch.target_out[batch.target_out > 0])
+    plain = parts_of_the_loss(run, passage)
+
+    def added(stressed: torch.Tensor, stress: float) -> float:
+        run.stressed = stressed
+        return parts_of_the_loss(run, passage, stress=stress) - plain
+
+    every, some, others = added(ids, 1.0), added(ids[::2], 1.0), added(ids[1::2], 1.0)
+    assert every == pytest.approx(plain, rel=1e-4)
+    assert some > 0 < others
+    assert some + others == pytest.approx(every, rel=1e-4)
+    assert added(ids[::2], 0.25) == pytest.approx(some / 4, rel=1e-3)
+    assert added(ids[:0], 1.0) == 0
+    run.stressed = ids
+    with torch.no_grad():  # on dev all words count alike
+        assert parts_of_the_loss(run, passage, stress=1.0) == pytest.approx(plain, rel=1e-6)
+
+
+def test_the_words_to_stress_are_those_of_one_piece(base: Path, tmp_path: Path) -> None:
+    """Pieces of other words stress nothing."""
+    run = DocumentTraining(recipe(base, stressed=("er", "sie", "supercalifragilistic"), stress=1.0), SAMPLE, tmp_path)
+    one_piece = [ids[0] for ids in run.vocabulary.encode(["er", "sie", "supercalifragilistic"]) if len(ids) == 1]
+    assert run.stressed.tolist() == sorted(one_piece)
+
+
+def test_moving_states_costs_by_how_far_they_are_moved(base: Path, tmp_path: Path) -> None:
+    run = DocumentTraining(recipe(base, first_gate=0.6, training={"precision": "fp32"}), SAMPLE, tmp_path)
+    passage = run.epoch_work(0)[0]
+    plain, half, one = (parts_of_the_loss(run, passage, quiet=quiet) for quiet in (0.0, 0.5, 1.0))
+    assert one > half > plain
+    assert one - plain == pytest.approx(2 * (half - plain), rel=1e-3)

@@ -1,6 +1,8 @@
 """`POST /v1/files`: real files to a real server."""
 
 import io
+import re
+from collections import Counter
 
 import docx
 import httpx
@@ -8,6 +10,7 @@ import pytest
 
 from server.api.admission.api_route import ApiRoute
 from server.api.native.files import router
+from server.text.checks.flags import find_flags
 from tests.server.api.conftest import PATIENCE, RunningServer
 
 TEXT = "Where is the station?"
@@ -29,6 +32,17 @@ def test_a_file_has_the_translation_of_its_text(server: RunningServer) -> None:
     document.save(packed)
     answer = send(server, packed.getvalue(), "file")  # no ending: its content says what it is
     assert docx.Document(io.BytesIO(answer.content)).paragraphs[0].text == said
+
+
+def test_what_looks_wrong_is_counted_in_a_header(server: RunningServer) -> None:
+    lines = ["We walk home in the rain.", "Yes.", "Where is the station?", "It is cold today.", "She sells bread."] * 2
+    answer = send(server, "\n".join(lines).encode(), "a.txt")
+    translations = answer.text.split("\n")
+    expected = Counter(flag for pair in zip(lines, translations, strict=True) for flag in find_flags(*pair))
+    given = dict(re.findall(r"(\w+)=(\d+)(?:, |$)", answer.headers.get("X-Flags", "")))
+    assert {flag: int(count) for flag, count in given.items()} == dict(expected)
+    assert expected, "a model of random weights says nothing that looks wrong: take other lines"
+    assert "X-Flags" not in send(server, b"12:30", "a.txt").headers
 
 
 @pytest.mark.parametrize(

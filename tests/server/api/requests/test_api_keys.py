@@ -121,3 +121,28 @@ def test_former_owners_are_those_of_every_secret() -> None:
     """As they were made of it before: the hash of "owner " and the secret's hash."""
     ring = KeyRing.load(f"a documents sha256:{'0' * 64}\na documents sha256:{'1' * 64}\nb admin sha256:{'2' * 64}")
     assert ring.former_owners == {"c669795bf442": "a", "d908ebefd00a": "a", "aaf6fdc06ead": "b"}
+
+
+def refused_for(limited: Key) -> float:
+    """Send requests until one is refused: the seconds after which it may be sent again."""
+    while True:
+        try:
+            limited.enter()
+        except LimitReached as limit:
+            return limit.seconds
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.3, 1.0, 2.5, 40.0])
+def test_who_waits_as_long_as_it_was_told_is_let_in(rate: float) -> None:
+    """And who waits a second less is not, where that is more than a second."""
+    limited, now = key(rate=rate)
+    for _ in range(3):
+        seconds = refused_for(limited)
+        if seconds > 1:
+            now[0] += seconds - 1
+            with pytest.raises(LimitReached):
+                limited.enter()
+            now[0] += 1
+        else:
+            now[0] += seconds
+        limited.enter()

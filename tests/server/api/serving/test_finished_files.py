@@ -107,6 +107,24 @@ def test_a_file_that_never_fits_is_too_large() -> None:
     assert refused.value.kind == "too_large"
 
 
+def test_a_finished_file_goes_for_a_new_one_of_its_owner_and_for_nobody_elses() -> None:
+    async def run() -> None:
+        files = FinishedFiles(2, 1000, HOUR)
+        mine = [files.admit("a", 5) for _ in range(2)]
+        for room in mine:
+            files.keep(room, finished(5))
+        files.admit("b", 5)
+        for _ in range(3):
+            with pytest.raises(ApiError, match="too many files"):
+                files.admit("b", 5)
+        assert [files.find(room.id, str(room.key)) for room in mine] == mine
+        files.admit("a", 5)
+        with pytest.raises(ApiError, match="not found"):
+            files.find(mine[0].id, str(mine[0].key))
+
+    asyncio.run(run())
+
+
 def test_room_is_given_back_unless_the_file_is_kept() -> None:
     async def run() -> None:
         files = FinishedFiles(9, 100, HOUR)

@@ -3,23 +3,27 @@
 import csv
 import html
 import io
+import itertools
 import json
 import random
 import zipfile
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import docx
 import polib
 import pptx
 import pysubs2
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from lxml import etree
 
 from server.files.formats.base import DamagedFile, FileError, FileTooLarge, UnsupportedFile
 from server.files.formats.registry import FORMATS, open_file, suffix_of, translated_name
 from server.text.base.placeholders import is_placeholder
 from server.text.markup.character_references import unescape
+from tests.server.files.formats.files import xliff_of
 
 LIMIT = 1_000_000
 
@@ -315,6 +319,77 @@ def test_xliff() -> None:
     assert b'HELLO <pc id="1">BIG</pc> WORLD' in etree.tostring(second)
 
 
+SAYS = (None, "yes", "no")
+
+
+def test_a_unit_is_translated_as_the_nearest_around_it_says() -> None:
+    """All ways in which a file, a group in it, a group in that and a unit may say so, or not."""
+
+    def said(says: str | None) -> str:
+        return "" if says is None else f' translate="{says}"'
+
+    body, expected = "", []
+    for number, around in enumerate(itertools.product(SAYS, SAYS, SAYS)):
+        outer, inner, unit = around
+        body += (
+            f"<group{said(outer)}><group{said(inner)}><trans-unit{said(unit)}><source>text {number}</source>"
+            f"</trans-unit></group></group>"
+        )
+        if next((says for says in reversed(around) if says is not None), "yes") == "yes":
+            expected.append(f"text {number}")
+    assert texts(xliff_of(body), "a.xlf") == expected
+    assert len(expected) == 14
+
+
+def test_spans_that_say_so_stay_as_they_are() -> None:
+    unit = '<source>Hello <g id="1" translate="no">Keep Me</g> and <mrk translate="yes">me</mrk></source>'
+    data = xliff_of(f"<trans-unit>{unit}</trans-unit>")
+    assert texts(data, "a.xlf") == ["Hello  and me"]
+    target = etree.fromstring(translated(data, "a.xlf")).find(".//{*}target")
+    assert "".join(target.itertext()) == "HELLO Keep Me AND ME"
+
+
+@pytest.mark.parametrize("count", range(1, 7))
+@pytest.mark.parametrize("form", ["a.srt", "a.vtt"])
+def test_a_cue_keeps_its_number_of_lines(count: int, form: str) -> None:
+    """Of about the same length, and fewer where the translation has too few words."""
+    lines = "\n".join(["some text"] * count)
+    data = f"WEBVTT\n\n00:00:01,000 --> 00:00:02,000\n{lines}\n".encode()
+    for words in (1, 2, 3, 12, 31):
+        text = " ".join(["word"] * words)
+        written = translated(data, form, lambda _, text=text: text).decode()  # type: ignore[misc]
+        cue = written.split("02,000\n")[1].rstrip("\n").split("\n")
+        assert " ".join(cue) == text
+        assert len(cue) == min(count, words)
+        assert max(map(len, cue)) - min(map(len, cue)) <= len("word ") + 1
+
+
+cells = st.text(st.sampled_from("ab ,;|\t\"'."), max_size=9)
+
+
+@settings(deadline=None)
+@given(
+    delimiter=st.sampled_from(",;\t|"),
+    columns=st.integers(2, 5),
+    rows=st.lists(st.lists(cells, min_size=5, max_size=5), max_size=6),
+    all_quoted=st.booleans(),
+)
+def test_the_delimiter_is_found_whatever_cells_hold(
+    delimiter: str, columns: int, rows: list[list[str]], all_quoted: bool
+) -> None:
+    """Cells in quotation marks may have any; others may have other delimiters, as long as one line has its own only."""
+    table = [[f"head{number}" for number in range(columns)], *(row[:columns] for row in rows)]
+    if all_quoted:
+        table[0] = [f"head{number} ,,,;;;\t\t\t|||" for number in range(columns)]
+    packed = io.StringIO()
+    quoting: Literal[0, 1] = csv.QUOTE_ALL if all_quoted else csv.QUOTE_MINIMAL
+    csv.writer(packed, delimiter=delimiter, lineterminator="\n", quoting=quoting).writerows(table)
+    data = packed.getvalue().encode()
+    assert texts(data, "a.csv") == [cell for row in table for cell in row if any(map(str.isalpha, cell))]
+    written = list(csv.reader(io.StringIO(translated(data, "a.csv").decode()), delimiter=delimiter))
+    assert written == [[cell.upper() for cell in row] for row in table]
+
+
 def test_tables() -> None:
     rows = list(csv.reader(io.StringIO(translated(CSV.encode(), "a.csv").decode()), delimiter=";"))
     assert rows == [["ID", "TEXT"], ["1", 'HELLO; "YOU"'], ["2", "PLAIN WORDS"], ["3", ""]]
@@ -503,14 +578,24 @@ def test_a_password_is_told() -> None:
         open_file(bytes(data), "a.docx", "de", LIMIT)
 
 
+EMPTY = {
+    ".docx": "no Word file", ".pptx": "no PowerPoint file", ".json": "no JSON", ".vtt": "no WEBVTT at its start",
+    ".xliff": "the file is empty", ".xlf": "the file is empty",
+    ".po": b'msgid ""\nmsgstr "Language: de\\n"\n\n',
+}  # fmt: skip
+"""What an empty file is told to be, or becomes, by its format; empty where neither is said."""
+
+
 @pytest.mark.parametrize("suffix", sorted(FORMATS))
 def test_an_empty_file_of_every_format(suffix: str) -> None:
-    try:
+    expected = EMPTY.get(suffix, b"")
+    if isinstance(expected, str):
+        with pytest.raises(DamagedFile, match=expected):
+            open_file(b"", f"a{suffix}", "de", LIMIT)
+    else:
         opened = open_file(b"", f"a{suffix}", "de", LIMIT)
-    except FileError:
-        return
-    assert not opened.texts or opened.texts == [""]
-    opened.write(opened.texts)
+        assert list(opened.texts) == ([""] if suffix == ".txt" else [])
+        assert opened.write(opened.texts) == expected
 
 
 def test_names() -> None:

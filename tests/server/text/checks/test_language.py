@@ -50,6 +50,15 @@ def test_what_may_be_either_is_surely_neither() -> None:
     assert not is_written_in("Lock it.", "en", ["de"])
 
 
+@pytest.mark.parametrize("text", [one for code in CODES for one in SENTENCES[code]] + ["Lock it.", "in", "Name"])
+def test_sure_is_what_is_likely_by_nine_tenths(text: str) -> None:
+    for language in CODES:
+        for other in CODES:
+            found, confidence = identify(text, [language, other])
+            may = found == language and (language == other or confidence >= 0.9)
+            assert is_written_in(text, language, [other]) <= may
+
+
 def test_titles_in_capitals() -> None:
     assert identify("DIE KATZE SASS AUF DER MATTE", ["en", "de"])[0] == "de"
 

@@ -51,6 +51,19 @@ def test_an_accent_stays_with_its_letter() -> None:
     assert all(part[0] == "e" for part in parts)
 
 
+@given(
+    marks=st.lists(st.integers(0, 6), min_size=9, max_size=60),
+    limit=st.integers(20, 60),
+    mark=st.sampled_from("\u0301\u0308\u200d\ufe0f"),
+)
+def test_up_to_seven_marks_stay_with_their_letter(marks: list[int], limit: int, mark: str) -> None:
+    """Wherever the cuts fall."""
+    text = "".join("e" + mark * count for count in marks)
+    parts = split_long(text, limit, lambda sentences: [1 + len(sentence) for sentence in sentences])
+    assert "".join(parts) == text
+    assert all(part[0] == "e" for part in parts)
+
+
 @pytest.mark.parametrize("unit", ["a", "a ", "a, ", "\u4f60", "\ufdfa"])
 def test_a_very_long_sentence_is_cut_into_parts_that_fit(pieces: Pieces, unit: str) -> None:
     text = unit * (100_000 // len(unit))

@@ -1,0 +1,84 @@
+"""Where a sentence of several parts looks: the slow twin asks the engine for every part and takes the mean in loops."""
+
+import asyncio
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from server.backends.context import all_of
+from server.documents.drafts import words_of
+from server.documents.explain import Explanation
+from server.documents.service import NewDocument
+from server.stores.records import Document, Mode, Sentence
+from server.telemetry.metrics import Metrics
+from server.translation.translator import RequestedOptions, Translator
+from tests.server.api.conftest import settings_for
+from tests.server.documents.test_store_calls import serving, until
+
+TEXTS = ["The rain stops.", "we walk home in the cold rain, " * 9 + "and she sings.", "Yes.", "the old man " * 20]
+
+
+def mean_over_parts(
+    translator: Translator, document: Document, sentences: list[Sentence], index: int, found: Explanation
+) -> None:
+    """Compare with every part's own look, weighted by its words and EOS."""
+    seen = [one for one in sentences if (one.index < index if document.mode == "online" else one.index != index)]
+    parts, owners = [part for one in seen for part in one.parts], [one.index for one in seen for _ in one.parts]
+    worker, context = translator.worker, translator.worker.context
+    assert context is not None
+    with_translation = translator.needs_drafts
+    states = [
+        worker.represent(part.source_ids, words_of(part) if with_translation else ()).result(timeout=60)
+        for part in parts
+    ]
+    visible = all_of(states, [len(words_of(part)) for part in parts])
+    assert visible is not None
+    expected: defaultdict[int, np.ndarray] = defaultdict(lambda: np.zeros(0))
+    gate = total = 0.0
+    for part in sentences[index].parts:
+        words = (part.target_ids or ()) if with_translation else part.source_ids[:-1]
+        use = worker.explain(part.source_ids, visible, words).result(timeout=60)
+        length = len(words) + 1
+        total += length
+        gate += length * use.gate
+        for place, owner in enumerate(owners):
+            here = length * use.weights[:, place].astype(np.float64)
+            expected[owner] = expected[owner] + here if owner in expected else here
+    assert found.gate == pytest.approx(gate / total, abs=1e-3)
+    assert found.seen.keys() == {owner for owner, by_head in expected.items() if by_head.any()}
+    for owner, looked in found.seen.items():
+        assert looked.heads == pytest.approx((expected[owner] / total).tolist(), abs=1e-3)
+        if looked.words:
+            [parts_of_owner] = [one.parts for one in sentences if one.index == owner]
+            assert len(looked.words) == sum(len(words_of(part)) for part in parts_of_owner)
+            by_head = np.sum([weights for _, weights in looked.words], axis=0)
+            assert by_head.tolist() == pytest.approx(looked.heads, abs=1e-3)
+
+
+@pytest.mark.parametrize("mode", ["offline", "online"])
+@pytest.mark.parametrize("side", ["encoder", "decoder"])
+def test_a_sentence_of_several_parts_looks_as_the_mean_of_its_parts(
+    document_artifacts: dict[str, Path], side: str, mode: Mode
+) -> None:
+    artifact = document_artifacts[side]
+    translator = Translator.load(artifact, settings_for(artifact).engine, Metrics())
+
+    async def scenario() -> None:
+        async with serving({translator.name: translator}) as (documents, _):
+            options = RequestedOptions(beam_size=1, length_penalty=None, max_length=20)
+            document, _ = await documents.create(NewDocument(translator, mode, TEXTS, options))
+            document, sentences = await documents.wait(document.id, until())
+            assert [len(one.parts) > 1 for one in sentences] == [False, True, False, True]
+            lengths = {len(part.source_ids) for part in sentences[1].parts}
+            assert len(lengths) > 1, "parts of one length would hide how they are weighted"
+            for index in (1, 3):
+                _, found = await documents.explain(document.id, index)
+                assert found is not None
+                await asyncio.to_thread(mean_over_parts, translator, document, sentences, index, found)
+
+    try:
+        asyncio.run(scenario())
+    finally:
+        translator.stop(0)
