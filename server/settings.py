@@ -49,31 +49,35 @@ def nearest(name: str, known: Iterable[str]) -> str:
 class EngineSettings:
     """The settings of the engine, which hold for every model."""
 
-    slots: int = setting(32, "sentences decoded at the same time, per model", at_least=1)
+    slots: int = setting(32, "sentences that a model decodes at the same time", at_least=1)
     max_waiting: int = setting(
-        4096, "sentences of requests that may wait for a slot, per model; more are refused with 429", at_least=1
+        4096, "sentences of requests that wait for a slot, per model and key; more are refused with 429", at_least=1
     )
     max_waiting_tokens: int = setting(
-        262_144, "source tokens of requests that may wait for a slot, per model; more are refused with 429", at_least=1
+        262_144,
+        "source tokens of requests that wait for a slot, per model and key; more are refused with 429",
+        at_least=1,
     )
     num_workers: int = setting(
         min(4, usable_cores()),
-        "threads that decode, per model; those of a model without work sleep",
+        "decoding threads of each model; threads without work sleep",
         at_least=1,
         shown="usable cores, at most 4",
     )
-    backend: Literal["onnx", "torchscript"] = setting("onnx", "which runtime executes the graphs")
-    device: Literal["cpu", "cuda"] = setting("cpu", "where they run; cuda with backend onnx and onnxruntime-gpu only")
-    precision: Literal["int8", "fp32"] = setting("int8", "which precision of the artifact's graphs is loaded")
+    backend: Literal["onnx", "torchscript"] = setting("onnx", "runtime that executes the graphs")
+    device: Literal["cpu", "cuda"] = setting(
+        "cpu", "device that executes the graphs; cuda needs the backend onnx and onnxruntime-gpu"
+    )
+    precision: Literal["int8", "fp32"] = setting("int8", "precision of the graphs that are loaded")
     shortlist: Literal["auto", "on", "off"] = setting(
-        "auto", "score only the words that a sentence is likely to need; auto: where the artifact has a shortlist"
+        "auto", "score only the words that a sentence is likely to need; auto: if the artifact has a shortlist"
     )
     translation_cache_bytes: int = setting(
         67_108_864,
-        "memory for translations that may be asked for again, per model; 0: every one is decoded",
+        "bytes of the cache of translations, per model; 0 disables it",
         at_least=0,
     )
-    max_beam_size: int = setting(8, "widest beam that a request may ask for", at_least=1)
+    max_beam_size: int = setting(8, "largest beam size that a request may choose", at_least=1)
 
     def __post_init__(self) -> None:
         _check(self)
@@ -88,52 +92,54 @@ class Settings:
     port: int = setting(8000, "port to listen on; 0 takes a free one", at_least=0)
     models: tuple[Path, ...] = setting(
         (BUNDLED_MODELS,),
-        "folders separated by commas, or several flags: an artifact each, or a folder with artifacts anywhere below",
+        "folders, separated by commas or in several flags: artifacts, or folders with artifacts anywhere below them",
     )
     max_body_bytes: int = setting(
         4_194_304, "largest request body in bytes; a larger one is refused with 413", at_least=1
     )
     max_bodies_bytes: int = setting(
         67_108_864,
-        "bytes of all request bodies that are read or held, at least max_body_bytes; what does not fit waits, then 429",
+        "bytes of all request bodies in memory, at least max_body_bytes; further bodies wait, then get 429",
         at_least=1,
     )
     max_connections: int = setting(
         1024,
-        "open connections; for one more an idle one is closed, and while all are busy requests get 503",
+        "open connections; a further one closes an idle one, or gets 503 if none is idle",
         at_least=1,
     )
     max_texts: int = setting(256, "texts in one request", at_least=1)
     max_text_chars: int = setting(100_000, "characters of one text", at_least=1)
     max_total_chars: int = setting(
         500_000,
-        "characters of all texts of one request; of a file also: at most 1,000 texts (paragraphs, cells, cues, "
-        "messages) and one for every 16 of these characters, and XML, tags and lines in proportion to them",
+        "characters of all texts of one request or file. A file may also have 1,000 texts (paragraphs, cells, cues, "
+        "messages) and one more for every 16 of these characters; its XML, tags and lines are limited in proportion",
         at_least=1,
     )
-    default_beam_size: int = setting(4, "beam size when the request names none", at_least=1)
+    default_beam_size: int = setting(4, "beam size of requests that choose none", at_least=1)
     request_timeout: float = setting(
-        60.0, "seconds a request may take; then 504 and its slots are free", at_least=0.001
+        60.0, "seconds that a request may take; then it gets 504 and its slots are free", at_least=0.001
     )
-    drain_timeout: float = setting(20.0, "seconds that requests in flight get to finish at shutdown", at_least=0)
+    drain_timeout: float = setting(20.0, "seconds that running requests have to finish at shutdown", at_least=0)
     context_store: str = setting(
-        "memory://", "where documents and glossaries are kept: memory://, sqlite:///PATH or redis://HOST:PORT/DB"
+        "memory://", "store of documents and glossaries: memory://, sqlite:///PATH or redis://HOST:PORT/DB"
     )
     context_cache_bytes: int = setting(
-        268_435_456, "memory for the context of documents in bytes; what does not fit is computed anew", at_least=0
+        268_435_456, "bytes of the cache of encoded document sentences; other sentences are encoded again", at_least=0
     )
-    document_ttl: float = setting(86400.0, "seconds after which a document that nobody changed is deleted", at_least=1)
+    document_ttl: float = setting(86400.0, "seconds after its last change until a document is deleted", at_least=1)
     document_lease: float = setting(
-        15.0, "seconds after which a document of a process that died is finished by another", at_least=0.1
+        15.0, "seconds until another process continues the document of a process that died", at_least=0.1
     )
     max_document_sentences: int = setting(
-        2000, "sentences of one document, parts of long ones counted; a longer one is refused with 413", at_least=1
+        2000,
+        "sentences of one document, with parts of long sentences counted; a longer one is refused with 413",
+        at_least=1,
     )
-    max_documents: int = setting(10_000, "documents kept at the same time", at_least=1)
+    max_documents: int = setting(10_000, "stored documents", at_least=1)
     max_documents_per_key: int = setting(
         0,
-        "documents kept for one API key; 0: its share of max_documents, a quarter of it (half of it for two keys, all "
-        "of it for one)",
+        "stored documents of one API key; 0: a quarter of max_documents (half if there are two keys, all if there is "
+        "one)",
         at_least=0,
     )
     max_queued_documents_per_key: int = setting(
@@ -141,38 +147,38 @@ class Settings:
     )
     max_documents_bytes: int = setting(
         0,
-        "size of all documents together; 0: 268435456 (256 MiB) in memory://, 17179869184 (16 GiB) elsewhere. One that "
-        "is not translated yet counts three times",
+        "bytes of all stored documents; 0: 268435456 (256 MiB) in memory://, 17179869184 (16 GiB) elsewhere. A "
+        "document that is not translated yet counts three times",
         at_least=0,
     )
     max_documents_bytes_per_key: int = setting(
-        0, "size of all documents of one API key together; 0: its share of max_documents_bytes, as above", at_least=0
+        0, "bytes of the stored documents of one API key; 0: a share as in max_documents_per_key", at_least=0
     )
-    max_glossaries: int = setting(1000, "glossaries kept for one API key, in context_store like documents", at_least=1)
-    max_glossary_bytes: int = setting(16_777_216, "size of all glossaries of one API key together", at_least=1)
+    max_glossaries: int = setting(1000, "stored glossaries of one API key", at_least=1)
+    max_glossary_bytes: int = setting(16_777_216, "bytes of the stored glossaries of one API key", at_least=1)
     max_files: int = setting(128, "files of one API key that are being translated or wait to be fetched", at_least=1)
-    max_files_bytes: int = setting(67_108_864, "size of all these files, uploads and translations", at_least=1)
+    max_files_bytes: int = setting(67_108_864, "bytes of these files, uploads and translations", at_least=1)
     file_timeout: float = setting(
-        3600.0, "seconds after which a file that was sent to DeepL's API is given up", at_least=0.001
+        3600.0, "seconds that a file of DeepL's API may take to be translated", at_least=0.001
     )
-    file_ttl: float = setting(
-        3600.0, "seconds that a translated file waits to be fetched; then it is gone", at_least=0.001
+    file_ttl: float = setting(3600.0, "seconds that a translated file is kept until it is fetched", at_least=0.001)
+    api_keys: str = setting(
+        "", "file of API keys, or its lines; without keys, every client may do everything", shown="none"
     )
-    api_keys: str = setting("", "file of API keys, or its lines; without, everybody may do everything", shown="none")
-    file_processes: int = setting(2, "processes that open and write files; further files wait for one", at_least=1)
-    file_cpu_seconds: float = setting(
-        10.0, "seconds of processor that opening or writing a file may take; then 413", at_least=1
+    file_processes: int = setting(2, "processes that parse and write files; further files wait", at_least=1)
+    file_cpu_seconds: float = setting(10.0, "seconds of processor time to parse or write a file; then 413", at_least=1)
+    file_memory_bytes: int = setting(268_435_456, "bytes of memory to parse or write a file; then 413", at_least=1)
+    pivot: Literal["on", "off"] = setting("on", "translate through a third language if no model translates directly")
+    open_admin: Literal["off", "on"] = setting(
+        "off", "on: every client may load and unload models if there are no api_keys"
     )
-    file_memory_bytes: int = setting(
-        268_435_456, "memory that opening or writing a file may take, in a process of its own; then 413", at_least=1
+    log_level: Literal["debug", "info", "warning", "error"] = setting("info", "lowest level that is logged")
+    log_format: Literal["text", "json"] = setting(
+        "text", "plain lines, or one JSON object a line; neither contains text of users"
     )
-    pivot: Literal["on", "off"] = setting(
-        "on", "translate texts through a third language where no model does it directly"
+    access_log: Literal["off", "on"] = setting(
+        "off", "on: log one line for each request, with its id, route, status and seconds"
     )
-    open_admin: Literal["off", "on"] = setting("off", "on: without api_keys, everybody may load and unload models")
-    log_level: Literal["debug", "info", "warning", "error"] = setting("info", "how much is logged")
-    log_format: Literal["text", "json"] = setting("text", "lines for people, or a JSON object a line; never user text")
-    access_log: Literal["off", "on"] = setting("off", "on: a line for each request: its id, route, status and seconds")
 
     def __post_init__(self) -> None:
         _check(self)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import httpx
@@ -27,6 +28,7 @@ PAGES = (
     "server/EXAMPLES.md",
     "server/RESULTS.md",
     "server/PROMISES.md",
+    "server/bundled/HISTORY.md",
 )
 
 
@@ -103,3 +105,70 @@ def test_files_of_the_phrase_book_are_called_so(page: str) -> None:
 
 def test_it_stays_short() -> None:
     assert len(README.splitlines()) < 100
+
+
+def test_the_first_command_is_on_the_first_screen() -> None:
+    above, *blocks = README.split("```sh\n")
+    assert len(above.splitlines()) <= 15
+    assert blocks[0].startswith("git clone --depth 1 ")
+
+
+def slug(heading: str) -> str:
+    """The anchor of a heading, as GitHub makes it."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+def anchors(page: Path) -> set[str]:
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    return {slug(heading) for heading in re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)}
+
+
+def broken_links(page: Path) -> list[str]:
+    """Relative links of the page whose file or heading does not exist. A link that begins with / is from the root."""
+    broken = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        target, _, anchor = link.partition("#")
+        file = (ROOT / target[1:] if target.startswith("/") else page.parent / target) if target else page
+        if not link.startswith("http") and not (file.exists() and (not anchor or anchor in anchors(file))):
+            broken.append(f"{page.relative_to(ROOT)}: {link}")
+    return broken
+
+
+def test_every_link_of_every_page_works() -> None:
+    skipped = {".venv", "node_modules", "build"}
+    pages = [page for page in ROOT.rglob("*.md") if not skipped & set(page.relative_to(ROOT).parts)]
+    assert len(pages) > 15
+    assert [link for page in pages for link in broken_links(page)] == []
+
+
+def test_the_changelog_is_short_lines_under_dated_versions() -> None:
+    _, *sections = re.split(r"^## ", read("CHANGELOG.md"), flags=re.MULTILINE)
+    assert sections[0].startswith("Unreleased\n")
+    dated = [re.match(r"(\d+)\.(\d+)\.(\d+) - (\d{4}-\d\d-\d\d)\n", section) for section in sections[1:]]
+    versions = [(tuple(map(int, found.groups()[:3])), found[4]) for found in dated if found is not None]
+    assert len(versions) == len(dated) > 0
+    assert versions == sorted(versions, reverse=True)
+    for section in sections:
+        entries = [line for line in section.splitlines()[1:] if line]
+        assert [line for line in entries if not line.startswith("- ") or len(line) > 160] == []
+
+
+def test_the_newest_version_is_the_packages() -> None:
+    newest = re.findall(r"^## (\d\S+) - ", read("CHANGELOG.md"), flags=re.MULTILINE)[0]
+    project = tomllib.loads(read("pyproject.toml"))["project"]
+    images = set(re.findall(r"^ARG VERSION=(\S+)$", read("docker/Dockerfile"), flags=re.MULTILINE))
+    assert {project["version"], *images} == {newest}
+
+
+UNPLAIN = re.compile(
+    r"(?:^|[.:;|] )(?:Who|Whoever) [a-z]+s\b|\bcame of it\b|\b(?:told|heard|is said|was said)\b", re.MULTILINE
+)
+"""Words that hide the subject of a sentence, or stand for data that is sent, stored or returned."""
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page != "server/EXAMPLES.md"] + ["CHANGELOG.md", "docker/README.md"]
+)
+def test_pages_name_subjects_and_what_they_do(page: str) -> None:
+    assert UNPLAIN.findall(read(page)) == []
+    assert UNPLAIN.findall("Who sends X gets Y.") == ["Who sends"]

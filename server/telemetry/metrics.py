@@ -79,20 +79,20 @@ class Metrics:
         self.requests_rejected_total = self._counter(
             "requests_rejected_total", "Requests refused before any work", "reason", REJECTIONS
         )
-        self.open_connections = self._shared(Gauge, "open_connections", "Connections of clients")
+        self.open_connections = self._shared(Gauge, "open_connections", "Open connections of clients")
         self.connections_closed_total = self._shared(
             Counter,
             "connections_closed_total",
-            "Connections that the server closed to keep its bounds",
+            "Connections closed to keep the server's limits",
             "reason",
             CLOSED_CONNECTIONS,
         )
-        self.body_bytes = self._shared(Gauge, "body_bytes", "Bodies of requests that are being read or held")
+        self.body_bytes = self._shared(Gauge, "body_bytes", "Memory of request bodies that are being read or processed")
         self.requests_cancelled_total = self._counter(
-            "requests_cancelled_total", "Sentences dropped because their request was given up", "stage", STAGES
+            "requests_cancelled_total", "Sentences cancelled because their request was abandoned", "stage", STAGES
         )
         self.deadline_exceeded_total = self._counter(
-            "deadline_exceeded_total", "Sentences dropped at their deadline", "stage", STAGES
+            "deadline_exceeded_total", "Sentences cancelled at their deadline", "stage", STAGES
         )
 
     def _add_sentences(self) -> None:
@@ -106,7 +106,7 @@ class Metrics:
             "time_to_first_token_seconds", "From a sentence's arrival to its first decoded token", REQUEST_BUCKETS
         )
         self.time_per_output_token_seconds = self._histogram(
-            "time_per_output_token_seconds", "Decoding time of a sentence over its tokens", STEP_BUCKETS
+            "time_per_output_token_seconds", "Decoding time of a sentence divided by its tokens", STEP_BUCKETS
         )
         self.source_tokens_total = self._counter("source_tokens_total", "Source tokens encoded, EOS included")
         self.target_tokens_total = self._counter("target_tokens_total", "Tokens of the best hypotheses, EOS included")
@@ -114,10 +114,10 @@ class Metrics:
             "scored_tokens_total", "Tokens of given translations that were scored, EOS included"
         )
         self.sentences_total = self._counter(
-            "sentences_total", "Sentences decoded to their end", "finish_reason", FINISH_REASONS
+            "sentences_total", "Sentences decoded completely", "finish_reason", FINISH_REASONS
         )
         self.sentences_flagged_total = self._counter(
-            "sentences_flagged_total", "Sentences whose translation looks wrong", "flag", FLAGS
+            "sentences_flagged_total", "Sentences whose translation has a flag", "flag", FLAGS
         )
 
     def _add_batches(self) -> None:
@@ -134,71 +134,71 @@ class Metrics:
     def _add_memory(self) -> None:
         self.ring_cache_bytes = self._gauge("ring_cache_bytes", "Memory of the decoder's rings")
         self.ring_cache_used_slots = self._gauge("ring_cache_used_slots", "Slots whose ring is in use")
-        self.ring_cache_wraps_total = self._counter("ring_cache_wraps_total", "Times a ring began anew")
+        self.ring_cache_wraps_total = self._counter("ring_cache_wraps_total", "Times that a ring wrapped around")
         self.source_memory_bytes = self._gauge("source_memory_bytes", "Memory of the encoded sources")
         self.translation_cache_bytes = self._gauge("translation_cache_bytes", "Memory of the cached translations")
         self.translation_cache_limit_bytes = self._gauge(
-            "translation_cache_limit_bytes", "Most memory that cached translations may take"
+            "translation_cache_limit_bytes", "Memory limit of the cache of translations"
         )
         self.translation_cache_lookups_total = self._counter(
             "translation_cache_lookups_total",
-            "Sentences asked for: kept from before, being decoded for another, or decoded",
+            "Sentences by result: cached (hit), decoded for another request (shared), decoded (miss)",
             "result",
             SEARCH_LOOKUPS,
         )
         self.translation_cache_evictions_total = self._counter(
-            "translation_cache_evictions_total", "Translations that the cache had no room for any more"
+            "translation_cache_evictions_total", "Translations evicted from the cache"
         )
 
     def _add_context(self) -> None:
         self.context_sentences_candidate = self._histogram(
-            "context_sentences_candidate", "Sentences of its document that a sentence could look at", SIZE_BUCKETS
+            "context_sentences_candidate", "Sentences of its document that a sentence could attend to", SIZE_BUCKETS
         )
         self.context_sentences_selected = self._histogram(
-            "context_sentences_selected", "Sentences of its document that a sentence gave any weight", SIZE_BUCKETS
+            "context_sentences_selected", "Sentences of its document with a nonzero attention weight", SIZE_BUCKETS
         )
         self.context_selection_seconds = self._histogram(
-            "context_selection_seconds", "Reading a batch of sentences and looking at their documents", REQUEST_BUCKETS
+            "context_selection_seconds",
+            "Encoding a batch of sentences and attending to their documents",
+            REQUEST_BUCKETS,
         )
         self.context_gate_ratio = self._histogram(
-            "context_gate_ratio", "Share of a sentence's own state; the rest is its document's", RATIO_BUCKETS
+            "context_gate_ratio", "Weight of a sentence's own state; the rest is its context's", RATIO_BUCKETS
         )
 
     def _add_documents(self) -> None:
-        self.context_store_documents = self._shared(Gauge, "context_store_documents", "Documents kept")
+        self.context_store_documents = self._shared(Gauge, "context_store_documents", "Stored documents")
         self.context_store_expired_total = self._shared(
-            Counter, "context_store_expired_total", "Documents deleted because nobody touched them for long"
+            Counter, "context_store_expired_total", "Documents deleted because their time to live ended"
         )
-        self.context_cache_bytes = self._shared(
-            Gauge, "context_cache_bytes", "Memory of the cached states of sentences"
-        )
+        self.context_cache_bytes = self._shared(Gauge, "context_cache_bytes", "Memory of the cached sentence states")
         self.context_cache_limit_bytes = self._shared(
-            Gauge, "context_cache_limit_bytes", "Most memory that the cache may take"
+            Gauge, "context_cache_limit_bytes", "Memory limit of the cache of sentence states"
         )
         self.context_cache_lookups_total = self._shared(
-            Counter, "context_cache_lookups_total", "Sentences looked up in the cache", "result", STATE_LOOKUPS
+            Counter, "context_cache_lookups_total", "Lookups of sentence states in the cache", "result", STATE_LOOKUPS
         )
         self.context_cache_evictions_total = self._shared(
             Counter,
             "context_cache_evictions_total",
-            "Sentences that the cache had no room for",
+            "Sentence states evicted from the cache",
             "reason",
             STATE_EVICTIONS,
         )
         self.document_jobs_running = self._shared(
-            Gauge, "document_jobs_running", "Documents that this process works on at the moment"
+            Gauge, "document_jobs_running", "Documents that this process translates at the moment"
         )
         self.document_jobs_total = self._shared(
-            Counter, "document_jobs_total", "Times that work on a document ended", "result", JOB_RESULTS
+            Counter, "document_jobs_total", "Document jobs that ended", "result", JOB_RESULTS
         )
         self.document_job_duration_seconds = self._shared(
             Histogram,
             "document_job_duration_seconds",
-            "Work on a document, from its claim to its end",
+            "Duration of a document job, from its claim to its end",
             buckets=DOCUMENT_BUCKETS,
         )
         self.document_sentences = self._shared(
-            Histogram, "document_sentences", "Sentences of a document when work on it begins", buckets=SIZE_BUCKETS
+            Histogram, "document_sentences", "Sentences of a document when its job begins", buckets=SIZE_BUCKETS
         )
 
     def _add_files(self) -> None:
@@ -218,7 +218,7 @@ class Metrics:
         self.model_healthy = self._gauge("model_healthy", "0 while the model's engine hangs, has ended or has failed")
         self.model_restarts_total = self._counter("model_restarts_total", "Times that the model's engine was replaced")
         self.event_loop_lag_seconds = self._shared(
-            Gauge, "event_loop_lag_seconds", "Longest time in the last minute that the event loop was held"
+            Gauge, "event_loop_lag_seconds", "Longest delay of the event loop in the last 30 to 60 seconds"
         )
 
     def _counter(self, name: str, meaning: str, label: str | None = None, values: tuple[str, ...] = ()) -> Counter:
