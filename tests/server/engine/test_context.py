@@ -160,22 +160,32 @@ def test_sentences_that_are_read_together_are_as_those_read_alone(load_document:
             np.testing.assert_allclose(found.alone.tensors[name], tensor, atol=1e-5)
 
 
-@pytest.mark.parametrize(("near_places", "pruned_from"), [(0, 0), (10_000, 1_000)])
+@pytest.mark.parametrize(
+    ("near_places", "pruned_from", "max_energies"),
+    [(0, 0, 2**30), (10_000, 1_000, 2**30), (0, 0, 1_000), (0, 1_000, 1_000), (0, 1_000, 1)],
+)
 @pytest.mark.parametrize("online", [False, True])
-def test_ways_to_look_are_the_same(
-    near_places: int, pruned_from: int, online: bool, load_document: LoadBackend, monkeypatch: pytest.MonkeyPatch
+def test_all_computations_of_context_attention_are_the_same(
+    near_places: int,
+    pruned_from: int,
+    max_energies: int,
+    online: bool,
+    load_document: LoadBackend,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Only at words of sentences with a weight, or at all of them in one page, beside all of them in several: short
-    sentences, long ones, and one without words."""
+    """Only words of sentences with a weight, all of them in one page, or slices of the source, beside everything at
+    once in several pages: short sentences, long ones, and one without words."""
     backend = load_document("onnx", "fp32")
     sources = [*some_sources(12, seed=5), (3,), (*range(20, 60), 3)]
     seen = contexts(backend, sources, online)
     assert isinstance(backend.context, OnnxContext)
     monkeypatch.setattr(backend.context, "near_places", 0)
     monkeypatch.setattr(backend.context, "pruned_from", 1_000)
+    monkeypatch.setattr(backend.context, "max_energies", 2**30)
     whole = translate_in_context(backend, sources, seen)
     monkeypatch.setattr(backend.context, "near_places", near_places)
     monkeypatch.setattr(backend.context, "pruned_from", pruned_from)
+    monkeypatch.setattr(backend.context, "max_energies", max_energies)
     looked = [result.context is not None for result in whole]
     assert looked == [not online, *[True] * (len(sources) - 1)]  # online the first has nothing to look at
     for one, other in zip(translate_in_context(backend, sources, seen), whole, strict=True):
@@ -232,14 +242,16 @@ def test_a_model_without_context_tells_the_caller(load: LoadBackend, load_docume
     assert engine.waiting.is_done
 
 
+@pytest.mark.parametrize("max_energies", [2**30, 1])
 @pytest.mark.parametrize("attention", CONTEXT_ATTENTIONS)
-def test_an_explanation_says_which_words_a_sentence_looked_at(
-    attention: str, context_artifact: ContextArtifact
+def test_an_explanation_has_the_words_that_a_sentence_attends_to(
+    attention: str, max_energies: int, context_artifact: ContextArtifact
 ) -> None:
     model = lively_document_model(attention)
     artifact = Artifact.load(context_artifact(attention, "encoder"))
     backend = load_backend(artifact, "onnx", "fp32", "off")
-    assert backend.context is not None
+    assert isinstance(backend.context, OnnxContext)
+    backend.context.max_energies = max_energies
     sources = [(*range(30, 50), 3), (3,), (5, 6, 7, 3), (*range(100, 140), 3), (9, 3)]
     visible = np.array([True, False, True, True, False])
     context, source = SentenceContext(stored(backend, sources), visible), (5, 6, 7, 3)
