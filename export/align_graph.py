@@ -12,7 +12,7 @@ from export.onnx_graph.edits import edited
 from export.onnx_graph.exporter import Axes, export_module
 from model.alignment import AlignmentHead, layer_weights, weights_at
 from model.translation_model import TranslationModel
-from server.artifact.artifact import Manifest
+from server.artifact.manifest import Manifest
 from server.artifact.signature import ALIGNMENT
 
 

@@ -12,7 +12,7 @@ from model.data.batching import Pair
 from model.data.lexicon import Lexicon
 from model.greedy import greedy
 from model.translation_model import TranslationModel
-from server.artifact.artifact import AlignmentKind, Manifest
+from server.artifact.manifest import AlignmentKind, Manifest
 from server.backends.alignment import Aligner
 
 INT8_ALIGNMENT_TOLERANCE = 0.5

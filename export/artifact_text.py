@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from model.data.vocabulary import Vocabulary
-from server.artifact.artifact import Manifest
+from server.artifact.manifest import Manifest
 
 Ids = tuple[int, ...]
 

@@ -26,7 +26,8 @@ from model.document import DocumentModel
 from model.training.checkpoint import SUMMARY, VOCABULARY, find_vocabulary, load_model, read_json
 from model.training.document_checkpoint import has_context, load_document_model
 from model.translation_model import TranslationModel
-from server.artifact.artifact import MANIFEST, Artifact, GraphFiles, Manifest, Shortlist, file_hash
+from server.artifact.artifact import Artifact, file_hash
+from server.artifact.manifest import MANIFEST, GraphFiles, Manifest, Shortlist
 from server.engine.self_test import GOLDEN
 
 ATTRIBUTION, SOURCE_VOCABULARY = "ATTRIBUTION.md", "source-vocabulary.model"

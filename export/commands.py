@@ -11,7 +11,8 @@ from export.evaluate import evaluate, translate
 from export.manifest import GRAPHS
 from model.data.word_sets import read_word_set
 from model.evaluation.word_accuracy import WordAccuracy, word_accuracy
-from server.artifact.artifact import Artifact, read_manifest
+from server.artifact.artifact import Artifact
+from server.artifact.manifest import read_manifest
 from server.backends.load import load_backend
 from server.engine.request import SearchOptions
 

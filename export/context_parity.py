@@ -87,8 +87,8 @@ def attend_all(backend: Backend, sources: list[list[int]], targets: list[list[in
     context = backend.context
     assert context is not None
     num_words = [len(ids) for ids in targets] if targets else [len(ids) - 1 for ids in sources]
-    states = [context.represent(ids, targets[index] if targets else ()) for index, ids in enumerate(sources)]
+    states = [context.compute_states(ids, targets[index] if targets else ()) for index, ids in enumerate(sources)]
     stored = StoredDocument.of(states * copies, num_words * copies)
     index = np.arange(stored.num_sentences)
     contexts = [SentenceContext(stored, np.abs(index - own)) for own in range(len(sources))]
-    return [attended.encoded for attended in context.encode(*padded(sources), contexts)]
+    return [attended.encoded for attended in context.encode_in_context(*padded(sources), contexts)]

@@ -21,7 +21,7 @@ from model.config import BOS_ID
 from model.decoder import Decoded
 from model.document import DocumentModel
 from model.translation_model import TranslationModel
-from server.artifact.artifact import Manifest
+from server.artifact.manifest import Manifest
 
 
 class StatesGraph(nn.Module):

@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor
 
-from server.artifact.artifact import Manifest
+from server.artifact.manifest import Manifest
 from server.backends.base import batch_sizes
-from server.backends.memory import HostMemory, remembered
+from server.backends.memory import HostMemory, memory_inputs
 from server.backends.state import DecoderState
 
 
@@ -13,7 +13,7 @@ class ExampleState(DecoderState):
     """A state whose rings and source lie in NumPy `arrays`, by name."""
 
     def __init__(self, manifest: Manifest, slots: int, beam: int, source_length: int) -> None:
-        read = remembered(manifest.signatures[manifest.graphs[0].step])
+        read = memory_inputs(manifest.signatures[manifest.graphs[0].step])
         host = HostMemory(
             [one for one in read if one.name.startswith(("ring.", "source."))],
             batch_sizes(manifest, slots, beam, source_length),

@@ -27,6 +27,6 @@ def goldens_of(way: WayToRun, examples: Sequence[tuple[int, ...]]) -> list[dict[
             "shortlist": backend.shortlist, "source_ids": source.ids, "target_ids": best.ids,
             "normalized_score": round(best.normalized_score, 4),
         }  # fmt: skip
-        row |= {"context_ids": source.before} if source.before else {}
+        row |= {"context_ids": source.preceding} if source.preceding else {}
         rows.append(row | ({"context_target_ids": source.translations} if source.translations else {}))
     return rows

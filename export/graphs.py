@@ -1,5 +1,5 @@
 """Encode and step graphs as PyTorch modules over flat tensors, for any model and any exporter; the tensors are those of
-server/artifact/artifact.py."""
+server/artifact/signature.py."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -8,7 +8,7 @@ from export.signature import planned_signatures
 from model.config import ModelConfig
 from model.document import DocumentModel
 from model.translation_model import TranslationModel
-from server.artifact.artifact import ContextGraphs, ContextKind, GraphFiles, Manifest, SpecialIds
+from server.artifact.manifest import ContextGraphs, ContextKind, GraphFiles, Manifest, SpecialIds
 
 GRAPHS = {
     ("onnx", precision): GraphFiles(

@@ -19,7 +19,7 @@ from export.score_graph import score_graph
 from export.shared_weights import share_weights
 from model.document import DocumentModel
 from model.translation_model import TranslationModel
-from server.artifact.artifact import GraphFiles, Manifest
+from server.artifact.manifest import GraphFiles, Manifest
 
 
 @dataclass(frozen=True)

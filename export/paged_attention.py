@@ -1,4 +1,4 @@
-"""Attention to a document in pages of sentences of similar length (see server/artifact/artifact.py). Equals
+"""Attention to a document in pages of sentences of similar length (see server/artifact/signature.py). Equals
 model.attention.selective, without its padding to the longest sentence."""
 
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from model.attention.selective import (
     VisibleSentences,
 )
 from model.context import ContextLayer, ContextResult
-from server.artifact.artifact import PAGES
+from server.artifact.manifest import PAGES
 
 
 class Pages(NamedTuple):

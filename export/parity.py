@@ -11,7 +11,8 @@ from model.config import SPECIAL_IDS, SpecialIds
 from model.decoder import Decoder, LayerMemory
 from model.masks import HIDDEN
 from model.translation_model import TranslationModel
-from server.artifact.artifact import Artifact, GraphFiles, Manifest
+from server.artifact.artifact import Artifact
+from server.artifact.manifest import GraphFiles, Manifest
 from server.backends.base import Backend
 from server.backends.load import UseShortlist, load_backend
 from server.backends.state import DEAD_SCORE, DecoderState, Encoded, Flags, Floats, Ints, document_layout

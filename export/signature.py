@@ -9,7 +9,7 @@ from pathlib import Path
 import onnx
 
 from model.translation_model import TranslationModel
-from server.artifact.artifact import GraphFiles, Manifest
+from server.artifact.manifest import GraphFiles, Manifest
 from server.artifact.signature import ALIGNMENT, LOG_PROBABILITY, Axis, Role, Signature, Tensor
 
 ROWS: dict[str, tuple[str, tuple[Axis, ...]]] = {

@@ -10,7 +10,7 @@ from export.example_state import example_source, example_state
 from export.graphs import EncodeGraph, StepGraph
 from export.signature import traced
 from model.translation_model import TranslationModel
-from server.artifact.artifact import Manifest
+from server.artifact.manifest import Manifest
 from server.artifact.signature import Signature
 
 

@@ -20,7 +20,8 @@ from export.onnx_graph.builder import GraphBuilder
 from export.onnx_graph.linear import Array
 from model.config import ConfigError, ModelConfig
 from model.training.checkpoint import SUMMARY, VOCABULARY, new_model, save_model, write_json
-from server.artifact.artifact import Artifact, Manifest
+from server.artifact.artifact import Artifact
+from server.artifact.manifest import Manifest
 
 INT8, ROWS = ".int8", ".row_scale"
 PREFIXES = ("model.", "base.")

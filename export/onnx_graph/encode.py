@@ -12,7 +12,7 @@ from export.onnx_graph.linear import Projection
 from export.onnx_graph.shortlist import ShortlistPlan, add_shortlist
 from export.onnx_graph.step import Words
 from model.translation_model import TranslationModel
-from server.artifact.artifact import Manifest
+from server.artifact.manifest import Manifest
 
 
 def build_encode_graph(

@@ -1,8 +1,8 @@
 """The step graph: one token for every row, and the best continuations of every slot.
 
 Beams are query positions: a slot's rows attend to the slot's source and ring, nothing is repeated per beam. The ring
-never moves; `ancestry` says which entries belong to a row's own past (see server/artifact/artifact.py for all tensors).
-"""
+never moves; `ancestry` says which entries belong to a row's own past (see server/artifact/signature.py for all
+tensors). """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from model.config import SpecialIds
 from model.context import ContextLayer
 from model.masks import HIDDEN
 from model.translation_model import TranslationModel
-from server.artifact.artifact import Manifest
+from server.artifact.manifest import Manifest
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from loadtest.bench.report import Row
 from server.artifact.artifact import Artifact
 from server.backends.context import SentenceContext, StoredDocument
 from server.backends.load import load_backend
-from server.backends.onnx.context import NEAR_PLACES, OnnxContext
+from server.backends.onnx.context import MAX_SINGLE_PAGE_WORDS, OnnxContext
 from server.documents.job_runner import JobRunner
 from server.documents.sentence_states import DocumentCache, StateReader
 from server.documents.service import DocumentService, NewDocument
@@ -147,25 +147,26 @@ def _looks(artifact: Path, texts: Sequence[str], sizes: Sequence[int], rounds: i
     context = load_backend(loaded, "onnx", "int8", "auto").context
     assert isinstance(context, OnnxContext)
     encoded = Pieces(artifact / loaded.manifest.vocabulary_file).encode(list(texts[: max(sizes)]))
-    states = [context.represent(ids) for ids in encoded]
+    states = [context.compute_states(ids) for ids in encoded]
     rows = []
     for size in sizes:
         stored = StoredDocument.of(states[:size], [len(ids) - 1 for ids in encoded[:size]])
         chosen = range(0, size, max(1, size // SAMPLE))
         seen = [SentenceContext(stored, np.abs(np.arange(size) - index)) for index in chosen]
-        read = context.read([encoded[index] for index in chosen])
+        read = context.encode_sources([encoded[index] for index in chosen])
         spent: dict[str, list[float]] = {"used words": [], "all words": []}
-        if stored.num_places <= NEAR_PLACES:
+        if stored.num_word_positions <= MAX_SINGLE_PAGE_WORDS:
             spent["one page"] = []
         used: list[int] = []
         for _ in range(rounds):
             for way, own in spent.items():
-                context.near_places = NEAR_PLACES if way == "one page" else 0
-                context.pruned_from = 0 if way == "used words" else size + 1
+                context.max_single_page_words = MAX_SINGLE_PAGE_WORDS if way == "one page" else 0
+                context.min_pruned_sentences = 0 if way == "used words" else size + 1
                 started = time.process_time()
                 found = [context.attend(*both) for both in zip(read, seen, strict=True)]
                 own.append(1e3 * (time.process_time() - started) / len(found))
-                used = [int((one.use.weights > 0).any(axis=0).sum()) for one in found if one.use is not None]
+                attentions = [attended.attention for attended in found if attended.attention is not None]
+                used = [int((attention.weights > 0).any(axis=0).sum()) for attention in attentions]
         if context.can_prune:
             ours, peer = median(spent["used words"]), median(spent["all words"])
             rows.append(Row(f"{size} sentences, a look: used words or all", ours, peer, ours / peer, "ms of processor"))

@@ -9,7 +9,8 @@ from export.manifest import graph_files, make_manifest
 from export.signature import with_signatures
 from loadtest.bench.shapes import random_model, random_plan, random_sources
 from model.config import ModelConfig
-from server.artifact.artifact import Artifact, Shortlist
+from server.artifact.artifact import Artifact
+from server.artifact.manifest import Shortlist
 from server.backends.load import load_backend
 from server.engine.request import SearchOptions, SentenceRequest, SentenceResult
 from server.engine.worker import EngineWorker

@@ -2,5 +2,5 @@
 
 import os
 
-# onnxruntime reports usage to its makers unless told not to before it is first imported.
+# onnxruntime sends usage data to its vendor unless this is set before its first import.
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"

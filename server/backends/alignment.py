@@ -1,4 +1,4 @@
-"""The interface for alignments: which source pieces each piece of a translation comes from."""
+"""The interface of runtimes for word alignment."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -8,7 +8,7 @@ import numpy as np
 from server.backends.arrays import Flags, Floats, Ints
 
 IdPair = tuple[Sequence[int], Sequence[int]]
-"""A source with EOS, and its translation without."""
+"""Ids of a source with EOS, and of its translation without."""
 
 
 class CannotAlign(ValueError):
@@ -19,27 +19,27 @@ class Aligner(Protocol):
     """Runs the align graph of one artifact. Safe to call from several threads."""
 
     def prepare(self) -> None:
-        """Load the graph that `align` needs, at the first call. Raises ArtifactError."""
+        """Load the graph of `align`, at the first call. Raises ArtifactError."""
         ...
 
     def align(self, source_ids: Ints, source_keep: Flags, target_ids: Ints) -> Floats:
-        """Weights [batch, piece, source], which sum to one over the source, of `source_ids` with EOS and `source_keep`,
-        both [batch, source], and `target_ids` [batch, 1 + piece], which begin with BOS and lack EOS. Any id may pad."""
+        """Alignment weights [batch, piece, source], which sum to one over the source. `source_ids` with EOS and
+        `source_keep`: [batch, source]. `target_ids`: [batch, 1 + piece], with BOS, without EOS; any id may pad."""
         ...
 
 
-def align_batch(aligner: Aligner, bos_id: int, longest: int, pairs: Sequence[IdPair]) -> list[Floats]:
-    """The weights [piece, source] of every pair. The model reads `longest` target ids, BOS included: pieces beyond look
-    at nothing, their weights are zero."""
-    read = [(source, target[: longest - 1]) for source, target in pairs]
-    sources = np.zeros((len(read), max(len(source) for source, _ in read)), np.int64)
-    targets = np.full((len(read), 1 + max(len(target) for _, target in read)), bos_id, np.int64)
+def align_batch(aligner: Aligner, bos_id: int, max_length: int, pairs: Sequence[IdPair]) -> list[Floats]:
+    """The weights [piece, source] of every pair. The model reads at most `max_length` target ids, BOS included; the
+    weights of further pieces are zero."""
+    cut = [(source, target[: max_length - 1]) for source, target in pairs]
+    sources = np.zeros((len(cut), max(len(source) for source, _ in cut)), np.int64)
+    targets = np.full((len(cut), 1 + max(len(target) for _, target in cut)), bos_id, np.int64)
     keep = np.zeros(sources.shape, np.int32)
-    for row, (source, target) in enumerate(read):
+    for row, (source, target) in enumerate(cut):
         sources[row, : len(source)], targets[row, 1 : 1 + len(target)] = source, target
         keep[row, : len(source)] = 1
-    weights = aligner.align(sources, keep, targets)
-    found: list[Floats] = [np.zeros((len(target), len(source)), np.float32) for source, target in pairs]
-    for row, (source, target) in enumerate(read):
-        found[row][: len(target)] = weights[row, : len(target), : len(source)]
-    return found
+    batch = aligner.align(sources, keep, targets)
+    weights: list[Floats] = [np.zeros((len(target), len(source)), np.float32) for source, target in pairs]
+    for row, (source, target) in enumerate(cut):
+        weights[row][: len(target)] = batch[row, : len(target), : len(source)]
+    return weights

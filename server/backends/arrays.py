@@ -1,4 +1,4 @@
-"""Kinds of NumPy arrays that go into graphs and come out of them."""
+"""Types of the NumPy arrays that graphs read and write."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,12 +10,12 @@ Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Flags = NDArray[np.int32]
-"""0 or 1; the type that attention kernels take for a keep mask."""
+"""0 or 1: the type of a keep mask in attention kernels."""
 
 Array = NDArray[Any]
 
 
-def padded(sources: Sequence[Sequence[int]]) -> tuple[Ints, Flags]:
+def pad_ids(sources: Sequence[Sequence[int]]) -> tuple[Ints, Flags]:
     """Ids and keep mask [sentence, longest]."""
     width = max(map(len, sources))
     ids: Ints = np.zeros((len(sources), width), np.int64)

@@ -1,10 +1,10 @@
-"""What the engine needs from a runtime."""
+"""The interface of runtimes."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Protocol
 
-from server.artifact.artifact import ArtifactError, Manifest
+from server.artifact.manifest import ArtifactError, Manifest
 from server.artifact.signature import Signature
 from server.backends.alignment import Aligner
 from server.backends.arrays import Array, Flags, Floats, Ints
@@ -14,15 +14,15 @@ from server.backends.state import DecoderState
 
 NO_DOCUMENT: Mapping[str, Layout] = MappingProxyType({})
 Step = Callable[[], object]
-"""One run of the step graph over the state that it is bound to: reads and writes that state's arrays. Nobody uses what
-it returns."""
+"""One run of the step graph over the state that it is bound to: reads and writes that state's arrays. The result is
+ignored."""
 ScoreStep = Callable[[], Floats]
-"""The same without a choice of candidates: returns the log-probability of every word as the next one, [slot, beam,
-word]. Of the following rows only the ancestry is written."""
+"""The same without candidates: returns the log-probability of every word as the next one, [slot, beam, word]. Of the
+following rows only the ancestry is written."""
 
 
 class CannotScore(ValueError):
-    """The runtime's graphs give out no log-probabilities."""
+    """The runtime's graphs have no log-probabilities as output."""
 
 
 class Backend(Protocol):
@@ -32,9 +32,9 @@ class Backend(Protocol):
     shortlist: bool
     """Whether ordinary steps score a shortlist of words."""
     context: ContextBackend | None
-    """None where sentences cannot look at their document: the artifact has no context, or the runtime no graphs."""
+    """None if sentences cannot attend to their document: the artifact has no context, or the runtime no graphs."""
     aligner: Aligner | None
-    """None where there is no graph that says where translations come from, or not for this runtime."""
+    """None if the artifact has no align graph for this runtime."""
 
     def encode(self, source_ids: Ints, source_keep: Flags) -> list[Encoded]:
         """Ids and keep mask [batch, source] -> every sentence's source tensors, without padding."""
@@ -49,24 +49,24 @@ class Backend(Protocol):
         scores: bool = False,
         capacity: int | None = None,
     ) -> DecoderState:
-        """An empty batch, whose memory is where the graphs run; for `bind`, or for `bind_scores` if it `scores`.
-        `document`: room for a slot's document, where steps look at one. `capacity`: ring slots, where fewer than the
-        manifest's are enough: a sentence may then run up to this position, and has to move to a longer ring there."""
+        """An empty batch, with memory on the device of the graphs; for `bind`, or for `bind_scores` if it `scores`.
+        `document`: the layout of a slot's document, where steps attend to one. `capacity`: ring slots, if fewer than
+        the manifest's suffice: a sentence may then run up to this position, and must move to a longer ring there."""
         ...
 
     def bind(self, state: DecoderState) -> Step:
         """Prepare the step graph to run over a state that `new_state` made, without copies where the runtime allows.
 
-        The returned call does not advance the clock: the engine does, after it has read the candidates.
+        The returned call does not advance the clock: the engine does so after it has read the candidates.
         """
         ...
 
     def prepare_scores(self) -> None:
-        """Open what `bind_scores` needs: the first call takes as long as loading a graph. Raises CannotScore."""
+        """Load the graphs of `bind_scores`, at the first call. Raises CannotScore and ArtifactError."""
         ...
 
     def bind_scores(self, state: DecoderState) -> ScoreStep:
-        """Like `bind`, for a state that was made to score, after `prepare_scores`."""
+        """Like `bind`, for a state that `scores`, after `prepare_scores`."""
         ...
 
 
@@ -84,23 +84,23 @@ def split_batch(signature: Signature, tensors: Mapping[str, Array], source_keep:
 def batch_sizes(
     manifest: Manifest, slots: int, beam: int, source_length: int, capacity: int | None = None
 ) -> dict[str, int]:
-    """The free axes of a step's memory; `capacity` None for all of the manifest's ring slots."""
+    """Sizes of the free axes of a step's memory; `capacity` None for the manifest's ring slots."""
     entries = (capacity or manifest.ring_capacity) * beam
     return {"slot": slots, "beam": beam, "entry": entries, "source": source_length}
 
 
-def input_arrays(signature: Signature, arrays: Mapping[str, Array], what: str) -> dict[str, Array]:
-    """The arrays that a graph reads, in its order. Raises ArtifactError where one is missing, or has another dtype or
+def input_arrays(signature: Signature, arrays: Mapping[str, Array], graph: str) -> dict[str, Array]:
+    """The arrays that a graph reads, in its order. Raises ArtifactError if an array is missing, or has another dtype or
     number of axes."""
-    found = {}
+    inputs = {}
     for tensor in signature.inputs:
         array = arrays.get(tensor.name)
         if array is None:
-            raise ArtifactError(f"{what} reads {tensor.name}, which this server does not know")
+            raise ArtifactError(f"{graph} reads {tensor.name}, which this server does not know")
         if array.dtype != tensor.dtype or array.ndim != len(tensor.axes):
             raise ArtifactError(
-                f"{what} reads {tensor.name} as {tensor.dtype} {list(tensor.axes)}, here it is "
+                f"{graph} reads {tensor.name} as {tensor.dtype} {list(tensor.axes)}, here it is "
                 f"{array.dtype.name} {list(array.shape)}"
             )
-        found[tensor.name] = array
-    return found
+        inputs[tensor.name] = array
+    return inputs

@@ -1,5 +1,5 @@
-"""What the engine needs from a runtime to let a sentence look at the rest of its document (Maruf et al. 2019, section
-3)."""
+"""The interface of runtimes for context: sentences attend to the other sentences of their document (Maruf et al. 2019,
+section 3)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ Side = Literal["encoder", "decoder"]
 
 @dataclass(frozen=True)
 class SentenceContext:
-    """What one sentence may look at: the sentences of `stored`, each `distance` [J] sentences away, but for those with
-    distance 0, which it does not see. It sees at least one with words: a sentence that sees none has no SentenceContext
-    and is translated without context."""
+    """The sentences that one sentence attends to: those of `stored`, each `distance` [J] sentences away; sentences with
+    distance 0 are not visible. At least one visible sentence has words: a sentence without one has no SentenceContext
+    and is translated without context. Raises ValueError."""
 
     stored: StoredDocument
     distance: Ints
     key: bytes | None = None
-    """Equal for contexts of equal content, and for no others; None where it was not computed."""
+    """Equal for contexts of equal content only; None where it was not computed."""
     skipped: int = 0
     """Sentences of the document before those of `stored`."""
 
@@ -39,57 +39,58 @@ class SentenceContext:
         return self.distance > 0
 
     def trimmed(self) -> "SentenceContext":
-        """The same without the sentences before the first visible one and after the last, so that graphs do not read
-        them."""
+        """The same without the sentences before the first and after the last visible one, which graphs need not
+        read."""
         start, last = np.flatnonzero(self.visible)[[0, -1]].tolist()
         stored, distance = self.stored.between(start, last + 1), self.distance[start : last + 1]
         return SentenceContext(stored, distance, self.key, self.skipped + start)
 
 
-def all_of(sentences: Sequence[States], num_words: Sequence[int]) -> SentenceContext | None:
-    """All of these sentences as context of one that comes after them; None when none of them has words."""
+def full_context(sentences: Sequence[States], num_words: Sequence[int]) -> SentenceContext | None:
+    """All of these sentences as context of the sentence after them; None when none of them has words."""
     if not any(num_words):
         return None
     return SentenceContext(StoredDocument.of(sentences, num_words), np.arange(len(sentences), 0, -1))
 
 
 @dataclass(frozen=True)
-class ContextUse:
-    """Where a sentence looked. `weights` [heads, J]: means over its pieces, for the document's sentences up to the last
-    that it could see. `gate`: the mean of the gate of Eq. 7 (1: all of the sentence's own state, 0: all context)."""
+class ContextAttention:
+    """The attention of a sentence to its context. `weights` [heads, J]: attention weights, means over its pieces, of
+    the document's sentences up to the last visible one. `gate`: the mean of the gate of Eq. 7 (1: only the sentence's
+    own state, 0: only context)."""
 
     weights: Floats
     gate: float
     words: tuple[Floats, ...] | None = None
-    """For each of the J sentences, the weights of its words [heads, words], means over the pieces as well. None unless
-    asked for; empty where words have no weights of their own."""
+    """For each of the J sentences, the weights of its words [heads, words], means over the pieces as well. None except
+    from `explain`; empty where words have no weights of their own."""
 
 
 @dataclass(frozen=True)
 class EncodedSource:
-    """A sentence that was encoded by itself. `alone`: what its translation reads when it sees no other sentence. On the
-    encoder's side also `states`, what is kept of it as context, and `memory` [length, d], the encoder states that look
-    at other sentences."""
+    """The encoder output of one sentence. `without_context`: the tensors of step graphs for a translation without
+    context. On the encoder's side also `states`, its states as context of other sentences, and `memory` [length, d],
+    the encoder states that attend to its context."""
 
     source_ids: tuple[int, ...]
-    alone: Encoded
+    without_context: Encoded
     states: States | None = None
     memory: Floats | None = None
 
     @property
     def num_bytes(self) -> int:
         """Bytes of all but the states."""
-        own = 0 if self.memory is None else self.memory.nbytes
-        return own + sum(tensor.nbytes for tensor in self.alone.tensors.values())
+        memory_bytes = 0 if self.memory is None else self.memory.nbytes
+        return memory_bytes + sum(tensor.nbytes for tensor in self.without_context.tensors.values())
 
 
 @dataclass(frozen=True)
 class Attended:
-    """A sentence after it looked at its document: what the step graph reads, and where it looked. `use` is None on the
-    decoder's side, where every step looks for itself (see ContextBackend.explain)."""
+    """A sentence after attention to its context: the tensors of the step graph, and the attention. `attention` is None
+    on the decoder's side, where every step attends (see ContextBackend.explain)."""
 
     encoded: Encoded
-    use: ContextUse | None
+    attention: ContextAttention | None
 
 
 class ContextBackend(Protocol):
@@ -97,34 +98,36 @@ class ContextBackend(Protocol):
 
     @property
     def side(self) -> Side:
-        """Who looks at the document. On the decoder's side, what is kept of a sentence depends on its translation
-        too."""
+        """Whether the encoder or the decoder attends to the document. On the decoder's side, the states of a sentence
+        depend on its translation too."""
         ...
 
     @property
     def reach(self) -> int | None:
-        """How many sentences away a sentence looks at most; None is the whole document."""
+        """The largest distance, in sentences, of a visible sentence; None for the whole document."""
         ...
 
-    def represent(
-        self, source_ids: Sequence[int], target_ids: Sequence[int] = (), read: EncodedSource | None = None
+    def compute_states(
+        self, source_ids: Sequence[int], target_ids: Sequence[int] = (), encoded: EncodedSource | None = None
     ) -> States:
-        """What is kept of one sentence as context. `source_ids` end with EOS; `target_ids`, its translation without
-        EOS, is read on the decoder's side only. `read`: the sentence was encoded already. States that are computed
-        again are the same bit for bit, whatever is read beside them."""
+        """The states of one sentence as context of others. `source_ids` end with EOS; `target_ids`, its translation
+        without EOS, is used on the decoder's side only. `encoded`: the encoder output, if the sentence was encoded
+        before. States that are computed again are the same bit for bit, whatever else is in the batch."""
         ...
 
-    def read(self, sources: Sequence[Sequence[int]]) -> list[EncodedSource]:
-        """Encode at least one sentence, all together, once for their states and all of their translations."""
+    def encode_sources(self, sources: Sequence[Sequence[int]]) -> list[EncodedSource]:
+        """Encode at least one sentence, in one batch, once for their states and all of their translations."""
         ...
 
     def attend(self, sentence: EncodedSource, context: SentenceContext | None) -> Attended:
-        """Let a sentence that was read look at its context."""
+        """Let an encoded sentence attend to its context."""
         ...
 
-    def encode(self, source_ids: Ints, source_keep: Flags, contexts: Sequence[SentenceContext]) -> list[Attended]:
-        """Encode sentences, ids and keep mask [batch, source], and let each look at its context. They are encoded
-        together; each looks alone, so that no document is padded to the length of another."""
+    def encode_in_context(
+        self, source_ids: Ints, source_keep: Flags, contexts: Sequence[SentenceContext]
+    ) -> list[Attended]:
+        """Encode sentences, ids and keep mask [batch, source], and let each attend to its context. The encoder runs
+        once for all, attention once for each sentence, so that no document is padded to the length of another."""
         ...
 
     def explain(
@@ -132,8 +135,8 @@ class ContextBackend(Protocol):
         source_ids: Sequence[int],
         context: SentenceContext,
         target_ids: Sequence[int] = (),
-        read: EncodedSource | None = None,
-    ) -> ContextUse:
-        """Where a sentence looks, down to words. `source_ids` end with EOS; `target_ids`, its translation without EOS,
-        is read on the decoder's side only. `read`: the sentence was encoded already."""
+        encoded: EncodedSource | None = None,
+    ) -> ContextAttention:
+        """The attention of a sentence to its context, down to words. `source_ids` end with EOS; `target_ids`, its
+        translation without EOS, is used on the decoder's side only. `encoded`: as in `compute_states`."""
         ...

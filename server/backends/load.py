@@ -1,13 +1,14 @@
-"""Opens an artifact's graphs in the runtime that was asked for."""
+"""Loads an artifact's graphs with a backend."""
 
 from typing import Literal
 
-from server.artifact.artifact import Artifact, ArtifactError
+from server.artifact.artifact import Artifact
+from server.artifact.manifest import ArtifactError
 from server.backends.base import Backend
 
 UseShortlist = Literal["auto", "on", "off"]
 BACKENDS = ("onnx", "torchscript")
-"""Each runs graphs of the format of its name."""
+"""Each runs the graphs of the format with its name."""
 
 
 def load_backend(
@@ -17,8 +18,8 @@ def load_backend(
     shortlist: UseShortlist = "auto",
     device: Literal["cpu", "cuda"] = "cpu",
 ) -> Backend:
-    """Open the artifact's graphs. A runtime is imported only when it is asked for. With `shortlist` auto, steps score a
-    shortlist of words where the artifact has one. Raises ArtifactError."""
+    """Load the artifact's graphs; imports the backend's runtime only. With `shortlist` auto, steps score a shortlist of
+    words where the artifact has one. Raises ArtifactError."""
     if backend not in BACKENDS:
         raise ArtifactError(f"unknown backend '{backend}': {' or '.join(BACKENDS)}")
     use_shortlist = uses_shortlist(artifact, backend, precision, shortlist)
@@ -33,12 +34,12 @@ def load_backend(
     return TorchScriptBackend(artifact, precision)
 
 
-def uses_shortlist(artifact: Artifact, format: str, precision: str, wanted: UseShortlist) -> bool:
-    """Whether steps score a shortlist. Raises ArtifactError when one is wanted and the artifact has none."""
-    has_one = bool(artifact.manifest.graph(format, precision).step_shortlist)
-    if wanted == "on" and not has_one:
+def uses_shortlist(artifact: Artifact, format: str, precision: str, setting: UseShortlist) -> bool:
+    """Whether steps score a shortlist. Raises ArtifactError for `on` if the artifact has none."""
+    has_shortlist = bool(artifact.manifest.graph(format, precision).step_shortlist)
+    if setting == "on" and not has_shortlist:
         raise ArtifactError(
             f"artifact '{artifact.manifest.name}' has no shortlist for {format} {precision}: use shortlist auto or "
             "off, or export it from a checkpoint with a lexicon"
         )
-    return has_one and wanted != "off"
+    return has_shortlist and setting != "off"

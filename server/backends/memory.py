@@ -1,4 +1,4 @@
-"""The memory of a running batch: rings, source memory, documents. It belongs to the backend."""
+"""The memory of a running batch, owned by the backend: rings, source tensors, documents."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,9 +21,9 @@ class Layout:
 
 @dataclass(frozen=True)
 class Encoded:
-    """What the encode graph gives for one sentence of `length` pieces, by name, without padding: the source's tensors
-    and its shortlist. `document`: the pages that its steps look at, [J_p, ...], where context is on the decoder's side.
-    """
+    """Outputs of the encode graph for one sentence of `length` pieces, by name, without padding: the source's tensors
+    and its shortlist. `document`: the pages that its steps attend to, [J_p, ...], where context is on the decoder's
+    side."""
 
     length: int
     tensors: Mapping[str, Array]
@@ -31,8 +31,8 @@ class Encoded:
 
 
 def document_layout(sentences: Iterable[Encoded]) -> dict[str, Layout]:
-    """Room for the largest of these sentences' documents. Numbers of sentences are rounded up to powers of two, so that
-    few arrivals need more room."""
+    """The layout that fits all documents of these sentences. Numbers of sentences are rounded up to powers of two, so
+    that few arrivals need a larger layout."""
     shapes: dict[str, tuple[int, ...]] = {}
     dtypes: dict[str, type[np.generic]] = {}
     for sentence in sentences:
@@ -44,11 +44,11 @@ def document_layout(sentences: Iterable[Encoded]) -> dict[str, Layout]:
 
 
 class Memory(Protocol):
-    """Slots of one running batch. Rings need no reset: a row's ancestry says which entries are its own."""
+    """Slots of one running batch. Rings need no reset: a row's ancestry masks the entries of others."""
 
     @property
     def document(self) -> Mapping[str, Layout]:
-        """Room for one slot's document, by tensor; empty where steps look at none."""
+        """The layout of one slot's document, by tensor; empty where steps attend to none."""
         ...
 
     @property
@@ -60,7 +60,7 @@ class Memory(Protocol):
         ...
 
     def admit(self, slot: int, sentence: Encoded) -> None:
-        """Write what the slot's steps read of its sentence."""
+        """Write the tensors of the sentence to the slot."""
         ...
 
     def release(self, slot: int) -> None:
@@ -68,7 +68,7 @@ class Memory(Protocol):
         ...
 
     def copy_slots(self, other: "Memory", slots: Sequence[int]) -> None:
-        """Copy `slots` of another memory of the same kind to slots 0, 1, ...; what is larger than here is cut."""
+        """Copy `slots` of another memory of the same class to slots 0, 1, ...; larger tensors are cut."""
         ...
 
 
@@ -76,15 +76,15 @@ class HostMemory:
     """Memory in NumPy arrays, which graphs on the CPU read and write in place."""
 
     def __init__(self, tensors: Iterable[Tensor], sizes: Mapping[str, int], document: Mapping[str, Layout]) -> None:
-        """Room for the tensors of `remembered`; `sizes` are those of their free axes. Raises KeyError for a tensor of
-        unknown size."""
+        """Memory for `tensors` (see `memory_inputs`); `sizes`: of their free axes. Raises KeyError for a missing
+        size."""
         self.document = document
         self.tensors = {tensor.name: tensor for tensor in tensors}
         self.arrays: dict[str, Array] = {}
         for name, tensor in self.tensors.items():
             shape = tensor.shape(sizes) if tensor.role != "document" else (sizes["slot"], *document[name].shape)
             self.arrays[name] = np.zeros(shape, tensor.dtype)
-        # Of a free axis a sentence has its own length; a fixed one must fit.
+        # A sentence has its own length on a free axis; a fixed axis must match.
         self._sources = [
             (name, self.arrays[name], [isinstance(axis, str) for axis in self.tensors[name].axes[1:]])
             for name in self.names("source")
@@ -120,28 +120,30 @@ class HostMemory:
     def copy_slots(self, other: Memory, slots: Sequence[int]) -> None:
         assert isinstance(other, HostMemory)
         for name, array in self.arrays.items():
-            theirs = other.arrays[name]
-            common = tuple(slice(min(sizes)) for sizes in zip(array.shape[1:], theirs.shape[1:], strict=True))
+            original = other.arrays[name]
+            common = tuple(slice(min(sizes)) for sizes in zip(array.shape[1:], original.shape[1:], strict=True))
             for new, old in enumerate(slots):
-                array[new][common] = theirs[old][common]
+                array[new][common] = original[old][common]
 
 
-def remembered(signature: Signature) -> list[Tensor]:
-    """The inputs of a step that are memory. The rest are arrays of the rows (server/backends/state.py), `source_keep`
-    among them."""
-    return [one for one in signature.inputs if one.role in ("ring", "source", "document") and one.name != "source_keep"]
+def memory_inputs(signature: Signature) -> list[Tensor]:
+    """The inputs of a step that are memory. The others, with `source_keep`, are arrays of the rows
+    (server/backends/state.py)."""
+    roles = ("ring", "source", "document")
+    return [tensor for tensor in signature.inputs if tensor.role in roles and tensor.name != "source_keep"]
 
 
-def suits(memory: Memory, document: Mapping[str, Layout]) -> bool:
-    """Whether there is room for such documents, but at most four times what they need: every step reads all of it."""
+def fits_document(memory: Memory, document: Mapping[str, Layout]) -> bool:
+    """Whether the memory fits such documents and is at most four times as large as they need: every step reads all of
+    it."""
     if not document:
         return True
-    has_room = all(
-        mine >= needed
+    is_large_enough = all(
+        size >= needed
         for name, layout in document.items()
-        for mine, needed in zip(memory.document[name].shape, layout.shape, strict=True)
+        for size, needed in zip(memory.document[name].shape, layout.shape, strict=True)
     )
-    return has_room and _size(memory.document) <= 4 * _size(document)
+    return is_large_enough and _size(memory.document) <= 4 * _size(document)
 
 
 def _size(document: Mapping[str, Layout]) -> int:

@@ -1,4 +1,4 @@
-"""The states of a document's sentences, laid out for the graphs: sentences of similar length share a page."""
+"""The states of a document's sentences in the layout of the graphs: sentences of similar length share a page."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,16 +6,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from server.artifact.artifact import PAGES
+from server.artifact.manifest import PAGES
 from server.backends.state import Array, Flags, Floats, Ints
 
 States = Mapping[str, NDArray[np.float16]]
-"""What is kept of one sentence as context, by name: [d] for the sentence, [words, d] for its words (EOS is no word). At
-half precision, so they differ a little from states that were never rounded."""
+"""States of one sentence as context, by name: [d] for the sentence, [words, d] for its words (EOS is no word). At half
+precision, so they differ slightly from the states that the model computes."""
 
 WIDTHS = (16, 32, 64)
-"""Words that a sentence has room for, in every page but the last, which is as wide as its longest sentence needs. With
-one page for all, every sentence would take the room of the longest."""
+"""Words per sentence in every page but the last, which is as wide as its longest sentence. In a single page, every
+sentence would be padded to the longest of the document."""
 LAST_WIDTHS = 64
 """The last page's width is a multiple of this."""
 assert len(WIDTHS) + 1 == PAGES
@@ -32,31 +32,31 @@ class Page:
     """[1, sentences, W]"""
 
     def between(self, start: int, end: int) -> "Page":
-        """The sentences numbered `start` up to but without `end`, in a page as wide as these alone need."""
-        some = slice(*np.searchsorted(self.numbers, (start, end)).tolist())
-        keep = self.keep[:, some]
+        """The sentences with numbers from `start` to before `end`, in a page as wide as they need."""
+        selected = slice(*np.searchsorted(self.numbers, (start, end)).tolist())
+        keep = self.keep[:, selected]
         width = self.keep.shape[2]
         if width > WIDTHS[-1]:
             width = last_width(int(keep.sum(axis=2).max(initial=0)))
-        states = {name: x[:, some, :width] if x.ndim == 4 else x[:, some] for name, x in self.states.items()}
-        return Page(self.numbers[some] - start, states, keep[..., :width])
+        states = {name: x[:, selected, :width] if x.ndim == 4 else x[:, selected] for name, x in self.states.items()}
+        return Page(self.numbers[selected] - start, states, keep[..., :width])
 
     def tensors(self, distance: Ints) -> dict[str, Array]:
-        """Inputs of the graphs, [1, sentences, ...] each; `distance` [J] is of the whole document. For a page without
-        sentences, one that nobody sees."""
+        """Inputs of the graphs, [1, sentences, ...] each; `distance` [J] is of the whole document. A page without
+        sentences has one sentence that is not visible."""
         if not len(self.numbers):
             blank = {
                 name: np.zeros((1, 1, *([1] * (x.ndim - 3)), x.shape[-1]), x.dtype) for name, x in self.states.items()
             }
             return {"sentence_keep": np.zeros((1, 1), np.int32), "word_keep": np.zeros((1, 1, 1), np.int32), **blank}
-        seen = distance[self.numbers].astype(np.int32)[None]
-        return {"sentence_keep": seen, "word_keep": self.keep, **self.states}
+        visible = distance[self.numbers].astype(np.int32)[None]
+        return {"sentence_keep": visible, "word_keep": self.keep, **self.states}
 
 
 @dataclass(frozen=True)
 class StoredDocument:
-    """The states of J sentences, in float32 as the graphs take them. The arrays are never written again, because all
-    sentences of a document share them."""
+    """The states of J sentences, in float32 as the graphs read them. All sentences of a document share the arrays,
+    which are never written again."""
 
     pages: tuple[Page, ...]
     num_words: Ints
@@ -72,22 +72,22 @@ class StoredDocument:
 
     @classmethod
     def of(cls, sentences: Sequence[States], num_words: Sequence[int]) -> "StoredDocument":
-        """Lay out the states of one or more sentences, each with its number of words. Raises ValueError for a sentence
-        with states of fewer words."""
+        """The layout of the states of one or more sentences, each with its number of words. Raises ValueError for a
+        sentence with states of fewer words."""
         counts: Ints = np.asarray(num_words, np.int64)
         page_of = np.searchsorted(WIDTHS, counts)
         pages = tuple(new_page(sentences, counts, np.flatnonzero(page_of == page), page) for page in range(PAGES))
         return cls(pages, counts)
 
     def between(self, start: int, end: int) -> "StoredDocument":
-        """The sentences `start` up to but without `end`: the same arrays, whatever comes before and after them."""
+        """The sentences from `start` to before `end`: the same arrays, whatever comes before and after them."""
         if (start, end) == (0, self.num_sentences):
             return self
         return StoredDocument(tuple(page.between(start, end) for page in self.pages), self.num_words[start:end])
 
     def tensors(self, distance: Ints) -> dict[str, Array]:
-        """Inputs of the graphs for a sentence that sees sentences so far away (0: not at all): every page's tensors,
-        named as in server/artifact/artifact.py."""
+        """Inputs of the graphs for a sentence at these distances from the others (0: not visible): every page's
+        tensors, named as in server/artifact/signature.py."""
         return {
             f"{name}.{index}": tensor
             for index, page in enumerate(self.pages)
@@ -95,39 +95,39 @@ class StoredDocument:
         }
 
     @property
-    def num_places(self) -> int:
-        """Words that all sentences have room for in one page."""
+    def num_word_positions(self) -> int:
+        """Words of all sentences, padded to the longest, in a single page."""
         widths = [page.keep.shape[2] for page in self.pages if len(page.numbers)]
         return self.num_sentences * max(widths, default=0)
 
     def in_one_page(self, distance: Ints) -> dict[str, Array]:
-        """Inputs of a graph that takes one page: as `tensors`, all sentences in their order."""
+        """As `tensors`, for a graph with a single page: all sentences in their order."""
         filled = [page for page in self.pages if len(page.numbers)]
-        seen = distance.astype(np.int32)[None]
+        visible = distance.astype(np.int32)[None]
         if len(filled) == 1:
-            return {"sentence_keep": seen, "word_keep": filled[0].keep, **filled[0].states}
+            return {"sentence_keep": visible, "word_keep": filled[0].keep, **filled[0].states}
         width = max(page.keep.shape[2] for page in filled)
         whole = {name: self._gathered(name, filled, width) for name in filled[0].states}
         keep: Flags = (np.arange(width)[None, :] < self.num_words[:, None]).astype(np.int32)[None]
-        return {"sentence_keep": seen, "word_keep": keep, **whole}
+        return {"sentence_keep": visible, "word_keep": keep, **whole}
 
     def _gathered(self, name: str, filled: Sequence[Page], width: int) -> Floats:
-        """One stored tensor of all sentences, [1, J, d] or [1, J, W, d]."""
+        """A state of all sentences, [1, J, d] or [1, J, W, d]."""
         example = filled[0].states[name]
-        of_words = example.ndim == 4
-        found: Floats = np.zeros(
-            (1, self.num_sentences, *((width,) if of_words else ()), example.shape[-1]), np.float32
+        is_of_words = example.ndim == 4
+        states: Floats = np.zeros(
+            (1, self.num_sentences, *((width,) if is_of_words else ()), example.shape[-1]), np.float32
         )
         for page in filled:
-            if of_words:
-                found[0, page.numbers, : page.keep.shape[2]] = page.states[name][0]
+            if is_of_words:
+                states[0, page.numbers, : page.keep.shape[2]] = page.states[name][0]
             else:
-                found[0, page.numbers] = page.states[name][0]
-        return found
+                states[0, page.numbers] = page.states[name][0]
+        return states
 
 
 def last_width(longest: int) -> int:
-    """The width of the last page, for sentences of up to `longest` words."""
+    """The width of the last page, for sentences of at most `longest` words."""
     return max(1, -(-longest // LAST_WIDTHS)) * LAST_WIDTHS
 
 
@@ -137,9 +137,9 @@ def new_page(sentences: Sequence[States], num_words: Ints, numbers: NDArray[np.i
     width = WIDTHS[page] if page < len(WIDTHS) else last_width(int(counts.max(initial=0)))
     states: dict[str, Floats] = {}
     for name, example in sentences[0].items():
-        places = (1, len(numbers), *((width,) if example.ndim == 2 else ()), example.shape[-1])
-        states[name] = np.zeros(places, np.float32)
-        for place, (number, count) in enumerate(zip(numbers.tolist(), counts.tolist(), strict=True)):
+        shape = (1, len(numbers), *((width,) if example.ndim == 2 else ()), example.shape[-1])
+        states[name] = np.zeros(shape, np.float32)
+        for index, (number, count) in enumerate(zip(numbers.tolist(), counts.tolist(), strict=True)):
             if example.ndim == 2:
                 words = sentences[number][name][:count]
                 if len(words) < count:
@@ -147,8 +147,8 @@ def new_page(sentences: Sequence[States], num_words: Ints, numbers: NDArray[np.i
                         f"sentence {number} has {count} words but states of {len(words)}: count the words that the "
                         "states were made of (on the decoder's side, those of the translation)"
                     )
-                states[name][0, place, :count] = words
+                states[name][0, index, :count] = words
             else:
-                states[name][0, place] = sentences[number][name]
+                states[name][0, index] = sentences[number][name]
     keep: Flags = (np.arange(width)[None, :] < counts[:, None]).astype(np.int32)[None]
     return Page(numbers.astype(np.int64), states, keep)

@@ -1,4 +1,4 @@
-"""The rows of one running batch, slots x beams, as NumPy arrays: what the engine reads and writes in every step."""
+"""The rows of one running batch, slots x beams, as NumPy arrays that the engine reads and writes in every step."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from server.artifact.artifact import Manifest
+from server.artifact.manifest import Manifest
 from server.backends.arrays import Array as Array
 from server.backends.arrays import Bools as Bools
 from server.backends.arrays import Flags as Flags
@@ -18,7 +18,7 @@ from server.backends.memory import Memory
 from server.backends.memory import document_layout as document_layout
 
 DEAD_SCORE = np.float32(-1e30)
-"""Cumulative score of a row that holds no hypothesis: no candidate of it is ever among the best."""
+"""Cumulative score of a row without a hypothesis: its candidates are never among the best."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Candidates:
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a step: last token, the beam that each continues, cumulative log-probability in nats (each [slot,
-    beam]), and which ring entries are a row's own past ([slot, beam, entry])."""
+    """The rows of a step: last token, parent beam, cumulative log-probability in nats (each [slot, beam]), and
+    ancestry: the ring entries of a row's own past ([slot, beam, entry])."""
 
     token: Ints
     parent: Ints
@@ -49,7 +49,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class RingTables:
-    """For every ring slot, the values of the tensors that say that a sentence writes it (`server.artifact`)."""
+    """For every ring slot, the tensors of a step that writes it (see server/artifact/signature.py)."""
 
     own_key: Bools
     kept_key: Bools
@@ -57,7 +57,7 @@ class RingTables:
     entry: Ints
 
     @classmethod
-    @lru_cache(maxsize=32)  # nobody writes to them
+    @lru_cache(maxsize=32)  # never written to
     def of(cls, capacity: int, beam: int) -> "RingTables":
         own_key = np.zeros((capacity, beam, capacity * beam), np.bool_)
         beams = np.arange(beam)
@@ -74,8 +74,8 @@ class DecoderState:
 
     A step reads `current` rows and everything else, writes the rings, and fills `following` rows and the candidates;
     `tick` then makes the following rows current. `clock` counts steps. A row at position p writes ring slot p mod
-    capacity, whenever its sentence came: so the entries of a past lie, and are added up, in the same order in any
-    company.
+    capacity, whenever its sentence arrived: the entries of its past are stored, and added up, in the same order in any
+    batch.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class DecoderState:
         memory: Memory,
         capacity: int | None = None,
     ) -> None:
-        """`capacity`: ring slots, None for as many as the manifest says."""
+        """`capacity`: ring slots, None for the manifest's capacity."""
         heads, capacity = manifest.num_heads, capacity or manifest.ring_capacity
         self.memory = memory
         entries = capacity * beam
@@ -113,11 +113,11 @@ class DecoderState:
         self.source_keep[:, 0] = 1  # idle slots attend to one zero key, so that their arithmetic stays finite
         self._tables = RingTables.of(capacity, beam)
         self.clock = 0
-        self._turn_rings()
+        self._select_ring_slots()
 
-    def inputs(self, turn: int) -> dict[str, Array]:
-        """What a step reads of the rows when `rows[turn]` are current, by name."""
-        rows = self.rows[turn]
+    def inputs(self, parity: int) -> dict[str, Array]:
+        """Inputs of a step at a clock of this parity, when `rows[parity]` are current, by name."""
+        rows = self.rows[parity]
         return {
             "token": rows.token,
             "parent": rows.parent,
@@ -135,30 +135,30 @@ class DecoderState:
             "source_keep": self.source_keep,
         }
 
-    def outputs(self, turn: int) -> dict[str, Array]:
-        """Where such a step writes its candidates, by name, and the following rows that it chooses among them."""
-        after = self.rows[1 - turn]
+    def outputs(self, parity: int) -> dict[str, Array]:
+        """Outputs of such a step: candidates, and the following rows, chosen among them, by name."""
+        following = self.rows[1 - parity]
         return {
             "candidate_score": self.candidates.score,
             "candidate_token": self.candidates.token,
             "candidate_parent": self.candidates.parent,
-            "next_token": after.token,
-            "next_parent": after.parent,
-            "next_score": after.score,
-            "next_ancestry": after.ancestry,
+            "next_token": following.token,
+            "next_parent": following.parent,
+            "next_score": following.score,
+            "next_ancestry": following.ancestry,
         }
 
-    def _turn_rings(self) -> None:
+    def _select_ring_slots(self) -> None:
         """Let the next step of every slot write the ring slot of its position."""
         ring_slot, tables = self.position % self.capacity, self._tables
-        # Into the arrays that graphs are bound to; "clip" is what spares a copy. Ten times as fast as indexing.
+        # Into the arrays that graphs are bound to; mode "clip" avoids a copy. Ten times as fast as indexing.
         tables.own_key.take(ring_slot, 0, self.own_key, "clip")
         tables.kept_key.take(ring_slot, 0, self.kept_key, "clip")
         tables.key_age.take(ring_slot, 0, self.key_age, "clip")
         self._write_entry[:] = tables.entry.take(ring_slot, 0)
 
-    def _begin(self, slot: int) -> None:
-        """Let the next step of a slot be its first."""
+    def _reset_position(self, slot: int) -> None:
+        """Make the next step of a slot its first."""
         self.position[slot] = 0
         tables = self._tables
         self.own_key[slot], self.kept_key[slot] = tables.own_key[0], tables.kept_key[0]
@@ -168,7 +168,7 @@ class DecoderState:
         """After a step: its rows become current, and running sentences move to their next position and ring slot."""
         self.position += self.is_running
         self.clock += 1
-        self._turn_rings()
+        self._select_ring_slots()
 
     @property
     def current(self) -> Rows:
@@ -181,7 +181,7 @@ class DecoderState:
         return self.rows[1 - self.clock % 2]
 
     def admit(self, slot: int, sentence: Encoded, first_token: int, beam_size: int) -> None:
-        """Begin a sentence: one live row, no past."""
+        """Put a sentence into a slot: one live row, no past."""
         self.memory.admit(slot, sentence)
         self.source_keep[slot] = self._pieces < sentence.length
         rows = self.current
@@ -192,35 +192,35 @@ class DecoderState:
         rows.ancestry[slot] = False
         self.is_row[slot] = self._beams < beam_size
         self.is_running[slot] = 1
-        self._begin(slot)
+        self._reset_position(slot)
 
     def release(self, slot: int) -> None:
-        """Leave the slot idle: no live row, and one source key, so that nothing of the sentence is read again."""
+        """Make the slot idle: no live row, and one source key, so that the sentence is not read again."""
         self.current.score[slot] = DEAD_SCORE
         self.is_row[slot] = False
         self.is_running[slot] = 0
-        self._begin(slot)
+        self._reset_position(slot)
         self.source_keep[slot] = self._pieces < 1
         self.memory.release(slot)
 
     def copy_slots(self, other: "DecoderState", slots: Sequence[int]) -> None:
-        """Continue `slots` of another state here, in slots 0, 1, ...; only valid before this state's first step, and
-        where both rings have a slot for every entry that is some row's past."""
+        """Copy `slots` of another state to slots 0, 1, ...; only valid before this state's first step, and if both
+        rings are long enough for every row's past."""
         count, keep = len(slots), list(slots)
         width = min(self.source_length, other.source_length)
         entries = min(self.capacity, other.capacity) * self.beam
         self.clock = other.clock
-        mine, theirs = self.current, other.current
-        for here, there in (
-            (mine.token, theirs.token),
-            (mine.parent, theirs.parent),
-            (mine.score, theirs.score),
+        rows, other_rows = self.current, other.current
+        for copy, original in (
+            (rows.token, other_rows.token),
+            (rows.parent, other_rows.parent),
+            (rows.score, other_rows.score),
             (self.is_row, other.is_row),
             (self.position, other.position),
             (self.is_running, other.is_running),
         ):
-            here[:count] = there[keep]
-        mine.ancestry[:count, :, :entries] = theirs.ancestry[keep, :, :entries]
-        self._turn_rings()
+            copy[:count] = original[keep]
+        rows.ancestry[:count, :, :entries] = other_rows.ancestry[keep, :, :entries]
+        self._select_ring_slots()
         self.source_keep[:count, :width] = other.source_keep[keep, :width]
         self.memory.copy_slots(other.memory, keep)

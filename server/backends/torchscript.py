@@ -1,5 +1,5 @@
-"""TorchScript: the same graphs through torch.jit, for comparison, and where torch is installed and ONNX Runtime is not
-wanted."""
+"""The backend of TorchScript: the same graphs through torch.jit, for comparison, and for devices without ONNX
+Runtime."""
 
 import warnings
 from collections.abc import Mapping
@@ -7,12 +7,13 @@ from pathlib import Path
 
 import torch
 
-from server.artifact.artifact import Artifact, ArtifactError
+from server.artifact.artifact import Artifact
+from server.artifact.manifest import ArtifactError
 from server.backends.alignment import Aligner
 from server.backends.arrays import Flags, Ints
 from server.backends.base import NO_DOCUMENT, CannotScore, ScoreStep, Step, batch_sizes, input_arrays, split_batch
 from server.backends.context import ContextBackend
-from server.backends.memory import Encoded, HostMemory, Layout, remembered
+from server.backends.memory import Encoded, HostMemory, Layout, memory_inputs
 from server.backends.state import DecoderState
 
 FORMAT = "torchscript"
@@ -21,7 +22,7 @@ FORMAT = "torchscript"
 def load_graph(path: Path) -> torch.jit.ScriptModule:
     """Raises ArtifactError for a file that torch cannot load."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # torch.jit announces its retirement at every load
+        warnings.simplefilter("ignore", DeprecationWarning)  # torch.jit warns of its deprecation at every load
         try:
             return torch.jit.load(str(path)).eval()  # type: ignore[no-any-return, no-untyped-call]
         except RuntimeError as error:
@@ -61,7 +62,7 @@ class TorchScriptBackend:
         capacity: int | None = None,
     ) -> DecoderState:
         sizes = batch_sizes(self.manifest, slots, beam, source_length, capacity)
-        memory = HostMemory(remembered(self._signature), sizes, document)
+        memory = HostMemory(memory_inputs(self._signature), sizes, document)
         return DecoderState(self.manifest, slots, beam, source_length, memory, capacity)
 
     def bind(self, state: DecoderState) -> Step:
@@ -69,22 +70,22 @@ class TorchScriptBackend:
         assert isinstance(memory, HostMemory)
         rings = {f"next_{name}": array for name, array in memory.arrays.items()}
         inputs, outputs = [], []
-        for turn in (0, 1):
-            arrays = input_arrays(self._signature, {**state.inputs(turn), **memory.arrays}, self._name)
+        for parity in (0, 1):
+            arrays = input_arrays(self._signature, {**state.inputs(parity), **memory.arrays}, self._name)
             inputs.append([torch.from_numpy(array) for array in arrays.values()])
-            given = {**state.outputs(turn), **rings}
-            outputs.append([torch.from_numpy(given[name]) for name in self._signature.output_names])
+            written = {**state.outputs(parity), **rings}
+            outputs.append([torch.from_numpy(written[name]) for name in self._signature.output_names])
 
         @torch.inference_mode()
         def step() -> None:
-            turn = state.clock % 2
-            for buffer, tensor in zip(outputs[turn], self._step(inputs[turn]), strict=True):
+            parity = state.clock % 2
+            for buffer, tensor in zip(outputs[parity], self._step(inputs[parity]), strict=True):
                 buffer.copy_(tensor)
 
         return step
 
     def prepare_scores(self) -> None:
-        raise CannotScore("TorchScript graphs give out no log-probabilities: serve with --backend onnx")
+        raise CannotScore("TorchScript graphs have no log-probabilities as output: serve with --backend onnx")
 
     def bind_scores(self, state: DecoderState) -> ScoreStep:
         raise CannotScore("bind_scores comes after prepare_scores, which refuses")

@@ -14,7 +14,7 @@ from server.api.app import create_app
 from server.api.serving.server_state import ServerState
 from server.api.transport.connection_limits import Connections
 from server.api.transport.protocol import PromptProtocol
-from server.artifact.artifact import find_models
+from server.artifact.discovery import find_models
 from server.cli.command import add_setting_flags, settings_of
 from server.runtime.forced_exit import ForcedExit
 from server.runtime.trim_heap import FullCollections

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from server.artifact.artifact import ArtifactError, find_artifacts, read_manifest
+from server.artifact.discovery import find_artifacts
+from server.artifact.manifest import ArtifactError, read_manifest
 from server.cli.command import add_setting_flags, settings_of
 from server.cli.translate_document import translate_document
 from server.cli.translate_files import translate_files

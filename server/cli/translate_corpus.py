@@ -9,8 +9,8 @@ from pathlib import Path
 from tqdm import tqdm
 
 from server.corpus.chunks import LINES, chunks_of
-from server.corpus.output import Identity, Output
-from server.corpus.remote import Asked, Faulty
+from server.corpus.output import Output, RunIdentity
+from server.corpus.remote import CorpusOptions, ServerFault
 from server.corpus.spread import NoServerAvailable, Spread
 
 IN_FLIGHT = 4
@@ -49,15 +49,15 @@ class CorpusCommand:
     def run(self, args: argparse.Namespace, /) -> int:
         key = args.key_file.read_text(encoding="utf-8").strip() if args.key_file is not None else None
         chosen = {name: getattr(args, name) for name in ("source", "target", "model", "beam_size", "max_length")}
-        output = Output(args.output, Identity.of(args.file, chosen))
+        output = Output(args.output, RunIdentity.of(args.file, chosen))
         try:
             if not output.is_finished:
                 spread = Spread(
-                    args.servers, Asked(**chosen, key=key), output.model, args.in_flight, args.patience, _tell
+                    args.servers, CorpusOptions(**chosen, key=key), output.model, args.in_flight, args.patience, _tell
                 )
                 _translate(args.file, output, spread)
             output.finish()
-        except (Faulty, NoServerAvailable) as error:
+        except (ServerFault, NoServerAvailable) as error:
             raise ValueError(
                 f"{error}. {output.num_lines} lines are done; run the same command again to go on"
             ) from None

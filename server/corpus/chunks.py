@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from server.corpus.remote import Busy, Refused, TooMuch
+from server.corpus.remote import RequestRejected, ServerBusy, TooLarge
 
 LINES = 32
 """Lines of a portion."""
@@ -43,19 +43,20 @@ def chunks_of(lines: Iterable[str], start: int = 0, size: int = LINES) -> Iterat
 
 def translate_lines(translate: Translate, lines: Sequence[str]) -> list[str]:
     """The translation of every line. What a server finds too large is sent in halves. Raises what `translate` raises,
-    Refused for what is too large and cannot be cut, and Busy for a server that is late with a short line."""
+    RequestRejected for what is too large and cannot be cut, and ServerBusy for a server that is late with a short
+    line."""
     if len(lines) == 1 and len(lines[0]) > CHARACTERS:
         return [_in_halves(translate, lines[0])]
     try:
         return [_one_line(text) for text in translate(lines)]
-    except TooMuch as error:
+    except TooLarge as error:
         if len(lines) > 1:
             middle = len(lines) // 2
             return translate_lines(translate, lines[:middle]) + translate_lines(translate, lines[middle:])
         if len(lines[0]) < 2:
-            raise Refused(str(error)) from None
+            raise RequestRejected(str(error)) from None
         if len(lines[0]) < SHORT and error.is_late:
-            raise Busy(1.0) from None
+            raise ServerBusy(1.0) from None
         return [_in_halves(translate, lines[0])]
 
 

@@ -20,14 +20,14 @@ class OutputError(ValueError):
 
 
 @dataclasses.dataclass(frozen=True)
-class Identity:
+class RunIdentity:
     """What makes two runs the same: the input's bytes and what was asked of the servers."""
 
     input_sha256: str
     asked: dict[str, object]
 
     @classmethod
-    def of(cls, path: Path, asked: dict[str, object]) -> "Identity":
+    def of(cls, path: Path, asked: dict[str, object]) -> "RunIdentity":
         """Raises OSError."""
         with path.open("rb") as content:
             return cls(hashlib.file_digest(content, "sha256").hexdigest(), asked)
@@ -37,7 +37,7 @@ class Output:
     """The number of whole lines in OUTPUT.part is the only record of progress, so a kill cannot make them disagree. One
     process writes at a time."""
 
-    def __init__(self, path: Path, identity: Identity) -> None:
+    def __init__(self, path: Path, identity: RunIdentity) -> None:
         """Continues an earlier run of the same identity. Raises OutputError and OSError."""
         self._path, self._identity = path, identity
         self._part, self._state = (path.with_name(path.name + suffix) for suffix in (".part", ".state"))
@@ -65,7 +65,7 @@ class Output:
             return
         try:
             kept = json.loads(text)
-            identity = Identity(**kept["identity"])
+            identity = RunIdentity(**kept["identity"])
             self.model = None if kept["model"] is None else ServedModel(**kept["model"])
         except (ValueError, KeyError, TypeError):
             raise OutputError(f"{self._state} is damaged: remove it and {self._part}, and begin again") from None

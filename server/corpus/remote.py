@@ -13,11 +13,11 @@ PATIENCE = 15.0
 """Seconds more before the connection counts as dead."""
 
 
-class Away(Exception):
+class Unreachable(Exception):
     """The server does not answer: it starts, drains, or is gone."""
 
 
-class Busy(Exception):
+class ServerBusy(Exception):
     """The server has too much to do; `seconds` is when it may be asked again."""
 
     def __init__(self, seconds: float) -> None:
@@ -25,7 +25,7 @@ class Busy(Exception):
         self.seconds = seconds
 
 
-class TooMuch(Exception):
+class TooLarge(Exception):
     """The request is too large for this server, or takes it too long (`is_late`)."""
 
     def __init__(self, told: str, is_late: bool) -> None:
@@ -33,16 +33,16 @@ class TooMuch(Exception):
         self.is_late = is_late
 
 
-class Faulty(Exception):
+class ServerFault(Exception):
     """The server failed, or its answer makes no sense."""
 
 
-class Refused(ValueError):
+class RequestRejected(ValueError):
     """The server does not take such requests; trying again is of no use."""
 
 
 @dataclass(frozen=True)
-class Asked:
+class CorpusOptions:
     """What every server is asked for; None for the server's default."""
 
     source: str | None = None
@@ -62,7 +62,7 @@ class ServedModel:
     source: str
     target: str
 
-    def fits(self, asked: Asked) -> bool:
+    def fits(self, asked: CorpusOptions) -> bool:
         wanted = ((asked.model, self.name), (asked.source, self.source), (asked.target, self.target))
         return all(want in (None, have) for want, have in wanted)
 
@@ -70,48 +70,48 @@ class ServedModel:
 class Remote:
     """One connection to one server, kept open; use it from one thread."""
 
-    def __init__(self, url: str, asked: Asked) -> None:
-        """Raises Refused for an invalid address."""
+    def __init__(self, url: str, asked: CorpusOptions) -> None:
+        """Raises RequestRejected for an invalid address."""
         self.url = url.rstrip("/")
         parts = urlsplit(self.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise Refused(f"'{url}' is no address of a server: write http://HOST:PORT")
+            raise RequestRejected(f"'{url}' is no address of a server: write http://HOST:PORT")
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         try:
             self._connection = kind(parts.hostname, parts.port, timeout=SECONDS + PATIENCE)
         except ValueError as error:
-            raise Refused(f"'{url}' is no address of a server: {error}") from None
+            raise RequestRejected(f"'{url}' is no address of a server: {error}") from None
         self._path, self._asked = parts.path, asked
 
     def model(self) -> ServedModel:
-        """The model that this server translates with. Raises Away, Busy, Faulty, and Refused when no model fits what
-        was asked for, or models of several language pairs do."""
+        """The model that this server translates with. Raises Unreachable, ServerBusy, ServerFault, and RequestRejected
+        when no model fits what was asked for, or models of several language pairs do."""
         asked, there = self._asked, self._ask("GET", "/v1/models")
         try:
             models = [
                 ServedModel(one["name"], one["fingerprint"], one["source"], one["target"]) for one in there["models"]
             ]
         except (KeyError, TypeError) as error:
-            raise Refused(f"{self.url} does not answer as a RingMT server does: no {error}") from None
+            raise RequestRejected(f"{self.url} does not answer as a RingMT server does: no {error}") from None
         fitting = [one for one in models if one.fits(asked)]
         served = ", ".join(f"{one.name} ({one.source} to {one.target})" for one in models)
         if not fitting:
-            raise Refused(f"{self.url} serves no such model; it has {served or 'none'}")
+            raise RequestRejected(f"{self.url} serves no such model; it has {served or 'none'}")
         if len({(one.source, one.target) for one in fitting}) > 1:
-            raise Refused(f"{self.url} has {served}: say which with --source and --target, or --model")
+            raise RequestRejected(f"{self.url} has {served}: say which with --source and --target, or --model")
         return fitting[0]
 
     def translate(self, texts: Sequence[str], model: ServedModel) -> list[str]:
-        """Raises Away, Busy, TooMuch, Faulty and Refused."""
+        """Raises Unreachable, ServerBusy, TooLarge, ServerFault and RequestRejected."""
         fields = {"beam_size": self._asked.beam_size, "max_length": self._asked.max_length}
         body = {"text": list(texts), "source": model.source, "target": model.target, "model": model.name}
         answer = self._ask("POST", "/v1/translate", body | {name: one for name, one in fields.items() if one})
         try:
             translations = [str(one["text"]) for one in answer["translations"]]
         except (KeyError, TypeError):
-            raise Faulty(f"{self.url} gave an answer without translations") from None
+            raise ServerFault(f"{self.url} gave an answer without translations") from None
         if len(translations) != len(texts):
-            raise Faulty(f"{self.url} gave {len(translations)} translations of {len(texts)} texts")
+            raise ServerFault(f"{self.url} gave {len(translations)} translations of {len(texts)} texts")
         return translations
 
     def close(self) -> None:
@@ -128,7 +128,7 @@ class Remote:
             data = response.read()
         except (OSError, http.client.HTTPException) as error:
             self._connection.close()
-            raise Away(f"{self.url} does not answer: {error or type(error).__name__}") from None
+            raise Unreachable(f"{self.url} does not answer: {error or type(error).__name__}") from None
         return self._answer(response.status, response.headers.get("Retry-After", "1"), data)
 
     def _answer(self, status: int, retry_after: str, data: bytes) -> Any:
@@ -136,15 +136,15 @@ class Remote:
             try:
                 return json.loads(data)
             except ValueError:
-                raise Faulty(f"{self.url} gave an answer that is no JSON") from None
+                raise ServerFault(f"{self.url} gave an answer that is no JSON") from None
         told = f"{self.url} answers {status}: {_message(data)}"
         if status in (502, 503):
-            raise Away(told)
+            raise Unreachable(told)
         if status == 429:
-            raise Busy(float(retry_after) if retry_after.isdecimal() else 1.0)
+            raise ServerBusy(float(retry_after) if retry_after.isdecimal() else 1.0)
         if status in (413, 504):
-            raise TooMuch(told, is_late=status == 504)
-        raise Faulty(told) if status >= 500 else Refused(told)
+            raise TooLarge(told, is_late=status == 504)
+        raise ServerFault(told) if status >= 500 else RequestRejected(told)
 
 
 def _message(data: bytes) -> str:

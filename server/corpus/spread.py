@@ -7,7 +7,16 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from server.corpus.chunks import Chunk, translate_lines
-from server.corpus.remote import Asked, Away, Busy, Faulty, Refused, Remote, ServedModel, TooMuch
+from server.corpus.remote import (
+    CorpusOptions,
+    Remote,
+    RequestRejected,
+    ServedModel,
+    ServerBusy,
+    ServerFault,
+    TooLarge,
+    Unreachable,
+)
 
 AHEAD = 4
 """Portions that are read, per connection, before the oldest of them is written."""
@@ -28,7 +37,7 @@ class Spread:
     def __init__(
         self,
         urls: Sequence[str],
-        asked: Asked,
+        asked: CorpusOptions,
         model: ServedModel | None,
         in_flight: int,
         patience: float,
@@ -36,7 +45,7 @@ class Spread:
     ) -> None:
         """`model`: the model that every server must have; None for that of the first server that answers. `patience`:
         seconds without an answer from any server before the run fails. `told` is called when servers go away and come
-        back. Raises Refused for an invalid address."""
+        back. Raises RequestRejected for an invalid address."""
         self._model, self._patience, self._told = model, patience, told
         self._changed = threading.Condition()
         self._waiting: list[Chunk] = []
@@ -52,7 +61,7 @@ class Spread:
         self._threads = [threading.Thread(target=self._work, args=(one,), daemon=True) for one in remotes]
 
     def model(self) -> ServedModel:
-        """The model of the first server that answers. Raises Refused and NoServerAvailable."""
+        """The model of the first server that answers. Raises RequestRejected and NoServerAvailable."""
         for thread in self._threads:
             thread.start()
         with self._changed:
@@ -67,7 +76,7 @@ class Spread:
         return self._model
 
     def translate(self, chunks: Iterator[Chunk]) -> Iterator[tuple[Chunk, list[str]]]:
-        """Every portion with its translations, in order; call `model` before. Raises Refused, Faulty or
+        """Every portion with its translations, in order; call `model` before. Raises RequestRejected, ServerFault or
         NoServerAvailable."""
         order: list[Chunk] = []
         try:
@@ -115,15 +124,15 @@ class Spread:
 
     def _meet(self, remote: Remote) -> bool:
         """Wait until the server answers, and check that it has the run's model; False when the run is over before.
-        Raises Refused and NoServerAvailable."""
+        Raises RequestRejected and NoServerAvailable."""
         wait = 0.1
         while True:
             try:
                 self._agree(remote, remote.model())
                 return True
-            except Busy as busy:
+            except ServerBusy as busy:
                 wait = busy.seconds
-            except (Away, Faulty, TooMuch) as error:
+            except (Unreachable, ServerFault, TooLarge) as error:
                 self._note(remote.url, str(error))
                 wait = min(2 * wait, LONGEST_WAIT)
                 if time.monotonic() - self._answered > self._patience:
@@ -138,7 +147,7 @@ class Spread:
             self._model = self._model or model
             self._changed.notify_all()
             if model != self._model:
-                raise Refused(
+                raise RequestRejected(
                     f"{remote.url} would translate with another model than the lines so far: it has '{model.name}' "
                     f"({model.fingerprint}), they were made with '{self._model.name}' ({self._model.fingerprint}). "
                     "Serve that one there too, or leave the server out"
@@ -158,19 +167,19 @@ class Spread:
         while (chunk := self._take()) is not None:
             try:
                 lines = translate_lines(functools.partial(remote.translate, model=self._agreed), chunk.lines)
-            except Busy as busy:
+            except ServerBusy as busy:
                 self._give_back(chunk)
                 self._is_over.wait(busy.seconds)
-            except Away as error:
+            except Unreachable as error:
                 self._give_back(chunk)
                 self._note(remote.url, str(error))
                 return
-            except Faulty as error:
+            except ServerFault as error:
                 self._count_fault(chunk, error)
                 self._give_back(chunk)
                 return
-            except Refused as error:
-                raise Refused(f"lines {chunk.start + 1} to {chunk.start + len(chunk.lines)}: {error}") from None
+            except RequestRejected as error:
+                raise RequestRejected(f"lines {chunk.start + 1} to {chunk.start + len(chunk.lines)}: {error}") from None
             else:
                 with self._changed:
                     self._answered = time.monotonic()
@@ -187,10 +196,10 @@ class Spread:
             heapq.heappush(self._waiting, chunk)
             self._changed.notify_all()
 
-    def _count_fault(self, chunk: Chunk, error: Faulty) -> None:
-        """Raises Faulty after MAX_FAULTS attempts."""
+    def _count_fault(self, chunk: Chunk, error: ServerFault) -> None:
+        """Raises ServerFault after MAX_FAULTS attempts."""
         with self._changed:
             self._faults[chunk.start] = self._faults.get(chunk.start, 0) + 1
             if self._faults[chunk.start] >= MAX_FAULTS:
                 first, last = chunk.start + 1, chunk.start + len(chunk.lines)
-                raise Faulty(f"lines {first} to {last} failed {MAX_FAULTS} times, the last time so: {error}")
+                raise ServerFault(f"lines {first} to {last} failed {MAX_FAULTS} times, the last time so: {error}")

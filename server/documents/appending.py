@@ -58,7 +58,7 @@ async def _try(
     done: list[tuple[Translator, DocumentStates | None, list[Sentence]]] = []
     new: list[Sentence] = []
     for translator in legs:
-        translator.check_room(1)
+        translator.check_capacity(1)
         if done:
             new = await offload(cut_for_second, [after_first(one) for one in new], translator)
         else:

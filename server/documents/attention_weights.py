@@ -5,7 +5,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from server.backends.context import ContextUse, EncodedSource, SentenceContext
+from server.backends.context import ContextAttention, EncodedSource, SentenceContext
 from server.backends.state import Floats
 from server.documents.visibility import Owners
 from server.translation.translator import Translator
@@ -21,7 +21,7 @@ async def look(
     target_ids: Sequence[int],
     owner: Hashable = None,
     read: EncodedSource | None = None,
-) -> ContextUse:
+) -> ContextAttention:
     """Where a sentence looks, down to words. `source_ids` end with EOS, `target_ids` do not; a translation that is too
     long for the model is cut. Raises Overloaded, EngineStopped."""
     longest = translator.artifact.manifest.max_target_length - 1  # BOS takes a place, too
@@ -29,7 +29,7 @@ async def look(
     return await asyncio.wrap_future(asked)
 
 
-def weights_by_sentence(use: ContextUse, owners: Owners) -> dict[int, Floats]:
+def weights_by_sentence(use: ContextAttention, owners: Owners) -> dict[int, Floats]:
     """Sentence index -> weight per head [heads], summed over the sentence's parts; sentences without weight are left
     out. `owners` may name more parts than `use` has weights for: the rest could not be seen."""
     summed: dict[int, Floats] = {}

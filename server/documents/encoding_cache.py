@@ -42,7 +42,7 @@ class EncodingCache:
         for some in some_at_a_time(translator, missing):
             if self._num_bytes >= ENCODING_CACHE_BYTES:
                 return
-            asked = translator.worker.read(some, owner)
+            asked = translator.worker.encode_sources(some, owner)
             for batch in await asyncio.gather(*map(asyncio.wrap_future, asked)):
                 for read in batch:
                     self.keep(read)

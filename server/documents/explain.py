@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from server.backends.context import ContextUse
+from server.backends.context import ContextAttention
 from server.backends.state import Floats
 from server.documents.attention_weights import look
 from server.documents.drafts import words_of
@@ -67,7 +67,7 @@ def _translation(part: Part) -> tuple[int, ...]:
 
 def _explanation(
     translator: Translator,
-    uses: Sequence[ContextUse],
+    uses: Sequence[ContextAttention],
     lengths: Sequence[int],
     states: DocumentStates,
     sentences: Sequence[Sentence],

@@ -252,7 +252,7 @@ async def _states_of(translator: Translator, part: Part, owner: str | None, read
     read = reads.get(part.source_ids)
     if read is not None and read.states is not None:
         return read.states
-    return await asyncio.wrap_future(translator.worker.represent(part.source_ids, words_of(part), owner, read))
+    return await asyncio.wrap_future(translator.worker.compute_states(part.source_ids, words_of(part), owner, read))
 
 
 def _frozen(array: NDArray[np.float16]) -> NDArray[np.float16]:

@@ -105,7 +105,7 @@ def _requests(
         checkpoint()
         context = states.seen_by(document.mode, sentence.index) if states is not None else None
         of_parts = [
-            SentenceRequest(part.source_ids, options, context, owner, read=read_of(states, part.source_ids))
+            SentenceRequest(part.source_ids, options, context, owner, encoded=read_of(states, part.source_ids))
             for part in sentence.parts
         ]
         requests += of_parts
@@ -193,7 +193,7 @@ async def _looked(
         if request.context is None:
             return result
         ids = result.hypotheses[0].ids
-        use = await look(translator, request.source_ids, request.context, ids, request.owner, request.read)
+        use = await look(translator, request.source_ids, request.context, ids, request.owner, request.encoded)
         return dataclasses.replace(result, context=use)
 
     found: list[SentenceResult] = []

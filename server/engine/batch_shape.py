@@ -1,19 +1,19 @@
-"""How large a running batch is: large enough for its sentences, in few sizes, with little idle arithmetic."""
+"""The shape of a running batch: large enough for its sentences, one of few sizes, with little idle arithmetic."""
 
 from typing import NamedTuple
 
 
-class Room(NamedTuple):
-    """The sizes of a running batch: sentences, pieces of the longest source, slots of every ring."""
+class BatchShape(NamedTuple):
+    """Slots for sentences, pieces of the longest source, slots of every ring."""
 
     slots: int
     source_length: int
     ring: int
 
 
-def fitting(needed: int, present: int, rounded: int) -> int:
-    """`present` if it suffices and more than half of it is needed, else `rounded`."""
-    return present if present // 2 < needed <= present else rounded
+def keep_or_round(needed: int, current: int, rounded: int) -> int:
+    """The `current` size if it suffices and more than half of it is needed, else `rounded`."""
+    return current if current // 2 < needed <= current else rounded
 
 
 def round_up_slots(needed: int, most: int) -> int:
@@ -24,7 +24,7 @@ def round_up_slots(needed: int, most: int) -> int:
 
 def ring_capacity_for(positions: int, most: int) -> int:
     """Slots of a ring for so many positions: 32, 48, 64, 96, 128, 192, ..., at most `most`. Few sizes, little idle
-    attention. Multiples of 16: kernels add up so many entries side by side, so a sum has one order at every size."""
+    attention. Multiples of 16: kernels add 16 entries side by side, so a sum has one order at every size."""
     units = max(2, -(-positions // 16))
     power = 1 << (units - 1).bit_length()
     return min(most, 16 * (power * 3 // 4 if units <= power * 3 // 4 else power))

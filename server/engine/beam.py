@@ -1,4 +1,4 @@
-"""What the engine does with the candidates of a step, as pure functions over NumPy arrays.
+"""Beam search over the candidates of a step, as pure functions over NumPy arrays.
 
 A slot is one sentence, a row one of its beams. Step graphs give 2*beam candidates per slot, best first. Hypotheses are
 ranked by normalized score = log-probability / length**alpha, EOS counted in the length.
@@ -12,7 +12,7 @@ from server.backends.state import DEAD_SCORE, Bools, Candidates, Ints
 from server.engine.history import Choices
 
 
-def ended(candidates: Candidates, beam_size: Ints, eos_id: int) -> list[tuple[int, int]]:
+def finished_candidates(candidates: Candidates, beam_size: Ints, eos_id: int) -> list[tuple[int, int]]:
     """(slot, rank) of the candidates that complete a hypothesis: EOS among a slot's first `beam_size` candidates."""
     (places,) = (candidates.token.ravel() == eos_id).nonzero()  # flat takes half the time, and this runs in every step
     if not len(places):
@@ -27,18 +27,19 @@ def normalize(score: float, length: int, alpha: float) -> float:
     return float(score / length**alpha)
 
 
-def is_complete(num_ended: Ints, beam_size: Ints, length: Ints, max_length: Ints) -> Bools:
-    """Slots whose search is over: as many hypotheses ended as the beam is wide, or the maximum length is reached.
+def is_complete(num_finished: Ints, beam_size: Ints, length: Ints, max_length: Ints) -> Bools:
+    """Slots whose search is complete: as many hypotheses are finished as the beam is wide, or the maximum length is
+    reached.
 
-    Stopping earlier, as soon as the rows that go on would lose if they ended now, was measured to cost translations
-    their ends: rows that go on often end better.
+    An earlier stop, as soon as the live rows would lose if they ended now, cuts translations short: live rows often end
+    better.
     """
-    over: Bools = (num_ended >= beam_size) | (length >= max_length)
-    return over
+    complete: Bools = (num_finished >= beam_size) | (length >= max_length)
+    return complete
 
 
 def backtrack(history: Sequence[Choices], beam: int) -> list[int]:
-    """Token ids of row `beam` after the last step in `history`, which is one slot's."""
+    """Token ids of row `beam` after the last step of one slot's `history`."""
     ids = []
     for token, parent in reversed(history):
         ids.append(token[beam])

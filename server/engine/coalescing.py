@@ -1,8 +1,8 @@
-"""Stands before the engine: a sentence that was decoded before is answered from a cache, and one that is being decoded
-is not decoded a second time.
+"""In front of the engine: the result of a sentence that was decoded before comes from a cache, and equal sentences that
+wait or run are decoded once.
 
-An answer does not depend on the other sentences of a batch. So the same sentence with the same options and the same
-context gets here what it would have got from the engine.
+A result does not depend on the other sentences of a batch. The same sentence with the same options and the same context
+therefore gets the result that the engine would compute again.
 """
 
 import dataclasses
@@ -14,15 +14,15 @@ from concurrent.futures import Future
 
 from server.engine.request import Cancelled, DeadlineExceeded, Hypothesis, SentenceRequest, SentenceResult, Timings
 from server.engine.translation_cache import TranslationCache
-from server.scheduling.fair_queue import Path
+from server.scheduling.fair_queue import FlowPath
 from server.telemetry.labels import SearchLookup
 
 NO_WAIT = Timings(queue=0.0, encode=0.0, decode=0.0)
 
 
 def key_of(request: SentenceRequest) -> bytes | None:
-    """Everything but the model that the answer depends on; None where that is unknown (a context without a key), and
-    where translations are given. A deadline changes whether there is an answer, not which."""
+    """Everything but the model that the result depends on; None where that is unknown (a context without a key), and
+    where translations are given. A deadline decides whether there is a result, not which."""
     if request.targets or (request.context is not None and request.context.key is None):
         return None
     options = tuple(vars(dataclasses.replace(request.options, deadline=None)).values())
@@ -32,19 +32,19 @@ def key_of(request: SentenceRequest) -> bytes | None:
 
 def packed(result: SentenceResult) -> bytes:
     """A result as bytes, without its timings."""
-    hypotheses = [(one.ids, one.score, one.normalized_score, one.finish_reason) for one in result.hypotheses]
+    hypotheses = [(h.ids, h.score, h.normalized_score, h.finish_reason) for h in result.hypotheses]
     return pickle.dumps((hypotheses, result.context), pickle.HIGHEST_PROTOCOL)
 
 
 def unpacked(value: bytes) -> SentenceResult:
     """The inverse of `packed`, with timings of 0."""
     hypotheses, context = pickle.loads(value)
-    return SentenceResult(tuple(Hypothesis(*one) for one in hypotheses), NO_WAIT, context)
+    return SentenceResult(tuple(Hypothesis(*values) for values in hypotheses), NO_WAIT, context)
 
 
 class CoalescedSearch(SentenceRequest):
-    """What the engine sees of one or more requests for the same sentence. It is cancelled when all of them are, and
-    late when the last of them is."""
+    """One or more requests for the same sentence, as one request of the engine. It is cancelled when all of its members
+    are, and expires with the latest deadline among them."""
 
     def __init__(self, key: bytes, members: list[SentenceRequest]) -> None:
         first = members[0]
@@ -54,42 +54,42 @@ class CoalescedSearch(SentenceRequest):
             first.context,
             first.owner,
             prefix=first.prefix,
-            read=first.read,
+            encoded=first.encoded,
             caller=first.caller,
         )
         self.key, self.members = key, members
-        self.deadline = max(one.deadline for one in members)
-        if any(one.told is not None for one in members):
-            self.told = self.tell
+        self.deadline = max(member.deadline for member in members)
+        if any(member.on_partial is not None for member in members):
+            self.on_partial = self.report_partial
 
-    def tell(self, ids: tuple[int, ...]) -> None:
-        """Tell every member that listens of a beginning."""
+    def report_partial(self, ids: tuple[int, ...]) -> None:
+        """Call `on_partial` of every member that has one."""
         for member in tuple(self.members):
-            if member.told is not None:
-                member.told(ids)
+            if member.on_partial is not None:
+                member.on_partial(ids)
 
 
 class SearchCoalescer:
-    """Takes sentences from any thread and answers them, from the cache or through `submit`."""
+    """Takes sentences from any thread and resolves them, from the cache or through `submit`."""
 
     def __init__(
         self,
         cache: TranslationCache,
         submit: Callable[[Sequence[SentenceRequest]], None],
-        also_wait: Callable[[SentenceRequest, Path], None],
-        told: Callable[[SearchLookup], None] = lambda _: None,
+        add_flow: Callable[[SentenceRequest, FlowPath], None],
+        on_lookup: Callable[[SearchLookup], None] = lambda _: None,
     ) -> None:
-        """`submit` queues all sentences or none; `also_wait` lets a queued one wait in another line as well;
-        `told` is called for every lookup."""
-        self.cache, self._submit, self._also_wait, self._told = cache, submit, also_wait, told
+        """`submit` queues all sentences or none; `add_flow` adds a queued sentence to another flow (see
+        RequestQueue.requeue); `on_lookup` is called for every lookup."""
+        self.cache, self._submit, self._add_flow, self._on_lookup = cache, submit, add_flow, on_lookup
         self._lock = threading.Lock()
-        """Taken before the waiting room's, never while holding it."""
+        """Acquired before the queue's lock, never while holding it."""
         self._searches: dict[bytes, CoalescedSearch] = {}
         """Searches that other requests may still join."""
 
     def submit(self, requests: Sequence[SentenceRequest]) -> None:
-        """Answer or queue all of the sentences, or none. Raises what `submit` raises."""
-        known: list[tuple[SentenceRequest, bytes]] = []
+        """Resolve or queue all sentences, or none. Raises what `submit` raises."""
+        cached: list[tuple[SentenceRequest, bytes]] = []
         plain: list[SentenceRequest] = []
         joining: list[tuple[SentenceRequest, CoalescedSearch]] = []
         new: dict[bytes, CoalescedSearch] = {}
@@ -99,7 +99,7 @@ class SearchCoalescer:
                 if key is None:
                     plain.append(request)
                 elif (value := self.cache.get(key)) is not None:
-                    known.append((request, value))
+                    cached.append((request, value))
                 elif (search := self._searches.get(key) or new.get(key)) is not None:
                     joining.append((request, search))
                 else:
@@ -107,58 +107,59 @@ class SearchCoalescer:
             self._submit([*plain, *new.values()])
             self._searches |= new
             for search in new.values():
-                self._begin(search)
+                self._attach(search)
             for request, search in joining:
                 self._join(request, search)
-        for request, value in known:
+        for request, value in cached:
             request.future.set_running_or_notify_cancel()
             request.future.set_result(unpacked(value))
-        counts: dict[SearchLookup, int] = {"hit": len(known), "shared": len(joining), "miss": len(new)}
+        counts: dict[SearchLookup, int] = {"hit": len(cached), "shared": len(joining), "miss": len(new)}
         for lookup, count in counts.items():
             for _ in range(count):
-                self._told(lookup)
+                self._on_lookup(lookup)
 
     def _search(self, key: bytes, members: list[SentenceRequest]) -> CoalescedSearch:
         """A search that is not queued yet."""
         search = CoalescedSearch(key, members)
-        held = [search]  # emptied at the end: a future keeps its callbacks, and what they hold waits to be collected
-        search.future.add_done_callback(lambda future: self._done(held.pop(), future))
+        holder = [search]  # a future keeps its callbacks: emptied, so that the search is freed without the collector
+        search.future.add_done_callback(lambda future: self._done(holder.pop(), future))
         return search
 
-    def _begin(self, search: CoalescedSearch) -> None:
-        """Its members follow a search that was queued; call it under the lock."""
+    def _attach(self, search: CoalescedSearch) -> None:
+        """Attach the members to a search that was queued; the caller holds the lock."""
         for member in search.members:
-            self._follow(member, search)
+            self._attach_member(member, search)
 
-    def _follow(self, member: SentenceRequest, search: CoalescedSearch) -> None:
+    def _attach_member(self, member: SentenceRequest, search: CoalescedSearch) -> None:
         if not member.arrival:
             member.arrival = time.monotonic()
             member.future.set_running_or_notify_cancel()
         member.on_cancel = lambda: self._leave(member, search)
 
     def _join(self, request: SentenceRequest, search: CoalescedSearch) -> None:
-        self._follow(request, search)
+        self._attach_member(request, search)
         search.members.append(request)
-        if request.told is not None:
-            search.told = search.tell
+        if request.on_partial is not None:
+            search.on_partial = search.report_partial
         search.deadline = max(search.deadline, request.deadline)
-        if request.line != search.line:
-            self._also_wait(search, request.line)
+        if request.flow != search.flow:
+            self._add_flow(search, request.flow)
 
     def _leave(self, member: SentenceRequest, search: CoalescedSearch) -> None:
-        """A member is cancelled: the others go on without it. With the last member the search itself is cancelled."""
+        """Cancel a member: the others continue without it. With the last member the search itself is cancelled."""
         with self._lock:
             if member not in search.members:
                 return
             if len(search.members) == 1:
-                self._forget(search)
+                self._close(search)
                 search.cancel()
                 return
             search.members.remove(member)
-            search.deadline = max(one.deadline for one in search.members)
+            search.deadline = max(other.deadline for other in search.members)
         member.future.set_exception(Cancelled("the sentence was cancelled"))
 
-    def _forget(self, search: CoalescedSearch) -> None:
+    def _close(self, search: CoalescedSearch) -> None:
+        """No other request may join the search; the caller holds the lock."""
         if self._searches.get(search.key) is search:
             del self._searches[search.key]
 
@@ -168,37 +169,37 @@ class SearchCoalescer:
         if error is None:
             self.cache.put(search.key, packed(future.result()))
         with self._lock:
-            self._forget(search)
+            self._close(search)
             members, search.members = search.members, []
         for member in members:
             member.on_cancel = None  # it refers to the member and to the search
         if error is None:
-            self._answer(members, future.result())
+            self._resolve(members, future.result())
             return
-        left = []
-        if isinstance(error, DeadlineExceeded):  # members with time left may have joined while it was being dropped
+        remaining = []
+        if isinstance(error, DeadlineExceeded):  # members with a later deadline may have joined during the abort
             now = time.monotonic()
-            left = [one for one in members if not one.is_cancelled and one.deadline > now]
+            remaining = [member for member in members if not member.must_abort(now)]
         for member in members:
-            if member not in left:
+            if member not in remaining:
                 member.future.set_exception(error)
-        if left:
-            self._search_again(search, left)
+        if remaining:
+            self._search_again(search, remaining)
 
-    def _answer(self, members: Sequence[SentenceRequest], result: SentenceResult) -> None:
-        """Answer all members. The first gets the search's timings; the others only waited."""
+    def _resolve(self, members: Sequence[SentenceRequest], result: SentenceResult) -> None:
+        """Resolve all members. The first gets the search's timings; the others only waited."""
         now = time.monotonic()
-        for place, member in enumerate(members):
+        for index, member in enumerate(members):
             waited = Timings(queue=now - member.arrival, encode=0.0, decode=0.0)
-            member.future.set_result(dataclasses.replace(result, timings=waited) if place else result)
+            member.future.set_result(dataclasses.replace(result, timings=waited) if index else result)
 
-    def _search_again(self, search: CoalescedSearch, left: list[SentenceRequest]) -> None:
-        again = self._search(search.key, left)
+    def _search_again(self, search: CoalescedSearch, members: list[SentenceRequest]) -> None:
+        again = self._search(search.key, members)
         try:
             with self._lock:
                 self._submit([again])
                 self._searches.setdefault(again.key, again)
-                self._begin(again)
+                self._attach(again)
         except Exception as error:
-            for member in left:
+            for member in members:
                 member.future.set_exception(error)

@@ -1,8 +1,8 @@
-"""What the engine tells the metrics. Every series is looked up once, here, so that a step does not look any up."""
+"""The engine's metrics. Every series is looked up once, here, so that a step does not look any up."""
 
 from collections.abc import Sequence
 
-from server.backends.context import ContextUse, SentenceContext
+from server.backends.context import ContextAttention, SentenceContext
 from server.engine.request import SentenceResult
 from server.telemetry.labels import FINISH_REASONS, SEARCH_LOOKUPS, SearchLookup
 from server.telemetry.metrics import STAGES, Metrics
@@ -34,24 +34,24 @@ class EngineMeter:
         self._lookups = {result: lookups.labels(result, model) for result in SEARCH_LOOKUPS}
         self._evictions = metrics.translation_cache_evictions_total.labels(model)
         self._cancelled = {stage: metrics.requests_cancelled_total.labels(stage, model) for stage in STAGES}
-        self._late = {stage: metrics.deadline_exceeded_total.labels(stage, model) for stage in STAGES}
+        self._expired = {stage: metrics.deadline_exceeded_total.labels(stage, model) for stage in STAGES}
 
     def encoded(self, sentences: int, tokens: int, padding: int, seconds: float) -> None:
-        """A batch of so many sentences, source tokens and tokens of padding was encoded."""
+        """A batch of so many sentences, source tokens and padding tokens was encoded."""
         self._encode_tokens.observe(tokens)
         self._source_tokens.inc(tokens)
         self._padding.inc(padding)
         for _ in range(sentences):
             self._encode.observe(seconds)
 
-    def attended(self, seen: Sequence[tuple[SentenceContext, ContextUse | None]], seconds: float) -> None:
-        """Sentences were encoded and looked at their documents, all in so many seconds."""
+    def attended(self, sentences: Sequence[tuple[SentenceContext, ContextAttention | None]], seconds: float) -> None:
+        """Sentences were encoded and attended to their contexts, all in so many seconds."""
         self._selection.observe(seconds)
-        for context, use in seen:
+        for context, attention in sentences:
             self._candidates.observe(int(context.visible.sum()))
-            if use is not None:
-                self._selected.observe(int((use.weights > 0).any(axis=0).sum()))
-                self._gate.observe(use.gate)
+            if attention is not None:
+                self._selected.observe(int((attention.weights > 0).any(axis=0).sum()))
+                self._gate.observe(attention.gate)
 
     def stepped(self, steps: Sequence[tuple[int, float]]) -> None:
         """Lanes made steps, each of (rows, seconds)."""
@@ -61,7 +61,7 @@ class EngineMeter:
         self._steps.inc(len(steps))
 
     def finished(self, result: SentenceResult, ring_capacity: int) -> None:
-        """A sentence was answered."""
+        """A search is complete."""
         best = result.hypotheses[0]
         timings = result.timings
         self._queue.observe(timings.queue)
@@ -73,15 +73,15 @@ class EngineMeter:
     def scored(self, result: SentenceResult) -> None:
         """Translations of a sentence were scored."""
         self._queue.observe(result.timings.queue)
-        self._scored_tokens.inc(sum(one.num_tokens for one in result.hypotheses))
+        self._scored_tokens.inc(sum(hypothesis.num_tokens for hypothesis in result.hypotheses))
 
     def first_token(self, seconds: float) -> None:
         """A sentence decoded its first token `seconds` after it arrived."""
         self._first_token.observe(seconds)
 
-    def dropped(self, stage: str, cancelled: bool) -> None:
-        """A sentence left before it was complete."""
-        (self._cancelled if cancelled else self._late)[stage].inc()
+    def aborted(self, stage: str, is_cancelled: bool) -> None:
+        """A sentence was cancelled, or its deadline passed."""
+        (self._cancelled if is_cancelled else self._expired)[stage].inc()
 
     def looked_up(self, result: SearchLookup) -> None:
         """A sentence was looked up in the cache."""

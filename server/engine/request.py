@@ -6,9 +6,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from server.backends.context import ContextUse, EncodedSource, SentenceContext
+from server.backends.context import ContextAttention, EncodedSource, SentenceContext
 from server.scheduling.caller import Caller, current
-from server.scheduling.fair_queue import Path
+from server.scheduling.fair_queue import FlowPath
 from server.telemetry.labels import FinishReason
 
 Result = TypeVar("Result")
@@ -23,20 +23,21 @@ class DeadlineExceeded(Exception):
 
 
 class Overloaded(Exception):
-    """The waiting room is full; nothing was queued."""
+    """The queue is full; nothing was queued."""
 
 
 class EngineStopped(Exception):
-    """The engine is draining or has failed and takes no more sentences."""
+    """The engine is draining or has failed and accepts no more sentences."""
 
 
 class ModelUnavailable(EngineStopped):
-    """This model's engine hangs or has ended; the message says which model, why, and what to do. Others go on."""
+    """This model's engine is stuck or has exited; the message names the model, the reason and what to do. Other models
+    are not affected."""
 
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """How one sentence is searched.
+    """The beam search of one sentence.
 
     `length_penalty` alpha: hypotheses are ranked by log-probability / length**alpha, EOS counted.
     `max_length` bounds the target's tokens, EOS included; with `follows_source`, what is added to a prefix is also
@@ -50,16 +51,18 @@ class SearchOptions:
     follows_source: bool = False
     deadline: float | None = None
 
-    def length_limit(self, source_length: int, given: int = 0) -> int:
-        """The most tokens of the target, EOS included, for a source of `source_length` pieces and a prefix of `given`
-        tokens."""
-        return min(self.max_length, given + 20 + 3 * source_length) if self.follows_source else self.max_length
+    def length_limit(self, source_length: int, prefix_length: int = 0) -> int:
+        """The most tokens of the target, EOS included, for a source of `source_length` pieces and a prefix of
+        `prefix_length` tokens."""
+        limit = prefix_length + 20 + 3 * source_length
+        return min(self.max_length, limit) if self.follows_source else self.max_length
 
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """`ids` without EOS. `score`: the sum of the tokens' log-probabilities in nats, EOS included, a given prefix not.
-    `normalized_score` ranks it. `log_probabilities` of every token, EOS included, where the translation was given."""
+    """`ids` without EOS. `score`: the sum of the tokens' log-probabilities in nats, EOS included, prefix excluded.
+    Hypotheses are ranked by `normalized_score`. `log_probabilities` of every token, EOS included, where the translation
+    was given."""
 
     ids: tuple[int, ...]
     score: float
@@ -84,24 +87,23 @@ class Timings:
 
 @dataclass(frozen=True)
 class SentenceResult:
-    """`hypotheses`: at least one, best first; where translations were given, one for each, in their order. `context` is
-    where the sentence looked, if it saw something."""
+    """`hypotheses`: at least one, best first; where translations were given, one for each, in their order. `context`:
+    the attention weights over the document, None for a sentence without context."""
 
     hypotheses: tuple[Hypothesis, ...]
     timings: Timings
-    context: ContextUse | None = None
+    context: ContextAttention | None = None
 
 
 @dataclass(eq=False)
 class SentenceRequest:
-    """One sentence in flight.
+    """One sentence in flight. The engine resolves `future` exactly once.
 
-    `source_ids` end with EOS. `context`: what the sentence sees of its document, None for nothing. Sentences of one
-    `owner` (a document, for example) wait in one line among those of their `caller`; lines take turns. `targets`: given
-    translations to be scored instead of a search, each ending with EOS and within `max_length`, as many as `beam_size`.
-    `read`: the sentence was encoded already and is not encoded again. `prefix`: ids that every hypothesis begins with,
-    fewer than its length limit; they count neither in its score nor in the length that it is ranked by. The engine
-    resolves `future` exactly once.
+    `source_ids` end with EOS. `context`: the sentences of its document that it attends to, None for none. Sentences of
+    one `owner` (a document, for example) are one flow among the flows of their `caller`; flows take turns. `targets`:
+    given translations that are scored instead of a search, each ending with EOS and within `max_length`, as many as
+    `beam_size`. `encoded`: the encoder output, where the source was encoded before. `prefix`: ids that every hypothesis
+    begins with, fewer than its length limit; they count neither in its score nor in the length that it is ranked by.
     """
 
     source_ids: tuple[int, ...]
@@ -109,65 +111,68 @@ class SentenceRequest:
     context: SentenceContext | None = None
     owner: Hashable = None
     targets: tuple[tuple[int, ...], ...] = ()
-    read: EncodedSource | None = None
+    encoded: EncodedSource | None = None
     prefix: tuple[int, ...] = ()
     caller: Caller = field(default_factory=current.get)
     future: "Future[SentenceResult]" = field(default_factory=Future)
     arrival: float = 0.0
     is_cancelled: bool = False
     is_taken: bool = False
-    """Whether it has left the waiting room, by any of its lines."""
+    """Whether it has left the queue, by any of its flows."""
     deadline: float = field(init=False)
     """The deadline of its options, infinite where they have none."""
     on_cancel: Callable[[], None] | None = None
-    told: Callable[[tuple[int, ...]], None] | None = None
-    """Called in the engine's thread whenever a longer beginning of the best hypothesis is sure."""
+    on_partial: Callable[[tuple[int, ...]], None] | None = None
+    """Called in the engine's thread with the ids of the stable prefix (`Lane.stable_prefix`) whenever it grows."""
 
     def __post_init__(self) -> None:
         self.deadline = math.inf if self.options.deadline is None else self.options.deadline
 
     @property
-    def line(self) -> Path:
-        """Where it waits."""
+    def flow(self) -> FlowPath:
+        """The flow of the queue in which the sentence waits."""
         return self.caller.tenant, self.caller.service, self.owner
 
     def cancel(self) -> None:
-        """Ask for the sentence to be dropped; takes effect at the next step, wherever the sentence is."""
+        """Cancel the sentence at the next step, wherever it is."""
         self.is_cancelled = True
-        on_cancel = self.on_cancel  # the thread that answers the sentence may forget it at any moment
+        on_cancel = self.on_cancel  # the thread that resolves the future may reset the attribute at any moment
         if on_cancel is not None and not self.future.done():
             on_cancel()
 
-    def refuse(self, error: Exception) -> None:
-        """Answer it, still waiting, with an error."""
-        self.future.set_exception(error)
+    def must_abort(self, now: float) -> bool:
+        """Whether the sentence is cancelled or past its deadline."""
+        return self.is_cancelled or now > self.deadline
+
+    def abort(self) -> None:
+        """Resolve a sentence that `must_abort` with its error."""
+        if self.is_cancelled:
+            self.future.set_exception(Cancelled("the sentence was cancelled"))
+        else:
+            self.future.set_exception(DeadlineExceeded("the deadline passed before the sentence was translated"))
 
 
 @dataclass(eq=False)
 class SideTask(Generic[Result]):
-    """Work that is no sentence and takes about as long as an encoder call; workers do one between two steps. `cost` is
-    in source tokens; errands of one `owner` wait in one line, as sentences do. To cancel one, cancel its future."""
+    """A task other than decoding that takes about as long as an encoder call; workers run one between two steps. `cost`
+    is in source tokens; the side tasks of one `owner` are one flow, as its sentences are. Cancelling the future cancels
+    the task."""
 
-    run: Callable[[], Result]
+    function: Callable[[], Result]
     cost: int
     owner: Hashable = None
     caller: Caller = field(default_factory=current.get)
     future: "Future[Result]" = field(default_factory=Future)
 
     @property
-    def line(self) -> Path:
-        """Where it waits."""
+    def flow(self) -> FlowPath:
+        """The flow of the queue in which the task waits."""
         return self.caller.tenant, self.caller.service, self.owner
 
-    def refuse(self, error: Exception) -> None:
-        """Answer it, still waiting, with an error."""
-        if self.future.set_running_or_notify_cancel():
-            self.future.set_exception(error)
-
-    def do(self) -> None:
-        """Run it and resolve the future, unless that was cancelled."""
+    def run(self) -> None:
+        """Run the function and resolve the future, unless it was cancelled."""
         if self.future.set_running_or_notify_cancel():
             try:
-                self.future.set_result(self.run())
-            except Exception as error:  # the caller gets it, the engine goes on
+                self.future.set_result(self.function())
+            except Exception as error:  # for the caller; the engine continues
                 self.future.set_exception(error)

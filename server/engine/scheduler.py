@@ -1,4 +1,5 @@
-"""The waiting room: sentences queue here, their owners take turns; cancelled and late ones leave. Knows no tensors."""
+"""The queue of sentences in front of the engine, fair between their owners. Cancelled and expired sentences leave it.
+Knows no tensors."""
 
 import sys
 import threading
@@ -6,119 +7,119 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from server.engine.request import Cancelled, DeadlineExceeded, Overloaded, SentenceRequest, SideTask
+from server.engine.request import Overloaded, SentenceRequest, SideTask
 from server.scheduling.caller import WEIGHTS, Caller, Service
-from server.scheduling.fair_queue import FairQueue, Path
+from server.scheduling.fair_queue import FairQueue, FlowPath
 from server.scheduling.shared_budget import SharedBudget
 
 
 class RequestQueue:
-    """Shared by the threads that submit and the workers that take. Errands wait in lines of their own, with a bound of
-    their own.
+    """Shared by the threads that submit and the workers that take. Side tasks have a fair queue and a limit of their
+    own.
 
-    Whose turn it is: tenants (the owners of API keys) take turns; within a tenant, interactive requests and background
-    work, in shares of 4 to 1; within these, each request and each document. See `FairQueue`.
+    Order: tenants (the owners of API keys) take turns; within a tenant, interactive requests and background work, in
+    shares of 4 to 1; within these, each request and each document. See `FairQueue`.
 
-    How much may wait: interactive sentences and errands are bounded in all and for each tenant (see `SharedBudget`),
-    and what does not fit is refused. Background work counts for none of these bounds, so that no request is refused
-    because of it. It is bounded by its number of jobs: each waits for its few sentences before it queues more.
+    Limits: interactive sentences and side tasks are limited in total and for each tenant (see `SharedBudget`); what
+    exceeds the limit is rejected. Background work does not count, so that it never causes a request to be rejected. It
+    is limited by its number of jobs: each job queues a few sentences and waits for them before it queues more.
     """
 
     def __init__(self, max_waiting: int, max_tokens: int | None = None) -> None:
-        """A tenant may have at most `max_waiting` interactive sentences waiting, and `max_tokens` source tokens."""
+        """Limits of a tenant's interactive sentences: `max_waiting` sentences and `max_tokens` source tokens."""
         self.max_waiting, self.max_tokens = max_waiting, max_tokens
-        self._waiting: FairQueue[SentenceRequest] = FairQueue(weights=WEIGHTS)
-        self._errands: FairQueue[SideTask[Any]] = FairQueue(weights=WEIGHTS)
+        self._requests: FairQueue[SentenceRequest] = FairQueue(weights=WEIGHTS)
+        self._side_tasks: FairQueue[SideTask[Any]] = FairQueue(weights=WEIGHTS)
         self._count = 0
-        """Sentences that wait, in however many lines each does."""
+        """Sentences that wait, each counted once however many flows it is in."""
         self._cost = 0
-        self._sentences = SharedBudget(max_waiting)
-        self._tokens = SharedBudget(sys.maxsize if max_tokens is None else max_tokens)
-        self._interactive_errands = SharedBudget(max_waiting)
-        lock = threading.Lock()
-        self._changed = threading.Condition(lock)
-        self._lock = lock
-        self._idle: list[threading.Condition] = []
-        """What idle workers wait for. The last one became idle last and is woken first: its CPU caches are warmest."""
+        self._sentence_budget = SharedBudget(max_waiting)
+        self._token_budget = SharedBudget(sys.maxsize if max_tokens is None else max_tokens)
+        self._side_task_budget = SharedBudget(max_waiting)
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        self._idle_workers: list[threading.Condition] = []
+        """One condition for each idle worker. The last one is woken first: its CPU caches are warmest."""
         self.in_flight = 0
-        """Sentences and errands that were taken and not answered yet."""
+        """Sentences and side tasks that were taken and not resolved yet."""
         self._closed = False
 
     def __len__(self) -> int:
         return self._count
 
-    def check_room(self, caller: Caller, count: int) -> None:
+    def check_capacity(self, caller: Caller, count: int) -> None:
         """Raise Overloaded if `count` sentences of the caller cannot be queued now."""
-        if caller.service is Service.BACKGROUND or self._sentences.fits(caller.tenant, count):
+        budget = self._sentence_budget
+        if caller.service is Service.BACKGROUND or budget.fits(caller.tenant, count):
             return
-        own, waiting = self._sentences.held(caller.tenant), self._sentences.total
-        others = f", and {waiting - own} of others" if waiting > own else ""
-        raise Overloaded(f"{own} sentences wait already{others}, at most {self.max_waiting} may")
+        held = budget.held(caller.tenant)
+        others = f", and {budget.total - held} of others" if budget.total > held else ""
+        raise Overloaded(f"{held} sentences wait already{others}, at most {self.max_waiting} may")
 
     def put(self, requests: list[SentenceRequest]) -> None:
-        """Queue all of `requests`, which have one caller, or none. Raises Overloaded when they do not fit."""
+        """Queue all of `requests`, which have one caller, or none. Raises Overloaded when they exceed a limit."""
         if not requests:
             return
         caller = requests[0].caller
         with self._changed:
-            self.check_room(caller, len(requests))
+            self.check_capacity(caller, len(requests))
             self._check_tokens(caller, sum(len(request.source_ids) for request in requests))
             now = time.monotonic()
             for request in requests:
                 request.arrival = now
                 request.future.set_running_or_notify_cancel()  # from here on only the engine resolves it
-                self._count_in(request)
-                self._waiting.put(request, len(request.source_ids), *request.line)
+                self._add(request)
+                self._requests.put(request, len(request.source_ids), *request.flow)
             self._wake(len(requests))
 
     def _check_tokens(self, caller: Caller, tokens: int) -> None:
         """Raise Overloaded if so many source tokens of the caller cannot be queued now."""
-        if caller.service is Service.BACKGROUND or self._tokens.fits(caller.tenant, tokens):
+        budget = self._token_budget
+        if caller.service is Service.BACKGROUND or budget.fits(caller.tenant, tokens):
             return
-        # A request above the budget is let in when nothing of its tenant waits; otherwise it never would be.
-        if self._tokens.held(caller.tenant):
-            raise Overloaded(f"{self._tokens.total} source tokens wait already, at most {self.max_tokens} may")
+        # A request above the limit is queued when no other of its tenant waits; otherwise it never would be.
+        if budget.held(caller.tenant):
+            raise Overloaded(f"{budget.total} source tokens wait already, at most {self.max_tokens} may")
 
-    def _count_in(self, request: SentenceRequest) -> None:
+    def _add(self, request: SentenceRequest) -> None:
         self._count += 1
         self._cost += len(request.source_ids)
         if request.caller.service is Service.INTERACTIVE:
-            self._sentences.take(request.caller.tenant, 1)
-            self._tokens.take(request.caller.tenant, len(request.source_ids))
+            self._sentence_budget.acquire(request.caller.tenant, 1)
+            self._token_budget.acquire(request.caller.tenant, len(request.source_ids))
 
-    def _count_out(self, request: SentenceRequest) -> None:
-        """The sentence waits no longer, in none of its lines."""
+    def _remove(self, request: SentenceRequest) -> None:
+        """The sentence waits no longer, in none of its flows."""
         request.is_taken = True
         self._count -= 1
         self._cost -= len(request.source_ids)
         if request.caller.service is Service.INTERACTIVE:
-            self._sentences.give_back(request.caller.tenant, 1)
-            self._tokens.give_back(request.caller.tenant, len(request.source_ids))
-        if not self._count:  # what is left was taken by another of its lines
-            self._waiting.clear()
+            self._sentence_budget.release(request.caller.tenant, 1)
+            self._token_budget.release(request.caller.tenant, len(request.source_ids))
+        if not self._count:  # the remaining entries were taken through other flows
+            self._requests.clear()
 
-    def requeue(self, request: SentenceRequest, line: Path) -> None:
-        """Let a waiting sentence wait in another line as well; it is taken by the line whose turn comes first, and
-        counts once. No effect when it has been taken, or when as many wait in several lines as may wait in all."""
+    def requeue(self, request: SentenceRequest, flow: FlowPath) -> None:
+        """Add a waiting sentence to another flow; it is taken through the flow whose turn comes first, and counts once.
+        No effect when it has been taken, or when as many entries are duplicates as sentences may wait."""
         with self._changed:
-            if not request.is_taken and len(self._waiting) - self._count < self.max_waiting:
-                self._waiting.put(request, len(request.source_ids), *line)
+            if not request.is_taken and len(self._requests) - self._count < self.max_waiting:
+                self._requests.put(request, len(request.source_ids), *flow)
 
     def put_side_task(self, side_task: "SideTask[Any]") -> None:
-        """Queue an errand. Raises Overloaded when it does not fit."""
+        """Queue a side task. Raises Overloaded when it exceeds the limit."""
         with self._changed:
-            tenant, is_counted = side_task.caller.tenant, side_task.caller.service is Service.INTERACTIVE
-            if is_counted and not self._interactive_errands.fits(tenant, 1):
-                waiting = self._interactive_errands.total
-                raise Overloaded(f"{waiting} errands wait already, at most {self.max_waiting} may")
-            if is_counted:
-                self._interactive_errands.take(tenant, 1)
-            self._errands.put(side_task, side_task.cost, *side_task.line)
+            if side_task.caller.service is Service.INTERACTIVE:
+                if not self._side_task_budget.fits(side_task.caller.tenant, 1):
+                    waiting = self._side_task_budget.total
+                    raise Overloaded(f"{waiting} side tasks wait already, at most {self.max_waiting} may")
+                self._side_task_budget.acquire(side_task.caller.tenant, 1)
+            self._side_tasks.put(side_task, side_task.cost, *side_task.flow)
             self._wake(1)
 
     def _wake(self, count: int) -> None:
-        for _ in range(min(count, len(self._idle))):
-            self._idle.pop().notify()
+        for _ in range(min(count, len(self._idle_workers))):
+            self._idle_workers.pop().notify()
 
     @property
     def waiting_tokens(self) -> int:
@@ -127,20 +128,20 @@ class RequestQueue:
 
     @property
     def num_side_tasks(self) -> int:
-        """Errands that wait."""
-        return len(self._errands)
+        """Side tasks that wait."""
+        return len(self._side_tasks)
 
     @property
-    def is_done(self) -> bool:
-        """Nothing waits and nothing that was taken is unanswered."""
-        return not (self._count or len(self._errands) or self.in_flight)
+    def is_drained(self) -> bool:
+        """Nothing waits and everything that was taken is resolved."""
+        return not (self._count or len(self._side_tasks) or self.in_flight)
 
     def fair_share(self, workers: int) -> int:
-        """How many of the sentences that wait or are in flight each of `workers` should have."""
+        """The part of each of `workers` in the sentences that wait or are in flight."""
         return -(-(self._count + self.in_flight) // workers)
 
-    def leave(self) -> None:
-        """A sentence or an errand that was taken has been answered."""
+    def task_done(self) -> None:
+        """A sentence or a side task that was taken is resolved."""
         with self._changed:
             self.in_flight -= 1
 
@@ -148,55 +149,55 @@ class RequestQueue:
         """Take up to `count` sentences, in turn, whose padded batch has at most `max_tokens`; at least one if any
         waits.
 
-        Returns them, and the cancelled and late sentences that were met on the way, which have been answered.
+        Returns them, and the cancelled and expired sentences before them, which have been aborted.
         """
         taken: list[SentenceRequest] = []
-        dropped: list[SentenceRequest] = []
-        widest = 0
+        aborted: list[SentenceRequest] = []
+        longest = 0
         now = time.monotonic()
         with self._changed:
             while self._count and len(taken) < count:
-                request = self._waiting.peek()
+                request = self._requests.peek()
                 if request.is_taken:
-                    self._waiting.pop(is_free=True)
+                    self._requests.pop(charge=False)
                     continue
-                if is_over(request, now):
-                    self._waiting.pop(is_free=True)
-                    self._count_out(request)
-                    dropped.append(request)
+                if request.must_abort(now):
+                    self._requests.pop(charge=False)
+                    self._remove(request)
+                    aborted.append(request)
                     continue
-                widest = max(widest, len(request.source_ids))
-                if taken and widest * (len(taken) + 1) > max_tokens:
+                longest = max(longest, len(request.source_ids))
+                if taken and longest * (len(taken) + 1) > max_tokens:
                     break
-                taken.append(self._waiting.pop())
-                self._count_out(request)
+                taken.append(self._requests.pop())
+                self._remove(request)
                 self.in_flight += 1
-        for request in dropped:  # without the lock: a callback may queue another sentence
-            drop(request)
-        return taken, dropped
+        for request in aborted:  # without the lock: a callback may queue another sentence
+            request.abort()
+        return taken, aborted
 
     def take_side_task(self) -> "SideTask[Any] | None":
-        """Take the errand whose turn it is; None when there is none."""
+        """Take the next side task; None when there is none."""
         with self._changed:
-            if not self._errands:
+            if not self._side_tasks:
                 return None
             self.in_flight += 1
-            side_task = self._errands.pop()
+            side_task = self._side_tasks.pop()
             if side_task.caller.service is Service.INTERACTIVE:
-                self._interactive_errands.give_back(side_task.caller.tenant, 1)
+                self._side_task_budget.release(side_task.caller.tenant, 1)
             return side_task
 
     def wait(self, timeout: float) -> None:
-        """For workers: block until something waits, the room is closed, or `timeout` seconds have passed. New sentences
-        wake as many workers as there are sentences."""
+        """For workers: block until something waits, the queue is closed, or `timeout` seconds have passed. New
+        sentences wake as many workers as there are sentences."""
         with self._lock:
-            if self._count or self._errands or self._closed:
+            if self._count or self._side_tasks or self._closed:
                 return
             woken = threading.Condition(self._lock)
-            self._idle.append(woken)
+            self._idle_workers.append(woken)
             woken.wait(timeout)
-            if woken in self._idle:
-                self._idle.remove(woken)
+            if woken in self._idle_workers:
+                self._idle_workers.remove(woken)
 
     def wait_until(self, condition: Callable[[], bool], until: float) -> bool:
         """Block until `condition` holds or time.monotonic() reaches `until`; returns whether it held."""
@@ -209,41 +210,19 @@ class RequestQueue:
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Wake every worker for good."""
+        """Wake every worker; from now on `wait` returns at once."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
-            while self._idle:
-                self._idle.pop().notify()
+            self._wake(len(self._idle_workers))
 
-    def empty(self) -> "list[SentenceRequest | SideTask[Any]]":
-        """Take out everything that waits, for a shutdown."""
+    def clear(self) -> "list[SentenceRequest | SideTask[Any]]":
+        """Remove everything that waits, for a shutdown, and return it."""
         with self._changed:
-            waiting = dict.fromkeys(one for one in self._waiting if not one.is_taken)
-            left = [*waiting, *self._errands]
-            for one in waiting:
-                self._count_out(one)
-            self._errands.clear()
-            self._interactive_errands.clear()
-        return left
-
-
-def is_over(request: SentenceRequest, now: float) -> bool:
-    """Cancelled or late."""
-    return request.is_cancelled or now > request.deadline
-
-
-def drop(request: SentenceRequest) -> None:
-    """Answer a cancelled or late sentence with its error."""
-    if request.is_cancelled:
-        request.future.set_exception(Cancelled("the sentence was cancelled"))
-    else:
-        request.future.set_exception(DeadlineExceeded("the deadline passed before the sentence was translated"))
-
-
-def drop_if_over(request: SentenceRequest, now: float) -> bool:
-    """`drop` the sentence if it is cancelled or late; returns whether it was."""
-    over = is_over(request, now)
-    if over:
-        drop(request)
-    return over
+            waiting = dict.fromkeys(request for request in self._requests if not request.is_taken)
+            removed = [*waiting, *self._side_tasks]
+            for request in waiting:
+                self._remove(request)
+            self._side_tasks.clear()
+            self._side_task_budget.clear()
+        return removed

@@ -9,7 +9,7 @@ import numpy as np
 from server.backends.base import Backend, ScoreStep
 from server.backends.memory import Layout
 from server.backends.state import DecoderState, Floats
-from server.engine.batch_shape import Room
+from server.engine.batch_shape import BatchShape
 from server.engine.beam import normalize
 from server.engine.lane import EncodedSentence, Lane
 from server.engine.request import Hypothesis
@@ -23,11 +23,11 @@ class ScoringLane(Lane):
         self, backend: Backend, beam: int, max_slots: int, document: Mapping[str, Layout] = MappingProxyType({})
     ) -> None:
         super().__init__(backend, beam, max_slots, document)
-        self.kind = self.kind._replace(scores=True)
+        self.kind = self.kind._replace(is_scoring=True)
 
-    def _new_state(self, room: Room, document: Mapping[str, Layout]) -> DecoderState:
+    def _new_state(self, shape: BatchShape, document: Mapping[str, Layout]) -> DecoderState:
         return self.backend.new_state(
-            room.slots, self.beam, room.source_length, document, scores=True, capacity=room.ring
+            shape.slots, self.beam, shape.source_length, document, scores=True, capacity=shape.ring
         )
 
     def _bind(self, state: DecoderState) -> None:
@@ -35,27 +35,29 @@ class ScoringLane(Lane):
 
     def admit(self, sentence: EncodedSentence) -> None:
         super().admit(sentence)
-        self.fresh.clear()  # It decodes no first token.
+        self.awaiting_first_token.clear()  # it decodes no first token
 
     def step(self) -> None:
         self._log_probabilities: Floats = self._score()
 
     def advance(self) -> list[int]:
-        """Every row notes the log-probability of its next token and takes it. Returns the slots that are complete."""
+        """After a step: every row records the log-probability of its next token and takes it. Returns the slots that
+        are complete."""
         following, complete = self.state.following, []
         following.parent[:] = np.arange(self.beam)
         following.score[:] = self.state.current.score
         for slot, running in enumerate(self.running):
             if running is None:
                 continue
-            at, targets = int(self.state.position[slot]), running.sentence.request.targets
-            if at == 0:
+            position, targets = int(self.state.position[slot]), running.sentence.request.targets
+            if position == 0:
                 running.log_probabilities = [[] for _ in targets]
             for row, target in enumerate(targets):
-                if at < len(target):
-                    running.log_probabilities[row].append(float(self._log_probabilities[slot, row, target[at]]))
-                    following.token[slot, row] = target[at]
-            if at + 1 >= max(map(len, targets)):
+                if position < len(target):
+                    log_probability = float(self._log_probabilities[slot, row, target[position]])
+                    running.log_probabilities[row].append(log_probability)
+                    following.token[slot, row] = target[position]
+            if position + 1 >= max(map(len, targets)):
                 complete.append(slot)
         self.state.tick()
         return complete
@@ -65,14 +67,14 @@ class ScoringLane(Lane):
         numbers."""
         running = self.running[slot]
         assert running is not None
-        request, found = running.sentence.request, []
-        for target, each in zip(request.targets, running.log_probabilities, strict=True):
-            score = sum(each)
+        request, hypotheses = running.sentence.request, []
+        for target, log_probabilities in zip(request.targets, running.log_probabilities, strict=True):
+            score = sum(log_probabilities)
             if not math.isfinite(score):
                 raise RuntimeError(
-                    f"model '{self.backend.manifest.name}' scored a translation with what is no finite number: its "
-                    "graphs are broken, or do not compute on this machine what they should"
+                    f"model '{self.backend.manifest.name}' scored a translation with a value that is no finite number: "
+                    "its graphs are broken, or compute wrong results on this machine"
                 )
             normalized = normalize(score, len(target), request.options.length_penalty)
-            found.append(Hypothesis(target[:-1], score, normalized, "eos", tuple(each)))
-        return tuple(found)
+            hypotheses.append(Hypothesis(target[:-1], score, normalized, "eos", tuple(log_probabilities)))
+        return tuple(hypotheses)

@@ -1,23 +1,25 @@
-"""Goldens: a few sources with the translations that the exporter saw, replayed when a server starts."""
+"""The self test: goldens, which are a few sources with their translations at export, are translated again when a model
+is loaded."""
 
 import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from server.artifact.artifact import EXPORT_AGAIN, REPAIR, Artifact, ArtifactError
+from server.artifact.artifact import Artifact
+from server.artifact.manifest import EXPORT_AGAIN, REPAIR, ArtifactError
 from server.backends.base import Backend
 from server.engine.request import SearchOptions
 from server.engine.synchronous import Source, translate_now
 
 GOLDEN = "golden.json"
 SCORE_TOLERANCE = 0.1
-"""Largest difference of a normalized score, in nats: other processors round differently, but a broken graph is far
-off."""
+"""Largest difference of a normalized score, in nats: processors round differently, but the scores of a broken graph
+differ by far more."""
 
 
 @dataclass(frozen=True)
 class Golden:
-    """One source and what graphs of a format and precision made of it, with or without a shortlist."""
+    """A source and its translation by the graphs of a format and precision, with or without a shortlist."""
 
     format: str
     precision: str
@@ -28,7 +30,7 @@ class Golden:
 
 
 def read_goldens(path: Path) -> list[Golden]:
-    """Raises ArtifactError when the file is not what the exporter writes."""
+    """Raises ArtifactError for a file that the exporter did not write."""
     try:
         rows = json.loads(path.read_text(encoding="utf-8"))
         return [
@@ -52,33 +54,32 @@ def read_goldens(path: Path) -> list[Golden]:
 
 @dataclass(frozen=True)
 class SelfTestResult:
-    """What became of the goldens: how many there are for the graphs, and how many got the same tokens."""
+    """`count`: goldens of the graphs. `same`: goldens whose translation had the same tokens."""
 
     count: int
     same: int
 
 
 def run_self_test(artifact: Artifact, backend: Backend, format: str, precision: str) -> SelfTestResult:
-    """Translate the goldens of the graphs that `backend` runs again.
+    """Translate the goldens of the graphs that `backend` runs.
 
-    Raises ArtifactError where there are none, where a score differs by more than SCORE_TOLERANCE or is no number, and
-    where none gets the same tokens: then the graphs do not compute here what they computed where they were exported, or
-    nobody can say whether they do.
+    Raises ArtifactError if there are no goldens, a score differs by more than SCORE_TOLERANCE or is no number, or no
+    golden gets the same tokens.
     """
-    name, made_by = artifact.manifest.name, (format, precision, backend.shortlist)
-    goldens = [g for g in read_goldens(artifact.path(GOLDEN)) if (g.format, g.precision, g.shortlist) == made_by]
+    name, graphs = artifact.manifest.name, (format, precision, backend.shortlist)
+    goldens = [g for g in read_goldens(artifact.path(GOLDEN)) if (g.format, g.precision, g.shortlist) == graphs]
     if not goldens:
-        graphs = f"{format} {precision}, {'with' if backend.shortlist else 'without'} shortlist"
+        description = f"{format} {precision}, {'with' if backend.shortlist else 'without'} shortlist"
         raise ArtifactError(
-            f"artifact '{name}' at {artifact.folder} has no examples of these graphs ({graphs}) in {GOLDEN}, so that "
-            f"nobody can say whether they compute here what they should: {EXPORT_AGAIN}"
+            f"artifact '{name}' at {artifact.folder} has no examples of these graphs ({description}) in {GOLDEN}, so "
+            f"that they cannot be tested on this machine: {EXPORT_AGAIN}"
         )
     results = translate_now(backend, [golden.source for golden in goldens], SearchOptions())
     same = 0
     for golden, result in zip(goldens, results, strict=True):
         best = result.hypotheses[0]
         same += best.ids == golden.target_ids
-        if not abs(best.normalized_score - golden.normalized_score) <= SCORE_TOLERANCE:  # also what is no number
+        if not abs(best.normalized_score - golden.normalized_score) <= SCORE_TOLERANCE:  # also for NaN
             raise ArtifactError(
                 f"artifact '{name}' translates its own examples differently on this machine: score "
                 f"{best.normalized_score:.3f} instead of {golden.normalized_score:.3f}; {REPAIR}"

@@ -1,4 +1,4 @@
-"""Lets an event loop wait for sentences that the engine resolves in its threads."""
+"""Waits in an event loop for sentences that the engine resolves in its threads."""
 
 import asyncio
 import contextlib
@@ -11,10 +11,10 @@ from server.engine.request import DeadlineExceeded, SentenceRequest, SentenceRes
 
 
 async def wait_for_all(requests: Sequence[SentenceRequest], deadline: float | None) -> list[SentenceResult]:
-    """The results of sentences that were queued. `deadline` is a time.monotonic() value.
+    """The results of queued sentences. `deadline` is a time.monotonic() value.
 
     When the awaiting task is cancelled, or one sentence fails, every sentence is cancelled and leaves its slot at the
-    engine's next step. Raises DeadlineExceeded, and what the engine raised for the first that failed.
+    engine's next step. Raises DeadlineExceeded, and the engine's error for the first sentence that failed.
     """
     try:
         async with asyncio.timeout(None if deadline is None else deadline - time.monotonic()):
@@ -36,24 +36,24 @@ async def _all_done(requests: Sequence[SentenceRequest]) -> None:
     if not requests:
         return
     loop = asyncio.get_running_loop()
-    over = loop.create_future()
+    all_done = loop.create_future()
     lock = threading.Lock()
-    missing = len(requests)
+    pending = len(requests)
 
     def wake(error: BaseException | None) -> None:
-        if not over.done():
-            over.set_result(None) if error is None else over.set_exception(error)
+        if not all_done.done():
+            all_done.set_result(None) if error is None else all_done.set_exception(error)
 
-    def one_done(future: "Future[SentenceResult]") -> None:
-        nonlocal missing
+    def on_done(future: "Future[SentenceResult]") -> None:
+        nonlocal pending
         with lock:
-            missing -= 1
-            is_last = missing == 0
+            pending -= 1
+            is_last = pending == 0
         error = future.exception()
         if is_last or error is not None:
-            with contextlib.suppress(RuntimeError):  # The event loop was closed: nobody waits any more.
+            with contextlib.suppress(RuntimeError):  # the event loop is closed
                 loop.call_soon_threadsafe(wake, error)
 
     for request in requests:
-        request.future.add_done_callback(one_done)
-    await over
+        request.future.add_done_callback(on_done)
+    await all_done

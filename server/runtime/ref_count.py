@@ -11,24 +11,24 @@ class RefCount:
         self._count = 0
         self._changed = threading.Condition()
 
-    def enter(self) -> None:
+    def acquire(self) -> None:
         with self._changed:
             self._count += 1
 
-    def leave(self) -> None:
+    def release(self) -> None:
         with self._changed:
             self._count -= 1
             self._changed.notify_all()
 
     def __enter__(self) -> None:
-        self.enter()
+        self.acquire()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.leave()
+        self.release()
 
-    def wait_until_none(self, timeout: float) -> bool:
+    def wait_until_zero(self, timeout: float) -> bool:
         """Wait until there is none; False when there still is one after `timeout` seconds."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._count, timeout)

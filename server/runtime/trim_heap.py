@@ -42,16 +42,16 @@ class FullCollections:
     def _run(self) -> None:
         while True:
             time.sleep(POLL_SECONDS)
-            self.look()
+            self.collect_if_due()
 
-    def look(self) -> None:
+    def collect_if_due(self) -> None:
         """Collect if it is due."""
         rounds = gc.get_count()[2]
         if rounds >= OVERDUE_AFTER or (rounds >= DUE_AFTER and self._is_idle()):
             gc.collect()
 
 
-def give_back() -> None:
+def trim_heap() -> None:
     """`collect`, then return free memory to the system, which glibc else keeps for later."""
     collect()
     if sys.platform == "linux":

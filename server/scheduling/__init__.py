@@ -1,1 +1,1 @@
-"""Who goes next, and how much of something each may hold: fair queues and budgets. No locks, no clocks, no texts."""
+"""Fair queues and budgets: which owner is next, and how much each may hold. No locks, no clocks, no texts."""

@@ -1,4 +1,4 @@
-"""For whom sentences are translated, as far as the engine needs to know it to serve all in turn."""
+"""The tenant and class of service for which sentences are translated, as the engine's fair queue needs them."""
 
 import contextlib
 import dataclasses
@@ -9,8 +9,8 @@ from enum import Enum
 
 
 class Service(Enum):
-    """The class of service. INTERACTIVE: a request waits for the answer, and is refused when too much waits.
-    BACKGROUND: documents and files, which are never refused: each has few sentences in the engine at a time."""
+    """The class of service. INTERACTIVE: a request waits for the answer, and is rejected when the queue is full.
+    BACKGROUND: documents and files, which are never rejected: each has few sentences in the engine at a time."""
 
     INTERACTIVE = "interactive"
     BACKGROUND = "background"
@@ -19,26 +19,25 @@ class Service(Enum):
 
 
 WEIGHTS: Mapping[Hashable, int] = {Service.INTERACTIVE: 4}
-"""Turns of a tenant's interactive requests to one of its documents and files."""
+"""Turns of a tenant's interactive requests for each turn of its documents and files."""
 
 
 @dataclass(frozen=True)
 class Caller:
-    """`tenant`: the owner whose API key was presented, "" on a server without keys."""
+    """`tenant`: the owner of the request's API key, "" on a server without keys."""
 
     tenant: str = ""
     service: Service = Service.INTERACTIVE
 
 
 current: ContextVar[Caller] = ContextVar("caller", default=Caller())  # noqa: B039 - it is frozen
-"""The caller of what is being worked on. Tasks and `asyncio.to_thread` take it over from where they were started."""
+"""The caller of the current work. Tasks and `asyncio.to_thread` inherit it from the code that starts them."""
 
 
 @contextlib.contextmanager
 def in_background() -> Iterator[None]:
-    """What the block submits is background work of the same tenant."""
-    before = current.get()
-    token = current.set(dataclasses.replace(before, service=Service.BACKGROUND))
+    """Sentences that the block submits are background work of the same tenant."""
+    token = current.set(dataclasses.replace(current.get(), service=Service.BACKGROUND))
     try:
         yield
     finally:

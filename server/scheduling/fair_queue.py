@@ -1,4 +1,5 @@
-"""Waiting lines that take turns, so that an owner with many items does not delay those with few. No lock, no clock."""
+"""A queue of flows that take turns, so that an owner with many items does not delay owners with few. No lock, no
+clock."""
 
 from collections import OrderedDict, deque
 from collections.abc import Hashable, Iterator, Mapping
@@ -6,17 +7,17 @@ from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
 
-Path = tuple[Hashable, ...]
-"""Where an item waits, from the outside in: for example the tenant, the class of service, the document."""
+FlowPath = tuple[Hashable, ...]
+"""The flow of an item, from the outside in: for example the tenant, the class of service, the document."""
 
 QUANTUM = 32
-"""Source tokens that a line may send before it is the next one's turn: a long sentence or a few short ones."""
+"""Source tokens that a flow may send in a turn: a long sentence or a few short ones."""
 
 
 class _Group(Generic[Item]):
-    """A line of items with their costs, or `members` that take turns, in the order of their turns: it is always the
-    first one's turn, and its balance is above zero. `balance`: the cost that the group itself may still send in this
-    turn; a negative one is taken off its next turns. `quantum`: what a turn adds to it."""
+    """A flow of items with their costs, or a group of `members` that take turns, in the order of their turns: it is
+    always the first member's turn, and its balance is above zero. `balance`: the cost that the group itself may still
+    send in this turn; a negative one is subtracted from its next turns. `quantum`: what a turn adds to it."""
 
     __slots__ = ("balance", "items", "members", "quantum")
 
@@ -30,8 +31,8 @@ class _Group(Generic[Item]):
         for member in self.members.values():
             yield from member
 
-    def pass_on(self) -> None:
-        """Move members that have nothing left in their turn behind the others, until one may send."""
+    def rotate(self) -> None:
+        """Move members that have used up their turn behind the others, until the first may send."""
         while self.members:
             key, member = next(iter(self.members.items()))
             if member.balance > 0:
@@ -41,34 +42,34 @@ class _Group(Generic[Item]):
 
 
 class FairQueue(Generic[Item]):
-    """Lines, first in first out, in groups within groups: the members of a group are served round robin, a quantum of
-    cost each. A member that overdraws its turn by its last item pays in its next turns (deficit round robin, Shreedhar
-    and Varghese 1996, in the form that needs no look at the next item), at every level. So a tenant with a hundred
-    documents has the turns of one tenant, and each of these documents a hundredth of them.
+    """Flows, first in first out, in groups within groups: the members of a group are served round robin, a quantum of
+    cost each. A member whose last item exceeds its quantum pays in its next turns (deficit round robin, Shreedhar and
+    Varghese 1996, in the form that needs no look-ahead to the next item), at every level. A tenant with a hundred
+    documents therefore gets the turns of one tenant, and each of these documents a hundredth of them.
 
-    A new line stands behind all others of its group: it waits for at most one turn of each, and they for at most one of
-    its own. So nobody waits for ever, however many lines come.
+    A new flow stands behind all others of its group: it waits for at most one turn of each, and each of them for at
+    most one of its own. No flow starves, however many are added.
     """
 
     def __init__(self, quantum: int = QUANTUM, weights: Mapping[Hashable, int] | None = None) -> None:
-        """`weights`: how many quanta a member with this key has in a turn; one if it is not there."""
+        """`weights`: how many quanta a member with this key gets in a turn, by default one."""
         self.quantum = quantum
         self._weights = weights or {}
         self._root: _Group[Item] = _Group(0)
         self._count = 0
         self.cost = 0
-        """The cost of all items that wait."""
+        """The cost of all queued items."""
 
     def __len__(self) -> int:
         return self._count
 
     def __iter__(self) -> Iterator[Item]:
-        """All items, line by line."""
+        """All items, flow by flow."""
         return iter(self._root)
 
     def put(self, item: Item, cost: int, *path: Hashable) -> None:
-        """Put an item at the end of the line at `path`; all paths have the same length. Where its last key is None, the
-        item gets a line of its own."""
+        """Put an item at the end of the flow at `path`; all paths have the same length. If the last key is None, the
+        item becomes a flow of its own."""
         group = self._root
         for key in path or (None,):
             key = object() if key is None else key
@@ -81,14 +82,14 @@ class FairQueue(Generic[Item]):
         self.cost += cost
 
     def peek(self) -> Item:
-        """The item whose turn it is. Raises StopIteration when there is none."""
+        """The next item. Raises StopIteration when the queue is empty."""
         group = self._root
         while not group.items:
             group = next(iter(group.members.values()))
         return group.items[0][0]
 
-    def pop(self, is_free: bool = False) -> Item:
-        """Take the item of `peek`; `is_free` charges nobody."""
+    def pop(self, charge: bool = True) -> Item:
+        """Take the item of `peek`. `charge`: whether its cost counts against its flow's turn."""
         group = self._root
         groups = [group]
         while not group.items:
@@ -101,13 +102,13 @@ class FairQueue(Generic[Item]):
             member = groups.pop()
             if not (member.items or member.members):
                 groups[-1].members.popitem(last=False)
-            elif not is_free:
+            elif charge:
                 member.balance -= cost
-            groups[-1].pass_on()
+            groups[-1].rotate()
         return item
 
     def remove(self, item: Item, *path: Hashable) -> None:
-        """Take an item out of the line at `path`, if it is still there."""
+        """Remove an item from the flow at `path`, if it is still queued."""
         groups = [self._root]
         for key in path:
             if key not in groups[-1].members:
@@ -123,7 +124,7 @@ class FairQueue(Generic[Item]):
             member = groups.pop()
             if not (member.items or member.members):
                 del groups[-1].members[key]
-                groups[-1].pass_on()
+                groups[-1].rotate()
 
     def clear(self) -> None:
         self._root = _Group(0)

@@ -58,7 +58,7 @@ class TranslationStream:
         """Queue all sentences or none. Raises what Translator.translate raises before it waits."""
         stream = cls(translator, await translator.prepare(texts, options, context, prefixes=prefixes, aligns=aligns))
         for index, request in enumerate(stream._work.requests):
-            request.told = partial(stream._hear, index)
+            request.on_partial = partial(stream._hear, index)
             request.future.add_done_callback(partial(stream._end, index))
         translator.submit(stream._work.requests)
         return stream

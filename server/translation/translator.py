@@ -9,7 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TypedDict
 
-from server.artifact.artifact import EXPORT_AGAIN, Artifact
+from server.artifact.artifact import Artifact
+from server.artifact.manifest import EXPORT_AGAIN
 from server.backends.context import SentenceContext
 from server.engine.request import ModelUnavailable, SearchOptions, SentenceRequest, SentenceResult
 from server.engine.wait import wait_for_all
@@ -129,7 +130,7 @@ class Translator:
         """Cut texts, for `run` and then `finish`. Raises TooManySentences, Overloaded, PrefixRefused, CannotAlign."""
         size = sum(map(len, texts))
         if splits:
-            self.check_room(await offload_above(size, self._fewest_sentences, texts))
+            self.check_capacity(await offload_above(size, self._fewest_sentences, texts))
         if aligns:
             await asyncio.to_thread(self.worker.prepare_alignments)
         lifts_tags = tagged and self.worker.can_align
@@ -173,7 +174,7 @@ class Translator:
     def submit_text(self, text: str, options: SearchOptions) -> "PendingText":
         """Queue one text without waiting for it (for programs without an event loop). Raises Overloaded with
         nothing queued, TooManySentences, EngineStopped."""
-        self.check_room(self._fewest_sentences([text]))
+        self.check_capacity(self._fewest_sentences([text]))
         work = Work.cut([text], partial(self.plan, count=self._limited()), options)
         self.submit(work.requests)
         return PendingText(self, work)
@@ -234,7 +235,7 @@ class Translator:
             deadline=deadline,
         )
 
-    def check_room(self, count: int) -> None:
+    def check_capacity(self, count: int) -> None:
         """Check, before any work is done for them, that at least `count` sentences can be queued now. Raises
         TooManySentences, Overloaded."""
         caller = current.get()
@@ -243,7 +244,7 @@ class Translator:
                 f"at least {count} sentences in one request, at most {self.settings.max_waiting} can wait; "
                 "send fewer texts at a time"
             )
-        self.worker.waiting.check_room(caller, count)
+        self.worker.queue.check_capacity(caller, count)
 
     def _limited(self) -> Callable[[int], None]:
         """Counts the sentences of a request while they are planned. Raises TooManySentences at the first that could
@@ -254,7 +255,7 @@ class Translator:
             nonlocal total
             total += further
             if total > self.settings.max_waiting:
-                self.check_room(total)
+                self.check_capacity(total)
 
         return count
 
@@ -302,7 +303,7 @@ class Translator:
 
     def submit(self, requests: Sequence[SentenceRequest]) -> None:
         """Queue all sentences or none; the caller cancels them when nobody waits for the results any more."""
-        self.check_room(len(requests))
+        self.check_capacity(len(requests))
         if requests:
             self.worker.answer_all(requests)
 

@@ -19,7 +19,8 @@ from model.alignment import AlignmentHead
 from model.data.batching import Pair, collate
 from model.training.checkpoint import load_model
 from model.translation_model import TranslationModel
-from server.artifact.artifact import AlignmentKind, Artifact
+from server.artifact.artifact import Artifact
+from server.artifact.manifest import AlignmentKind
 from server.backends.alignment import Aligner
 from server.backends.load import load_backend
 from server.backends.onnx.alignment import OnnxAligner

@@ -29,7 +29,8 @@ from model.synthetic.context.write import write_documents
 from model.synthetic.everyday.typed import slipped
 from model.training.checkpoint import VOCABULARY, load_model
 from model.translation_model import TranslationModel
-from server.artifact.artifact import FORMAT, MANIFEST, Artifact, ArtifactError, file_hash, parse_manifest
+from server.artifact.artifact import Artifact, file_hash
+from server.artifact.manifest import FORMAT, MANIFEST, ArtifactError, parse_manifest
 from server.backends.load import load_backend
 from server.cli import main as cli
 from server.engine.request import SearchOptions

@@ -73,14 +73,14 @@ def log_probabilities(artifact: Artifact, precision: str) -> NDArray[np.float64]
     assert backend.context is not None
     pieces = Pieces(artifact.path("vocabulary.model"))
     sources, targets = (pieces.encode(lines(SAMPLE / f"dialogues.{language}")[:24]) for language in ("en", "de"))
-    stored = StoredDocument.of([backend.context.represent(ids) for ids in sources], [len(ids) - 1 for ids in sources])
+    stored = StoredDocument.of(list(map(backend.context.compute_states, sources)), [len(ids) - 1 for ids in sources])
     backend.prepare_scores()
     engine, index = new_engine(backend, slots=8), np.arange(len(sources))
     requests = [
         SentenceRequest(source, SearchOptions(1), SentenceContext(stored, index != own), targets=(target,))
         for own, (source, target) in enumerate(zip(sources, targets, strict=True))
     ]
-    engine.waiting.put(requests)
+    engine.queue.put(requests)
     run(engine)
     return np.concatenate([request.future.result().hypotheses[0].log_probabilities for request in requests])
 

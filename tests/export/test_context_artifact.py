@@ -15,7 +15,8 @@ from export.parity import ParityError, padded, sample_sources
 from model.config import CONTEXT_ATTENTIONS
 from model.document import DocumentModel
 from model.translation_model import TranslationModel
-from server.artifact.artifact import MANIFEST, Artifact, parse_manifest
+from server.artifact.artifact import Artifact
+from server.artifact.manifest import MANIFEST, parse_manifest
 from server.backends.load import load_backend
 from server.engine.self_test import GOLDEN, SelfTestResult, read_goldens, run_self_test
 from tests.documents import (
@@ -112,9 +113,9 @@ def test_another_document_model_is_not_written(tmp_path: Path, monkeypatch: pyte
 def test_goldens_hold_documents(document_artifacts: dict[str, Path], side: str) -> None:
     artifact = Artifact.load(document_artifacts[side])
     goldens = [g for g in read_goldens(artifact.path(GOLDEN)) if (g.precision, g.shortlist) == ("fp32", False)]
-    alone, in_context = ([g for g in goldens if bool(g.source.before) == flag] for flag in (False, True))
+    alone, in_context = ([g for g in goldens if bool(g.source.preceding) == flag] for flag in (False, True))
     assert (len(alone), len(in_context)) == (4, 3)
-    assert len(in_context[-1].source.before) == 3
+    assert len(in_context[-1].source.preceding) == 3
     assert len(in_context[-1].source.translations) == (3 if side == "decoder" else 0)
     assert any(a.target_ids != b.target_ids for a, b in zip(alone[1:], in_context, strict=True))
     backend = load_backend(artifact, "onnx", "fp32", "off")

@@ -105,7 +105,7 @@ def test_documents_are_translated_as_the_reference_protocol_does(
     context = backend.context
     assert context is not None
     num_words = [len(ids) for ids in drafts] if side == "decoder" else [len(ids) - 1 for ids in sources]
-    states = [context.represent(*pair) for pair in zip(sources, drafts, strict=True)]
+    states = [context.compute_states(*pair) for pair in zip(sources, drafts, strict=True)]
     stored = StoredDocument.of(states, num_words)
     results = translated(backend, sources, stored, beam_size=BEAM)
     expected = search_document(twin, [ids[:-1] for ids in sources], beam_size=BEAM, max_length=LONGEST)
@@ -124,6 +124,6 @@ def translated(
     seen = [None if stored is None else SentenceContext(stored, index != own) for own in index]
     requests = [SentenceRequest(ids, options, context) for ids, context in zip(sources, seen, strict=True)]
     engine = new_engine(backend)
-    engine.waiting.put(requests)
+    engine.queue.put(requests)
     run(engine)
     return [request.future.result(timeout=0) for request in requests]

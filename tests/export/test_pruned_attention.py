@@ -12,7 +12,7 @@ from export.paged_attention import page_inputs
 from export.pruned_attention import sparsemax_of_many
 from model.attention.sparsemax import sparsemax
 from model.document import DocumentModel
-from server.artifact.artifact import PAGES
+from server.artifact.manifest import PAGES
 from tests.documents import lively_document_model
 
 

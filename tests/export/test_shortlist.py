@@ -17,7 +17,8 @@ from loadtest.bench.shapes import random_lexicon
 from model.data.lexicon import LEXICON, NULL_ID, Lexicon
 from model.reference_search import reference_search
 from model.translation_model import TranslationModel
-from server.artifact.artifact import Artifact, ArtifactError
+from server.artifact.artifact import Artifact
+from server.artifact.manifest import ArtifactError
 from server.backends.load import load_backend
 from server.engine.request import SearchOptions
 from tests.models import SENTENCES, lively_model, tiny_config, write_checkpoint

@@ -18,7 +18,8 @@ from export.signature import (
     step_signature,
 )
 from model.translation_model import TranslationModel
-from server.artifact.artifact import EXPORT_AGAIN, Artifact, ArtifactError, parse_manifest
+from server.artifact.artifact import Artifact
+from server.artifact.manifest import EXPORT_AGAIN, ArtifactError, parse_manifest
 from server.artifact.signature import LOG_PROBABILITY, Signature, Tensor
 from server.backends.load import load_backend
 

@@ -19,7 +19,8 @@ from model.data.vocabulary import Vocabulary
 from model.greedy import greedy
 from model.training.checkpoint import SUMMARY, VOCABULARY, WEIGHTS, load_config, load_model
 from model.translation_model import TranslationModel
-from server.artifact.artifact import Artifact, read_manifest
+from server.artifact.artifact import Artifact
+from server.artifact.manifest import read_manifest
 from server.settings import BUNDLED_MODELS
 from tests.models import SENTENCES, lively_model, tiny_config, write_checkpoint
 from tests.variants import lively_variant

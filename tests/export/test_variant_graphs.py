@@ -16,7 +16,8 @@ from model.config import BOS_ID
 from model.masks import HIDDEN
 from model.reference_search import reference_search
 from model.translation_model import TranslationModel
-from server.artifact.artifact import Artifact, Manifest
+from server.artifact.artifact import Artifact
+from server.artifact.manifest import Manifest
 from server.backends.base import Backend
 from server.backends.load import load_backend
 from server.backends.state import Floats, Ints

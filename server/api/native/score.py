@@ -46,7 +46,7 @@ async def score_items(body: ScoreRequest, admitted: Admitted) -> Response:
 async def _score(admitted: AdmittedRequest, translator: Translator, asked: list[ScoreItem]) -> ScoringOutcome:
     documents = admitted.state.documents
     try:
-        translator.check_room(len(asked))
+        translator.check_capacity(len(asked))
         contexts = await documents.contexts_of(translator, [one.contexts for one in asked])
         items = [ScoringItem(one.source, one.targets, context) for one, context in zip(asked, contexts, strict=True)]
         return await score(translator, items, admitted.deadline)

@@ -45,7 +45,7 @@ class Turns:
             yield
         finally:
             if mine.done() and not mine.cancelled():  # it had its turn, if only to be cancelled in the same moment
-                self._running.give_back(owner, 1)
+                self._running.release(owner, 1)
             else:
                 mine.cancel()
             self._pass_on()
@@ -60,7 +60,7 @@ class Turns:
             else:
                 del self._waiting[owner]
             if not first.done():
-                self._running.take(owner, 1)
+                self._running.acquire(owner, 1)
                 first.set_result(None)
 
 

@@ -83,8 +83,8 @@ class FinishedFiles:
             self.remove(finished.popleft())
         room = FileReservation(self, owner, num_bytes)
         self._rooms[room.id] = room
-        self._number.take(owner, 1)
-        self._bytes.take(owner, num_bytes)
+        self._number.acquire(owner, 1)
+        self._bytes.acquire(owner, num_bytes)
         return room
 
     def _fits(self, owner: str, count: int, num_bytes: int) -> bool:
@@ -98,9 +98,9 @@ class FinishedFiles:
             room.id, room.key = file_id, None
         room.outcome, room.is_kept = outcome, True
         self._rooms[room.id] = room
-        self._bytes.give_back(room.owner, room.num_bytes)
+        self._bytes.release(room.owner, room.num_bytes)
         room.num_bytes = max(1, len(outcome.data)) if isinstance(outcome, FinishedFile) else 1
-        self._bytes.take(room.owner, room.num_bytes)
+        self._bytes.acquire(room.owner, room.num_bytes)
         room.expiry = asyncio.get_running_loop().call_later(self._seconds, self.remove, room)
 
     def find(self, file_id: str, key: str) -> FileReservation:
@@ -124,7 +124,7 @@ class FinishedFiles:
         if self._rooms.get(room.id) is not room:
             return
         del self._rooms[room.id]
-        self._number.give_back(room.owner, 1)
-        self._bytes.give_back(room.owner, room.num_bytes)
+        self._number.release(room.owner, 1)
+        self._bytes.release(room.owner, room.num_bytes)
         if room.expiry is not None:
             room.expiry.cancel()

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from server.api.requests.errors import ApiError
-from server.artifact.artifact import ArtifactError, find_artifacts, find_models, read_manifest
+from server.artifact.discovery import find_artifacts, find_models
+from server.artifact.manifest import ArtifactError, read_manifest
 from server.runtime.dedicated_thread import in_dedicated_thread
-from server.runtime.trim_heap import collect, give_back
+from server.runtime.trim_heap import collect, trim_heap
 from server.settings import Settings, nearest
 from server.telemetry.metrics import Metrics
 from server.translation.translator import Translator
@@ -178,7 +179,7 @@ class ModelRegistry(Mapping[str, Translator]):
             return Translator.load(folder, self._settings.engine, self._metrics)
         except BaseException:
             for translator in self._by_name.values():  # the metrics may show the worker that could not be loaded
-                translator.worker.show()
+                translator.worker.register_metrics()
             raise
 
     def _put(self, translator: Translator) -> None:
@@ -201,7 +202,7 @@ class ModelRegistry(Mapping[str, Translator]):
 
     def _put_away(self, leaving: list[Translator]) -> None:
         translator = leaving.pop()
-        while not translator.users.wait_until_none(POLL_SECONDS) and not self._must_stop.is_set():
+        while not translator.users.wait_until_zero(POLL_SECONDS) and not self._must_stop.is_set():
             pass
         translator.stop(timeout=0)
         gone = threading.Event()
@@ -209,7 +210,7 @@ class ModelRegistry(Mapping[str, Translator]):
         del translator
         collect()
         gone.wait(HELD_SECONDS)
-        give_back()
+        trim_heap()
 
 
 def _has_failed(load: "Future[Translator]") -> bool:

@@ -72,9 +72,9 @@ class Supervisor:
     def _look_at(self, translator: Translator, now: float) -> None:
         if translator.state != "ready":
             return
-        if translator.worker.has_ended:
+        if translator.worker.has_exited:
             self._fail(translator, "a thread of its engine ended")
-        elif now >= self._excused_until and translator.worker.hangs:
+        elif now >= self._excused_until and translator.worker.is_stuck:
             self._fail(translator, f"its engine gave no sign of life for {engine_worker.STUCK_AFTER:g} seconds")
 
     def _fail(self, translator: Translator, reason: str) -> None:
@@ -93,7 +93,7 @@ class Supervisor:
             await asyncio.sleep(BACK_OFF_SECONDS[max(0, count - 1)])
             if self._is_over(translator):
                 return
-            worker = translator.worker.anew()
+            worker = translator.worker.replacement()
             try:
                 await in_dedicated_thread(_open, worker)
             except Exception as error:
@@ -108,7 +108,8 @@ class Supervisor:
                 await in_dedicated_thread(worker.stop)
             if self._is_over(translator):
                 if translator.name in self._translators:
-                    self._translators[translator.name].worker.show()  # the metrics show the worker that was made last
+                    # The metrics show the worker that was created last.
+                    self._translators[translator.name].worker.register_metrics()
                 return
         translator.fail("failed", f"{reason}; its engine was started anew in vain")
         logger.error(

@@ -1,4 +1,4 @@
-"""Alignments on ONNX Runtime."""
+"""Word alignment on ONNX Runtime."""
 
 import threading
 
@@ -24,8 +24,8 @@ class OnnxAligner:
     def align(self, source_ids: Ints, source_keep: Flags, target_ids: Ints) -> Floats:
         assert self._graph, "prepare comes first"
         [graph] = self._graph
-        read = [name for name in graph.signature.input_names if name in self._encode.signature.output_names]
+        encoded = [name for name in graph.signature.input_names if name in self._encode.signature.output_names]
         feeds: dict[str, Array] = {"source_ids": source_ids, "source_keep": source_keep, "target_ids": target_ids}
-        feeds |= zip(read, self._encode.run(read, feeds), strict=True)
+        feeds |= zip(encoded, self._encode.run(encoded, feeds), strict=True)
         [weights] = graph.run([ALIGNMENT], feeds)
         return weights

@@ -1,4 +1,4 @@
-"""ONNX Runtime: one session per graph, shared by all workers, on the CPU or on a CUDA device."""
+"""The backend of ONNX Runtime: one session per graph, shared by all threads, on the CPU or on a CUDA device."""
 
 import threading
 from collections.abc import Mapping
@@ -8,9 +8,9 @@ from server.backends.alignment import Aligner
 from server.backends.arrays import Flags, Floats, Ints
 from server.backends.base import NO_DOCUMENT, ScoreStep, Step, batch_sizes, split_batch
 from server.backends.context import ContextBackend
-from server.backends.memory import Encoded, HostMemory, Layout, remembered
+from server.backends.memory import Encoded, HostMemory, Layout, memory_inputs
 from server.backends.onnx.alignment import OnnxAligner
-from server.backends.onnx.binding import DeviceMemory, Run, bind_device, bind_host, fetched
+from server.backends.onnx.binding import DeviceMemory, Run, bind_device, bind_host, log_probabilities
 from server.backends.onnx.context import OnnxContext
 from server.backends.onnx.decoder_context import OnnxDecoderContext
 from server.backends.onnx.session import Device, OnnxGraph, open_graph
@@ -18,8 +18,8 @@ from server.backends.state import DecoderState
 
 
 class OnnxBackend:
-    """Backend over ONNX Runtime. `memory_on_device`: whether memory is kept in the runtime's own values, as a CUDA
-    device needs it (the default there); otherwise graphs on the CPU work on NumPy arrays in place."""
+    """Backend over ONNX Runtime. `memory_on_device`: whether memory consists of the runtime's own values, as a CUDA
+    device needs (the default there); otherwise graphs on the CPU work on NumPy arrays in place."""
 
     def __init__(
         self,
@@ -36,23 +36,23 @@ class OnnxBackend:
         self._artifact, self._files = artifact, self.manifest.graph("onnx", precision)
         self._encode = open_graph(artifact, self._files.encode, device)
         self._step = open_graph(artifact, self._files.step_shortlist if use_shortlist else self._files.step, device)
-        self._score: list[OnnxGraph] = []
-        """Steps that score, without and with a look at documents; opened by `prepare_scores`."""
+        self._scoring_steps: list[OnnxGraph] = []
+        """Score graphs, without and with attention to documents; loaded by `prepare_scores`."""
         self._opening = threading.Lock()
-        self._look: OnnxGraph | None = None
-        """The step of sentences that look at their document, where context is on the decoder's side."""
+        self._context_step: OnnxGraph | None = None
+        """The step graph with attention to documents, where context is on the decoder's side."""
         self.context: ContextBackend | None = None
         self.aligner: Aligner | None = None
         if self._files.align:
             self.aligner = OnnxAligner(artifact, self._files.align, self._encode, device)
         context = self._files.context
-        read = [name for name in self._encode.signature.output_names if name in self._step.signature.names("source")]
-        self._encode_outputs = read
+        encoded = self._encode.signature.output_names
+        self._encode_outputs = [name for name in encoded if name in self._step.signature.names("source")]
         if context is not None and context.step:
-            self._look = open_graph(artifact, context.step, device)
+            self._context_step = open_graph(artifact, context.step, device)
             self.context = OnnxDecoderContext(artifact, context, self.encode, device)
         elif context is not None:
-            self.context = OnnxContext(artifact, context, self._encode, read, device)
+            self.context = OnnxContext(artifact, context, self._encode, self._encode_outputs, device)
 
     def encode(self, source_ids: Ints, source_keep: Flags) -> list[Encoded]:
         outputs = self._encode.run(self._encode_outputs, {"source_ids": source_ids, "source_keep": source_keep})
@@ -70,16 +70,16 @@ class OnnxBackend:
     ) -> DecoderState:
         graph = self._graph(bool(document), scores)
         sizes = batch_sizes(self.manifest, slots, beam, source_length, capacity)
-        host = HostMemory(remembered(graph.signature), sizes, document)
+        host = HostMemory(memory_inputs(graph.signature), sizes, document)
         memory = DeviceMemory(host, self._device) if self._memory_on_device else host
         return DecoderState(self.manifest, slots, beam, source_length, memory, capacity)
 
-    def _graph(self, looks: bool, scores: bool) -> OnnxGraph:
-        """The step for sentences of one kind."""
+    def _graph(self, attends_context: bool, scores: bool) -> OnnxGraph:
+        """The step graph of a kind of lane."""
         if scores:
-            assert self._score, "prepare_scores comes first"
-            return self._score[-1 if looks else 0]
-        graph = self._look if looks else self._step
+            assert self._scoring_steps, "prepare_scores comes first"
+            return self._scoring_steps[-1 if attends_context else 0]
+        graph = self._context_step if attends_context else self._step
         assert graph is not None
         return graph
 
@@ -88,16 +88,16 @@ class OnnxBackend:
 
     def prepare_scores(self) -> None:
         with self._opening:
-            if not self._score:
-                look = "" if self._files.context is None else self._files.context.score
-                files = [file for file in (self._files.score, look) if file]
-                self._score = [open_graph(self._artifact, file, self._device) for file in files]
+            if not self._scoring_steps:
+                in_context = "" if self._files.context is None else self._files.context.score
+                files = [file for file in (self._files.score, in_context) if file]
+                self._scoring_steps = [open_graph(self._artifact, file, self._device) for file in files]
 
     def bind_scores(self, state: DecoderState) -> ScoreStep:
         run = self._bound(self._graph(bool(state.memory.document), scores=True), state)
 
         def step() -> Floats:
-            return fetched(run())
+            return log_probabilities(run())
 
         return step
 

@@ -1,12 +1,11 @@
-"""Step graphs bound to the memory of a running batch: to NumPy arrays where the graph runs on the CPU, else to values
-that stay on the device."""
+"""Binds step graphs to the memory of a running batch: to NumPy arrays on the CPU, else to values on the device."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 import onnxruntime
 
-from server.artifact.artifact import ArtifactError
+from server.artifact.manifest import ArtifactError
 from server.artifact.signature import LOG_PROBABILITY
 from server.backends.arrays import Array, Floats
 from server.backends.base import input_arrays
@@ -16,7 +15,7 @@ from server.backends.state import DecoderState
 
 Value = TypeVar("Value")
 Run = Callable[[], onnxruntime.IOBinding]
-"""One step. Returns the binding that it ran with, which holds outputs that were not written to an array."""
+"""One step. Returns its binding, which holds the outputs that are not written to an array."""
 
 
 class DeviceMemory:
@@ -45,7 +44,7 @@ class DeviceMemory:
 
     @property
     def arrays(self) -> Mapping[str, Array]:
-        """The same tensors on the host. Those of rings have the right shape, but not the contents."""
+        """The same tensors on the host. The contents of rings are not up to date."""
         return self._host.arrays
 
     def admit(self, slot: int, sentence: Encoded) -> None:
@@ -64,7 +63,7 @@ class DeviceMemory:
         self._copy(self._host.arrays)
 
     def refresh(self) -> None:
-        """Copy what was written since the last step to the device."""
+        """Copy source tensors and documents to the device, if they were written since the last step."""
         if self._is_stale:
             self._copy(self._host.names("source", "document"))
             self._is_stale = False
@@ -75,16 +74,16 @@ class DeviceMemory:
 
 
 def bind_host(graph: OnnxGraph, state: DecoderState, memory: HostMemory) -> Run:
-    """A step that is bound once for each of its two turns (see DecoderState.inputs), so that it copies nothing. Raises
+    """A step that copies nothing: it is bound once for each parity of the clock (see DecoderState.inputs). Raises
     ArtifactError for tensors that this server does not know."""
     bindings = []
-    for turn in (0, 1):
+    for parity in (0, 1):
         binding = graph.session.io_binding()
-        arrays = input_arrays(graph.signature, {**state.inputs(turn), **memory.arrays}, graph.name)
+        arrays = input_arrays(graph.signature, {**state.inputs(parity), **memory.arrays}, graph.name)
         for name, array in arrays.items():
             binding.bind_input(name, "cpu", 0, array.dtype.type, array.shape, array.ctypes.data)
-        given = {**state.outputs(turn), **_continued(memory.arrays)}
-        _bind_outputs(binding, given, graph.signature.output_names)
+        written = {**state.outputs(parity), **_written_rings(memory.arrays)}
+        _bind_outputs(binding, written, graph.signature.output_names)
         bindings.append(binding)
     run = graph.session.run_with_iobinding
 
@@ -101,24 +100,24 @@ def bind_device(graph: OnnxGraph, state: DecoderState, memory: DeviceMemory) -> 
     copied when it is bound, not when the graph runs.) Raises ArtifactError for tensors that this server does not
     know."""
     bindings, rows = [], []
-    for turn in (0, 1):
+    for parity in (0, 1):
         binding = graph.session.io_binding()
-        arrays = input_arrays(graph.signature, {**state.inputs(turn), **memory.arrays}, graph.name)
+        arrays = input_arrays(graph.signature, {**state.inputs(parity), **memory.arrays}, graph.name)
         for name in arrays.keys() & memory.values.keys():
             binding.bind_ortvalue_input(name, memory.values[name])
         rows.append({name: array for name, array in arrays.items() if name not in memory.values})
-        continued = _continued(memory.values)
-        outputs = [name for name in graph.signature.output_names if name not in continued]
-        for name in continued.keys() & set(graph.signature.output_names):
-            binding.bind_ortvalue_output(name, continued[name])
-        _bind_outputs(binding, state.outputs(turn), outputs)
+        rings = _written_rings(memory.values)
+        outputs = [name for name in graph.signature.output_names if name not in rings]
+        for name in rings.keys() & set(graph.signature.output_names):
+            binding.bind_ortvalue_output(name, rings[name])
+        _bind_outputs(binding, state.outputs(parity), outputs)
         bindings.append(binding)
 
     def step() -> onnxruntime.IOBinding:
-        turn = state.clock % 2
-        binding = bindings[turn]
+        parity = state.clock % 2
+        binding = bindings[parity]
         memory.refresh()
-        for name, array in rows[turn].items():
+        for name, array in rows[parity].items():
             binding.bind_cpu_input(name, array)
         graph.session.run_with_iobinding(binding)
         binding.synchronize_outputs()
@@ -127,8 +126,8 @@ def bind_device(graph: OnnxGraph, state: DecoderState, memory: DeviceMemory) -> 
     return step
 
 
-def _continued(memory: Mapping[str, Value]) -> dict[str, Value]:
-    """The rings as outputs: they are written to the memory that they are read from."""
+def _written_rings(memory: Mapping[str, Value]) -> dict[str, Value]:
+    """The memory by the names of outputs: rings are written to the memory that they are read from."""
     return {f"next_{name}": value for name, value in memory.items()}
 
 
@@ -140,11 +139,11 @@ def _bind_outputs(binding: onnxruntime.IOBinding, arrays: Mapping[str, Array], o
             continue
         array = arrays.get(name)
         if array is None:
-            raise ArtifactError(f"a step graph gives out {name}, which this server does not know")
+            raise ArtifactError(f"a step graph has the output {name}, which this server does not know")
         binding.bind_output(name, "cpu", 0, array.dtype.type, array.shape, array.ctypes.data)
 
 
-def fetched(binding: onnxruntime.IOBinding) -> Floats:
+def log_probabilities(binding: onnxruntime.IOBinding) -> Floats:
     """The log-probabilities of the step that has just run: its last output."""
-    found: Floats = binding.get_outputs()[-1].numpy()
-    return found
+    values: Floats = binding.get_outputs()[-1].numpy()
+    return values

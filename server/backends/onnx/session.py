@@ -1,5 +1,4 @@
-"""Opens ONNX graphs: with the right settings, on a device, and only if they have the tensors that the manifest
-lists."""
+"""Loads ONNX graphs: with session options, on a device, and only if they have the tensors that the manifest lists."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +6,8 @@ from typing import Literal
 
 import onnxruntime
 
-from server.artifact.artifact import EXPORT_AGAIN, Artifact, ArtifactError
+from server.artifact.artifact import Artifact
+from server.artifact.manifest import EXPORT_AGAIN, ArtifactError
 from server.artifact.signature import Signature
 from server.backends.arrays import Array
 
@@ -24,14 +24,15 @@ class OnnxGraph:
     signature: Signature
 
     def run(self, outputs: list[str], feeds: Mapping[str, Array]) -> list[Array]:
-        """Run over arrays on the host; `feeds` may hold more than the graph reads. Returns `outputs` in their order."""
-        found: list[Array] = self.session.run(outputs, {name: feeds[name] for name in self.signature.input_names})
-        return found
+        """Run over arrays on the host; `feeds` may have more arrays than the graph reads. Returns `outputs` in their
+        order."""
+        results: list[Array] = self.session.run(outputs, {name: feeds[name] for name in self.signature.input_names})
+        return results
 
 
 def open_graph(artifact: Artifact, file: str, device: Device = "cpu") -> OnnxGraph:
-    """Raises ArtifactError for a graph that cannot be loaded, for one whose tensors are not those that the manifest
-    lists, and for a device that is not there."""
+    """Raises ArtifactError for a graph that cannot be loaded or has other tensors than the manifest lists, and for a
+    device that does not exist."""
     signature = artifact.manifest.signature(file)
     session = open_session(artifact, file, device)
     for listed, present in (
@@ -48,7 +49,7 @@ def open_graph(artifact: Artifact, file: str, device: Device = "cpu") -> OnnxGra
 
 
 def open_session(artifact: Artifact, file: str, device: Device) -> onnxruntime.InferenceSession:
-    """A session that uses one thread per run. Parallelism comes from several workers: on two cores that is twice as
+    """A session that uses one thread per run. Parallelism comes from several engines: on two cores they are twice as
     fast as two threads per run, because a step's matrices are small."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
@@ -76,9 +77,9 @@ def open_session(artifact: Artifact, file: str, device: Device) -> onnxruntime.I
 
 def check_available(device: Device) -> None:
     """Raise ArtifactError where the installed onnxruntime has no provider for the device."""
-    there = onnxruntime.get_available_providers()
-    if PROVIDERS[device] not in there:
+    available = onnxruntime.get_available_providers()
+    if PROVIDERS[device] not in available:
         raise ArtifactError(
-            f"this onnxruntime knows no device {device} (it has {', '.join(there)}): install onnxruntime-gpu, or serve "
-            "with --device cpu"
+            f"this onnxruntime knows no device {device} (it has {', '.join(available)}): install onnxruntime-gpu, "
+            "or serve with --device cpu"
         )

@@ -18,7 +18,7 @@ from model.evaluation.command import ContrastiveAccuracyCommand
 from model.evaluation.explained_sources import Word, explained, nearest_noun, noun_phrase, weighted_words
 from model.training.checkpoint import VOCABULARY
 from server.artifact.artifact import Artifact
-from server.backends.context import all_of
+from server.backends.context import full_context
 from server.backends.load import load_backend
 from server.cli.main import Parser
 from tests.documents import ContextArtifact, lively_document_model, write_document_checkpoint
@@ -53,7 +53,7 @@ def test_weights_are_those_of_the_served_explanation(vocabulary: Vocabulary, con
     context = load_backend(artifact, "onnx", "fp32", "off").context
     assert context is not None
     source, *before = ((*ids, 3) for ids in vocabulary.encode([RIVER.source, *CONTEXT]))
-    seen = all_of([context.represent(ids) for ids in before], [len(ids) - 1 for ids in before])
+    seen = full_context([context.compute_states(ids) for ids in before], [len(ids) - 1 for ids in before])
     assert seen is not None
     use = context.explain(source, seen)
     assert use.words is not None

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.artifact.artifact import Artifact, ArtifactError
-from server.backends.context import SentenceContext, all_of
+from server.artifact.artifact import Artifact
+from server.artifact.manifest import ArtifactError
+from server.backends.context import SentenceContext, full_context
 from server.backends.load import load_backend
 from server.backends.onnx.backend import OnnxBackend
 from server.backends.onnx.binding import DeviceMemory
@@ -60,8 +61,8 @@ def test_documents_on_a_device_are_the_same(document_artifacts: dict[str, Path])
     """On the decoder's side every step reads the slot's document, whose room grows."""
     host, device = pair(document_artifacts["decoder"])
     assert host.context is not None
-    states = [host.context.represent((5, 6, 7, 3), (8, 9, 10, 11)) for _ in range(5)]
-    contexts = [None, all_of(states[:1], [4]), all_of(states, [4] * 5)]
+    states = [host.context.compute_states((5, 6, 7, 3), (8, 9, 10, 11)) for _ in range(5)]
+    contexts = [None, full_context(states[:1], [4]), full_context(states, [4] * 5)]
     schedule = arrivals(3, contexts)
     on_host, on_device = (play(backend, schedule, slots=4) for backend in (host, device))
     assert [outcome(one) for one in on_host] == [outcome(one) for one in on_device]
@@ -74,7 +75,7 @@ def test_scores_from_a_device_are_the_same(tiny_artifact: Path) -> None:
         engine = new_engine(backend)
         targets = ((5, 6, 7, 3), (8, 3), (*range(10, 30), 3))
         request = SentenceRequest((5, 6, 3), SearchOptions(3, max_length=64), targets=targets)
-        engine.waiting.put([request])
+        engine.queue.put([request])
         run(engine)
         found.append([one.log_probabilities for one in request.future.result(timeout=0).hypotheses])
     assert found[0] == found[1]

@@ -1,4 +1,4 @@
-"""What is kept of a document, laid out for the graphs."""
+"""The page layout of a document's states."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ lengths = st.lists(st.integers(0, 200), min_size=1, max_size=12)
 
 
 def some_states(num_words: int) -> States:
-    """A sentence without words keeps a row that means nothing, as backends give it."""
+    """States as of backends: a sentence without words has one padding row."""
     generator = np.random.default_rng(num_words)
     shapes = {"sentence_key": (4,), "word_key": (max(1, num_words), 4)}
     return {name: generator.normal(size=shape).astype(np.float16) for name, shape in shapes.items()}
@@ -22,7 +22,7 @@ def document(num_words: list[int]) -> StoredDocument:
 
 
 @given(num_words=lengths)
-def test_every_state_lies_in_its_place(num_words: list[int]) -> None:
+def test_every_state_is_at_its_position(num_words: list[int]) -> None:
     found = document(num_words)
     assert found.num_sentences == len(num_words)
     seen = []
@@ -41,7 +41,7 @@ def test_every_state_lies_in_its_place(num_words: list[int]) -> None:
 
 @given(num_words=lengths)
 def test_at_most_half_of_a_page_is_empty(num_words: list[int]) -> None:
-    """But for sentences shorter than half of the narrowest page, and the last page's rounding."""
+    """Except sentences shorter than half of the narrowest page, and the last page's rounding."""
     found = document(num_words)
     for page, least in zip(found.pages[1:3], WIDTHS, strict=False):
         assert (page.keep.sum(axis=2) > least).all()
@@ -51,7 +51,7 @@ def test_at_most_half_of_a_page_is_empty(num_words: list[int]) -> None:
 
 
 @given(before=st.lists(st.integers(0, 200), max_size=5), num_words=lengths, more=lengths)
-def test_some_sentences_are_laid_out_as_if_there_were_no_others(
+def test_a_part_of_a_document_has_the_layout_of_that_part_alone(
     before: list[int], num_words: list[int], more: list[int]
 ) -> None:
     start, end = len(before), len(before) + len(num_words)
@@ -64,7 +64,7 @@ def test_some_sentences_are_laid_out_as_if_there_were_no_others(
             np.testing.assert_array_equal(ours.states[name], expected.states[name])
 
 
-def test_a_page_without_sentences_has_one_that_nobody_sees() -> None:
+def test_an_empty_page_has_a_sentence_that_is_not_visible() -> None:
     tensors = document([3, 20]).tensors(np.array([True, True]))
     shapes = {name: tensor.shape for name, tensor in tensors.items() if name.endswith((".0", ".2"))}
     assert shapes == {

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from server.artifact.artifact import ArtifactError, find_artifacts, find_models
+from server.artifact.discovery import find_artifacts, find_models
+from server.artifact.manifest import ArtifactError
 from server.cli import main as cli
 from tests.server.api.pairs import copy_of
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from server.corpus import chunks
 from server.corpus.chunks import chunks_of, halves, translate_lines
-from server.corpus.remote import Busy, Refused, TooMuch
+from server.corpus.remote import RequestRejected, ServerBusy, TooLarge
 
 LINES = st.lists(st.text(max_size=40) | st.just("") | st.text("ab .", min_size=30, max_size=90), max_size=80)
 
@@ -48,7 +48,7 @@ class Small:
 
     def __call__(self, texts: Sequence[str]) -> list[str]:
         if sum(map(len, texts)) > self.most:
-            raise TooMuch("too large", self.is_late)
+            raise TooLarge("too large", self.is_late)
         return [text.upper() for text in texts]
 
 
@@ -58,9 +58,9 @@ def test_what_is_too_large_is_sent_in_halves(lines: list[str], most: int) -> Non
 
 
 def test_what_cannot_be_cut_is_told() -> None:
-    with pytest.raises(Refused, match="too large"):
+    with pytest.raises(RequestRejected, match="too large"):
         translate_lines(Small(0), ["abc", "d"])
-    with pytest.raises(Busy):
+    with pytest.raises(ServerBusy):
         translate_lines(Small(0, is_late=True), ["abc", "d"])
 
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.corpus.output import Identity, Output, OutputError
+from server.corpus.output import Output, OutputError, RunIdentity
 from server.corpus.remote import ServedModel
 
-ONE = Identity("1", {"beam_size": None})
+ONE = RunIdentity("1", {"beam_size": None})
 MODEL = ServedModel("tiny", "f", "en", "de")
 
 
@@ -66,7 +66,7 @@ def test_what_is_not_ours_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="another process writes"):
         Output(mine, ONE)
     first.close()
-    for other, told in ((Identity("2", ONE.asked), "another input"), (Identity("1", {}), "other options")):
+    for other, told in ((RunIdentity("2", ONE.asked), "another input"), (RunIdentity("1", {}), "other options")):
         with pytest.raises(OutputError, match=told):
             Output(mine, other)
     mine.with_name("mine.state").write_text("{")

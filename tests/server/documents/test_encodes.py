@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from server.backends.arrays import Array
-from server.backends.context import EncodedSource, SentenceContext, all_of
+from server.backends.context import EncodedSource, SentenceContext, full_context
 from server.backends.onnx.session import OnnxGraph
 from server.documents import encoding_cache as reads
 from server.documents.sentence_states import StateReader, context_of
@@ -211,4 +211,4 @@ def test_scores_with_contexts_that_are_read_together_are_those_of_items_alone(
 def one_by_one(translator: Translator, texts: list[str]) -> SentenceContext | None:
     context, sources = translator.worker.context, translator.source_pieces.encode(texts)
     assert context is not None
-    return all_of([context.represent(ids) for ids in sources], [len(ids) - 1 for ids in sources])
+    return full_context([context.compute_states(ids) for ids in sources], [len(ids) - 1 for ids in sources])

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from server.backends.context import all_of
+from server.backends.context import full_context
 from server.documents.drafts import words_of
 from server.documents.explain import Explanation
 from server.documents.service import NewDocument
@@ -30,10 +30,10 @@ def mean_over_parts(
     assert context is not None
     with_translation = translator.needs_drafts
     states = [
-        worker.represent(part.source_ids, words_of(part) if with_translation else ()).result(timeout=60)
+        worker.compute_states(part.source_ids, words_of(part) if with_translation else ()).result(timeout=60)
         for part in parts
     ]
-    visible = all_of(states, [len(words_of(part)) for part in parts])
+    visible = full_context(states, [len(words_of(part)) for part in parts])
     assert visible is not None
     expected: defaultdict[int, np.ndarray] = defaultdict(lambda: np.zeros(0))
     gate = total = 0.0

@@ -43,14 +43,14 @@ def translator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Translator]
 def read(monkeypatch: pytest.MonkeyPatch, translator: Translator) -> list[tuple[int, ...]]:
     """The sentences whose states were computed."""
     found: list[tuple[int, ...]] = []
-    compute = translator.worker.read
+    compute = translator.worker.encode_sources
 
     def noted(sources: Iterable[Sequence[int]], owner: Any = None) -> Any:
         some = [tuple(ids) for ids in sources]
         found.extend(some)
         return compute(some, owner)
 
-    monkeypatch.setattr(translator.worker, "read", noted)
+    monkeypatch.setattr(translator.worker, "encode_sources", noted)
     return found
 
 
@@ -142,7 +142,7 @@ def test_a_sentence_that_is_shared_is_not_read_again(translator: Translator, rea
     assert translator.settings.translation_cache_bytes
     encode, counts = translator.worker._engines[0].backend.context, []
     assert encode is not None
-    run = encode.encode
+    run = encode.encode_in_context
 
     def counted(*given: Any) -> Any:
         counts.append(given)
@@ -155,6 +155,6 @@ def test_a_sentence_that_is_shared_is_not_read_again(translator: Translator, rea
             assert len(read) == len(new)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(encode, "encode", counted)
+        patch.setattr(encode, "encode_in_context", counted)
         asyncio.run(scenario())
     assert not counts

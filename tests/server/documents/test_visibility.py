@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.backends.context import ContextUse
+from server.backends.context import ContextAttention
 from server.documents.attention_weights import MAX_CONTEXT_USED, largest, weights_by_sentence
 from server.documents.visibility import affected, distances, sees
 from server.stores.records import Mode
@@ -47,7 +47,7 @@ def test_nobody_sees_itself_and_online_nobody_the_future() -> None:
 @given(owners=OWNERS, seed=st.integers(0, 99))
 def test_weights_of_parts_add_up(owners: list[int], seed: int) -> None:
     weights = np.random.default_rng(seed).random((3, len(owners)), np.float32)
-    summed = weights_by_sentence(ContextUse(weights, 0.5), np.array([*owners, 10, 11], np.int64))
+    summed = weights_by_sentence(ContextAttention(weights, 0.5), np.array([*owners, 10, 11], np.int64))
     assert list(summed) == sorted(set(owners))
     for owner, by_head in summed.items():
         mine = [place for place, other in enumerate(owners) if other == owner]

@@ -1,4 +1,4 @@
-"""Sentences through an engine, with its books checked after every step."""
+"""Runs sentences through an engine, whose integrity is checked after every step."""
 
 import random
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ def translate(
 ) -> list[SentenceResult]:
     engine = new_engine(backend, slots)
     requests = [SentenceRequest(source, options) for source in sources]
-    engine.waiting.put(requests)
+    engine.queue.put(requests)
     run(engine)
     return [request.future.result(timeout=0) for request in requests]
 
@@ -39,7 +39,7 @@ def random_source(generator: random.Random, longest: int = 20) -> tuple[int, ...
 
 @dataclass(frozen=True)
 class Arrival:
-    """A sentence that comes in before step `step`; with `cancel_after` it is cancelled so many steps later."""
+    """A sentence that is queued before step `step`; with `cancel_after` it is cancelled so many steps later."""
 
     step: int
     source: tuple[int, ...]
@@ -57,7 +57,7 @@ def play(backend: Backend, arrivals: Sequence[Arrival], slots: int) -> list[Sent
     while step <= last or not engine.is_idle:
         for arrival, request in zip(arrivals, requests, strict=True):
             if arrival.step == step:
-                engine.waiting.put([request])
+                engine.queue.put([request])
             if arrival.cancel_after is not None and arrival.step + arrival.cancel_after == step:
                 request.cancel()
         engine.step()

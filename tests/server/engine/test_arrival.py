@@ -9,7 +9,7 @@ from server.engine.request import SearchOptions, SentenceRequest, SentenceResult
 from tests.server.engine.conftest import LoadBackend
 from tests.server.engine.runs import new_engine, run
 from tests.server.engine.test_engine import some_sources
-from tests.server.engine.test_scoring import asked, long_target
+from tests.server.engine.test_scoring import long_target, score_request
 
 Ask = Callable[[tuple[int, ...], int], SentenceRequest]
 """Of a source and a number of steps: a sentence that takes so many."""
@@ -20,13 +20,13 @@ def search(source: tuple[int, ...], steps: int) -> SentenceRequest:
 
 
 def score(source: tuple[int, ...], steps: int) -> SentenceRequest:
-    return asked(source, [long_target(steps, seed) for seed in range(3)])
+    return score_request(source, [long_target(steps, seed) for seed in range(3)])
 
 
 def after(backend: Backend, earlier: SentenceRequest | None, request: SentenceRequest) -> SentenceResult:
     """The result of a sentence that takes the slot where an earlier one sat."""
     engine = new_engine(backend, slots=1)
-    engine.waiting.put([request] if earlier is None else [earlier, request])
+    engine.queue.put([request] if earlier is None else [earlier, request])
     run(engine)
     return request.future.result(timeout=0)
 

@@ -15,7 +15,7 @@ from export.onnx_graph.builder import GraphBuilder
 from export.onnx_graph.candidates import best_candidates as candidate_block
 from export.onnx_graph.candidates import padded_vocabulary
 from server.backends.state import DEAD_SCORE, Candidates
-from server.engine.beam import backtrack, ended, is_complete, normalize
+from server.engine.beam import backtrack, finished_candidates, is_complete, normalize
 from tests.reference.beam_step import best_candidates, select
 
 EOS = 3
@@ -92,15 +92,17 @@ def test_eos_ends_only_among_the_first_candidates() -> None:
     token = np.array([[9, EOS, 8, EOS], [EOS, 9, 8, 7]])
     score = np.array([[-1, -2, -3, -4], [DEAD_SCORE, -1, -2, -3]], np.float32)
     candidates = Candidates(score, token, np.zeros_like(token))
-    assert ended(candidates, np.array([2, 2]), EOS) == [(0, 1)]
-    assert ended(candidates, np.array([1, 2]), EOS) == []
+    assert finished_candidates(candidates, np.array([2, 2]), EOS) == [(0, 1)]
+    assert finished_candidates(candidates, np.array([1, 2]), EOS) == []
 
 
-@pytest.mark.parametrize(("num_ended", "length", "over"), [(3, 5, False), (4, 5, True), (0, 10, True), (0, 9, False)])
+@pytest.mark.parametrize(
+    ("num_finished", "length", "over"), [(3, 5, False), (4, 5, True), (0, 10, True), (0, 9, False)]
+)
 def test_a_search_is_over_when_the_beam_has_ended_or_the_length_is_reached(
-    num_ended: int, length: int, over: bool
+    num_finished: int, length: int, over: bool
 ) -> None:
-    assert is_complete(np.array([num_ended]), np.array([4]), np.array([length]), np.array([10])) == over
+    assert is_complete(np.array([num_finished]), np.array([4]), np.array([length]), np.array([10])) == over
 
 
 def test_normalized_scores() -> None:

@@ -39,7 +39,7 @@ def contexts(
 ) -> list[SentenceContext | None]:
     """What every sentence sees of the drafts."""
     assert backend.context is not None
-    states = [backend.context.represent(*pair) for pair in zip(sources, drafts, strict=True)]
+    states = [backend.context.compute_states(*pair) for pair in zip(sources, drafts, strict=True)]
     document, index = StoredDocument.of(states, [len(ids) for ids in drafts]), np.arange(len(sources))
     has_words = np.array([len(ids) > 0 for ids in drafts])
     seen = [(index < own if online else index != own) & has_words for own in index]
@@ -51,7 +51,7 @@ def search(
 ) -> list[SentenceResult]:
     engine = new_engine(backend, slots)
     requests = [SentenceRequest(source, OPTIONS, context) for source, context in zip(sources, seen, strict=True)]
-    engine.waiting.put(requests)
+    engine.queue.put(requests)
     run(engine)
     return [request.future.result(timeout=0) for request in requests]
 
@@ -88,7 +88,7 @@ def test_context_changes_translations(load_bilingual: LoadBackend) -> None:
 
 @settings(deadline=None, max_examples=4)
 @given(seed=st.integers(0, 10_000), slots=st.sampled_from([1, 3, 16]), precision=st.sampled_from(["fp32", "int8"]))
-def test_a_sentence_in_context_is_the_same_alone_and_in_any_company(
+def test_a_sentence_in_context_is_the_same_alone_and_in_any_batch(
     load_bilingual: LoadBackend, seed: int, slots: int, precision: str
 ) -> None:
     """Documents of different lengths and none in one engine, some cancelled, in any order of arrival. The same words;

@@ -1,4 +1,4 @@
-"""Sentences that are answered from the cache, or share a search: with the answers that the engine would have given."""
+"""Sentences from the cache and coalesced searches have the results that the engine would compute."""
 
 import dataclasses
 import gc
@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.backends.context import ContextUse, SentenceContext, all_of
+from server.backends.context import ContextAttention, SentenceContext, full_context
 from server.engine.coalescing import SearchCoalescer, key_of, packed, unpacked
 from server.engine.engine import Engine
 from server.engine.request import (
@@ -36,8 +36,9 @@ OPTIONS = SearchOptions(max_length=20)
 SOURCE = (5, 6, 7, 8, 3)
 
 
-class Asked:
-    """An engine behind shared searches; `lookups` counts what became of sentences, `decoded` those that it took."""
+class CoalescedEngine:
+    """An engine behind a SearchCoalescer; `lookups` counts cache lookups by result, `decoded` sentences that the engine
+    received."""
 
     def __init__(self, load: LoadBackend, budget: int = 1_000_000, slots: int = 2, max_waiting: int = 1_000) -> None:
         self.engine: Engine = new_engine(load("onnx", "fp32"), slots, max_waiting)
@@ -45,14 +46,14 @@ class Asked:
         self.decoded = 0
         self.cache = TranslationCache(budget)
         self.searches = SearchCoalescer(
-            self.cache, self._submit, self.engine.waiting.requeue, lambda lookup: self.lookups.update([lookup])
+            self.cache, self._submit, self.engine.queue.requeue, lambda lookup: self.lookups.update([lookup])
         )
 
     def _submit(self, requests: Sequence[SentenceRequest]) -> None:
-        self.engine.waiting.put(list(requests))
+        self.engine.queue.put(list(requests))
         self.decoded += len(requests)
 
-    def ask(self, *requests: SentenceRequest) -> None:
+    def submit(self, *requests: SentenceRequest) -> None:
         self.searches.submit(requests)
 
     def step(self) -> None:
@@ -69,10 +70,12 @@ def results(requests: Sequence[SentenceRequest]) -> list[SentenceResult]:
 
 @settings(deadline=None, max_examples=10)
 @given(seed=st.integers(0, 10_000))
-def test_the_same_answers_with_and_without_a_cache(load: LoadBackend, seed: int) -> None:
+def test_the_same_results_with_and_without_a_cache(load: LoadBackend, seed: int) -> None:
     """Random arrivals of a few sentences with many options, some cancelled, in a cache that is often too small."""
     generator = random.Random(seed)
-    asked = Asked(load, budget=generator.choice([0, 1_500, 6_000, 1_000_000]), slots=generator.choice([1, 3]))
+    engine = CoalescedEngine(
+        load, budget=generator.choice([0, 1_500, 6_000, 1_000_000]), slots=generator.choice([1, 3])
+    )
     sources = [(*(generator.randrange(4, 320) for _ in range(generator.randrange(1, 9))), 3) for _ in range(3)]
     choices = [
         SearchOptions(beam, min(beam, count), penalty, longest, follows)
@@ -86,12 +89,12 @@ def test_the_same_answers_with_and_without_a_cache(load: LoadBackend, seed: int)
         deadline = generator.choice([None, time.monotonic() + 600])
         options = dataclasses.replace(generator.choice(choices), deadline=deadline)
         requests.append(SentenceRequest(generator.choice(sources), options, owner=generator.randrange(3)))
-        asked.ask(requests[-1])
+        engine.submit(requests[-1])
         if generator.random() < 0.2:
             generator.choice(requests).cancel()
         for _ in range(generator.randrange(6)):
-            asked.step()
-    asked.run()
+            engine.step()
+    engine.run()
     alone: dict[tuple[tuple[int, ...], SearchOptions], SentenceResult] = {}
     for request in requests:
         error = request.future.exception(timeout=0)
@@ -99,188 +102,188 @@ def test_the_same_answers_with_and_without_a_cache(load: LoadBackend, seed: int)
             assert isinstance(error, Cancelled)
             assert request.is_cancelled
             continue
-        kind = (request.source_ids, dataclasses.replace(request.options, deadline=None))
-        if kind not in alone:
-            [alone[kind]] = translate(load("onnx", "fp32"), [kind[0]], kind[1], slots=1)
-        assert_same(request.future.result(), alone[kind])
-    assert sum(asked.lookups.values()) == len(requests)
-    assert asked.lookups["miss"] == asked.decoded
+        key = (request.source_ids, dataclasses.replace(request.options, deadline=None))
+        if key not in alone:
+            [alone[key]] = translate(load("onnx", "fp32"), [key[0]], key[1], slots=1)
+        assert_same(request.future.result(), alone[key])
+    assert sum(engine.lookups.values()) == len(requests)
+    assert engine.lookups["miss"] == engine.decoded
 
 
-def test_what_was_decoded_before_is_not_decoded_again(load: LoadBackend) -> None:
-    asked = Asked(load)
+def test_a_decoded_sentence_is_not_decoded_again(load: LoadBackend) -> None:
+    engine = CoalescedEngine(load)
     first, second = (SentenceRequest(SOURCE, OPTIONS) for _ in range(2))
-    asked.ask(first)
-    asked.run()
-    asked.ask(second)
+    engine.submit(first)
+    engine.run()
+    engine.submit(second)
     assert second.future.done()
     assert second.future.result().hypotheses == first.future.result().hypotheses
-    assert asked.decoded == 1
-    assert asked.lookups == {"hit": 1, "miss": 1}
+    assert engine.decoded == 1
+    assert engine.lookups == {"hit": 1, "miss": 1}
 
 
 def test_sentences_in_flight_share_a_search(load: LoadBackend) -> None:
-    """Those of one request, those that come while it waits, and those that come while it runs."""
-    asked = Asked(load)
+    """Equal sentences of one request, equal sentences that arrive while it waits, and while it runs."""
+    engine = CoalescedEngine(load)
     requests = [SentenceRequest(SOURCE, OPTIONS, owner=owner) for owner in ("a", "a", "b", "c")]
-    asked.ask(*requests[:2])
-    asked.ask(requests[2])
-    asked.step()
-    asked.ask(requests[3])
-    asked.run()
-    assert asked.decoded == 1
-    assert asked.lookups == {"miss": 1, "shared": 3}
+    engine.submit(*requests[:2])
+    engine.submit(requests[2])
+    engine.step()
+    engine.submit(requests[3])
+    engine.run()
+    assert engine.decoded == 1
+    assert engine.lookups == {"miss": 1, "shared": 3}
     assert len({one.hypotheses for one in results(requests)}) == 1
 
 
 @pytest.mark.parametrize("steps", [0, 1])
-def test_the_first_of_them_may_be_cancelled(load: LoadBackend, steps: int) -> None:
-    asked = Asked(load)
+def test_the_first_member_may_be_cancelled(load: LoadBackend, steps: int) -> None:
+    engine = CoalescedEngine(load)
     first, second, third = (SentenceRequest(SOURCE, OPTIONS, owner=owner) for owner in "abc")
-    asked.ask(first)
-    asked.ask(second, third)
+    engine.submit(first)
+    engine.submit(second, third)
     for _ in range(steps):
-        asked.step()
+        engine.step()
     first.cancel()
     with pytest.raises(Cancelled):
         first.future.result(timeout=0)
-    asked.run()
+    engine.run()
     assert_same(second.future.result(timeout=0), translate(load("onnx", "fp32"), [SOURCE], OPTIONS)[0])
     assert third.future.done()
-    assert asked.decoded == 1
+    assert engine.decoded == 1
 
 
 def test_when_all_are_cancelled_the_slot_is_free_at_the_next_step(load: LoadBackend) -> None:
-    asked = Asked(load)
+    engine = CoalescedEngine(load)
     requests = [SentenceRequest(SOURCE, OPTIONS) for _ in range(2)]
-    asked.ask(*requests)
-    asked.step()
-    assert asked.engine.num_running == 1
+    engine.submit(*requests)
+    engine.step()
+    assert engine.engine.num_running == 1
     for request in requests:
         request.cancel()
-    later = SentenceRequest(SOURCE, OPTIONS)  # does not join what is about to end
-    asked.ask(later)
-    asked.step()
-    assert [isinstance(one.future.exception(timeout=0), Cancelled) for one in requests] == [True, True]
-    asked.run()
+    later = SentenceRequest(SOURCE, OPTIONS)  # does not join a cancelled search
+    engine.submit(later)
+    engine.step()
+    assert [isinstance(request.future.exception(timeout=0), Cancelled) for request in requests] == [True, True]
+    engine.run()
     assert later.future.result(timeout=0).hypotheses
-    assert asked.decoded == 2
+    assert engine.decoded == 2
 
 
-def test_a_late_one_does_not_fail_the_others(load: LoadBackend) -> None:
-    asked = Asked(load)
+def test_an_expired_member_does_not_fail_the_others(load: LoadBackend) -> None:
+    engine = CoalescedEngine(load)
     late = SentenceRequest(SOURCE, dataclasses.replace(OPTIONS, deadline=time.monotonic() - 1))
     in_time = SentenceRequest(SOURCE, dataclasses.replace(OPTIONS, deadline=time.monotonic() + 600))
-    asked.ask(late)
-    asked.ask(in_time)
-    asked.run()
+    engine.submit(late)
+    engine.submit(in_time)
+    engine.run()
     assert in_time.future.result(timeout=0).hypotheses
-    assert asked.decoded == 1
+    assert engine.decoded == 1
 
 
 @settings(deadline=None)
 @given(
     seconds=st.lists(st.one_of(st.none(), st.integers(100, 900)), min_size=1, max_size=6),
     together=st.integers(1, 6),
-    leaving=st.lists(st.integers(0, 5), max_size=5),
+    leave=st.lists(st.integers(0, 5), max_size=5),
 )
-def test_a_search_is_late_when_the_last_of_its_members_is(
-    seconds: list[int | None], together: int, leaving: list[int]
+def test_a_search_has_the_latest_deadline_of_its_members(
+    seconds: list[int | None], together: int, leave: list[int]
 ) -> None:
-    """Whether members come at once, join it or leave it. None has no deadline."""
+    """Whether members are submitted together, join or are cancelled. None: no deadline."""
     queued: list[SentenceRequest] = []
-    searches = SearchCoalescer(TranslationCache(10_000), queued.extend, lambda search, line: None)
+    searches = SearchCoalescer(TranslationCache(10_000), queued.extend, lambda search, flow: None)
     now = time.monotonic()
-    options = [dataclasses.replace(OPTIONS, deadline=None if one is None else now + one) for one in seconds]
-    members = [SentenceRequest(SOURCE, one) for one in options]
+    options = [dataclasses.replace(OPTIONS, deadline=None if wait is None else now + wait) for wait in seconds]
+    members = [SentenceRequest(SOURCE, option) for option in options]
     searches.submit(members[:together])
     for member in members[together:]:
         searches.submit([member])
     [search] = queued
-    assert search.deadline == max(one.deadline for one in members)
-    for place in leaving:
-        if place < len(members) and len(members) > 1:
-            members.pop(place).cancel()
-            assert search.deadline == max(one.deadline for one in members)
+    assert search.deadline == max(request.deadline for request in members)
+    for index in leave:
+        if index < len(members) and len(members) > 1:
+            members.pop(index).cancel()
+            assert search.deadline == max(request.deadline for request in members)
             assert not search.is_cancelled
     search.future.set_running_or_notify_cancel()
-    search.future.set_exception(DeadlineExceeded("dropped before its deadline was put off"))
-    again = queued[1]  # none of them is late yet: they are searched for again, together
-    assert again.deadline == max(one.deadline for one in members)
-    assert not any(one.future.done() for one in members)
+    search.future.set_exception(DeadlineExceeded("expired before its deadline was extended"))
+    again = queued[1]  # no member is expired: they are searched again together
+    assert again.deadline == max(request.deadline for request in members)
+    assert not any(request.future.done() for request in members)
 
 
-def test_a_search_that_was_dropped_as_late_goes_on_for_who_came_meanwhile(load: LoadBackend) -> None:
-    asked = Asked(load)
+def test_an_expired_search_is_repeated_for_members_that_joined_meanwhile(load: LoadBackend) -> None:
+    engine = CoalescedEngine(load)
     first = SentenceRequest(SOURCE, OPTIONS)
-    asked.ask(first)
-    [search] = asked.engine.waiting.take(1, 100)[0]
-    search.future.set_exception(DeadlineExceeded("too late"))  # decided before its deadline was put off
-    asked.engine.waiting.leave()
-    asked.run()
+    engine.submit(first)
+    [search] = engine.engine.queue.take(1, 100)[0]
+    search.future.set_exception(DeadlineExceeded("too late"))  # decided before its deadline was extended
+    engine.engine.queue.task_done()
+    engine.run()
     assert first.future.result(timeout=0).hypotheses
-    assert asked.decoded == 2
+    assert engine.decoded == 2
 
 
-def test_all_are_late(load: LoadBackend) -> None:
-    asked = Asked(load)
+def test_all_members_are_expired(load: LoadBackend) -> None:
+    engine = CoalescedEngine(load)
     late = [SentenceRequest(SOURCE, dataclasses.replace(OPTIONS, deadline=time.monotonic() - 1)) for _ in range(2)]
-    asked.ask(*late)
-    asked.run()
-    assert all(isinstance(one.future.exception(timeout=0), DeadlineExceeded) for one in late)
+    engine.submit(*late)
+    engine.run()
+    assert all(isinstance(request.future.exception(timeout=0), DeadlineExceeded) for request in late)
 
 
-def test_an_error_is_told_to_all_and_not_kept(load: LoadBackend) -> None:
-    asked = Asked(load)
+def test_an_error_fails_all_members_and_is_not_cached(load: LoadBackend) -> None:
+    engine = CoalescedEngine(load)
     requests = [SentenceRequest(SOURCE, OPTIONS) for _ in range(2)]
-    asked.ask(*requests)
-    asked.step()
-    asked.engine.fail(RuntimeError("the graph broke"))
-    assert [str(one.future.exception(timeout=0)) for one in requests] == ["the graph broke"] * 2
+    engine.submit(*requests)
+    engine.step()
+    engine.engine.fail(RuntimeError("the graph broke"))
+    assert [str(request.future.exception(timeout=0)) for request in requests] == ["the graph broke"] * 2
     again = SentenceRequest(SOURCE, OPTIONS)
-    asked.ask(again)
-    asked.run()
+    engine.submit(again)
+    engine.run()
     assert again.future.result(timeout=0).hypotheses
 
 
-def test_nothing_is_queued_where_there_is_no_room(load: LoadBackend) -> None:
-    asked = Asked(load, max_waiting=1)
+def test_nothing_is_queued_above_the_limit(load: LoadBackend) -> None:
+    engine = CoalescedEngine(load, max_waiting=1)
     known = SentenceRequest(SOURCE, OPTIONS)
-    asked.ask(known)
-    asked.run()
+    engine.submit(known)
+    engine.run()
     requests = [SentenceRequest(source, OPTIONS) for source in (SOURCE, (9, 3), (10, 3))]
     with pytest.raises(Overloaded):
-        asked.ask(*requests)
+        engine.submit(*requests)
     assert not any(request.future.done() for request in requests)
-    asked.ask(*requests[:2])
-    asked.run()
+    engine.submit(*requests[:2])
+    engine.run()
     assert len(results(requests[:2])) == 2
 
 
-def test_who_joins_does_not_wait_in_the_line_of_the_other(load: LoadBackend) -> None:
-    """A document brought the sentence as its last; somebody who asks for it alone has it in their own turn."""
-    asked = Asked(load, slots=1)
-    document = [SentenceRequest((*range(10 + at, 20 + at), 3), OPTIONS, owner="document") for at in range(40)]
-    asked.ask(*document)
+def test_a_joining_request_does_not_wait_in_the_flow_of_the_first(load: LoadBackend) -> None:
+    """The sentence is the last of a document; another request for it is resolved in its own turn."""
+    engine = CoalescedEngine(load, slots=1)
+    document = [SentenceRequest((*range(10 + start, 20 + start), 3), OPTIONS, owner="document") for start in range(40)]
+    engine.submit(*document)
     alone = SentenceRequest(document[-1].source_ids, OPTIONS, owner="short")
-    asked.ask(alone)
+    engine.submit(alone)
     while not alone.future.done():
-        asked.step()
-    assert sum(one.future.done() for one in document) < 20
-    asked.run()
-    assert asked.decoded == len(document)
+        engine.step()
+    assert sum(request.future.done() for request in document) < 20
+    engine.run()
+    assert engine.decoded == len(document)
     assert all(one.hypotheses for one in results(document))
-    assert len(asked.engine.waiting) == 0
+    assert len(engine.engine.queue) == 0
 
 
-def test_a_shut_down_answers_everybody_once(load: LoadBackend) -> None:
-    asked = Asked(load)
+def test_a_shutdown_resolves_every_request_once(load: LoadBackend) -> None:
+    engine = CoalescedEngine(load)
     requests = [SentenceRequest(SOURCE, OPTIONS, owner=owner) for owner in "ab"]
-    asked.ask(requests[0])
-    asked.ask(requests[1])
-    for left in asked.engine.waiting.empty():
-        left.refuse(RuntimeError("stopped"))
-    assert [str(one.future.exception(timeout=0)) for one in requests] == ["stopped"] * 2
+    engine.submit(requests[0])
+    engine.submit(requests[1])
+    for left in engine.engine.queue.clear():
+        left.future.set_exception(RuntimeError("stopped"))
+    assert [str(request.future.exception(timeout=0)) for request in requests] == ["stopped"] * 2
 
 
 def test_a_key_is_everything_but_the_deadline(load: LoadBackend) -> None:
@@ -294,7 +297,7 @@ def test_a_key_is_everything_but_the_deadline(load: LoadBackend) -> None:
         dataclasses.replace(OPTIONS, follows_source=True),
     ]
     assert len(others) + 1 == len(dataclasses.fields(SearchOptions))
-    keys = {key_of(SentenceRequest(SOURCE, one)) for one in others}
+    keys = {key_of(SentenceRequest(SOURCE, options)) for options in others}
     assert len(keys | {key_of(request)}) == len(others) + 1
     assert key_of(SentenceRequest((5, 6, 3), OPTIONS)) != key_of(request)
     assert key_of(SentenceRequest(SOURCE, OPTIONS, targets=((5, 3),))) is None
@@ -302,7 +305,7 @@ def test_a_key_is_everything_but_the_deadline(load: LoadBackend) -> None:
 
 def test_a_context_counts_only_where_its_content_is_known() -> None:
     states = {"sentence": np.ones(4, np.float16), "words": np.ones((2, 4), np.float16)}
-    unknown = all_of([states], [2])
+    unknown = full_context([states], [2])
     assert unknown is not None
     known = [SentenceContext(unknown.stored, unknown.distance, key) for key in (b"a", b"b")]
     keys = [key_of(SentenceRequest(SOURCE, OPTIONS, context)) for context in (*known, unknown, None)]
@@ -312,31 +315,31 @@ def test_a_context_counts_only_where_its_content_is_known() -> None:
 
 
 def test_a_result_comes_back_as_it_was() -> None:
-    use = ContextUse(np.array([[0.25, 0.75]], np.float32), 0.5)
+    attention = ContextAttention(np.array([[0.25, 0.75]], np.float32), 0.5)
     result = SentenceResult(
-        (Hypothesis((7, 300), -1.25, -0.4, "eos"), Hypothesis((), -3.0, -3.0, "length")), Timings(1, 2, 3), use
+        (Hypothesis((7, 300), -1.25, -0.4, "eos"), Hypothesis((), -3.0, -3.0, "length")), Timings(1, 2, 3), attention
     )
     back = unpacked(packed(result))
     assert back.hypotheses == result.hypotheses
     assert back.timings == Timings(0, 0, 0)
     assert back.context is not None
     assert back.context.gate == 0.5
-    assert np.array_equal(back.context.weights, use.weights)
+    assert np.array_equal(back.context.weights, attention.weights)
 
 
-def test_an_answered_request_is_freed_at_once(load: LoadBackend) -> None:
-    """Without the garbage collector: requests hold what their sentences see of a document, which is large."""
-    asked = Asked(load)
+def test_a_resolved_request_is_freed_at_once(load: LoadBackend) -> None:
+    """Without the garbage collector: requests refer to large contexts."""
+    engine = CoalescedEngine(load)
     gc.disable()
     try:
         requests = [SentenceRequest(SOURCE, OPTIONS), SentenceRequest(SOURCE, OPTIONS)]
         freed = [weakref.ref(request) for request in requests]
-        asked.ask(*requests)
-        freed += [weakref.ref(search) for search in asked.searches._searches.values()]
-        asked.run()
+        engine.submit(*requests)
+        freed += [weakref.ref(search) for search in engine.searches._searches.values()]
+        engine.run()
         assert len(results(requests)) == 2
         requests.clear()
         assert len(freed) == 3
-        assert [one() for one in freed] == [None] * 3
+        assert [reference() for reference in freed] == [None] * 3
     finally:
         gc.enable()

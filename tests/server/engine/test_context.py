@@ -16,7 +16,7 @@ from model.document import DocumentModel
 from model.document_search import contextual_search, search_document, stack_store, store_sentence
 from server.artifact.artifact import Artifact
 from server.backends.base import Backend
-from server.backends.context import SentenceContext, StoredDocument, all_of
+from server.backends.context import SentenceContext, StoredDocument, full_context
 from server.backends.load import UseShortlist, load_backend
 from server.backends.onnx.context import OnnxContext
 from server.engine.request import SearchOptions, SentenceRequest, SentenceResult
@@ -34,7 +34,7 @@ Ids = tuple[int, ...]
 
 def stored(backend: Backend, sources: Sequence[Ids]) -> StoredDocument:
     assert backend.context is not None
-    return StoredDocument.of([backend.context.represent(ids) for ids in sources], [len(ids) - 1 for ids in sources])
+    return StoredDocument.of(list(map(backend.context.compute_states, sources)), [len(ids) - 1 for ids in sources])
 
 
 def contexts(backend: Backend, sources: Sequence[Ids], online: bool) -> list[SentenceContext | None]:
@@ -53,7 +53,7 @@ def translate_in_context(
 ) -> list[SentenceResult]:
     engine = new_engine(backend, slots)
     requests = [SentenceRequest(*both) for both in zip(sources, [OPTIONS] * len(sources), seen, strict=True)]
-    engine.waiting.put(requests)
+    engine.queue.put(requests)
     run(engine)
     return [request.future.result(timeout=0) for request in requests]
 
@@ -114,7 +114,7 @@ def test_the_reference_notices_context(load_document: LoadBackend) -> None:
 
 @settings(deadline=None, max_examples=5)
 @given(seed=st.integers(0, 10_000), slots=st.sampled_from([1, 3, 16]), way=st.sampled_from(WAYS))
-def test_a_sentence_in_context_is_the_same_alone_and_in_any_company(
+def test_a_sentence_in_context_is_the_same_alone_and_in_any_batch(
     load_document: LoadBackend, seed: int, slots: int, way: Way
 ) -> None:
     """Sentences of two documents and sentences of none, some cancelled, in any order of arrival."""
@@ -144,8 +144,8 @@ def test_sentences_that_are_read_together_are_as_those_read_alone(load_document:
     context = load_document("onnx", *way).context
     assert context is not None
     sources = [*some_sources(20, seed=6), (3,), (5, 3), (*range(30, 90), 3)]
-    for ids, found in zip(sources, context.read(sources), strict=True):
-        [alone] = context.read([ids])
+    for ids, found in zip(sources, context.encode_sources(sources), strict=True):
+        [alone] = context.encode_sources([ids])
         assert found.states is not None
         assert alone.states is not None
         assert found.memory is not None
@@ -156,18 +156,18 @@ def test_sentences_that_are_read_together_are_as_those_read_alone(load_document:
             assert state.shape[:-1] == ((max(1, len(ids) - 1),) if name.startswith("word") else ())
             assert found.states[name].tobytes() == state.tobytes()
         np.testing.assert_allclose(found.memory, alone.memory, atol=1e-5)
-        for name, tensor in alone.alone.tensors.items():
-            np.testing.assert_allclose(found.alone.tensors[name], tensor, atol=1e-5)
+        for name, tensor in alone.without_context.tensors.items():
+            np.testing.assert_allclose(found.without_context.tensors[name], tensor, atol=1e-5)
 
 
 @pytest.mark.parametrize(
-    ("near_places", "pruned_from", "max_energies"),
+    ("max_single_page_words", "min_pruned_sentences", "max_energies"),
     [(0, 0, 2**30), (10_000, 1_000, 2**30), (0, 0, 1_000), (0, 1_000, 1_000), (0, 1_000, 1)],
 )
 @pytest.mark.parametrize("online", [False, True])
 def test_all_computations_of_context_attention_are_the_same(
-    near_places: int,
-    pruned_from: int,
+    max_single_page_words: int,
+    min_pruned_sentences: int,
     max_energies: int,
     online: bool,
     load_document: LoadBackend,
@@ -179,12 +179,12 @@ def test_all_computations_of_context_attention_are_the_same(
     sources = [*some_sources(12, seed=5), (3,), (*range(20, 60), 3)]
     seen = contexts(backend, sources, online)
     assert isinstance(backend.context, OnnxContext)
-    monkeypatch.setattr(backend.context, "near_places", 0)
-    monkeypatch.setattr(backend.context, "pruned_from", 1_000)
+    monkeypatch.setattr(backend.context, "max_single_page_words", 0)
+    monkeypatch.setattr(backend.context, "min_pruned_sentences", 1_000)
     monkeypatch.setattr(backend.context, "max_energies", 2**30)
     whole = translate_in_context(backend, sources, seen)
-    monkeypatch.setattr(backend.context, "near_places", near_places)
-    monkeypatch.setattr(backend.context, "pruned_from", pruned_from)
+    monkeypatch.setattr(backend.context, "max_single_page_words", max_single_page_words)
+    monkeypatch.setattr(backend.context, "min_pruned_sentences", min_pruned_sentences)
     monkeypatch.setattr(backend.context, "max_energies", max_energies)
     looked = [result.context is not None for result in whole]
     assert looked == [not online, *[True] * (len(sources) - 1)]  # online the first has nothing to look at
@@ -232,14 +232,14 @@ def test_results_say_where_a_sentence_looked(load_document: LoadBackend, documen
 
 def test_a_model_without_context_tells_the_caller(load: LoadBackend, load_document: LoadBackend) -> None:
     engine = new_engine(load("onnx", "fp32"))
-    context = all_of([load_document("onnx", "fp32").context.represent((5, 6, 3))], [2])  # type: ignore[union-attr]
+    context = full_context([load_document("onnx", "fp32").context.compute_states((5, 6, 3))], [2])  # type: ignore[union-attr]
     requests = [SentenceRequest((5, 6, 3), OPTIONS, context), SentenceRequest((5, 6, 3), OPTIONS)]
-    engine.waiting.put(requests)
+    engine.queue.put(requests)
     run(engine)
     with pytest.raises(ValueError, match="'tiny' knows no context"):
         requests[0].future.result(timeout=0)
     assert requests[1].future.result(timeout=0).hypotheses
-    assert engine.waiting.is_done
+    assert engine.queue.is_drained
 
 
 @pytest.mark.parametrize("max_energies", [2**30, 1])
@@ -284,4 +284,4 @@ def test_a_context_shows_at_least_one_word(visible: list[bool], problem: str) ->
     document = StoredDocument.of([some_states(2), some_states(0)], [2, 0])
     with pytest.raises(ValueError, match=problem):
         SentenceContext(document, np.array(visible))
-    assert all_of([some_states(0)], [0]) is None
+    assert full_context([some_states(0)], [0]) is None

@@ -30,7 +30,7 @@ REACH = 2
 def seen_by_all(backend: Backend, sources: list[tuple[int, ...]], online: bool) -> list[SentenceContext | None]:
     assert backend.context is not None
     assert backend.context.reach == REACH
-    states = [backend.context.represent(ids) for ids in sources]
+    states = [backend.context.compute_states(ids) for ids in sources]
     document, index = StoredDocument.of(states, [len(ids) - 1 for ids in sources]), np.arange(len(sources))
     seen = [distances("online" if online else "offline", own, index, REACH) for own in range(len(sources))]
     return [SentenceContext(document, one) if one.any() else None for one in seen]

@@ -1,4 +1,4 @@
-"""The engine against the plain reference search, alone and in any company."""
+"""The engine against the plain reference search, alone and in any batch."""
 
 import random
 import time
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from model.reference_search import reference_search
 from model.translation_model import TranslationModel
 from server.backends.load import UseShortlist
-from server.engine.batches import ENCODE_AHEAD, ENCODE_TOKENS, MOST_PADDING, encoder_batches, similar_lengths
+from server.engine.batches import ENCODE_AHEAD, ENCODE_TOKENS, MAX_PADDING, encoder_batches, group_by_length
 from server.engine.engine import Engine
 from server.engine.request import (
     Cancelled,
@@ -84,7 +84,7 @@ def test_the_test_model_is_worth_testing_with(load: LoadBackend) -> None:
 
 @settings(deadline=None, max_examples=6)
 @given(seed=st.integers(0, 10_000), slots=st.sampled_from([1, 2, 3, 5, 16]), way=st.sampled_from(WAYS))
-def test_a_sentence_is_the_same_alone_and_in_any_company(load: LoadBackend, seed: int, slots: int, way: Way) -> None:
+def test_a_sentence_is_the_same_alone_and_in_any_batch(load: LoadBackend, seed: int, slots: int, way: Way) -> None:
     """Random arrivals, widths and cancellations; tokens are identical, scores equal within rounding."""
     generator, backend = random.Random(seed), load(*way)
     arrivals = [
@@ -107,28 +107,28 @@ def test_a_sentence_is_the_same_alone_and_in_any_company(load: LoadBackend, seed
 
 
 @pytest.mark.parametrize("way", WAYS[1:], ids="-".join)
-def test_hundreds_of_int8_sentences_do_not_notice_each_other(load: LoadBackend, way: Way) -> None:
+def test_hundreds_of_int8_sentences_do_not_affect_each_other(load: LoadBackend, way: Way) -> None:
     backend, sources = load(*way), some_sources(200, seed=7)
     crowd = translate(backend, sources, SearchOptions(max_length=40), slots=32)
     for source, result in zip(sources[::10], crowd[::10], strict=True):
         assert_same(result, translate(backend, [source], SearchOptions(max_length=40), slots=1)[0])
 
 
-def test_a_late_sentence_leaves_its_slot(load: LoadBackend) -> None:
+def test_an_expired_sentence_is_aborted(load: LoadBackend) -> None:
     engine = new_engine(load("onnx", "fp32"), slots=2)
-    late = SentenceRequest((5, 6, 3), SearchOptions(deadline=time.monotonic() - 1))
+    expired = SentenceRequest((5, 6, 3), SearchOptions(deadline=time.monotonic() - 1))
     on_time = SentenceRequest((5, 6, 3), SearchOptions(max_length=5, deadline=time.monotonic() + 600))
-    engine.waiting.put([late, on_time])
+    engine.queue.put([expired, on_time])
     run(engine)
     with pytest.raises(DeadlineExceeded):
-        late.future.result(timeout=0)
+        expired.future.result(timeout=0)
     assert on_time.future.result(timeout=0).hypotheses
 
 
 def test_a_running_sentence_can_be_cancelled_and_its_slot_is_free_in_the_same_step(load: LoadBackend) -> None:
     engine = new_engine(load("onnx", "fp32"), slots=1)
     first, second = (SentenceRequest((5, 6, 3), SearchOptions(max_length=9)) for _ in range(2))
-    engine.waiting.put([first, second])
+    engine.queue.put([first, second])
     engine.step()
     assert engine.num_running == 1
     first.cancel()
@@ -141,7 +141,7 @@ def test_a_running_sentence_can_be_cancelled_and_its_slot_is_free_in_the_same_st
 
 
 def steps_until(engine: Engine, request: SentenceRequest) -> int:
-    """Runs the engine until `request` is answered."""
+    """Runs the engine until `request` is resolved."""
     steps = 0
     while not request.future.done():
         engine.step()
@@ -152,41 +152,41 @@ def steps_until(engine: Engine, request: SentenceRequest) -> int:
 
 @pytest.mark.parametrize("warm_up", [0, 1, 7, 40])
 def test_a_long_document_does_not_keep_a_short_request_waiting(load: LoadBackend, warm_up: int) -> None:
-    """A slot is free after `longest` steps at the latest, and only what was read ahead and one turn of the document
-    goes before."""
+    """A slot is free after `longest` steps at the latest, and only sentences that were encoded ahead and one turn of
+    the document go before."""
     slots, length, longest = 4, 6, 8
     engine = new_engine(load("onnx", "fp32"), slots)
     document = [(*ids[: length - 1], 3) for ids in some_sources(500, seed=3)]
     options = SearchOptions(beam_size=2, max_length=longest)
     requests = [SentenceRequest(ids, options, owner="document") for ids in document]
-    engine.waiting.put(requests)
+    engine.queue.put(requests)
     for _ in range(warm_up):
         engine.step()
     short = SentenceRequest((5, 6, 7, 3), options, owner="short")
-    engine.waiting.put([short])
+    engine.queue.put([short])
     ahead = ENCODE_AHEAD + QUANTUM  # a turn of sentences of one token
     assert steps_until(engine, short) <= longest * (2 + -(-ahead // slots))
     assert sum(request.future.done() for request in requests) < 120
 
 
 def test_a_crowd_of_short_requests_does_not_keep_a_document_waiting(load: LoadBackend) -> None:
-    """Though more of them come than one slot can serve, and every place that gets free is taken at once."""
+    """Although more of them arrive than one slot can serve, and the queue is always full."""
     engine = new_engine(load("onnx", "fp32"), slots=1, max_waiting=30)
     options = SearchOptions(beam_size=1, max_length=8)
     crowd = [SentenceRequest((5, 6, 7, 3), options) for _ in range(24)]
     document = [SentenceRequest((*range(10, 25), 3), options, owner="document") for _ in range(6)]
-    engine.waiting.put([*crowd, *document])
-    refused = steps = 0
+    engine.queue.put([*crowd, *document])
+    rejected = steps = 0
     while not all(request.future.done() for request in document):
         for _ in range(2):
             try:
-                engine.waiting.put([SentenceRequest((5, 6, 7, 3), options)])
+                engine.queue.put([SentenceRequest((5, 6, 7, 3), options)])
             except Overloaded:
-                refused += 1
+                rejected += 1
         engine.step()
         steps += 1
         assert steps < 800
-    assert refused > 30
+    assert rejected > 30
 
 
 def test_memory_per_sentence_is_the_formula_at_any_length(load: LoadBackend, tiny_model: TranslationModel) -> None:
@@ -195,7 +195,7 @@ def test_memory_per_sentence_is_the_formula_at_any_length(load: LoadBackend, tin
     engine = new_engine(load("onnx", "fp32"), slots=1)
     expected = 2 * config.decoder_layers * config.num_heads * config.ring_capacity * 4 * config.head_dim * 4
     for longest in (3, 60):
-        engine.waiting.put([SentenceRequest((5, 6, 7, 3), SearchOptions(beam_size=4, max_length=longest))])
+        engine.queue.put([SentenceRequest((5, 6, 7, 3), SearchOptions(beam_size=4, max_length=longest))])
         while not engine.is_idle:
             engine.step()
             assert engine.ring_bytes == expected
@@ -204,13 +204,13 @@ def test_memory_per_sentence_is_the_formula_at_any_length(load: LoadBackend, tin
 def test_one_wide_search_costs_no_more_than_its_own_lane(load: LoadBackend) -> None:
     engine = new_engine(load("onnx", "fp32"), slots=3)
     options = [SearchOptions(beam_size=size, max_length=6) for size in (1, 4, 7)]
-    engine.waiting.put([SentenceRequest((5, 6, 3), one) for one in options])
+    engine.queue.put([SentenceRequest((5, 6, 3), option) for option in options])
     engine.step()
     assert {kind.beam: lane.num_running for kind, lane in engine.lanes.items()} == {1: 1, 4: 1, 8: 1}
     run(engine)
 
 
-def test_results_carry_where_the_time_went(load: LoadBackend) -> None:
+def test_results_have_timings(load: LoadBackend) -> None:
     (result,) = translate(load("onnx", "fp32"), [(5, 6, 3)], SearchOptions(max_length=5))
     assert min(result.timings.queue, result.timings.encode, result.timings.decode) >= 0
     assert result.timings.decode > 0
@@ -218,13 +218,13 @@ def test_results_carry_where_the_time_went(load: LoadBackend) -> None:
 
 @settings(deadline=None)
 @given(lengths=st.lists(st.integers(1, 256), min_size=1, max_size=40))
-def test_sentences_are_encoded_with_their_like(lengths: list[int]) -> None:
+def test_sentences_of_similar_length_are_encoded_together(lengths: list[int]) -> None:
     requests = [SentenceRequest((5,) * length, SearchOptions()) for length in lengths]
-    groups = similar_lengths(requests, lambda one: len(one.source_ids))
+    groups = group_by_length(requests, lambda request: len(request.source_ids))
     assert sorted(map(id, requests)) == sorted(id(request) for group in groups for request in group)
     widths = [max(len(request.source_ids) for request in group) for group in groups]
     for group, width in zip(groups, widths, strict=True):
-        assert sum(width - len(request.source_ids) for request in group) <= MOST_PADDING
+        assert sum(width - len(request.source_ids) for request in group) <= MAX_PADDING
     assert widths == sorted(widths)
     if max(lengths) == min(lengths):
         assert len(groups) == 1
@@ -240,4 +240,4 @@ def test_encoder_batches_hold_every_sentence_and_no_more_than_a_call_takes(lengt
         width = max(map(len, batch))
         assert 1 <= len(batch) <= ENCODE_AHEAD
         assert width * len(batch) <= ENCODE_TOKENS
-        assert sum(width - len(ids) for ids in batch) <= MOST_PADDING
+        assert sum(width - len(ids) for ids in batch) <= MAX_PADDING

@@ -1,4 +1,4 @@
-"""A fault costs the sentences that it is about and no others, and leaves nothing behind: no slot, no count."""
+"""A fault fails the sentences that it concerns and no others, and leaves nothing behind: no slot, no count."""
 
 import dataclasses
 from collections.abc import Callable
@@ -9,9 +9,9 @@ import pytest
 from model.reference_search import reference_search
 from model.translation_model import TranslationModel
 from server.backends.base import Backend, Step
-from server.backends.context import all_of
+from server.backends.context import full_context
 from server.backends.state import DecoderState, Encoded, Flags, Ints
-from server.engine.batch_shape import Room
+from server.engine.batch_shape import BatchShape
 from server.engine.engine import Engine, lane_width
 from server.engine.lane import Lane
 from server.engine.request import Cancelled, DeadlineExceeded, SearchOptions, SentenceRequest
@@ -22,12 +22,12 @@ from tests.server.engine.test_engine import assert_same, some_sources
 NARROW = SearchOptions(beam_size=2, max_length=20)
 WIDE = SearchOptions(beam_size=4, max_length=20)
 BAD_ID = 10**6
-"""No word of the vocabulary: every graph that reads it fails."""
+"""Outside of the vocabulary: every graph that reads it fails."""
 
 
 class Faulty:
-    """A real backend whose states of `beam` rows break: `bind` as soon as they are made, `step` from the third on,
-    `scores` gives no numbers."""
+    """A real backend whose states of `beam` rows fail: at `bind`, at the third `step`, or with `scores` that are no
+    numbers."""
 
     def __init__(self, backend: Backend, beam: int, fault: str) -> None:
         self._backend, self.beam, self.fault = backend, beam, fault
@@ -58,15 +58,15 @@ class Faulty:
 
 
 def finish(engine: Engine, rows_are_sound: bool = True) -> None:
-    """Run to the end; then nothing is left of any sentence."""
+    """Run until idle; then nothing is in flight."""
     while not engine.is_idle:
         engine.step()
         if rows_are_sound:
             engine.check_integrity()
-    assert engine.waiting.in_flight == 0
+    assert engine.queue.in_flight == 0
     assert engine.num_running == 0
     assert not engine.ready
-    assert engine.waiting.is_done
+    assert engine.queue.is_drained
 
 
 def assert_unharmed(backend: Backend, requests: list[SentenceRequest]) -> None:
@@ -76,35 +76,35 @@ def assert_unharmed(backend: Backend, requests: list[SentenceRequest]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "told"),
+    ("fault", "message"),
     [("bind", "no memory for bind"), ("step", "the step broke"), ("scores", "scores that are no numbers")],
 )
-def test_a_lane_that_breaks_costs_its_own_sentences(load: LoadBackend, fault: str, told: str) -> None:
+def test_a_failing_lane_fails_only_its_own_sentences(load: LoadBackend, fault: str, message: str) -> None:
     plain = load("onnx", "fp32")
     engine = new_engine(Faulty(plain, 4, fault), slots=8)
     broken = [SentenceRequest(ids, WIDE) for ids in some_sources(3)]
     others = [SentenceRequest(ids, NARROW) for ids in some_sources(5, seed=1)]
-    engine.waiting.put([others[0], *broken, *others[1:]])
+    engine.queue.put([others[0], *broken, *others[1:]])
     finish(engine, rows_are_sound=fault != "scores")
     for request in broken:
-        with pytest.raises(RuntimeError, match=told):
+        with pytest.raises(RuntimeError, match=message):
             request.future.result(timeout=0)
     assert_unharmed(plain, others)
 
 
 @pytest.mark.parametrize("with_context", [False, True])
-def test_a_sentence_that_cannot_be_read_costs_no_other_of_its_batch(
+def test_a_sentence_that_cannot_be_encoded_fails_no_other_of_its_batch(
     load: LoadBackend, load_document: LoadBackend, with_context: bool
 ) -> None:
     backend = load_document("onnx", "fp32") if with_context else load("onnx", "fp32")
     context = None
     if with_context:
         assert backend.context is not None
-        context = all_of([backend.context.represent((5, 6, 7, 3))], [3])
+        context = full_context([backend.context.compute_states((5, 6, 7, 3))], [3])
     good = [SentenceRequest(ids, NARROW, context) for ids in some_sources(4)]
     bad = SentenceRequest((5, BAD_ID, 7, 3), NARROW, context)
     engine = new_engine(backend, slots=8)
-    engine.waiting.put([*good[:2], bad, *good[2:]])
+    engine.queue.put([*good[:2], bad, *good[2:]])
     finish(engine)
     with pytest.raises(Exception, match="out of data bounds"):
         bad.future.result(timeout=0)
@@ -113,13 +113,13 @@ def test_a_sentence_that_cannot_be_read_costs_no_other_of_its_batch(
         assert_unharmed(backend, good)
 
 
-def test_a_sentence_that_cannot_be_seated_costs_no_other(load: LoadBackend) -> None:
-    """Its source memory has another shape than every slot's."""
+def test_a_sentence_that_cannot_be_admitted_fails_no_other(load: LoadBackend) -> None:
+    """Its source memory has another shape than the slots."""
     backend = load("onnx", "fp32")
     engine = new_engine(backend, slots=8)
     good = [SentenceRequest(ids, NARROW) for ids in some_sources(4)]
     bad = SentenceRequest((5, 6, 7, 8, 3), NARROW)
-    engine.waiting.put([*good[:2], bad, *good[2:]])
+    engine.queue.put([*good[:2], bad, *good[2:]])
     engine.encode()
     for index, sentence in enumerate(engine.ready):
         if sentence.request is bad:
@@ -131,34 +131,34 @@ def test_a_sentence_that_cannot_be_seated_costs_no_other(load: LoadBackend) -> N
     assert_unharmed(backend, good)
 
 
-def test_room_that_cannot_be_made_costs_who_asked_for_it(load: LoadBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A running sentence goes on in the room that it has; a later one that needs no more is seated."""
+def test_a_failed_resize_fails_only_its_sentence(load: LoadBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A running sentence continues; a later one that needs no larger lane is admitted."""
     backend = load("onnx", "fp32")
     engine = new_engine(backend, slots=8)
     running, long, later = (SentenceRequest((5,) * size + (3,), NARROW) for size in (6, 40, 5))
-    engine.waiting.put([running])
+    engine.queue.put([running])
     engine.step()
-    fit: Callable[..., None] = Lane._resize
+    original: Callable[..., None] = Lane._resize
 
-    def resize(lane: Lane, room: Room, *rest: object) -> None:
-        if room.source_length > 16:
+    def resize(lane: Lane, shape: BatchShape, *rest: object) -> None:
+        if shape.source_length > 16:
             raise MemoryError("no memory for the source")
-        fit(lane, room, *rest)
+        original(lane, shape, *rest)
 
     monkeypatch.setattr(Lane, "_resize", resize)
-    engine.waiting.put([long, later])
+    engine.queue.put([long, later])
     finish(engine)
     with pytest.raises(MemoryError):
         long.future.result(timeout=0)
     assert_unharmed(backend, [running, later])
 
 
-def test_a_lane_that_cannot_shrink_goes_on(load: LoadBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lane_that_cannot_shrink_continues(load: LoadBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     backend = load("onnx", "fp32")
     engine = new_engine(backend, slots=8)
     short = [SentenceRequest(ids, SearchOptions(beam_size=2, max_length=2)) for ids in some_sources(7)]
     requests = [*short, SentenceRequest((5, 6, 3), NARROW)]
-    engine.waiting.put(requests)
+    engine.queue.put(requests)
     engine.step()
 
     def resize(*arguments: object) -> None:
@@ -177,29 +177,29 @@ def test_any_beam_size_is_searched(load: LoadBackend, tiny_model: TranslationMod
     wide = SentenceRequest(source, SearchOptions(beam_size, num_hypotheses=3, max_length=12))
     others = [SentenceRequest(ids, WIDE) for ids in some_sources(3)]
     engine = new_engine(backend, slots=4)
-    engine.waiting.put([others[0], wide, *others[1:]])
+    engine.queue.put([others[0], wide, *others[1:]])
     finish(engine)
     assert lane_width(beam_size) == {9: 16, 17: 32, 33: 64}[beam_size]
     expected = reference_search(tiny_model, list(source), beam_size, 3, 1.0, 12)
-    assert [one.ids for one in wide.future.result(timeout=0).hypotheses] == [one.ids for one in expected]
+    assert [h.ids for h in wide.future.result(timeout=0).hypotheses] == [h.ids for h in expected]
     assert_unharmed(backend, others)
 
 
 @pytest.mark.parametrize("when", ["waiting", "ready", "running"])
-@pytest.mark.parametrize("how", ["cancelled", "late"])
-def test_who_leaves_early_is_counted_out(load: LoadBackend, when: str, how: str) -> None:
+@pytest.mark.parametrize("how", ["cancelled", "expired"])
+def test_an_aborted_sentence_is_not_counted_as_in_flight(load: LoadBackend, when: str, how: str) -> None:
     engine = new_engine(load("onnx", "fp32"), slots=4)
-    leaving, staying = (SentenceRequest((5, 6, 7, 3), dataclasses.replace(NARROW)) for _ in range(2))
-    engine.waiting.put([leaving, staying])
+    aborted, other = (SentenceRequest((5, 6, 7, 3), dataclasses.replace(NARROW)) for _ in range(2))
+    engine.queue.put([aborted, other])
     if when == "ready":
         engine.encode()
     if when == "running":
         engine.step()
     if how == "cancelled":
-        leaving.cancel()
+        aborted.cancel()
     else:
-        leaving.deadline = 0.0
+        aborted.deadline = 0.0
     finish(engine)
     with pytest.raises(Cancelled if how == "cancelled" else DeadlineExceeded):
-        leaving.future.result(timeout=0)
-    assert staying.future.result(timeout=0).hypotheses
+        aborted.future.result(timeout=0)
+    assert other.future.result(timeout=0).hypotheses

@@ -27,7 +27,7 @@ class Measured:
         return found
 
     def translate(self, requests: list[SentenceRequest]) -> None:
-        self.engine.waiting.put(requests)
+        self.engine.queue.put(requests)
         run(self.engine)
 
 
@@ -69,7 +69,7 @@ def test_the_seconds_of_a_sentence_follow_each_other_and_add_up(
     monkeypatch.setattr("time.monotonic", lambda: float(next(ticks)))
     measured = Measured(load, slots=1)
     requests = [SentenceRequest((5, 6, 7, 3), SearchOptions(beam_size=2, max_length=6)) for _ in range(3)]
-    measured.engine.waiting.put(requests)
+    measured.engine.queue.put(requests)
     while not measured.engine.is_idle:
         before = next(ticks)
         done = {id(request) for request in requests if request.future.done()}

@@ -1,4 +1,4 @@
-"""Translations whose beginning is given: the engine against the reference search, alone and in any company."""
+"""Translations with a given prefix: the engine against the reference search, alone and in any batch."""
 
 import random
 from pathlib import Path
@@ -52,11 +52,11 @@ def check(result: SentenceResult, expected: list[ReferenceHypothesis], prefix: I
 
 
 @pytest.mark.parametrize("way", [way for way in WAYS if way[1] == "fp32"], ids="-".join)
-@pytest.mark.parametrize("options", OPTIONS, ids=lambda one: f"beam{one.beam_size}")
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda options: f"beam{options.beam_size}")
 def test_equals_the_reference_search(
     load: LoadBackend, tiny_model: TranslationModel, way: tuple[str, str, UseShortlist], options: SearchOptions
 ) -> None:
-    """Also over a shortlist: what is given need not be on it."""
+    """Also over a shortlist, which need not contain the prefix."""
     backend, pairs = load(*way), some_pairs(options.beam_size)
     arrivals = [Arrival(0, source, options, prefix=prefix) for source, prefix in pairs]
     outside = 0
@@ -107,7 +107,7 @@ def test_equals_the_reference_search_at_int8(tmp_path: Path) -> None:
 def test_a_sentence_with_a_prefix_is_the_same_alone_and_in_any_company(
     load: LoadBackend, seed: int, slots: int, way: tuple[str, str, UseShortlist]
 ) -> None:
-    """Among others with and without one, which come and go while it is forced."""
+    """Among sentences with and without a prefix, which arrive and leave meanwhile."""
     generator, backend = random.Random(seed), load(*way)
     arrivals = [
         Arrival(
@@ -126,10 +126,10 @@ def test_a_sentence_with_a_prefix_is_the_same_alone_and_in_any_company(
             assert arrival.cancel_after is not None
             continue
         ours, theirs = request.future.result().hypotheses, alone.future.result().hypotheses
-        assert [one.ids for one in ours] == [one.ids for one in theirs]
+        assert [h.ids for h in ours] == [h.ids for h in theirs]
         assert ours[0].ids[: len(arrival.prefix)] == arrival.prefix
-        for one, other in zip(ours, theirs, strict=True):
-            assert one.score == pytest.approx(other.score, abs=1e-4)
+        for hypothesis, expected in zip(ours, theirs, strict=True):
+            assert hypothesis.score == pytest.approx(expected.score, abs=1e-4)
 
 
 def test_the_best_translation_forced_to_its_own_beginning_is_itself(load: LoadBackend) -> None:
@@ -145,35 +145,35 @@ def test_the_best_translation_forced_to_its_own_beginning_is_itself(load: LoadBa
             assert forced.future.result().hypotheses[0].ids == ids
 
 
-def test_a_prefix_without_room_costs_nobody_else_a_translation(load: LoadBackend) -> None:
+def test_a_prefix_as_long_as_the_limit_fails_no_other_sentence(load: LoadBackend) -> None:
     engine = new_engine(load("onnx", "fp32"), slots=4)
     options = SearchOptions(max_length=8)
     long, short = (SentenceRequest((5, 6, 3), options, prefix=(7,) * length) for length in (8, 7))
-    engine.waiting.put([long, short])
+    engine.queue.put([long, short])
     run(engine)
     with pytest.raises(ValueError, match="a prefix of 8 tokens leaves no room within 8"):
         long.future.result(timeout=0)
     assert short.future.result(timeout=0).hypotheses[0].num_tokens == 8
 
 
-def test_room_that_follows_the_source_is_behind_the_prefix() -> None:
+def test_a_limit_that_follows_the_source_counts_after_the_prefix() -> None:
     options = SearchOptions(max_length=100, follows_source=True)
     assert options.length_limit(4) == 32
-    assert options.length_limit(4, given=30) == 62
-    assert options.length_limit(4, given=90) == 100
+    assert options.length_limit(4, prefix_length=30) == 62
+    assert options.length_limit(4, prefix_length=90) == 100
 
 
-def test_what_is_told_of_a_running_sentence_begins_with_its_prefix(load: LoadBackend) -> None:
-    prefix, told = (7, 8, 9, 10, 11), list[Ids]()
+def test_partial_results_begin_with_the_prefix(load: LoadBackend) -> None:
+    prefix, partials = (7, 8, 9, 10, 11), list[Ids]()
     request = SentenceRequest((5, 6, 3), SearchOptions(max_length=20), prefix=prefix)
-    request.told = told.append
+    request.on_partial = partials.append
     engine = new_engine(load("onnx", "fp32"))
-    engine.waiting.put([request])
+    engine.queue.put([request])
     run(engine)
-    assert [ids[: len(prefix)] for ids in told[:5]] == [prefix[: n + 1] for n in range(5)]
-    assert len(told) > 5
+    assert [ids[: len(prefix)] for ids in partials[:5]] == [prefix[: n + 1] for n in range(5)]
+    assert len(partials) > 5
 
 
-def test_a_search_is_known_by_its_prefix_too() -> None:
+def test_the_cache_key_contains_the_prefix() -> None:
     keys = {key_of(SentenceRequest((5, 3), SearchOptions(), prefix=prefix)) for prefix in ((), (7,), (7, 8))}
     assert len(keys) == 3

@@ -1,4 +1,4 @@
-"""Rings of full attention are as long as the sentences that run, and no bit of a result depends on how long that is."""
+"""Rings of full attention are as long as the running sentences need; no bit of a result depends on their length."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -20,11 +20,11 @@ from server.engine.lane import Lane
 from server.engine.request import Hypothesis, SearchOptions, SentenceRequest
 from tests.models import lively_model, tiny_config, write_artifact
 from tests.server.engine.runs import new_engine, run
-from tests.server.engine.test_scoring import asked, long_target
+from tests.server.engine.test_scoring import long_target, score_request
 from tests.variants import lively_variant
 
-Ask = Callable[[int, int], SentenceRequest]
-"""Of a length in tokens and a beam width."""
+MakeRequest = Callable[[int, int], SentenceRequest]
+"""A request from a length in tokens and a beam width."""
 Together = Callable[[Backend, list[SentenceRequest]], list[tuple[Hypothesis, ...]]]
 MOST = 120
 LENGTHS = (7, 16, 17, 40, 70, 110)
@@ -32,7 +32,7 @@ LENGTHS = (7, 16, 17, 40, 70, 110)
 
 @pytest.fixture
 def with_whole_rings(monkeypatch: pytest.MonkeyPatch) -> Together:
-    """The slow twin of `together`: every ring has all the slots that it will ever need."""
+    """The slow twin of `together`: every ring has its final length from the start."""
 
     def run_whole(backend: Backend, requests: list[SentenceRequest]) -> list[tuple[Hypothesis, ...]]:
         with monkeypatch.context() as patch:
@@ -49,7 +49,7 @@ def artifact(tmp_path_factory: pytest.TempPathFactory) -> Artifact:
 
 
 def endless(model: TranslationModel) -> TranslationModel:
-    """Translations never end by themselves."""
+    """A model whose translations never end with EOS."""
     with torch.no_grad():
         model.embedding.weight[EOS_ID] = 0  # far below the best of random logits
     return model
@@ -61,14 +61,14 @@ def search(length: int, beam: int) -> SentenceRequest:
 
 
 def score(length: int, beam: int) -> SentenceRequest:
-    return asked((*range(20, 20 + length % 13), 3), [long_target(length, seed) for seed in range(beam)])
+    return score_request((*range(20, 20 + length % 13), 3), [long_target(length, seed) for seed in range(beam)])
 
 
 def together(backend: Backend, requests: list[SentenceRequest]) -> list[tuple[Hypothesis, ...]]:
-    """Hypotheses of sentences of which one comes in at every third step."""
+    """Hypotheses of sentences, one of which is queued every third step."""
     engine = new_engine(backend, slots=3)
     for request in requests:
-        engine.waiting.put([request])
+        engine.queue.put([request])
         for _ in range(3):
             engine.step()
             engine.check_integrity()
@@ -78,16 +78,16 @@ def together(backend: Backend, requests: list[SentenceRequest]) -> list[tuple[Hy
 
 @pytest.mark.parametrize("precision", ["fp32", "int8"])
 @pytest.mark.parametrize("beam", [1, 3, 4])
-@pytest.mark.parametrize("ask", [search, score])
-def test_rings_that_grow_and_shrink_give_the_bits_of_whole_ones(
-    artifact: Artifact, with_whole_rings: Together, ask: Ask, beam: int, precision: str
+@pytest.mark.parametrize("make_request", [search, score])
+def test_rings_that_grow_and_shrink_give_the_same_bits_as_whole_rings(
+    artifact: Artifact, with_whole_rings: Together, make_request: MakeRequest, beam: int, precision: str
 ) -> None:
     backend = load_backend(artifact, "onnx", precision, "off")
     backend.prepare_scores()
     lengths = (*LENGTHS, *reversed(LENGTHS))
-    expected = with_whole_rings(backend, [ask(length, beam) for length in lengths])
-    assert together(backend, [ask(length, beam) for length in lengths]) == expected
-    assert [together(backend, [ask(length, beam)])[0] for length in lengths] == expected
+    expected = with_whole_rings(backend, [make_request(length, beam) for length in lengths])
+    assert together(backend, [make_request(length, beam) for length in lengths]) == expected
+    assert [together(backend, [make_request(length, beam)])[0] for length in lengths] == expected
 
 
 @pytest.mark.parametrize("name", ["gauss-query-relative", "mw", "aw"])
@@ -103,28 +103,28 @@ def test_rings_grow_in_every_kind_of_decoder(name: str, with_whole_rings: Togeth
 
 @pytest.mark.parametrize("kind", ["torchscript", "device"])
 def test_rings_grow_in_every_backend(artifact: Artifact, with_whole_rings: Together, kind: str) -> None:
-    """`device`: memory in values of the runtime, as a CUDA device needs it."""
+    """`device`: memory in values of the runtime, as for a CUDA device."""
     growing = load_backend(artifact, "torchscript", "fp32")
     if kind == "device":
         growing = OnnxBackend(artifact, "fp32", use_shortlist=False, memory_on_device=True)
     whole = load_backend(artifact, "onnx", "fp32", "off")
     lengths = (70, 20, 40)
     expected = with_whole_rings(whole, [search(length, 2) for length in lengths])
-    found = together(growing, [search(length, 2) for length in lengths])
-    for mine, theirs in zip(found, expected, strict=True):
-        assert [one.ids for one in mine] == [one.ids for one in theirs]
-        assert [one.score for one in mine] == pytest.approx([one.score for one in theirs], abs=1e-3)
+    actual = together(growing, [search(length, 2) for length in lengths])
+    for ours, theirs in zip(actual, expected, strict=True):
+        assert [h.ids for h in ours] == [h.ids for h in theirs]
+        assert [h.score for h in ours] == pytest.approx([h.score for h in theirs], abs=1e-3)
 
 
-def test_rings_are_as_long_as_the_sentence_that_is_furthest(artifact: Artifact) -> None:
+def test_rings_are_as_long_as_the_longest_running_sentence(artifact: Artifact) -> None:
     engine = new_engine(load_backend(artifact, "onnx", "fp32"), slots=3)
-    engine.waiting.put([search(60, 2), search(5, 2)])
-    seen = []
+    engine.queue.put([search(60, 2), search(5, 2)])
+    capacities = []
     while not engine.is_idle:
         engine.step()
-        seen.append(only_lane(engine.lanes.values()).state.capacity)
-    assert seen == [32] * 32 + [48] * 16 + [64] * 12
-    engine.waiting.put([search(5, 2)])
+        capacities.append(only_lane(engine.lanes.values()).state.capacity)
+    assert capacities == [32] * 32 + [48] * 16 + [64] * 12
+    engine.queue.put([search(5, 2)])
     engine.step()
     assert only_lane(engine.lanes.values()).state.capacity == 32
 
@@ -134,14 +134,16 @@ def only_lane(lanes: Iterable[Lane]) -> Lane:
     return only
 
 
-def test_a_ring_that_cannot_grow_costs_those_at_its_end(artifact: Artifact, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ring_that_cannot_grow_fails_sentences_at_its_end(
+    artifact: Artifact, monkeypatch: pytest.MonkeyPatch
+) -> None:
     backend = load_backend(artifact, "onnx", "fp32")
     engine = new_engine(backend, slots=4)
     long, later, other = search(40, 2), search(25, 2), search(14, 4)
-    engine.waiting.put([long, other])
+    engine.queue.put([long, other])
     for _ in range(10):
         engine.step()
-    engine.waiting.put([later])
+    engine.queue.put([later])
     engine.step()
 
     def resize(*arguments: object) -> None:
@@ -155,14 +157,14 @@ def test_a_ring_that_cannot_grow_costs_those_at_its_end(artifact: Artifact, monk
     for request, length, beam in ((later, 25, 2), (other, 14, 4)):
         assert request.future.result(timeout=0).hypotheses == together(backend, [search(length, beam)])[0]
     again = search(40, 2)
-    engine.waiting.put([again])
+    engine.queue.put([again])
     run(engine)
     assert again.future.result(timeout=0).hypotheses[0].num_tokens == 40
 
 
 @given(st.integers(1, 5000), st.integers(1, 5000))
-def test_a_ring_has_room_and_little_too_much(positions: int, most: int) -> None:
-    room = ring_capacity_for(positions, most)
-    assert room == most or (positions <= room < most and room % 16 == 0)
-    assert room <= max(32, 1.5 * positions + 16)
-    assert ring_capacity_for(room, most) == room
+def test_ring_capacities_suffice_with_little_excess(positions: int, most: int) -> None:
+    capacity = ring_capacity_for(positions, most)
+    assert capacity == most or (positions <= capacity < most and capacity % 16 == 0)
+    assert capacity <= max(32, 1.5 * positions + 16)
+    assert ring_capacity_for(capacity, most) == capacity

@@ -8,9 +8,9 @@ from concurrent.futures import Future
 import numpy as np
 import pytest
 
-from server.artifact.artifact import Manifest
+from server.artifact.manifest import Manifest
 from server.backends.base import Backend, ScoreStep, Step
-from server.backends.context import all_of
+from server.backends.context import full_context
 from server.backends.state import DecoderState, Encoded, Flags, Ints
 from server.engine.request import EngineStopped, Overloaded, SearchOptions, SentenceRequest, SentenceResult
 from server.engine.worker import EngineWorker
@@ -94,7 +94,7 @@ def test_workers_share_all_slots_alike(slots: int, workers: int, load: LoadBacke
     assert max(shares) - min(shares) <= 1
 
 
-def test_many_threads_get_what_one_sentence_alone_gets(load: LoadBackend, worker: EngineWorker) -> None:
+def test_sentences_of_many_threads_equal_sentences_alone(load: LoadBackend, worker: EngineWorker) -> None:
     sources = some_sources(24, seed=3)
     expected = translate(load("onnx", "fp32"), sources, OPTIONS, slots=1)
     requests: dict[int, SentenceRequest] = {}
@@ -115,19 +115,19 @@ def test_many_threads_get_what_one_sentence_alone_gets(load: LoadBackend, worker
     assert worker.running_sentences == worker.waiting_sentences == 0
 
 
-def test_a_fault_is_told_to_the_callers_and_the_next_sentence_is_served(
+def test_a_fault_fails_its_callers_and_the_next_sentence_is_translated(
     worker: EngineWorker, backend: FaultyBackend
 ) -> None:
     backend.faults = 1
     (broken,) = submit(worker, [(5, 6, 3)])
     with pytest.raises(RuntimeError, match="the graph broke"):
         broken.future.result(timeout=30)
-    (next_one,) = submit(worker, [(5, 6, 3)])
-    assert next_one.future.result(timeout=30).hypotheses
+    (following,) = submit(worker, [(5, 6, 3)])
+    assert following.future.result(timeout=30).hypotheses
     assert worker.is_healthy
 
 
-def test_draining_finishes_what_is_there_and_takes_nothing_more(worker: EngineWorker) -> None:
+def test_draining_finishes_sentences_in_flight_and_accepts_no_more(worker: EngineWorker) -> None:
     requests = submit(worker, some_sources(12))
     assert worker.drain(timeout=60)
     assert all(request.future.done() for request in requests)
@@ -135,7 +135,7 @@ def test_draining_finishes_what_is_there_and_takes_nothing_more(worker: EngineWo
         worker.submit(SentenceRequest((5, 3), OPTIONS))
 
 
-def test_stopping_leaves_nobody_waiting(worker: EngineWorker, backend: FaultyBackend) -> None:
+def test_stopping_resolves_every_request(worker: EngineWorker, backend: FaultyBackend) -> None:
     backend.gate.clear()
     requests = submit(worker, some_sources(30))
     assert backend.reached.wait(timeout=30)
@@ -150,7 +150,7 @@ def test_stopping_leaves_nobody_waiting(worker: EngineWorker, backend: FaultyBac
     assert not worker.is_healthy
 
 
-def test_too_many_sentences_are_refused_at_once(worker: EngineWorker) -> None:
+def test_too_many_sentences_are_rejected_at_once(worker: EngineWorker) -> None:
     with pytest.raises(Overloaded):
         submit(worker, some_sources(51))
     assert worker.waiting_sentences == 0
@@ -196,21 +196,21 @@ def test_states_are_computed_beside_sentences(load_document: LoadBackend, docume
     assert context is not None
     sentences = submit(document_worker, some_sources(3))
     sources = some_sources(6, seed=4)
-    states = [document_worker.represent(source, owner="document") for source in sources]
+    states = [document_worker.compute_states(source, owner="document") for source in sources]
     for source, future in zip(sources, states, strict=True):
-        expected, found = context.represent(source), future.result(timeout=30)
-        assert found.keys() == expected.keys() == set(backend.manifest.store_tensors)
-        assert all(np.array_equal(found[name], expected[name]) for name in expected)
+        expected, actual = context.compute_states(source), future.result(timeout=30)
+        assert actual.keys() == expected.keys() == set(backend.manifest.store_tensors)
+        assert all(np.array_equal(actual[name], expected[name]) for name in expected)
     assert document_worker.drain(timeout=30)
     assert all(request.future.done() for request in sentences)
     with pytest.raises(EngineStopped, match="shutting down"):
-        document_worker.represent((5, 3))
+        document_worker.compute_states((5, 3))
 
 
 def test_explanations_are_computed_beside_sentences(load_document: LoadBackend, document_worker: EngineWorker) -> None:
     context = load_document("onnx", "fp32").context
     assert context is not None
-    seen = all_of([context.represent((5, 6, 7, 3)), context.represent((8, 9, 3))], [3, 2])
+    seen = full_context([context.compute_states((5, 6, 7, 3)), context.compute_states((8, 9, 3))], [3, 2])
     assert seen is not None
     found, expected = document_worker.explain((5, 6, 3), seen).result(timeout=30), context.explain((5, 6, 3), seen)
     np.testing.assert_array_equal(found.weights, expected.weights)
@@ -218,36 +218,36 @@ def test_explanations_are_computed_beside_sentences(load_document: LoadBackend, 
     assert [words.shape for words in found.words] == [(2, 3), (2, 2)]
 
 
-def test_an_errand_costs_its_source_tokens_and_those_of_the_translation(load_document: LoadBackend) -> None:
-    """As sentences do, so that a long document does not have more turns by its errands."""
+def test_a_side_task_costs_its_source_tokens_and_translation_tokens(load_document: LoadBackend) -> None:
+    """As sentences do, so that a long document does not get more turns by its side tasks."""
     settings = EngineSettings(slots=2, max_waiting=20, num_workers=1)
     idle = EngineWorker(load_document("onnx", "fp32"), settings, Metrics(), "documents")
     context = load_document("onnx", "fp32").context
     assert context is not None
-    seen = all_of([context.represent((5, 6, 7, 3))], [3])
+    seen = full_context([context.compute_states((5, 6, 7, 3))], [3])
     assert seen is not None
 
     def cost() -> int:
-        side_task = idle.waiting.take_side_task()
+        side_task = idle.queue.take_side_task()
         assert side_task is not None
         return side_task.cost
 
-    for length, given in ((1, 0), (4, 0), (4, 7)):
-        source, target = (5,) * (length - 1) + (3,), (6,) * given
-        idle.represent(source, target)
-        assert cost() == length + given
+    for length, num_target in ((1, 0), (4, 0), (4, 7)):
+        source, target = (5,) * (length - 1) + (3,), (6,) * num_target
+        idle.compute_states(source, target)
+        assert cost() == length + num_target
         idle.explain(source, seen, target)
-        assert cost() == length + given
-        idle.read([source])
+        assert cost() == length + num_target
+        idle.encode_sources([source])
         assert cost() == length
         if idle.can_align:
             idle.align([(source, target), (source * 2, target)])
             assert cost() == 3 * length
-    assert idle.waiting.take_side_task() is None
+    assert idle.queue.take_side_task() is None
 
 
-def test_an_errand_that_fails_is_its_callers_alone(document_worker: EngineWorker) -> None:
-    broken = document_worker.represent((10**6, 3))
+def test_a_failing_side_task_fails_only_its_caller(document_worker: EngineWorker) -> None:
+    broken = document_worker.compute_states((10**6, 3))
     (sentence,) = submit(document_worker, [(5, 6, 3)])
     with pytest.raises(Exception, match="indices element out of data bounds"):
         broken.result(timeout=30)
@@ -255,45 +255,45 @@ def test_an_errand_that_fails_is_its_callers_alone(document_worker: EngineWorker
     assert document_worker.is_healthy
 
 
-def test_errands_are_bounded_and_told_when_the_worker_stops(worker: EngineWorker, load_document: LoadBackend) -> None:
+def test_side_tasks_are_limited_and_fail_at_a_stop(worker: EngineWorker, load_document: LoadBackend) -> None:
     with pytest.raises(ValueError, match="'tiny' knows no context"):
-        worker.represent((5, 3))
+        worker.compute_states((5, 3))
     idle = EngineWorker(load_document("onnx", "fp32"), EngineSettings(max_waiting=2), Metrics(), "documents")
-    waiting = [idle.represent((5, 6, 3)) for _ in range(2)]
+    waiting = [idle.compute_states((5, 6, 3)) for _ in range(2)]
     with pytest.raises(Overloaded, match="at most 2"):
-        idle.represent((5, 3))
+        idle.compute_states((5, 3))
     assert waiting[0].cancel()
     idle.stop()
     with pytest.raises(EngineStopped):
         waiting[1].result(timeout=30)
 
 
-def test_what_was_cancelled_in_the_queue_is_answered_when_a_worker_is_given_up(load: LoadBackend) -> None:
-    """Its shared search has left the table of searches; nobody holds it but the queue, which is emptied."""
+def test_a_request_cancelled_in_the_queue_is_resolved_when_the_worker_is_abandoned(load: LoadBackend) -> None:
+    """Its search has left the table of searches; only the queue, which is cleared, refers to it."""
     worker = EngineWorker(
         load("onnx", "fp32"), EngineSettings(num_workers=1, slots=2), Metrics(), "tiny"
     )  # not started
     requests = [SentenceRequest((5, 6, 3), OPTIONS), SentenceRequest((7, 3), OPTIONS)]
     worker.answer_all(requests)
     requests[0].cancel()
-    futures = [request.future for request in requests]  # all that who waits for them holds
+    futures = [request.future for request in requests]  # all that their callers hold
     requests.clear()
     gc.collect()
-    worker.abandon(EngineStopped("given up"))
+    worker.abandon(EngineStopped("abandoned"))
     for future in futures:
         assert isinstance(future.exception(timeout=0), EngineStopped)
 
 
-def test_a_cancellation_may_come_while_the_sentence_is_answered() -> None:
-    """The engine's thread forgets what a cancellation calls; the event loop may have looked at it a moment before."""
+def test_a_cancellation_may_race_with_the_result() -> None:
+    """The engine's thread resets `on_cancel` while the event loop calls it."""
     request, called = SentenceRequest((5, 3), OPTIONS), list[str]()
 
-    class Answering(Future[SentenceResult]):
+    class Resolving(Future[SentenceResult]):
         def done(self) -> bool:
             request.on_cancel = None
             return False
 
-    request.future = Answering()
+    request.future = Resolving()
     request.on_cancel = lambda: called.append("cancelled")
     request.cancel()
     assert (request.is_cancelled, called) == (True, ["cancelled"])

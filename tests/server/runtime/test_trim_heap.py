@@ -42,7 +42,7 @@ def test_what_cycles_hold_is_freed_when_it_is_due(rounds: list[int], count: int,
     kept = weakref.ref(knot)
     del knot
     rounds[0] = count
-    FullCollections(lambda: is_idle).look()
+    FullCollections(lambda: is_idle).collect_if_due()
     assert (kept() is None) == is_freed
 
 

@@ -18,14 +18,14 @@ def test_an_owner_leaves_as_much_free_as_it_holds(steps: list[tuple[str, int]], 
         may = held[owner] + amount <= max(1, 2 * limit - held.total() - amount) and held.total() + amount <= 2 * limit
         assert budget.fits(owner, amount) is may
         if may:
-            budget.take(owner, amount)
+            budget.acquire(owner, amount)
             held[owner] += amount
         assert budget.total == held.total() <= 2 * limit
         assert budget.held(owner) == held[owner] <= limit
         free = 2 * limit - held.total()
         assert free == 0 or budget.fits("new", max(1, free // 2))
     for owner, amount in held.items():
-        budget.give_back(owner, amount)
+        budget.release(owner, amount)
     assert budget.total == 0
     assert budget.fits("a", limit)
     assert not budget.fits("a", limit + 1)
@@ -33,15 +33,15 @@ def test_an_owner_leaves_as_much_free_as_it_holds(steps: list[tuple[str, int]], 
 
 @settings(deadline=None)
 @given(limit=st.integers(2, 100), owners=st.integers(1, 5))
-def test_owners_who_always_want_more_come_to_equal_parts(limit: int, owners: int) -> None:
-    """Each gives a unit back in its turn, like a queue that is served, and takes what it can."""
+def test_owners_that_always_acquire_more_converge_to_equal_parts(limit: int, owners: int) -> None:
+    """Each in turn releases a unit, like a queue that is served, and acquires as much as fits."""
     budget = SharedBudget(limit)
     names = "abcde"[:owners]
     for _ in range(8 * limit):
         for owner in names:
             if budget.held(owner):
-                budget.give_back(owner, 1)
+                budget.release(owner, 1)
             while budget.fits(owner, 1):
-                budget.take(owner, 1)
+                budget.acquire(owner, 1)
     for owner in names:
         assert abs(budget.held(owner) - 2 * limit / (owners + 1)) <= 2

@@ -27,14 +27,14 @@ def test_what_cannot_be_queued_is_refused_before_it_is_cut(
     monkeypatch.setattr(Translator, "plan", never_cut)
     assert error_of(server.translate("a\n" * 600), 413)["type"] == "too_large"
     [translator] = server.state.translators.values()
-    waiting = translator.worker.waiting
+    waiting = translator.worker.queue
     monkeypatch.setattr(waiting, "_sentences", full(waiting.max_waiting))
     assert error_of(server.translate("Yes."), 429)["type"] == "overloaded"
 
 
 def full(limit: int) -> SharedBudget:
     budget = SharedBudget(limit)
-    budget.take("", limit)
+    budget.acquire("", limit)
     return budget
 
 

@@ -34,8 +34,8 @@ class SlowFiles:
             (self.limits[1], size, sum(b for who, b in left if who == owner), sum(b for _, b in left)),
         ):
             budget = SharedBudget(limit)
-            budget.take(owner, own)
-            budget.take("everybody else", total - own)
+            budget.acquire(owner, own)
+            budget.acquire("everybody else", total - own)
             if not budget.fits(owner, amount):
                 return False
         return True

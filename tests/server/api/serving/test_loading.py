@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from server.artifact.artifact import MANIFEST
+from server.artifact.manifest import MANIFEST
 from server.settings import EngineSettings
 from server.telemetry.metrics import Metrics
 from server.translation.translator import Translator

@@ -89,7 +89,7 @@ class Models(RuleBasedStateMachine):
     def begin(self, data: st.DataObject) -> None:
         name = data.draw(st.sampled_from(sorted(self.served)))
         translator = self.models[name]
-        translator.users.enter()
+        translator.users.acquire()
         self.begun.append(Began(translator, self.ask(translator), self.said[self.served[name]]))
 
     def ask(self, translator: Translator) -> "Future[SentenceResult]":
@@ -106,7 +106,7 @@ class Models(RuleBasedStateMachine):
         for answer in (begun.answer, self.ask(begun.translator)):
             best = answer.result(PATIENCE).hypotheses[0]
             assert begun.translator.target_pieces.decode([best.ids]) == [begun.expected]
-        begun.translator.users.leave()
+        begun.translator.users.release()
 
     @invariant()
     def names_are_those_of_the_dictionary(self) -> None:
@@ -115,7 +115,7 @@ class Models(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         for begun in self.begun:
-            begun.translator.users.leave()
+            begun.translator.users.release()
         self.models.stop_leaving(lambda: PATIENCE)
         for translator in self.models.values():
             translator.stop(timeout=0)
@@ -154,9 +154,9 @@ def test_memory_is_given_back_when_nobody_holds_the_model(
     held = models["en-de"]
     model, given_back = weakref.ref(held), threading.Event()
     monkeypatch.setattr(served_models, "give_back", given_back.set)
-    held.users.enter()
+    held.users.acquire()
     asyncio.run(models.load("en-de", None))
-    held.users.leave()
+    held.users.release()
     until(functools.partial(has_stopped, held.worker), "the model that was replaced stops")
     assert not given_back.wait(HELD_SECONDS / 4)
     del held

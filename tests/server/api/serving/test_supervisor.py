@@ -264,6 +264,6 @@ def test_a_process_that_was_stopped_as_a_whole_accuses_no_model(models: Path, mo
 
         loop.call_soon_threadsafe(hold)
         assert probes(server) == (200, 200)
-        until(lambda: not worker.hangs, "the engine shows that it lives")
+        until(lambda: not worker.is_stuck, "the engine shows that it lives")
         assert state_of(server, "en-de") == ("ready", None)
         assert server.metric("model_restarts_total", model="en-de") == 0

@@ -1,4 +1,4 @@
-"""Beginnings that are told while a sentence is decoded."""
+"""Stable prefixes that are reported while a sentence is decoded."""
 
 import random
 from typing import Any
@@ -8,35 +8,35 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server.engine.beam import backtrack
-from server.engine.beginnings import CommonBeginning
 from server.engine.history import Choices, History
 from server.engine.lane import Lane
 from server.engine.request import SearchOptions, SentenceRequest
+from server.engine.stable_prefix import StablePrefix
 from tests.server.engine.conftest import LoadBackend
 from tests.server.engine.runs import new_engine, random_source, run, translate
 from tests.server.engine.test_engine import some_sources
 
-Told = list[tuple[int, ...]]
+Partials = list[tuple[int, ...]]
 
 
-def listening(source: tuple[int, ...], options: SearchOptions) -> tuple[SentenceRequest, Told]:
-    told: Told = []
+def with_callback(source: tuple[int, ...], options: SearchOptions) -> tuple[SentenceRequest, Partials]:
+    partials: Partials = []
     request = SentenceRequest(source, options)
-    request.told = told.append
-    return request, told
+    request.on_partial = partials.append
+    return request, partials
 
 
-def slow_beginning(lane: Lane, slot: int) -> tuple[int, ...]:
-    """The twin: every live row and the best ending, each from its first token on."""
+def slow_prefix(lane: Lane, slot: int) -> tuple[int, ...]:
+    """The slow twin: every live row and the best finished hypothesis, each from its first token on."""
     running = lane.running[slot]
     assert running is not None
     steps = lane._steps(slot, running)
     size = running.sentence.request.options.beam_size
     rows = [row for row in range(size) if lane.state.current.score[slot, row] > -1e29]
     hypotheses = [backtrack(steps, row) for row in rows]
-    if running.endings:
-        ending = sorted(running.endings, key=lambda one: -one.normalized)[0]
-        hypotheses.append(backtrack(steps[: ending.steps], ending.parent))
+    if running.finished:
+        best = sorted(running.finished, key=lambda hypothesis: -hypothesis.normalized)[0]
+        hypotheses.append(backtrack(steps[: best.steps], best.parent))
     common: list[int] = []
     for tokens in zip(*hypotheses, strict=False):
         if len(set(tokens)) > 1:
@@ -47,7 +47,7 @@ def slow_beginning(lane: Lane, slot: int) -> tuple[int, ...]:
 
 @settings(deadline=None, max_examples=8)
 @given(seed=st.integers(0, 10_000), slots=st.sampled_from([1, 3, 8]))
-def test_beginnings_grow_and_are_those_of_the_answer(load: LoadBackend, seed: int, slots: int) -> None:
+def test_partial_results_grow_and_are_prefixes_of_the_result(load: LoadBackend, seed: int, slots: int) -> None:
     generator, backend = random.Random(seed), load("onnx", "fp32")
     engine = new_engine(backend, slots)
     sources = [random_source(generator) for _ in range(8)]
@@ -55,35 +55,35 @@ def test_beginnings_grow_and_are_those_of_the_answer(load: LoadBackend, seed: in
         SearchOptions(beam, generator.choice([1, beam]), generator.choice([0.0, 1.0]), generator.choice([6, 40]))
         for beam in (1, 4, 4, 4, 3, 8, 4, 1)
     ]
-    heard = [listening(source, option) for source, option in zip(sources, options, strict=True)]
+    reported = [with_callback(source, option) for source, option in zip(sources, options, strict=True)]
     plain = [SentenceRequest(source, option) for source, option in zip(sources, options, strict=True)]
-    engine.waiting.put([*(request for request, _ in heard), *plain])
+    engine.queue.put([*(request for request, _ in reported), *plain])
     while not engine.is_idle:
         engine.step()
         for lane in engine.lanes.values():
             for slot, running in enumerate(lane.running):
                 if running is not None:
-                    assert tuple(lane.sure_beginning(slot)) == slow_beginning(lane, slot)
-    for (request, told), other, source, option in zip(heard, plain, sources, options, strict=True):
+                    assert tuple(lane.stable_prefix(slot)) == slow_prefix(lane, slot)
+    for (request, partials), other, source, option in zip(reported, plain, sources, options, strict=True):
         best = request.future.result(timeout=0).hypotheses[0]
         assert other.future.result(timeout=0).hypotheses[0].ids == best.ids
         assert translate(backend, [source], option)[0].hypotheses[0].ids == best.ids
-        assert all(best.ids[: len(ids)] == ids for ids in told)
-        assert [len(ids) for ids in told] == sorted({len(ids) for ids in told} - {0})
+        assert all(best.ids[: len(ids)] == ids for ids in partials)
+        assert [len(ids) for ids in partials] == sorted({len(ids) for ids in partials} - {0})
 
 
-def test_one_row_tells_every_token_as_it_comes(load: LoadBackend) -> None:
-    request, told = listening((5, 6, 7, 8, 9, 3), SearchOptions(beam_size=1, max_length=12))
+def test_a_beam_of_one_reports_every_token(load: LoadBackend) -> None:
+    request, partials = with_callback((5, 6, 7, 8, 9, 3), SearchOptions(beam_size=1, max_length=12))
     engine = new_engine(load("onnx", "fp32"))
-    engine.waiting.put([request])
+    engine.queue.put([request])
     run(engine)
     ids = request.future.result(timeout=0).hypotheses[0].ids
-    assert told == [ids[:count] for count in range(1, len(told) + 1)]
-    assert len(told) >= len(ids) - 1
+    assert partials == [ids[:count] for count in range(1, len(partials) + 1)]
+    assert len(partials) >= len(ids) - 1
 
 
 def common(steps: list[Choices], rows: list[int]) -> list[int]:
-    """The slow twin of CommonBeginning: the whole path of every row, compared."""
+    """The slow twin of StablePrefix: the whole path of every row, compared."""
     paths = [backtrack(steps, row) for row in rows]
     longest = paths[0] if paths else []
     while any(path[: len(longest)] != longest for path in paths):
@@ -93,9 +93,9 @@ def common(steps: list[Choices], rows: list[int]) -> list[int]:
 
 @settings(deadline=None, max_examples=200)
 @given(data=st.data(), beam=st.integers(1, 4), length=st.integers(0, 12))
-def test_any_search_however_often_it_is_asked(data: st.DataObject, beam: int, length: int) -> None:
-    """Rows that are not live stand for nothing: their tokens and parents are arbitrary."""
-    beginning, steps, live = CommonBeginning(5), list[Choices](), [0]
+def test_any_search_at_any_frequency_of_calls(data: st.DataObject, beam: int, length: int) -> None:
+    """Tokens and parents of rows that are not live are arbitrary."""
+    prefix, steps, live = StablePrefix(5), list[Choices](), [0]
     for number in range(length):
         chosen = data.draw(st.lists(st.sampled_from(live), min_size=1, max_size=beam), label="parents")
         parents = [*chosen, *data.draw(st.lists(st.integers(0, beam - 1), min_size=beam, max_size=beam))][:beam]
@@ -103,15 +103,15 @@ def test_any_search_however_often_it_is_asked(data: st.DataObject, beam: int, le
         tokens = [100 * number + place for place in range(beam)]
         steps.append((tokens, [parents[rows[row]] for row in range(beam)]))
         live = [row for row in range(beam) if rows[row] < len(chosen)]
-        if data.draw(st.booleans(), label="is asked"):
-            beginning.extend(steps[beginning.clock - 5 :], live)
-            assert beginning.ids == common(steps, live)
-    beginning.extend(steps[beginning.clock - 5 :], live)
-    assert beginning.ids == common(steps, live)
+        if data.draw(st.booleans(), label="is called"):
+            prefix.extend(steps[prefix.clock - 5 :], live)
+            assert prefix.ids == common(steps, live)
+    prefix.extend(steps[prefix.clock - 5 :], live)
+    assert prefix.ids == common(steps, live)
 
 
 def work(load: LoadBackend, length: int, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Steps that are read from the history for listeners of sentences with `length` tokens, and a step a token."""
+    """Steps that are read from the history for sentences of `length` tokens with a callback, and one step a token."""
     read, of = 0, History.of
 
     def counted(history: History, slot: int, first: int, end: int) -> list[Choices]:
@@ -122,36 +122,36 @@ def work(load: LoadBackend, length: int, monkeypatch: pytest.MonkeyPatch) -> int
     with monkeypatch.context() as patch:
         patch.setattr(History, "of", counted)
         engine = new_engine(load("onnx", "fp32"), slots=4)
-        requests = [listening(source, SearchOptions(2, max_length=length))[0] for source in some_sources(4)]
-        engine.waiting.put(requests)
+        requests = [with_callback(source, SearchOptions(2, max_length=length))[0] for source in some_sources(4)]
+        engine.queue.put(requests)
         run(engine)
     decoded = sum(request.future.result(timeout=0).hypotheses[0].num_tokens for request in requests)
     assert decoded > 2 * length
     return read
 
 
-def test_a_listener_costs_what_is_new_in_every_step(load: LoadBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twice the tokens are twice the work: a history that is read again in every step would be four times."""
+def test_the_cost_of_a_callback_is_linear_in_the_tokens(load: LoadBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four times the tokens are four times the work; reading the whole history in every step would be sixteen times."""
     short, long = work(load, 15, monkeypatch), work(load, 60, monkeypatch)
     assert long < 8 * short, (short, long)
 
 
-def test_rows_that_stay_apart_cost_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two hypotheses that differ from their first token on: who looked for where they part would walk all of them."""
-    made = dropped = 0
-    drop = CommonBeginning._drop
+def test_rows_without_a_common_prefix_cost_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two hypotheses that differ from their first token on: a search for their common ancestor would walk all steps."""
+    created = pruned = 0
+    prune = StablePrefix._prune
 
-    def counted(beginning: CommonBeginning, node: Any) -> None:
-        nonlocal dropped
-        dropped += 1
-        drop(beginning, node)
+    def counted(prefix: StablePrefix, node: Any) -> None:
+        nonlocal pruned
+        pruned += 1
+        prune(prefix, node)
 
-    monkeypatch.setattr(CommonBeginning, "_drop", counted)
-    beginning = CommonBeginning(0)
+    monkeypatch.setattr(StablePrefix, "_prune", counted)
+    prefix = StablePrefix(0)
     for number in range(1000):
-        made += 2
-        beginning.extend([([2 * number, 2 * number + 1], [0, 1 if number else 0])], [0, 1])
-    assert beginning.ids == []
-    assert dropped <= made
-    beginning.extend([([7, 7], [1, 1])], [0])
-    assert beginning.ids == [*range(1, 2000, 2), 7]
+        created += 2
+        prefix.extend([([2 * number, 2 * number + 1], [0, 1 if number else 0])], [0, 1])
+    assert prefix.ids == []
+    assert pruned <= created
+    prefix.extend([([7, 7], [1, 1])], [0])
+    assert prefix.ids == [*range(1, 2000, 2), 7]

@@ -1,0 +1,232 @@
+"""What an artifact is: its manifest.json."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from server.artifact.signature import Signature, parse_signature
+
+FORMAT = 5
+MANIFEST = "manifest.json"
+PAGES = 4
+EXPORT_AGAIN = "repeat `ringmt export` with its checkpoint"
+REPAIR = "copy the artifact again or repeat `ringmt export`"
+"""What to do about an artifact whose files are missing or damaged."""
+
+
+class ArtifactError(ValueError):
+    """An artifact that cannot be served; the message says what is wrong with which file."""
+
+
+@dataclass(frozen=True)
+class SpecialIds:
+    """Ids that are not words. `bos` begins every translation; in some models it equals `pad`."""
+
+    pad: int
+    unk: int
+    bos: int
+    eos: int
+
+
+USUAL_IDS = SpecialIds(pad=0, unk=1, bos=2, eos=3)
+"""The ids of artifacts whose manifest names none."""
+
+
+@dataclass(frozen=True)
+class ContextGraphs:
+    """The files of the graphs by which sentences look at their document; "" where there is none."""
+
+    store: str
+    attend: str
+    project: str = ""
+    """On the encoder's side only."""
+    pruned: str = ""
+    """On the encoder's side, where weights of sentences may be zero."""
+    near: str = ""
+    """On the encoder's side; "" in artifacts of older exports."""
+    step: str = ""
+    """On the decoder's side only, like `score`."""
+    score: str = ""
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        looks = (self.attend, self.project, self.pruned, self.near)
+        return tuple(filter(None, (self.store, *looks, self.step, self.score)))
+
+
+@dataclass(frozen=True)
+class GraphFiles:
+    """Graphs that belong together, their `format` ("onnx", "torchscript"; several runtimes may run one) and precision.
+    `step_shortlist` is a second step graph that chooses among a shortlist of words, `score` a step that gives the
+    probability of every word, `align` a graph that aligns a translation with its source; "" where there is none.
+    `context` is None where sentences cannot look at documents."""
+
+    format: str
+    precision: str
+    encode: str
+    step: str
+    step_shortlist: str = ""
+    score: str = ""
+    align: str = ""
+    context: ContextGraphs | None = None
+
+
+@dataclass(frozen=True)
+class Shortlist:
+    """How many words a step over a shortlist scores: `frequent` ones, the same for all sentences, then `extra` ones."""
+
+    frequent: int
+    extra: int
+
+    @property
+    def size(self) -> int:
+        return self.frequent + self.extra
+
+
+@dataclass(frozen=True)
+class AlignmentKind:
+    """Which attention the align graphs give: cross-attention of the decoder's `layer` and its `head`, both counted from
+    1 (None: the mean of all heads), at the step that `reads` a piece, or else at the step that produces it. It got
+    `share` of `links` right, pieces known to translate each other; 0 links if there were too few to choose by."""
+
+    layer: int
+    head: int | None
+    reads: bool
+    share: float
+    links: int
+
+
+@dataclass(frozen=True)
+class ContextKind:
+    """How sentences look at the rest of their document: the kind of `attention`, and on which `side` ("encoder":
+    context in the source language). `width` is d, `num_heads` counts the context's own heads, `reach` is how many
+    sentences away they look at most, None for the whole document."""
+
+    attention: str
+    side: str
+    num_heads: int
+    width: int
+    reach: int | None = None
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What an artifact is. Lengths count pieces with EOS; `order` is N, None for full attention."""
+
+    name: str
+    variant: str
+    source_language: str
+    target_language: str
+    vocabulary_file: str
+    """SentencePiece model of the target, and of the source where that has none of its own."""
+    vocabulary_size: int
+    order: int | None
+    ring_capacity: int
+    num_heads: int
+    head_dim: int
+    max_source_length: int
+    max_target_length: int
+    length_penalty: float
+    graphs: tuple[GraphFiles, ...]
+    signatures: dict[str, Signature]
+    """Graph file -> its tensors."""
+    licence: str
+    files: dict[str, str]
+    """File name -> SHA-256 of every other file of the artifact."""
+    origin: dict[str, Any]
+    """How it was made: recipe, data hash, steps, versions."""
+    special_ids: SpecialIds = USUAL_IDS
+    source_vocabulary_file: str = ""
+    source_vocabulary_size: int | None = None
+    source_prefix: tuple[int, ...] = ()
+    """Ids before every source, such as the one that names the target language."""
+    forced_eos: bool = False
+    """The last token that a translation may have is always EOS, and costs nothing."""
+    shortlist: Shortlist | None = None
+    context: ContextKind | None = None
+    """None for models that translate every sentence by itself."""
+    alignment: AlignmentKind | None = None
+    """None where there are no align graphs."""
+    format: int = FORMAT
+
+    @property
+    def precisions(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(graph.precision for graph in self.graphs))
+
+    @property
+    def ring_tensors(self) -> tuple[str, ...]:
+        """The ring tensors, which are the same in all step graphs."""
+        return self.signatures[self.graphs[0].step].names("ring")
+
+    @property
+    def source_tensors(self) -> tuple[str, ...]:
+        """What steps read of a sentence, apart from its shortlist; the same in all step graphs."""
+        read = self.signatures[self.graphs[0].step].names("source")
+        return tuple(name for name in read if name.startswith("source."))
+
+    @property
+    def store_tensors(self) -> tuple[str, ...]:
+        """What is kept of a document's sentences; nothing by models without context."""
+        graphs = next((graph.context for graph in self.graphs if graph.context is not None), None)
+        return () if graphs is None else tuple(self.signatures[graphs.store].output_names)
+
+    @property
+    def gives_memory(self) -> bool:
+        """Whether the encode graph has the output `memory`, which a context layer changes."""
+        return self.context is not None and self.context.side == "encoder"
+
+    def graph(self, format: str, precision: str) -> GraphFiles:
+        """The graphs of one format and precision. Raises ArtifactError that lists those that there are."""
+        for graph in self.graphs:
+            if (graph.format, graph.precision) == (format, precision):
+                return graph
+        there = ", ".join(f"{g.format} {g.precision}" for g in self.graphs)
+        raise ArtifactError(f"artifact '{self.name}' has no {format} graphs at {precision}; it has {there}")
+
+    def signature(self, file: str) -> Signature:
+        """Raises ArtifactError for a graph whose tensors are not listed."""
+        if file not in self.signatures:
+            raise ArtifactError(f"artifact '{self.name}': the manifest lists no tensors of {file}: {EXPORT_AGAIN}")
+        return self.signatures[file]
+
+
+def parse_manifest(text: str, where: str) -> Manifest:
+    """Raises ArtifactError for text that is not a manifest of this format."""
+    try:
+        values = json.loads(text)
+        if values.get("format") != FORMAT:
+            found = values.get("format")
+            raise ArtifactError(f"{where}: format {found!r}, this server reads {FORMAT}: {EXPORT_AGAIN}")
+        values["graphs"] = tuple(parse_graphs(graph) for graph in values["graphs"])
+        if values.get("shortlist") is not None:
+            values["shortlist"] = Shortlist(**values["shortlist"])
+        if values.get("context") is not None:
+            values["context"] = ContextKind(**values["context"])
+        if values.get("alignment") is not None:
+            values["alignment"] = AlignmentKind(**values["alignment"])
+        values["source_prefix"] = tuple(values.get("source_prefix", ()))
+        if "special_ids" in values:
+            values["special_ids"] = SpecialIds(**values["special_ids"])
+        values["signatures"] = {file: parse_signature(one) for file, one in values["signatures"].items()}
+        return Manifest(**values)
+    except ArtifactError:
+        raise
+    except (TypeError, KeyError, AttributeError, ValueError) as error:
+        raise ArtifactError(f"{where} is not a manifest ({error}); {REPAIR}") from error
+
+
+def parse_graphs(values: dict[str, Any]) -> GraphFiles:
+    context = values.get("context")
+    return GraphFiles(**{**values, "context": None if context is None else ContextGraphs(**context)})
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a folder; the other files are not checked. Raises ArtifactError."""
+    path = folder / MANIFEST
+    if not path.is_file():
+        raise ArtifactError(f"{folder} is not an artifact: it has no {MANIFEST}")
+    try:
+        return parse_manifest(path.read_text(encoding="utf-8"), str(path))
+    except UnicodeDecodeError as error:
+        raise ArtifactError(f"{path} is not a manifest ({error}); {REPAIR}") from error
