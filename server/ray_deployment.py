@@ -1,9 +1,9 @@
-"""RingMT under Ray Serve, for those who run Ray: `serve run docker/ray/serve.yaml`, or
+"""RingMT under Ray Serve: `serve run docker/ray/serve.yaml`, or
 
     serve run server.ray_deployment:application num_replicas=2 context_store=redis://HOST:6379/0
 
-A replica is the same application as `ringmt serve` in a process of Ray's. Ray's proxy listens, starts replicas, asks
-them how they are and lets them finish; the door, the engine and the documents are ours.
+A replica is the same application as `ringmt serve`, in a process of Ray. Ray's proxy listens; Ray starts replicas,
+checks their health and drains them. Admission, engine and documents are RingMT's.
 """
 
 import asyncio
@@ -23,28 +23,28 @@ from server.cli.serve import SWITCH_INTERVAL
 from server.settings import SETTINGS, Settings, SettingsError, nearest
 from server.telemetry.logs import log_config
 
-# Ray reports usage to its makers unless told not to before it starts.
+# Ray sends usage data to its vendor unless this is set before it starts.
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 
 STOP_SECONDS = 10.0
-"""What a replica has beside drain_timeout until Ray kills it: documents are given back, engines and stores closed."""
+"""Seconds after drain_timeout until Ray kills a replica: documents are released, engines and stores closed."""
 POLL_SECONDS = 0.1
-"""How often a replica that starts looks whether it is ready."""
-NOT_OURS = ("host", "port")
-"""Settings of who listens, which is Ray's proxy."""
+"""Seconds between two readiness checks of a starting replica."""
+OF_RAY = ("host", "port")
+"""Settings of the listener, which is Ray's proxy."""
 
 
 def application(arguments: Mapping[str, object]) -> Any:
-    """What `serve run` and a Serve configuration's import_path ask for. `arguments` are num_replicas (1 if it is not
-    given) and settings by their names (context_store, models, ...), which go before RINGMT_ variables; the variables
-    are read where this is called. Raises SettingsError for what is unknown or does not fit."""
+    """The application builder for `serve run` and the import_path of a Serve configuration. `arguments` are
+    num_replicas (default 1) and settings by their names (context_store, models, ...), which override RINGMT_ variables
+    of the calling process. Raises SettingsError for an unknown argument or an invalid value."""
     given = {name: str(value) for name, value in arguments.items()}
     replicas = given.pop("num_replicas", "1")
     if not replicas.isdecimal() or int(replicas) < 1:
         raise SettingsError(f"num_replicas must be a whole number from 1, not '{replicas}'")
-    known = [setting.name for setting in SETTINGS if setting.name not in NOT_OURS]
+    known = [setting.name for setting in SETTINGS if setting.name not in OF_RAY]
     for name in given:
-        if name in NOT_OURS:
+        if name in OF_RAY:
             raise SettingsError(f"{name} is set in http_options of Serve's configuration: Ray's proxy listens")
         if name not in known:
             raise SettingsError(f"unknown argument {name}: {nearest(name, ['num_replicas', *known])}")
@@ -58,7 +58,7 @@ def application(arguments: Mapping[str, object]) -> Any:
     return deployment.options(
         name="RingMT",
         num_replicas=int(replicas),
-        max_ongoing_requests=settings.engine.max_waiting,  # our door lets wait, batches and refuses
+        max_ongoing_requests=settings.engine.max_waiting,  # RingMT queues, batches and rejects requests itself
         graceful_shutdown_timeout_s=settings.drain_timeout + STOP_SECONDS,
         health_check_period_s=10,
         health_check_timeout_s=5,
@@ -66,17 +66,17 @@ def application(arguments: Mapping[str, object]) -> Any:
             "num_cpus": settings.engine.num_workers,
             "num_gpus": int(settings.engine.device == "cuda"),
         },
-        logging_config={"enable_access_log": False},  # Ray's names no request of ours; --access-log does
+        logging_config={"enable_access_log": False},  # without request ids; --access-log has them
     ).bind()
 
 
 class Replica:
-    """What Ray asks a replica, beside requests. Ray gives it `app`."""
+    """The health check of a replica. Ray sets `app`."""
 
     app: FastAPI
 
     def check_health(self) -> None:
-        """As /livez. Raises RuntimeError when Ray should start another one instead."""
+        """As /livez. Raises RuntimeError when Ray should replace this replica."""
         state: ServerState = self.app.state.server
         reason = state.why_not_alive
         if reason is not None:
@@ -88,24 +88,25 @@ def _builder(settings: Settings) -> Callable[[], FastAPI]:
         logging.config.dictConfig(log_config(settings.log_level, settings.log_format))
         sys.setswitchinterval(SWITCH_INTERVAL)
         app = create_app(settings)
-        app.router.lifespan_context = _ready_first(app)
+        app.router.lifespan_context = _start_when_ready(app)
         return app
 
     return build
 
 
-def _ready_first(app: FastAPI) -> Callable[[FastAPI], contextlib.AbstractAsyncContextManager[None]]:
-    """The application's life, in which it has not started before it is ready: then Ray sends it requests."""
-    life = app.router.lifespan_context
+def _start_when_ready(app: FastAPI) -> Callable[[FastAPI], contextlib.AbstractAsyncContextManager[None]]:
+    """The application's lifespan, which starts only when the server is ready: then Ray sends requests to the
+    replica."""
+    lifespan = app.router.lifespan_context
     state: ServerState = app.state.server
 
     @contextlib.asynccontextmanager
-    async def ready_first(app: FastAPI) -> AsyncIterator[None]:
-        async with life(app):
+    async def start_when_ready(app: FastAPI) -> AsyncIterator[None]:
+        async with lifespan(app):
             while state.why_not_ready is not None:
                 if state.failure is not None:
                     raise RuntimeError(state.failure)
                 await asyncio.sleep(POLL_SECONDS)
             yield
 
-    return ready_first
+    return start_when_ready

@@ -1,10 +1,10 @@
-"""Every setting of the server, each a field here.
+"""The settings of the server: each is a field of Settings or EngineSettings.
 
 A field `max_waiting` is the flag `--max-waiting` of `ringmt serve`, the environment variable `RINGMT_MAX_WAITING` and
-a row of SETTINGS.md. A flag wins over its variable. Unknown names are errors that name the nearest known one.
+a row of SETTINGS.md. A flag overrides its variable. An unknown name is an error that suggests the nearest known one.
 
-pydantic-settings is not used: importing it takes 0.16 s, where `ringmt translate` starts in 0.38 s, and it does not
-refuse unknown variables.
+pydantic-settings is not used: importing it takes 0.16 s, while `ringmt translate` starts in 0.38 s, and it does not
+reject unknown variables.
 """
 
 import dataclasses
@@ -19,27 +19,27 @@ from server.runtime.cpu_cores import usable_cores
 
 ENV_PREFIX = "RINGMT_"
 LONGEST_NAME = 100
-"""Characters of a name for which a nearest one is looked for."""
+"""Characters of the longest name for which `nearest` makes a suggestion."""
 BUNDLED_MODELS = Path(__file__).parent / "bundled"
 
 T = TypeVar("T")
 
 
 class SettingsError(ValueError):
-    """A setting that cannot be used; the message says which one and what to write instead."""
+    """An invalid setting; the message names it and what to write instead."""
 
 
 def setting(default: T, meaning: str, at_least: float | None = None, shown: str | None = None) -> T:
-    """A dataclass field with its default, its meaning for people and its smallest value. `shown` replaces the default
-    in help texts where that depends on the machine."""
+    """A dataclass field with its default, its description and its smallest value. `shown` replaces a default that
+    depends on the machine in help texts."""
     field: T = dataclasses.field(default=default, metadata={"meaning": meaning, "at_least": at_least, "shown": shown})
     return field
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """A hint for an unknown name: the nearest known one, or all of them."""
+    """A hint for an unknown name: the nearest known name, or all known names."""
     names = sorted(known)
-    if len(name) > LONGEST_NAME:  # what a client sent: comparing takes quadratic time
+    if len(name) > LONGEST_NAME:  # a client may have sent it, and comparing takes quadratic time
         return f"known: {', '.join(names)}"
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     return f"did you mean '{near[0]}'?" if near else f"known: {', '.join(names)}"
@@ -47,7 +47,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class EngineSettings:
-    """The settings of the engine, which hold for every model."""
+    """The settings of the engine, for every model."""
 
     slots: int = setting(32, "sentences that a model decodes at the same time", at_least=1)
     max_waiting: int = setting(
@@ -193,24 +193,24 @@ class Settings:
 
     @staticmethod
     def describe() -> list[tuple[str, str, str, str]]:
-        """Rows (flag, variable, default, meaning) of the table in SETTINGS.md; defaults as they would be typed."""
+        """Rows (flag, variable, default, meaning) of the table in SETTINGS.md; defaults as in a command line."""
         return [(setting.flag, setting.env, setting.default, setting.meaning) for setting in SETTINGS]
 
     @classmethod
     def load(cls, environ: Mapping[str, str], flags: Mapping[str, str | None] | None = None) -> "Settings":
-        """Read variables RINGMT_X of `environ` and `flags` (field name to text, None when not given).
+        """Read variables RINGMT_X of `environ` and `flags` (field name to text, None for a missing flag).
 
-        Raises SettingsError for an unknown RINGMT_ variable and for a value that does not fit.
+        Raises SettingsError for an unknown RINGMT_ variable and for an invalid value.
         """
         texts = _from_environment(environ)
         for name, text in (flags or {}).items():
             if text is not None:
                 texts[name] = (f"--{name.replace('_', '-')}", text)
         origin, keys = texts.get("api_keys", ("", "none"))
-        if not keys.strip():  # a secret that is missing must not open the server
+        if not keys.strip():  # an empty secret must not open the server to every client
             raise SettingsError(
                 f"{origin} is empty: give the keys (`ringmt key NAME` makes a line) or their file, or leave it out "
-                "to let everybody do everything"
+                "to give every client full access"
             )
         values = {name: _parse(origin, text, SETTINGS_BY_NAME[name].kind) for name, (origin, text) in texts.items()}
         engine = {name: value for name, value in values.items() if SETTINGS_BY_NAME[name].is_engine}
@@ -220,7 +220,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting as people see it. `kind` is the field's type; `choices` what a help text shows for a value."""
+    """The description of a setting. `kind` is the field's type; `choices`: the value in a help text."""
 
     name: str
     kind: object
@@ -273,7 +273,7 @@ def _as_text(value: object) -> str:
 
 
 def _check(settings: EngineSettings | Settings) -> None:
-    """Raise SettingsError for a number below its smallest value or a word that is not among the choices."""
+    """Raise SettingsError for a number below its smallest value or a text that is not among the choices."""
     kinds = get_type_hints(type(settings))
     for field in dataclasses.fields(settings):
         value, least = getattr(settings, field.name), field.metadata.get("at_least")
@@ -285,7 +285,7 @@ def _check(settings: EngineSettings | Settings) -> None:
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """Field name -> (where it was written, text)."""
+    """Field name -> (variable, text)."""
     texts = {}
     by_env = {setting.env: setting.name for setting in SETTINGS}
     for variable, text in environ.items():
@@ -297,15 +297,15 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, tuple[str, str]]:
 
 
 def _parse(origin: str, text: str, kind: object) -> Any:
-    """`text` as a value of the field's type; `_check` checks choices and bounds."""
+    """`text` as a value of the field's type; choices and bounds are checked by `_check`."""
     try:
         if kind is int:
             return int(text)
         if kind is float:
             return float(text)
     except ValueError:
-        wanted = "a whole number" if kind is int else "a number"
-        raise SettingsError(f"{origin} must be {wanted}, not '{text}'") from None
+        expected = "a whole number" if kind is int else "a number"
+        raise SettingsError(f"{origin} must be {expected}, not '{text}'") from None
     if kind == tuple[Path, ...]:
         return tuple(Path(part.strip()) for part in text.split(",") if part.strip())
     return text

@@ -2,7 +2,7 @@
 
 Beams are query positions: a slot's rows attend to the slot's source and ring, nothing is repeated per beam. The ring
 never moves; `ancestry` says which entries belong to a row's own past (see server/artifact/signature.py for all
-tensors). """
+tensors)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

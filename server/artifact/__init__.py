@@ -1,1 +1,1 @@
-"""The format of artifacts: export writes it, the server reads it."""
+"""The format of artifacts, which export writes and the server reads."""

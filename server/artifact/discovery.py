@@ -8,21 +8,22 @@ from server.artifact.manifest import MANIFEST, ArtifactError, read_manifest
 
 
 def find_artifacts(folders: Iterable[Path]) -> list[Path]:
-    """Artifact folders: each of `folders` that is one, and all that are below the others, in the order of their paths.
-    Names that begin with a dot are passed over. Raises ArtifactError."""
-    found: dict[Path, None] = {}
+    """Folders of artifacts in and below `folders`, in the order of their paths. Folders whose names begin with a dot
+    are skipped. Raises ArtifactError."""
+    artifacts: dict[Path, None] = {}
     for folder in folders:
         if not folder.is_dir():
             raise ArtifactError(f"{folder} is not a folder; name folders of artifacts with --models or RINGMT_MODELS")
         below = sorted(_artifacts_below(folder))
         if not below:
             raise ArtifactError(f"{folder} holds no artifact (a folder with {MANIFEST}); `ringmt export` writes one")
-        found.update(dict.fromkeys(below))
-    return list(found)
+        artifacts.update(dict.fromkeys(below))
+    return list(artifacts)
 
 
 def _artifacts_below(folder: Path) -> Iterator[Path]:
-    """Artifacts in a folder and below, but not inside another. What several links lead to is found once."""
+    """Artifacts in a folder and below, but not inside another artifact. A folder behind several links is listed
+    once."""
     seen = set()
     for path, names, files in os.walk(folder, followlinks=True):
         real, is_artifact = os.path.realpath(path), MANIFEST in files
@@ -34,15 +35,15 @@ def _artifacts_below(folder: Path) -> Iterator[Path]:
 
 
 def find_models(folders: Iterable[Path]) -> dict[str, Path]:
-    """The artifacts of `find_artifacts` by the names of their models. Raises ArtifactError, also for two models of one
-    name."""
-    found: dict[str, Path] = {}
+    """The artifacts of `find_artifacts` by the names of their models. Raises ArtifactError, also for two models with
+    the same name."""
+    models: dict[str, Path] = {}
     for folder in find_artifacts(folders):
         name = read_manifest(folder).name
-        if name in found:
+        if name in models:
             raise ArtifactError(
-                f"two models are named '{name}', {found[name]} and {folder}: serve one of them, or export one under "
+                f"two models are named '{name}', {models[name]} and {folder}: serve one of them, or export one under "
                 "another name"
             )
-        found[name] = folder
-    return found
+        models[name] = folder
+    return models

@@ -12,7 +12,7 @@ MANIFEST = "manifest.json"
 PAGES = 4
 EXPORT_AGAIN = "repeat `ringmt export` with its checkpoint"
 REPAIR = "copy the artifact again or repeat `ringmt export`"
-"""What to do about an artifact whose files are missing or damaged."""
+"""Advice for an artifact whose files are missing or damaged."""
 
 
 class ArtifactError(ValueError):
@@ -35,7 +35,7 @@ USUAL_IDS = SpecialIds(pad=0, unk=1, bos=2, eos=3)
 
 @dataclass(frozen=True)
 class ContextGraphs:
-    """The files of the graphs by which sentences look at their document; "" where there is none."""
+    """Files of the graphs for context; "" where there is none."""
 
     store: str
     attend: str
@@ -51,16 +51,16 @@ class ContextGraphs:
 
     @property
     def files(self) -> tuple[str, ...]:
-        looks = (self.attend, self.project, self.pruned, self.near)
-        return tuple(filter(None, (self.store, *looks, self.step, self.score)))
+        attention = (self.attend, self.project, self.pruned, self.near)
+        return tuple(filter(None, (self.store, *attention, self.step, self.score)))
 
 
 @dataclass(frozen=True)
 class GraphFiles:
     """Graphs that belong together, their `format` ("onnx", "torchscript"; several runtimes may run one) and precision.
-    `step_shortlist` is a second step graph that chooses among a shortlist of words, `score` a step that gives the
-    probability of every word, `align` a graph that aligns a translation with its source; "" where there is none.
-    `context` is None where sentences cannot look at documents."""
+    `step_shortlist`: a second step graph, over a shortlist of words; `score`: a step graph with the probability of
+    every word as output; `align`: the graph for word alignment; "" where there is none. `context` is None for a model
+    or format without context."""
 
     format: str
     precision: str
@@ -74,7 +74,7 @@ class GraphFiles:
 
 @dataclass(frozen=True)
 class Shortlist:
-    """How many words a step over a shortlist scores: `frequent` ones, the same for all sentences, then `extra` ones."""
+    """Words that a step over a shortlist scores: `frequent` words, the same for all sentences, then `extra` words."""
 
     frequent: int
     extra: int
@@ -86,9 +86,9 @@ class Shortlist:
 
 @dataclass(frozen=True)
 class AlignmentKind:
-    """Which attention the align graphs give: cross-attention of the decoder's `layer` and its `head`, both counted from
-    1 (None: the mean of all heads), at the step that `reads` a piece, or else at the step that produces it. It got
-    `share` of `links` right, pieces known to translate each other; 0 links if there were too few to choose by."""
+    """The attention that align graphs output: cross-attention of the decoder's `layer` and `head`, both counted from 1
+    (None: the mean of all heads), at the step that `reads` a piece, or else at the step that produces it. It aligned
+    `share` of `links` correctly, pieces that are known to translate each other; 0 links if there were too few."""
 
     layer: int
     head: int | None
@@ -99,9 +99,9 @@ class AlignmentKind:
 
 @dataclass(frozen=True)
 class ContextKind:
-    """How sentences look at the rest of their document: the kind of `attention`, and on which `side` ("encoder":
-    context in the source language). `width` is d, `num_heads` counts the context's own heads, `reach` is how many
-    sentences away they look at most, None for the whole document."""
+    """How sentences attend to their document: the kind of `attention`, and the `side` ("encoder": context in the source
+    language). `width` is d, `num_heads` counts the heads of the context layer, `reach` is the largest distance of a
+    visible sentence, None for the whole document."""
 
     attention: str
     side: str
@@ -112,14 +112,14 @@ class ContextKind:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What an artifact is. Lengths count pieces with EOS; `order` is N, None for full attention."""
+    """The description of an artifact. Lengths count pieces with EOS; `order` is N, None for full attention."""
 
     name: str
     variant: str
     source_language: str
     target_language: str
     vocabulary_file: str
-    """SentencePiece model of the target, and of the source where that has none of its own."""
+    """SentencePiece model of the target, and of the source if there is no `source_vocabulary_file`."""
     vocabulary_size: int
     order: int | None
     ring_capacity: int
@@ -135,17 +135,17 @@ class Manifest:
     files: dict[str, str]
     """File name -> SHA-256 of every other file of the artifact."""
     origin: dict[str, Any]
-    """How it was made: recipe, data hash, steps, versions."""
+    """Provenance: recipe, data hash, steps, versions."""
     special_ids: SpecialIds = USUAL_IDS
     source_vocabulary_file: str = ""
     source_vocabulary_size: int | None = None
     source_prefix: tuple[int, ...] = ()
-    """Ids before every source, such as the one that names the target language."""
+    """Ids before every source, such as a target-language token."""
     forced_eos: bool = False
-    """The last token that a translation may have is always EOS, and costs nothing."""
+    """The last token of a translation at the maximum length is always EOS, with log-probability 0."""
     shortlist: Shortlist | None = None
     context: ContextKind | None = None
-    """None for models that translate every sentence by itself."""
+    """None for models without context."""
     alignment: AlignmentKind | None = None
     """None where there are no align graphs."""
     format: int = FORMAT
@@ -161,13 +161,13 @@ class Manifest:
 
     @property
     def source_tensors(self) -> tuple[str, ...]:
-        """What steps read of a sentence, apart from its shortlist; the same in all step graphs."""
-        read = self.signatures[self.graphs[0].step].names("source")
-        return tuple(name for name in read if name.startswith("source."))
+        """The inputs of steps from the source sentence, without its shortlist; the same in all step graphs."""
+        sources = self.signatures[self.graphs[0].step].names("source")
+        return tuple(name for name in sources if name.startswith("source."))
 
     @property
     def store_tensors(self) -> tuple[str, ...]:
-        """What is kept of a document's sentences; nothing by models without context."""
+        """The stored states of a document's sentences; none for models without context."""
         graphs = next((graph.context for graph in self.graphs if graph.context is not None), None)
         return () if graphs is None else tuple(self.signatures[graphs.store].output_names)
 
@@ -177,12 +177,12 @@ class Manifest:
         return self.context is not None and self.context.side == "encoder"
 
     def graph(self, format: str, precision: str) -> GraphFiles:
-        """The graphs of one format and precision. Raises ArtifactError that lists those that there are."""
+        """The graphs of one format and precision. Raises ArtifactError that lists the available ones."""
         for graph in self.graphs:
             if (graph.format, graph.precision) == (format, precision):
                 return graph
-        there = ", ".join(f"{g.format} {g.precision}" for g in self.graphs)
-        raise ArtifactError(f"artifact '{self.name}' has no {format} graphs at {precision}; it has {there}")
+        available = ", ".join(f"{g.format} {g.precision}" for g in self.graphs)
+        raise ArtifactError(f"artifact '{self.name}' has no {format} graphs at {precision}; it has {available}")
 
     def signature(self, file: str) -> Signature:
         """Raises ArtifactError for a graph whose tensors are not listed."""
@@ -196,9 +196,11 @@ def parse_manifest(text: str, where: str) -> Manifest:
     try:
         values = json.loads(text)
         if values.get("format") != FORMAT:
-            found = values.get("format")
-            raise ArtifactError(f"{where}: format {found!r}, this server reads {FORMAT}: {EXPORT_AGAIN}")
-        values["graphs"] = tuple(parse_graphs(graph) for graph in values["graphs"])
+            version = values.get("format")
+            raise ArtifactError(f"{where}: format {version!r}, this server reads {FORMAT}: {EXPORT_AGAIN}")
+        for graph in values["graphs"]:
+            graph["context"] = ContextGraphs(**graph["context"]) if graph.get("context") is not None else None
+        values["graphs"] = tuple(GraphFiles(**graph) for graph in values["graphs"])
         if values.get("shortlist") is not None:
             values["shortlist"] = Shortlist(**values["shortlist"])
         if values.get("context") is not None:
@@ -208,17 +210,12 @@ def parse_manifest(text: str, where: str) -> Manifest:
         values["source_prefix"] = tuple(values.get("source_prefix", ()))
         if "special_ids" in values:
             values["special_ids"] = SpecialIds(**values["special_ids"])
-        values["signatures"] = {file: parse_signature(one) for file, one in values["signatures"].items()}
+        values["signatures"] = {file: parse_signature(signature) for file, signature in values["signatures"].items()}
         return Manifest(**values)
     except ArtifactError:
         raise
     except (TypeError, KeyError, AttributeError, ValueError) as error:
         raise ArtifactError(f"{where} is not a manifest ({error}); {REPAIR}") from error
-
-
-def parse_graphs(values: dict[str, Any]) -> GraphFiles:
-    context = values.get("context")
-    return GraphFiles(**{**values, "context": None if context is None else ContextGraphs(**context)})
 
 
 def read_manifest(folder: Path) -> Manifest:

@@ -2,61 +2,61 @@
 
 For every graph the manifest lists every tensor with its name, dtype, axes and role (`server.artifact.signature`):
 
-encode  source_ids, source_keep (1 where there is a piece) -> the source's tensors, where there is a shortlist its words
-        and columns (shortlist.word, shortlist.weight, at int8 shortlist.scale, where there is one shortlist.bias), and
+encode  source_ids, source_keep (1 for a piece, 0 for padding) -> the source's tensors, with a shortlist its words and
+        columns (shortlist.word, shortlist.weight, at int8 shortlist.scale, if the model has one shortlist.bias), and
         for models with context on the encoder's side `memory`, the encoder's output
 
 step    token, parent       last token of every row, and the beam that the row continues within its slot
         score               cumulative log-probability
         ancestry            which ring entries belong to each row's own past
         is_row              rows within the sentence's beam size; the others stay dead
-        position            target position of `token`; rows of different slots stand anywhere
+        position            target position of `token`; every slot has its own
         source_keep         1 where the slot's sentence has a piece
         own_key, kept_key   the entry that each row writes in this step, and the entries that no row of its slot writes
-        key_age             steps since each entry of a slot was written (only where a variant asks)
+        key_age             steps since each entry of a slot was written (only for variants that use it)
         write_index         (slot, head, entry) written in this step
         first_row           slot * beam
         num_rows, num_candidates    beam and 2*beam
         ring....            per slot, written in place, never reordered
-        source...., shortlist....   per slot, as encode gives them
+        source...., shortlist....   per slot, outputs of encode
         -> candidate_score, candidate_token, candidate_parent [slot, 2*beam], best first; ties: lower parent, then token
            next_token, next_parent, next_score, next_ancestry: the following step's rows, the best candidates but EOS
            next_<name> for every ring tensor
 
-score   as step, over the whole vocabulary, but without the choice: -> next_ancestry, next_<name> for every ring tensor,
+score   as step, over the whole vocabulary, but without candidates: -> next_ancestry, next_<name> for every ring tensor,
         and log_probability of every word
 
-align   source_keep, source.... as encode gives them, target_ids from BOS on, without EOS -> alignment [batch, piece,
+align   source_keep, source.... of encode, target_ids from BOS on, without EOS -> alignment [batch, piece,
         source]: which source pieces every piece after BOS comes from, each row summing to one
 
-A graph may leave out inputs that it does not read. Rings and their next_ outputs are the same memory: a graph must read
-nothing of a ring but the entries as written in this step.
+A graph may omit inputs that it does not read. Rings and their next_ outputs are the same memory: a graph must read
+a ring only after it has written the entries of this step.
 
 There are capacity*beam entries; ring slot r of beam b is entry r*beam + b. A row at position p writes ring slot p mod
-capacity. The ring never moves: a beam that continues another one inherits its parent's row of `ancestry`.
+capacity. The ring is never reordered: a beam that continues another one inherits its parent's row of `ancestry`.
 
 Models with context (Maruf et al. 2019, section 3) have more graphs, at every precision. The sentences of a document
 lie in PAGES pages, so that short ones are not padded to the longest: page p holds J_p of them, each of up to W_p words.
-A page without sentences has one that nobody sees. Names of its tensors end with a dot and the page's number, from 0.
+An empty page has one sentence that is not visible. Names of its tensors end with a dot and the page's number, from 0.
 
-store   memory, word_keep (1 for words, 0 for EOS and padding) -> what is kept of sentences: sentence_..., word_...
+store   memory, word_keep (1 for words, 0 for EOS and padding) -> the states of sentences: sentence_..., word_...
 attend  memory, keep, and of every page sentence_keep.p (0: not visible, else how many sentences away), word_keep.p and
         the store's tensors
         -> new_memory, gate, and sentence_weights over the sentences of all pages in their order
-           and where words have weights word_weights.p, means over the source
-project memory -> the source's tensors, as encode gives them
-pruned  attend and project in one, for documents of many sentences: the words of sentences without a weight are not
+           and, if words have weights, word_weights.p, means over the source
+project memory -> the source's tensors, as outputs of encode
+pruned  attend and project in one, for documents of many sentences: the words of sentences with weight 0 are not
         read. Inputs as attend's -> the source's tensors; looked [batch, heads, J] and gate [batch], means over the
-        source. Only where sentences are weighed by sparsemax.
+        source. Only for sentence weights by sparsemax.
 near    the same as pruned for few sentences, in one page whose names have no number: memory, sentence_keep, word_keep
         and the store's tensors -> as pruned. One sentence at a time, without padding, so there is no keep.
 
 On the decoder's side, where the words of a document are those of its translations, the graphs are
 
 store   source_ids, source_keep, target_ids from BOS on without the last word, word_keep (0 where no word is predicted)
-        -> what is kept, as above
-attend  source_ids, source_keep, target_ids from BOS on, and the pages as above: where a finished translation looked
-        -> gate, sentence_weights and word_weights.p as above, over the target
+        -> the states, as above
+attend  source_ids, source_keep, target_ids from BOS on, and the pages as above: the attention of a finished
+        translation -> gate, sentence_weights and word_weights.p as above, over the target
 step, score     as above over the whole vocabulary, and the pages of every slot
 """
 
@@ -66,9 +66,9 @@ from typing import Any, Literal, get_args
 
 Role = Literal["row", "ring", "source", "document", "result"]
 """row: arrays of the beams' rows, on the host; ring: keys and values of the rows' own past; source: tensors of the
-source sentence, its shortlist included; document: those of the sentences around it; result: outputs."""
+source sentence, its shortlist included; document: tensors of the sentences of its document; result: outputs."""
 Axis = str | int
-"""A fixed size, or the name of a free one."""
+"""A fixed size, or the name of a free axis."""
 LOG_PROBABILITY = "log_probability"
 """The output of a score graph: the log-probability of every word, [slot, beam, word]."""
 ALIGNMENT = "alignment"
@@ -112,7 +112,7 @@ class Signature:
 
 def parse_signature(values: Mapping[str, Any]) -> Signature:
     """Raises KeyError, TypeError or ValueError for values that are no signature."""
-    inputs, outputs = (tuple(parse_tensor(one) for one in values[side]) for side in ("inputs", "outputs"))
+    inputs, outputs = (tuple(parse_tensor(tensor) for tensor in values[side]) for side in ("inputs", "outputs"))
     return Signature(inputs, outputs)
 
 

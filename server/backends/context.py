@@ -96,16 +96,11 @@ class Attended:
 class ContextBackend(Protocol):
     """Runs the context graphs of one artifact. Safe to call from several threads."""
 
-    @property
-    def side(self) -> Side:
-        """Whether the encoder or the decoder attends to the document. On the decoder's side, the states of a sentence
-        depend on its translation too."""
-        ...
-
-    @property
-    def reach(self) -> int | None:
-        """The largest distance, in sentences, of a visible sentence; None for the whole document."""
-        ...
+    side: Side
+    """Whether the encoder or the decoder attends to the document. On the decoder's side, the states of a sentence
+    depend on its translation too."""
+    reach: int | None
+    """The largest distance, in sentences, of a visible sentence; None for the whole document."""
 
     def compute_states(
         self, source_ids: Sequence[int], target_ids: Sequence[int] = (), encoded: EncodedSource | None = None

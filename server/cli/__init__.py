@@ -1,1 +1,1 @@
-"""`ringmt`: the commands of the server, and how commands of other packages are found."""
+"""`ringmt`: the server's commands, and the entry points of other commands."""

@@ -11,21 +11,21 @@ ENTRY_POINT_GROUP = "ringmt.commands"
 
 
 class Command(Protocol):
-    """An object (a module will do) behind an entry point whose name is the command's."""
+    """The object (or module) of an entry point, whose name is the command's name."""
 
     @property
     def help(self) -> str:
-        """What the command does, for `ringmt COMMAND --help`."""
+        """The description for `ringmt COMMAND --help`."""
 
     def add_arguments(self, parser: argparse.ArgumentParser, /) -> None:
-        """Declare the command's flags."""
+        """Add the command's flags to its parser."""
 
     def run(self, args: argparse.Namespace, /) -> int:
-        """Run the command; returns the exit status. A ValueError or OSError is shown to the user as one line."""
+        """Run the command; returns the exit status. A ValueError or OSError is printed as one line."""
 
 
 def add_setting_flags(parser: argparse.ArgumentParser, settings_table: Iterable[Setting]) -> None:
-    """Add a flag for every setting. Values stay text until Settings reads them; a list may be several flags."""
+    """Add a flag for every setting. Values remain text until Settings.load; a list may be several flags."""
     for setting in settings_table:
         meaning = f"{setting.meaning} (default {setting.default}; {setting.env})"
         action = "append" if setting.is_list else "store"
@@ -33,7 +33,7 @@ def add_setting_flags(parser: argparse.ArgumentParser, settings_table: Iterable[
 
 
 def settings_of(args: argparse.Namespace, settings_table: Iterable[Setting]) -> Settings:
-    """The settings: flags win over the environment, which wins over defaults. Raises SettingsError."""
+    """The settings from flags, else from the environment, else the defaults. Raises SettingsError."""
     given = {setting.name: getattr(args, setting.name) for setting in settings_table}
     return Settings.load(
         os.environ, {name: ",".join(value) if isinstance(value, list) else value for name, value in given.items()}

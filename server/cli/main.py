@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 
 from server.cli.command import ENTRY_POINT_GROUP, Command
 from server.settings import nearest
@@ -30,10 +30,17 @@ COMMANDS = {
     "bench": "measure how fast an artifact translates on this machine",
     "compare": "set trained models side by side, with the uncertainty of every difference",
 }
-OURS = ("serve", "key", "translate", "translate-corpus")
-"""Commands that need nothing but the server's own packages."""
-EXTRAS = dict.fromkeys((name for name in COMMANDS if name not in OURS), "train")
-"""Command -> the extra that installs what it needs."""
+"""Names and meanings for the overview, which imports no command."""
+SERVER_COMMANDS = {
+    name: EntryPoint(name, value, ENTRY_POINT_GROUP)
+    for name, value in (
+        ("serve", "server.cli.serve:SERVE"),
+        ("key", "server.cli.key:KEY"),
+        ("translate", "server.cli.translate:TRANSLATE"),
+        ("translate-corpus", "server.cli.translate_corpus:CORPUS"),
+    )
+}
+"""Commands of the server, which also run where the package is not installed; the others are in pyproject.toml."""
 
 
 class UsageError(ValueError):
@@ -41,7 +48,7 @@ class UsageError(ValueError):
 
 
 class Parser(argparse.ArgumentParser):
-    """Unknown options name the nearest known one; options are never abbreviated."""
+    """The error for an unknown option suggests the nearest known one; options cannot be abbreviated."""
 
     def __init__(self, prog: str, description: str) -> None:
         super().__init__(prog=prog, description=description, allow_abbrev=False)
@@ -76,43 +83,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except UsageError as error:
-        return _complain(error, 2)
+        return _print_error(error, 2)
     except (ValueError, OSError) as error:
-        return _complain(error, 1)
+        return _print_error(error, 1)
 
 
 def load_command(name: str) -> Command:
-    """The command of that name. Raises UsageError that names the nearest one, or the extra to install."""
-    if name == "serve":
-        from server.cli.serve import SERVE
-
-        return SERVE
-    if name == "key":
-        from server.cli.key import KEY
-
-        return KEY
-    if name == "translate":
-        from server.cli.translate import TRANSLATE
-
-        return TRANSLATE
-    if name == "translate-corpus":
-        from server.cli.translate_corpus import CORPUS
-
-        return CORPUS
-    installed = {entry.name: entry for entry in entry_points(group=ENTRY_POINT_GROUP)}
+    """The command of that name. Raises UsageError that names the nearest command, or the extra to install."""
+    installed = SERVER_COMMANDS | {entry.name: entry for entry in entry_points(group=ENTRY_POINT_GROUP)}
     if name not in installed:
-        if name in EXTRAS:
+        if name in COMMANDS:
             raise UsageError(_missing(name))
         raise UsageError(f"unknown command '{name}': {nearest(name, COMMANDS.keys() | installed.keys())}")
     try:
         command: Command = installed[name].load()
     except ImportError as error:
+        if name in SERVER_COMMANDS:
+            raise
         raise UsageError(f"{_missing(name)} ({error})") from error
     return command
 
 
 def _missing(name: str) -> str:
-    extra = EXTRAS.get(name, name)
+    extra = "train" if name in COMMANDS else name
     return f"'ringmt {name}' needs packages that are not installed: pip install 'ringmt[{extra}]'"
 
 
@@ -123,6 +116,6 @@ def _overview() -> str:
     return "\n".join([head, *lines, "", "`ringmt COMMAND --help` lists the options of a command."])
 
 
-def _complain(error: Exception, status: int) -> int:
+def _print_error(error: Exception, status: int) -> int:
     print(f"ringmt: {error}", file=sys.stderr)
     return status

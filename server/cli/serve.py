@@ -24,40 +24,42 @@ from server.telemetry.logs import log_config
 logger = logging.getLogger("ringmt")
 
 KEEP_ALIVE_SECONDS = 75
-"""How long a connection may be idle between two requests: longer than clients pause (DeepL's asks every 5 seconds
-whether a document is done) and than proxies keep theirs (nginx: 60). A request on one that is just closed is lost."""
+"""Idle time of a connection between two requests: longer than clients pause (DeepL's client polls a document every 5
+seconds) and than proxies keep connections (nginx: 60), because a request on a connection that is being closed is
+lost."""
 
 OTHER_FILES = 512
-"""Open files beside connections: of graphs, stores and logs."""
+"""Open files other than connections: graphs, stores and logs."""
 STOP_SECONDS = 5.0
-"""How much longer than drain_timeout the process runs at most after a signal: what is given up is answered, and engines
-and stores are closed."""
+"""Seconds after drain_timeout in which the process must exit: aborted requests are answered, engines and stores
+closed."""
 
 SWITCH_INTERVAL = 0.0005
-"""Seconds after which a Python thread lets another run. A decoding thread needs the interpreter for some microseconds
-in every step; with Python's default of 5 ms it waits while whole requests are read (4% of the throughput)."""
+"""Seconds after which a Python thread yields to another. A decoding thread needs the interpreter for some microseconds
+in every step; with Python's default of 5 ms it waits while whole requests are parsed (4% of the throughput)."""
 
 
 class DrainingServer(uvicorn.Server):
-    """On the first signal it drains: new requests are refused, /readyz says so, and requests in flight finish within
-    drain_timeout. A second signal stops it at once. It also ends when the models cannot be loaded."""
+    """Drains at the first signal: new requests are rejected, /readyz reports it, and requests in flight finish within
+    drain_timeout. Stops at once at a second signal, and exits when the models cannot be loaded."""
 
     def __init__(self, config: uvicorn.Config, state: ServerState) -> None:
         super().__init__(config)
         self._state = state
-        self.given_up = 0
-        """Requests that were still in flight when it stopped."""
+        self.num_aborted = 0
+        """Requests that were still in flight at the stop."""
         self.forced_exit = ForcedExit(self._ends_at, self._status)
-        """Not started by itself: it ends the process."""
+        """Started by ServeCommand, because it ends the process."""
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
         try:
             await super().serve(sockets)
         finally:
-            self.forced_exit.over()
+            self.forced_exit.server_stopped()
 
     def is_idle(self) -> bool:
-        """Whether it has started, and neither requests nor sentences, of documents for example, are in flight."""
+        """Whether the server has started, and no requests and no sentences (of documents, for example) are in
+        flight."""
         return self._state.is_loaded and not (self.server_state.tasks or self._state.num_sentences)
 
     def _ends_at(self) -> float | None:
@@ -65,7 +67,7 @@ class DrainingServer(uvicorn.Server):
         return None if drained_at is None else drained_at + STOP_SECONDS
 
     def _status(self, has_stopped: bool) -> int:
-        return int(not has_stopped or self._state.failure is not None or bool(self.given_up))
+        return int(not has_stopped or self._state.failure is not None or bool(self.num_aborted))
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self._state.is_draining:
@@ -78,10 +80,10 @@ class DrainingServer(uvicorn.Server):
         if self._state.failure is not None:
             return True
         if self._state.is_draining and not (self.server_state.tasks and self._state.drain_seconds_left):
-            self.given_up = len(self.server_state.tasks)
-            if self.given_up:
+            self.num_aborted = len(self.server_state.tasks)
+            if self.num_aborted:
                 await self._state.give_up()
-            self.config.timeout_graceful_shutdown = 1  # time to send these requests an answer
+            self.config.timeout_graceful_shutdown = 1  # seconds to answer these requests
             return True
         return await super().on_tick(counter)
 
@@ -99,14 +101,14 @@ class ServeCommand:
 
     def run(self, args: argparse.Namespace, /) -> int:
         settings = settings_of(args, SETTINGS)
-        find_models(settings.models)  # a wrong path or a duplicate name fails before the port is taken
+        find_models(settings.models)  # a wrong path or a duplicate name fails before the port is bound
         sys.setswitchinterval(SWITCH_INTERVAL)
         app = create_app(settings)
         state: ServerState = app.state.server
         server = DrainingServer(config_of(settings, app), state)
         if not state.keys.keys and not is_loopback(settings.host):
             logger.warning(
-                "listening on %s without API keys: everybody who reaches this port may use it all; "
+                "listening on %s without API keys: every client that reaches this port has full access; "
                 "--api-keys closes it (`ringmt key NAME` makes a key)",
                 settings.host,
             )
@@ -118,15 +120,15 @@ class ServeCommand:
         if state.failure is not None:
             print(f"ringmt: {state.failure}", file=sys.stderr)
             return 1
-        if server.given_up:
-            logger.warning("stopped; requests in flight that were given up: %d", server.given_up)
+        if server.num_aborted:
+            logger.warning("stopped; requests in flight that were given up: %d", server.num_aborted)
             return 1
         logger.info("stopped; all that was in flight was answered")
         return 0
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address is reached from this machine only; not for names that say nothing about that."""
+    """Whether an address is reachable from this machine only; False for other names than localhost."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -134,28 +136,28 @@ def is_loopback(host: str) -> bool:
 
 
 def allow_open_files(count: int) -> None:
-    """Raise the limit of open files of this process, as far as it may: each connection is one."""
+    """Raise the limit of open files of this process, up to its hard limit: each connection is an open file."""
     try:
         import resource
     except ImportError:  # Windows has no such limit
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = count if hard == resource.RLIM_INFINITY else min(count, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    limit = count if hard == resource.RLIM_INFINITY else min(count, hard)
+    if soft != resource.RLIM_INFINITY and soft < limit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
 def config_of(settings: Settings, app: FastAPI) -> uvicorn.Config:
-    """uvicorn's configuration: one process, our log."""
+    """The configuration of uvicorn: one process, the log of `server.telemetry.logs`."""
     state: ServerState = app.state.server
     return uvicorn.Config(
         app,
         host=settings.host,
         port=settings.port,
         http=PromptProtocol.within(Connections(settings.max_connections, state.metrics)),
-        ws="none",  # no route speaks WebSocket; by default uvicorn would, where a library for it is installed
+        ws="none",  # no route uses WebSocket; by default uvicorn does, if a library for it is installed
         log_config=log_config(settings.log_level, settings.log_format),
-        access_log=False,  # uvicorn's has query strings in it, and no request ids
+        access_log=False,  # uvicorn's access log has query strings and no request ids
         server_header=False,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=max(1, round(settings.drain_timeout)),

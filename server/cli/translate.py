@@ -25,9 +25,9 @@ from server.telemetry.metrics import Metrics
 from server.translation.translator import PendingText, RequestedOptions, Translator
 
 LINES_AHEAD = 256
-"""Lines that are read and queued before the oldest of them must be written."""
+"""Lines that are read and queued ahead of the oldest unwritten line."""
 _NAMES = ("models", "default_beam_size", "context_store", "context_cache_bytes")
-_KNOBS = tuple(setting for setting in SETTINGS if setting.is_engine or setting.name in _NAMES)
+_SETTINGS = tuple(setting for setting in SETTINGS if setting.is_engine or setting.name in _NAMES)
 
 
 class LineReader:
@@ -38,8 +38,8 @@ class LineReader:
         threading.Thread(target=self._read, args=(lines,), daemon=True, name="reader").start()
 
     def next(self, wait: bool) -> str:
-        """The next line without its line break. Raises EOFError at the end, queue.Empty if `wait` is False and none is
-        there yet, and whatever reading raised."""
+        """The next line without its line break. Raises EOFError at the end, queue.Empty if `wait` is False and no line
+        has been read yet, and exceptions of reading."""
         line = self._ahead.get(block=wait)
         if isinstance(line, Exception):
             raise line
@@ -55,20 +55,20 @@ class LineReader:
 
 
 def translate_lines(translator: Translator, lines: Iterable[str], options: SearchOptions) -> Iterator[str]:
-    """Translations of `lines` in their order, each as soon as it is there. At most LINES_AHEAD are in flight; they are
-    cancelled when the generator is closed."""
+    """Translations of `lines` in their order, each as soon as it is finished. At most LINES_AHEAD are in flight; they
+    are cancelled when the generator is closed."""
     reader = LineReader(lines)
     pending: deque[PendingText] = deque()
-    is_over = False
+    is_at_end = False
     try:
-        while pending or not is_over:
-            if is_over or len(pending) == LINES_AHEAD:
+        while pending or not is_at_end:
+            if is_at_end or len(pending) == LINES_AHEAD:
                 yield pending.popleft().wait().text
                 continue
             try:
                 line = reader.next(wait=not pending)
             except EOFError:
-                is_over = True
+                is_at_end = True
             except queue.Empty:
                 yield pending.popleft().wait().text
             else:
@@ -79,7 +79,7 @@ def translate_lines(translator: Translator, lines: Iterable[str], options: Searc
 
 
 def _submit(translator: Translator, line: str, options: SearchOptions, pending: deque[PendingText]) -> Iterator[str]:
-    """Queue a line; while there is no room for it, wait for the oldest ones."""
+    """Queue a line; while the queue is full, wait for the oldest lines."""
     while True:
         try:
             pending.append(translator.submit_text(line, options))
@@ -91,20 +91,21 @@ def _submit(translator: Translator, line: str, options: SearchOptions, pending: 
 
 
 def choose_artifact(settings: Settings, source: str | None, target: str | None) -> Translator:
-    """Load the first model for the languages. Raises ArtifactError that lists what there is, also when several
-    pairs fit."""
-    there = {folder: read_manifest(folder) for folder in find_artifacts(settings.models)}
-    fitting = {
-        folder: (one.source_language, one.target_language)
-        for folder, one in there.items()
-        if source in (None, one.source_language) and target in (None, one.target_language)
+    """Load the first model for the languages. Raises ArtifactError that lists the available pairs if none or several
+    pairs match."""
+    manifests = {folder: read_manifest(folder) for folder in find_artifacts(settings.models)}
+    pairs = {folder: (manifest.source_language, manifest.target_language) for folder, manifest in manifests.items()}
+    matching = {
+        folder: pair for folder, pair in pairs.items() if source in (None, pair[0]) and target in (None, pair[1])
     }
-    if not fitting:
-        pairs = _listed((one.source_language, one.target_language) for one in there.values())
-        raise ArtifactError(f"no model translates {source or 'anything'} to {target or 'anything'}; there is {pairs}")
-    if len(set(fitting.values())) > 1:
-        raise ArtifactError(f"there are models for {_listed(fitting.values())}: say which with --source and --target")
-    return Translator.load(next(iter(fitting)), settings.engine, Metrics())
+    if not matching:
+        available = _listed(pairs.values())
+        raise ArtifactError(
+            f"no model translates {source or 'anything'} to {target or 'anything'}; there is {available}"
+        )
+    if len(set(matching.values())) > 1:
+        raise ArtifactError(f"there are models for {_listed(matching.values())}: say which with --source and --target")
+    return Translator.load(next(iter(matching)), settings.engine, Metrics())
 
 
 def _listed(pairs: Iterable[tuple[str, str]]) -> str:
@@ -136,18 +137,18 @@ class TranslateCommand:
             "--document",
             type=Path,
             metavar="FILE",
-            help="translate this file instead, as one document: sentences in the light of each other, by models that "
-            "know context. With a --context-store that lasts, an interrupted run goes on where it was",
+            help="translate this file instead, as one document: with the other sentences as context, by models with "
+            "context. With a persistent --context-store, an interrupted run continues where it was",
         )
         parser.add_argument(
             "--mode",
             choices=("offline", "online"),
             help="with --document or files: a sentence sees all others (offline, the default) or those before it",
         )
-        add_setting_flags(parser, _KNOBS)
+        add_setting_flags(parser, _SETTINGS)
 
     def run(self, args: argparse.Namespace, /) -> int:
-        settings = settings_of(args, _KNOBS)
+        settings = settings_of(args, _SETTINGS)
         if args.max_length is not None and args.max_length < 1:
             raise SettingsError(f"--max-length must be at least 1, not {args.max_length}")
         if args.mode is not None and args.document is None and not args.files:
@@ -157,38 +158,40 @@ class TranslateCommand:
         if args.output is not None and not args.files:
             raise SettingsError("--output is for files: ringmt translate FILE... --output FOLDER")
         translator = choose_artifact(settings, args.source, args.target)
-        asked = RequestedOptions(beam_size=settings.default_beam_size, length_penalty=None, max_length=args.max_length)
+        requested = RequestedOptions(
+            beam_size=settings.default_beam_size, length_penalty=None, max_length=args.max_length
+        )
         try:
             if args.files:
-                return self._translate_files(translator, asked, args, settings)
+                return self._translate_files(translator, requested, args, settings)
             if args.document is None:
-                self._translate(translator, translator.options(**asked))
+                self._translate(translator, translator.options(**requested))
             else:
-                self._translate_document(translator, asked, args.document, args.mode or "offline", settings)
+                self._translate_document(translator, requested, args.document, args.mode or "offline", settings)
         finally:
             translator.stop(timeout=0)
         return 0
 
     def _translate_files(
-        self, translator: Translator, asked: RequestedOptions, args: argparse.Namespace, settings: Settings
+        self, translator: Translator, requested: RequestedOptions, args: argparse.Namespace, settings: Settings
     ) -> int:
         mode: Mode = "online" if args.mode == "online" else "offline"
-        return translate_files(translator, args.files, args.output, asked, mode, settings.context_cache_bytes)
+        return translate_files(translator, args.files, args.output, requested, mode, settings.context_cache_bytes)
 
     def _translate_document(
-        self, translator: Translator, asked: RequestedOptions, path: Path, mode: Mode, settings: Settings
+        self, translator: Translator, requested: RequestedOptions, path: Path, mode: Mode, settings: Settings
     ) -> None:
         store, cache_bytes = settings.context_store, settings.context_cache_bytes
         try:
-            translation = translate_document(translator, path, mode, asked, store, cache_bytes)
+            translation = translate_document(translator, path, mode, requested, store, cache_bytes)
         except (StoreError, Unservable) as error:
             raise ValueError(error) from error
         sys.stdout.buffer.write(translation.encode("utf-8", errors="surrogateescape"))
         sys.stdout.flush()
 
     def _translate(self, translator: Translator, options: SearchOptions) -> None:
-        """Bytes that are not UTF-8 are written as they came. sys.stdin is not used: its lock, held by a reading thread,
-        would keep the interpreter from exiting."""
+        """Bytes that are not UTF-8 are copied. sys.stdin is not used: its lock, held by the reading thread, would keep
+        the interpreter from exiting."""
         with (
             open(0, encoding="utf-8", errors="surrogateescape", newline="\n", closefd=False) as lines,
             tqdm(unit=" lines", file=sys.stderr, disable=not sys.stderr.isatty()) as progress,

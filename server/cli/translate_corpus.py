@@ -22,7 +22,7 @@ class CorpusCommand:
 
     help = (
         "Translate a large file line by line with several servers: every line once, in order. After a stop or a kill, "
-        "the same command continues where it was; when a server goes away the others take its lines, and it is used "
+        "the same command continues; when a server is unreachable the others take its lines, and it is used "
         "again when it is back. "
         "Example: ringmt translate-corpus book.en --output book.de --servers http://a:8000 http://b:8000"
     )
@@ -52,14 +52,13 @@ class CorpusCommand:
         output = Output(args.output, RunIdentity.of(args.file, chosen))
         try:
             if not output.is_finished:
-                spread = Spread(
-                    args.servers, CorpusOptions(**chosen, key=key), output.model, args.in_flight, args.patience, _tell
-                )
+                options = CorpusOptions(**chosen, key=key)
+                spread = Spread(args.servers, options, output.model, args.in_flight, args.patience, _print_message)
                 _translate(args.file, output, spread)
             output.finish()
         except (ServerFault, NoServerAvailable) as error:
             raise ValueError(
-                f"{error}. {output.num_lines} lines are done; run the same command again to go on"
+                f"{error}. {output.num_lines} lines are done; run the same command again to continue"
             ) from None
         finally:
             output.close()
@@ -67,27 +66,29 @@ class CorpusCommand:
 
 
 def _translate(path: Path, output: Output, spread: Spread) -> None:
-    output.made_with(spread.model())
+    output.set_model(spread.model())
     with (
         path.open("rb") as content,
         tqdm(unit=" lines", initial=output.num_lines, file=sys.stderr, disable=not sys.stderr.isatty()) as progress,
     ):
         lines = LineReader(content)
-        left = itertools.islice(lines, output.num_lines, None)
-        for chunk, translations in spread.translate(chunks_of(left, output.num_lines)):
+        remaining = itertools.islice(lines, output.num_lines, None)
+        for chunk, translations in spread.translate(chunks_of(remaining, output.num_lines)):
             output.append(translations)
             output.num_lines += len(chunk.lines)
             progress.update(len(chunk.lines))
-    if lines.num_odd:
-        _tell(f"{lines.num_odd} lines were no UTF-8: what could not be read of them became \N{REPLACEMENT CHARACTER}")
+    if lines.num_invalid:
+        _print_message(
+            f"{lines.num_invalid} lines were no UTF-8: their invalid bytes were replaced by \N{REPLACEMENT CHARACTER}"
+        )
 
 
 class LineReader:
-    """Lines of a file without their line breaks, read once; `num_odd` of them were not UTF-8."""
+    """Lines of a file without their line breaks, read once; `num_invalid` of them were not UTF-8."""
 
     def __init__(self, content: Iterator[bytes]) -> None:
         self._content = content
-        self.num_odd = 0
+        self.num_invalid = 0
 
     def __iter__(self) -> Iterator[str]:
         for line in self._content:
@@ -95,11 +96,11 @@ class LineReader:
             try:
                 yield text.decode("utf-8")
             except UnicodeDecodeError:
-                self.num_odd += 1
+                self.num_invalid += 1
                 yield text.decode("utf-8", errors="replace")
 
 
-def _tell(message: str) -> None:
+def _print_message(message: str) -> None:
     tqdm.write(f"ringmt: {message}", file=sys.stderr)
 
 

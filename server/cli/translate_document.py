@@ -1,5 +1,5 @@
-"""`ringmt translate --document`: translates a file as one document. With a persistent store, an interrupted run goes on
-where it was."""
+"""`ringmt translate --document`: translates a file as one document. With a persistent store, an interrupted run is
+continued."""
 
 import asyncio
 import hashlib
@@ -26,32 +26,34 @@ UNFINISHED = "`ringmt translate --document` has not finished it; run the same co
 
 
 def translate_document(
-    translator: Translator, path: Path, mode: Mode, asked: RequestedOptions, store_url: str, cache_bytes: int
+    translator: Translator, path: Path, mode: Mode, requested: RequestedOptions, store_url: str, cache_bytes: int
 ) -> str:
-    """The translation of a text file; what is between its sentences stays. Bytes that are not UTF-8 stay as they are.
-    Raises OSError, StoreError, and what translate_pending raises."""
+    """The translation of a text file; text between its sentences, and bytes that are not UTF-8, stay. Raises OSError,
+    StoreError, and the errors of translate_pending."""
     text = path.read_bytes().decode("utf-8", errors="surrogateescape")
     store = open_store(store_url)
     try:
-        document = _kept(store, translator, text, mode, asked)
+        document = _stored(store, translator, text, mode, requested)
         with tqdm(unit=" sentences", total=document.num_sentences, disable=not sys.stderr.isatty()) as progress:
 
-            def told(done: int, total: int) -> None:
+            def on_progress(done: int, total: int) -> None:
                 progress.update(done - progress.n)
 
             reader = StateReader(StateCache(cache_bytes))
             lease = Lease(store, document.id, None, 0)
-            asyncio.run(translate_pending(lease, {translator.name: translator}, reader, BATCH, told))
+            asyncio.run(translate_pending(lease, {translator.name: translator}, reader, BATCH, on_progress))
         finished, sentences = store.read(document.id)
-        return "".join(f"{one.gap}{one.translation}" for one in sentences) + finished.end
+        return "".join(f"{sentence.gap}{sentence.translation}" for sentence in sentences) + finished.end
     finally:
         store.close()
 
 
-def _kept(store: ContextStore, translator: Translator, text: str, mode: Mode, asked: RequestedOptions) -> Document:
-    """The document of this text, model and options: that of an earlier run, or a new one. It is in no queue, so no
-    server takes it over."""
-    identity = json.dumps([text, translator.name, translator.fingerprint, mode, asked])
+def _stored(
+    store: ContextStore, translator: Translator, text: str, mode: Mode, requested: RequestedOptions
+) -> Document:
+    """The document of this text, model and options: from an earlier run, or new. It is not queued, so that no server
+    claims it."""
+    identity = json.dumps([text, translator.name, translator.fingerprint, mode, requested])
     name = "file-" + hashlib.sha256(identity.encode()).hexdigest()[:32]
     sentences, end = cut_text(text, translator)
     now = time.time()
@@ -67,10 +69,10 @@ def _kept(store: ContextStore, translator: Translator, text: str, mode: Mode, as
         len(sentences),
         end=end,
         error=UNFINISHED,
-        options=dict(asked),
+        options=dict(requested),
         created=now,
         touched=now,
-        num_places=sum(one.num_places for one in sentences),
+        num_places=sum(sentence.num_places for sentence in sentences),
     )
     try:
         store.create(document, sentences)

@@ -26,22 +26,22 @@ def translate_files(
     mode: Mode,
     cache_bytes: int,
 ) -> int:
-    """Write the translation of each file beside it, or into `folder`; its name has the language. Errors are printed and
-    the other files go on. Returns the exit status: 1 after an error."""
+    """Write the translation of each file beside it, or into `folder`, with the language in its name. An error is
+    printed, and the other files are translated. Returns the exit status: 1 after an error."""
     status = 0
     reader = StateReader(StateCache(cache_bytes))
     for path in paths:
         try:
-            done = _translate(translator, path, reader, options, mode)
-            place = (folder or path.parent) / done.name
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(done.data)
+            translated = _translate(translator, path, reader, options, mode)
+            output = (folder or path.parent) / translated.name
+            output.parent.mkdir(parents=True, exist_ok=True)
+            output.write_bytes(translated.data)
         except (FileError, OSError, Unservable) as error:
             print(f"ringmt: {path}: {error}", file=sys.stderr)
             status = 1
         else:
-            flags = ", ".join(f"{count} {flag}" for flag, count in sorted(done.flags.items()))
-            print(f"{place}: {done.num_sentences} sentences" + (f"; look at: {flags}" if flags else ""))
+            flags = ", ".join(f"{count} {flag}" for flag, count in sorted(translated.flags.items()))
+            print(f"{output}: {translated.num_sentences} sentences" + (f"; check: {flags}" if flags else ""))
     return status
 
 
@@ -50,13 +50,13 @@ def _translate(
 ) -> TranslatedFile:
     with tqdm(unit=" sentences", desc=path.name, disable=not sys.stderr.isatty()) as progress:
 
-        def told(done: int, total: int) -> None:
+        def on_progress(done: int, total: int) -> None:
             progress.total = total
             progress.update(done - progress.n)
 
         async def work() -> TranslatedFile:
             source = SourceFile(path.read_bytes(), path.name, translator.languages[1])
             file = await parse(InProcessParser(), source)
-            return await translate_file([translator], file, reader, options, mode, told)
+            return await translate_file([translator], file, reader, options, mode, on_progress)
 
         return asyncio.run(work())

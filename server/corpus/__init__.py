@@ -1,1 +1,1 @@
-"""A large file translated line by line by several servers, over HTTP only."""
+"""Translates a large file line by line with several servers, over HTTP only."""

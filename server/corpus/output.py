@@ -1,5 +1,4 @@
-"""The translated file while it grows: OUTPUT.part holds whole lines in order, OUTPUT.state says which run they are
-of."""
+"""The translated file while it is written: OUTPUT.part has whole lines in order, OUTPUT.state identifies their run."""
 
 import contextlib
 import dataclasses
@@ -21,7 +20,8 @@ class OutputError(ValueError):
 
 @dataclasses.dataclass(frozen=True)
 class RunIdentity:
-    """What makes two runs the same: the input's bytes and what was asked of the servers."""
+    """Runs with the same identity continue each other: the hash of the input, and the requested options. Stored as JSON
+    in OUTPUT.state; `asked` is the stored name of the options."""
 
     input_sha256: str
     asked: dict[str, object]
@@ -38,7 +38,7 @@ class Output:
     process writes at a time."""
 
     def __init__(self, path: Path, identity: RunIdentity) -> None:
-        """Continues an earlier run of the same identity. Raises OutputError and OSError."""
+        """Continues an earlier run with the same identity. Raises OutputError and OSError."""
         self._path, self._identity = path, identity
         self._part, self._state = (path.with_name(path.name + suffix) for suffix in (".part", ".state"))
         self.model: ServedModel | None = None
@@ -51,50 +51,50 @@ class Output:
         except BaseException:
             self._lock.close()
             raise
-        self.is_finished = path.exists()  # the run before was killed between renaming the file and removing its state
+        self.is_finished = path.exists()  # an earlier run was killed between renaming the file and removing its state
         self._file: IO[bytes] | None = None if self.is_finished else self._part.open("ab+")
         self.num_lines = 0 if self._file is None else _whole_lines(self._file)
-        """Lines that are there."""
+        """Lines that are written."""
 
     def _check_state(self) -> None:
         text = self._state.read_text(encoding="utf-8")
         if not text:
             if self._part.exists():
-                raise OutputError(f"{self._part} exists, but not what it is of: remove it, or choose another --output")
+                raise OutputError(f"{self._part} exists without its state: remove it, or choose another --output")
             self._write_state()
             return
         try:
-            kept = json.loads(text)
-            identity = RunIdentity(**kept["identity"])
-            self.model = None if kept["model"] is None else ServedModel(**kept["model"])
+            state = json.loads(text)
+            identity = RunIdentity(**state["identity"])
+            self.model = None if state["model"] is None else ServedModel(**state["model"])
         except (ValueError, KeyError, TypeError):
             raise OutputError(f"{self._state} is damaged: remove it and {self._part}, and begin again") from None
         if identity != self._identity:
             what = "another input" if identity.input_sha256 != self._identity.input_sha256 else "other options"
             raise OutputError(
-                f"{self._state} is of a run with {what}: remove it and {self._part}, or use another --output"
+                f"{self._state} belongs to a run with {what}: remove it and {self._part}, or use another --output"
             )
 
     def _write_state(self) -> None:
-        kept = {"identity": dataclasses.asdict(self._identity), "model": self.model and dataclasses.asdict(self.model)}
+        state = {"identity": dataclasses.asdict(self._identity), "model": self.model and dataclasses.asdict(self.model)}
         # Written in place, because the lock is on this file; a kill loses nothing else.
         with self._state.open("r+", encoding="utf-8") as file:
-            file.write(json.dumps(kept))
+            file.write(json.dumps(state))
             file.truncate()
 
-    def made_with(self, model: ServedModel) -> None:
-        """Keep the model, for runs that continue this one."""
+    def set_model(self, model: ServedModel) -> None:
+        """Store the model, for runs that continue this one."""
         self.model = model
         self._write_state()
 
     def append(self, lines: Iterable[str]) -> None:
-        """Add lines. Raises OSError; the lines before stay whole."""
+        """Append lines. Raises OSError; the lines before stay whole."""
         assert self._file is not None
         self._file.write("".join(f"{line}\n" for line in lines).encode("utf-8"))
         self._file.flush()
 
     def finish(self) -> None:
-        """All lines are there: rename the file to OUTPUT and remove its state."""
+        """All lines are written: rename the file to OUTPUT and remove its state."""
         if self._file is not None:
             os.fsync(self._file.fileno())
             self._file.close()
@@ -104,14 +104,14 @@ class Output:
 
     def close(self) -> None:
         """Release the lock, so that another process can continue."""
-        with contextlib.suppress(OSError):  # the disk is full, and told so already
+        with contextlib.suppress(OSError):  # the disk is full, which `append` has raised
             if self._file is not None:
                 self._file.close()
         self._lock.close()
 
 
 def _locked(path: Path) -> IO[bytes]:
-    """The file, open and locked against other processes until it is closed or this one dies. Raises OutputError."""
+    """The file, open and locked against other processes until it is closed or this process ends. Raises OutputError."""
     file = path.open("ab")
     try:
         import fcntl
@@ -126,7 +126,7 @@ def _locked(path: Path) -> IO[bytes]:
 
 
 def _whole_lines(file: IO[bytes]) -> int:
-    """The number of whole lines; what a kill left of another one is cut off."""
+    """The number of whole lines; an incomplete last line, left by a kill, is cut off."""
     file.seek(0)
     count = end = position = 0
     while block := file.read(BLOCK):

@@ -1,24 +1,24 @@
-"""A server as `ringmt translate-corpus` sees it: a connection, and what can go wrong with it."""
+"""The client of `ringmt translate-corpus`: a connection to a server, and its errors."""
 
 import http.client
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 from urllib.parse import urlsplit
 
 SECONDS = 60.0
-"""How long a server may work on a request; it is sent with the request."""
+"""Timeout of a request, in seconds, which is sent with it."""
 PATIENCE = 15.0
-"""Seconds more before the connection counts as dead."""
+"""Further seconds until the connection counts as dead."""
 
 
 class Unreachable(Exception):
-    """The server does not answer: it starts, drains, or is gone."""
+    """The server does not answer: it starts, drains, or is not running."""
 
 
 class ServerBusy(Exception):
-    """The server has too much to do; `seconds` is when it may be asked again."""
+    """The server is overloaded; it may be tried again after `seconds`."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"it is busy for {seconds:g} s")
@@ -26,24 +26,24 @@ class ServerBusy(Exception):
 
 
 class TooLarge(Exception):
-    """The request is too large for this server, or takes it too long (`is_late`)."""
+    """The request is too large for this server, or exceeded its timeout (`is_timeout`)."""
 
-    def __init__(self, told: str, is_late: bool) -> None:
-        super().__init__(told)
-        self.is_late = is_late
+    def __init__(self, message: str, is_timeout: bool) -> None:
+        super().__init__(message)
+        self.is_timeout = is_timeout
 
 
 class ServerFault(Exception):
-    """The server failed, or its answer makes no sense."""
+    """The server failed, or its response is invalid."""
 
 
 class RequestRejected(ValueError):
-    """The server does not take such requests; trying again is of no use."""
+    """The server does not accept such requests; trying again does not help."""
 
 
 @dataclass(frozen=True)
 class CorpusOptions:
-    """What every server is asked for; None for the server's default."""
+    """Options of the requests to every server; None for the server's default."""
 
     source: str | None = None
     target: str | None = None
@@ -55,22 +55,25 @@ class CorpusOptions:
 
 @dataclass(frozen=True)
 class ServedModel:
-    """Servers with the same model translate alike."""
+    """Servers with equal models give equal translations."""
 
     name: str
     fingerprint: str
     source: str
     target: str
 
-    def fits(self, asked: CorpusOptions) -> bool:
-        wanted = ((asked.model, self.name), (asked.source, self.source), (asked.target, self.target))
-        return all(want in (None, have) for want, have in wanted)
+    def matches(self, options: CorpusOptions) -> bool:
+        pairs = ((options.model, self.name), (options.source, self.source), (options.target, self.target))
+        return all(option in (None, value) for option, value in pairs)
+
+
+MODEL_FIELDS = tuple(field.name for field in fields(ServedModel))
 
 
 class Remote:
     """One connection to one server, kept open; use it from one thread."""
 
-    def __init__(self, url: str, asked: CorpusOptions) -> None:
+    def __init__(self, url: str, options: CorpusOptions) -> None:
         """Raises RequestRejected for an invalid address."""
         self.url = url.rstrip("/")
         parts = urlsplit(self.url)
@@ -81,46 +84,44 @@ class Remote:
             self._connection = kind(parts.hostname, parts.port, timeout=SECONDS + PATIENCE)
         except ValueError as error:
             raise RequestRejected(f"'{url}' is no address of a server: {error}") from None
-        self._path, self._asked = parts.path, asked
+        self._path, self._options = parts.path, options
 
     def model(self) -> ServedModel:
         """The model that this server translates with. Raises Unreachable, ServerBusy, ServerFault, and RequestRejected
-        when no model fits what was asked for, or models of several language pairs do."""
-        asked, there = self._asked, self._ask("GET", "/v1/models")
+        if no model matches the options, or models of several language pairs do."""
+        body = self._send("GET", "/v1/models")
         try:
-            models = [
-                ServedModel(one["name"], one["fingerprint"], one["source"], one["target"]) for one in there["models"]
-            ]
+            models = [ServedModel(**{field: model[field] for field in MODEL_FIELDS}) for model in body["models"]]
         except (KeyError, TypeError) as error:
             raise RequestRejected(f"{self.url} does not answer as a RingMT server does: no {error}") from None
-        fitting = [one for one in models if one.fits(asked)]
-        served = ", ".join(f"{one.name} ({one.source} to {one.target})" for one in models)
-        if not fitting:
+        matching = [model for model in models if model.matches(self._options)]
+        served = ", ".join(f"{model.name} ({model.source} to {model.target})" for model in models)
+        if not matching:
             raise RequestRejected(f"{self.url} serves no such model; it has {served or 'none'}")
-        if len({(one.source, one.target) for one in fitting}) > 1:
+        if len({(model.source, model.target) for model in matching}) > 1:
             raise RequestRejected(f"{self.url} has {served}: say which with --source and --target, or --model")
-        return fitting[0]
+        return matching[0]
 
     def translate(self, texts: Sequence[str], model: ServedModel) -> list[str]:
         """Raises Unreachable, ServerBusy, TooLarge, ServerFault and RequestRejected."""
-        fields = {"beam_size": self._asked.beam_size, "max_length": self._asked.max_length}
+        search = {"beam_size": self._options.beam_size, "max_length": self._options.max_length}
         body = {"text": list(texts), "source": model.source, "target": model.target, "model": model.name}
-        answer = self._ask("POST", "/v1/translate", body | {name: one for name, one in fields.items() if one})
+        response = self._send("POST", "/v1/translate", body | {name: value for name, value in search.items() if value})
         try:
-            translations = [str(one["text"]) for one in answer["translations"]]
+            translations = [str(translation["text"]) for translation in response["translations"]]
         except (KeyError, TypeError):
-            raise ServerFault(f"{self.url} gave an answer without translations") from None
+            raise ServerFault(f"{self.url} sent a response without translations") from None
         if len(translations) != len(texts):
-            raise ServerFault(f"{self.url} gave {len(translations)} translations of {len(texts)} texts")
+            raise ServerFault(f"{self.url} sent {len(translations)} translations of {len(texts)} texts")
         return translations
 
     def close(self) -> None:
         self._connection.close()
 
-    def _ask(self, method: str, path: str, body: object = None) -> Any:
+    def _send(self, method: str, path: str, body: object = None) -> Any:
         headers = {"Content-Type": "application/json", "X-Request-Timeout": f"{SECONDS:g}"}
-        if self._asked.key is not None:
-            headers["Authorization"] = f"Bearer {self._asked.key}"
+        if self._options.key is not None:
+            headers["Authorization"] = f"Bearer {self._options.key}"
         content = None if body is None else json.dumps(body, ensure_ascii=False).encode()
         try:
             self._connection.request(method, self._path + path, content, headers)
@@ -129,26 +130,26 @@ class Remote:
         except (OSError, http.client.HTTPException) as error:
             self._connection.close()
             raise Unreachable(f"{self.url} does not answer: {error or type(error).__name__}") from None
-        return self._answer(response.status, response.headers.get("Retry-After", "1"), data)
+        return self._parse_response(response.status, response.headers.get("Retry-After", "1"), data)
 
-    def _answer(self, status: int, retry_after: str, data: bytes) -> Any:
+    def _parse_response(self, status: int, retry_after: str, data: bytes) -> Any:
         if status == 200:
             try:
                 return json.loads(data)
             except ValueError:
-                raise ServerFault(f"{self.url} gave an answer that is no JSON") from None
-        told = f"{self.url} answers {status}: {_message(data)}"
+                raise ServerFault(f"{self.url} sent a response that is no JSON") from None
+        message = f"{self.url} answers {status}: {_message(data)}"
         if status in (502, 503):
-            raise Unreachable(told)
+            raise Unreachable(message)
         if status == 429:
             raise ServerBusy(float(retry_after) if retry_after.isdecimal() else 1.0)
         if status in (413, 504):
-            raise TooLarge(told, is_late=status == 504)
-        raise ServerFault(told) if status >= 500 else RequestRejected(told)
+            raise TooLarge(message, is_timeout=status == 504)
+        raise ServerFault(message) if status >= 500 else RequestRejected(message)
 
 
 def _message(data: bytes) -> str:
-    """What an error's body says, for people."""
+    """The message of an error response."""
     try:
         return str(json.loads(data)["error"]["message"])
     except (ValueError, KeyError, TypeError):

@@ -79,12 +79,14 @@ class Lane:
     `awaiting_first_token` are the sentences that have not made a step yet.
     """
 
+    is_scoring = False
+
     def __init__(
         self, backend: Backend, beam: int, max_slots: int, document: Mapping[str, Layout] = MappingProxyType({})
     ) -> None:
         """`document`: the layout of a slot's document, where steps attend to documents."""
         self.backend, self.beam, self.max_slots = backend, beam, max_slots
-        self.kind = LaneKind(beam, bool(document))
+        self.kind = LaneKind(beam, bool(document), self.is_scoring)
         self.max_target_length, self.ids = backend.manifest.max_target_length, backend.manifest.special_ids
         self._max_ring = backend.manifest.ring_capacity
         self.forces_eos = backend.manifest.forced_eos
@@ -132,7 +134,9 @@ class Lane:
         self._ring_limit = sys.maxsize if is_whole else state.clock + state.capacity - int(state.position.max())
 
     def _new_state(self, shape: BatchShape, document: Mapping[str, Layout]) -> DecoderState:
-        return self.backend.new_state(shape.slots, self.beam, shape.source_length, document, capacity=shape.ring)
+        return self.backend.new_state(
+            shape.slots, self.beam, shape.source_length, document, self.is_scoring, shape.ring
+        )
 
     def _bind(self, state: DecoderState) -> None:
         self._step: Step = self.backend.bind(state)

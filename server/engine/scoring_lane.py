@@ -1,15 +1,11 @@
 """A running batch that scores given translations: forced decoding through the same rings and slots as a search."""
 
 import math
-from collections.abc import Mapping
-from types import MappingProxyType
 
 import numpy as np
 
-from server.backends.base import Backend, ScoreStep
-from server.backends.memory import Layout
+from server.backends.base import ScoreStep
 from server.backends.state import DecoderState, Floats
-from server.engine.batch_shape import BatchShape
 from server.engine.beam import normalize
 from server.engine.lane import EncodedSentence, Lane
 from server.engine.request import Hypothesis
@@ -19,16 +15,7 @@ class ScoringLane(Lane):
     """A slot is a sentence, its rows are given translations of it. Every row takes its own next token, however
     unlikely; the step graph scores the whole vocabulary."""
 
-    def __init__(
-        self, backend: Backend, beam: int, max_slots: int, document: Mapping[str, Layout] = MappingProxyType({})
-    ) -> None:
-        super().__init__(backend, beam, max_slots, document)
-        self.kind = self.kind._replace(is_scoring=True)
-
-    def _new_state(self, shape: BatchShape, document: Mapping[str, Layout]) -> DecoderState:
-        return self.backend.new_state(
-            shape.slots, self.beam, shape.source_length, document, scores=True, capacity=shape.ring
-        )
+    is_scoring = True
 
     def _bind(self, state: DecoderState) -> None:
         self._score: ScoreStep = self.backend.bind_scores(state)

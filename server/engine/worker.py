@@ -4,7 +4,7 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import Future, InvalidStateError
 from functools import partial
 from typing import Any, TypeVar
@@ -146,9 +146,7 @@ class EngineWorker:
         context."""
         context = self._require_context()
         cost = len(source_ids) + len(target_ids)
-        return self._submit_side_task(
-            SideTask(lambda: context.compute_states(source_ids, target_ids, encoded), cost, owner)
-        )
+        return self._submit_side_task(lambda: context.compute_states(source_ids, target_ids, encoded), cost, owner)
 
     def encode_sources(
         self, sources: Iterable[Sequence[int]], owner: Hashable = None
@@ -158,7 +156,7 @@ class EngineWorker:
         Computed between steps, and raises, as `compute_states`."""
         context = self._require_context()
         return [
-            self._submit_side_task(SideTask(partial(context.encode_sources, batch), sum(map(len, batch)), owner))
+            self._submit_side_task(partial(context.encode_sources, batch), sum(map(len, batch)), owner)
             for batch in encoder_batches(sources)
         ]
 
@@ -174,9 +172,7 @@ class EngineWorker:
         steps, and raises, as `compute_states`."""
         backend = self._require_context()
         cost = len(source_ids) + len(target_ids)
-        return self._submit_side_task(
-            SideTask(lambda: backend.explain(source_ids, context, target_ids, encoded), cost, owner)
-        )
+        return self._submit_side_task(lambda: backend.explain(source_ids, context, target_ids, encoded), cost, owner)
 
     @property
     def can_align(self) -> bool:
@@ -194,7 +190,7 @@ class EngineWorker:
         aligner, manifest = self._require_aligner(), self._backend.manifest
         bos, longest = manifest.special_ids.bos, manifest.max_target_length
         cost = sum(len(source) for source, _ in pairs)
-        return self._submit_side_task(SideTask(lambda: align_batch(aligner, bos, longest, pairs), cost, owner))
+        return self._submit_side_task(lambda: align_batch(aligner, bos, longest, pairs), cost, owner)
 
     def _require_aligner(self) -> Aligner:
         if self._backend.aligner is None:
@@ -208,8 +204,9 @@ class EngineWorker:
             raise ValueError(f"model '{self._model}' knows no context")
         return self.context
 
-    def _submit_side_task(self, side_task: "SideTask[Result]") -> "Future[Result]":
+    def _submit_side_task(self, function: Callable[[], Result], cost: int, owner: Hashable) -> "Future[Result]":
         self._check_accepting()
+        side_task = SideTask(function, cost, owner)
         self.queue.put_side_task(side_task)
         self._track([side_task.future])
         return side_task.future

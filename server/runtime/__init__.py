@@ -1,1 +1,1 @@
-"""The process: work beside the event loop, processor cores, memory given back, an end that comes in time."""
+"""The process: work in threads beside the event loop, CPU cores, heap memory, forced exit."""

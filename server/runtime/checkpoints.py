@@ -1,21 +1,21 @@
-"""Where work that takes long looks whether it may go on: between two sentences, two terms, two paragraphs.
+"""Checkpoints of long work, at which it may wait or end: between two sentences, two terms, two paragraphs.
 
-A loop over what a client sent calls `checkpoint` once a round. Who runs such work in a thread says what happens there
-(`server.runtime.offload`); elsewhere nothing does.
+A loop over a client's input calls `checkpoint` once a round. `server.runtime.offload` sets what happens there in its
+threads; elsewhere a checkpoint does nothing.
 """
 
 from collections.abc import Callable
 from contextvars import ContextVar
 
 
-def _go_on() -> None:
+def _no_op() -> None:
     pass
 
 
-on_checkpoint: ContextVar[Callable[[], None]] = ContextVar("on_checkpoint", default=_go_on)
-"""Called at every checkpoint of the work that runs in this context; what it raises ends the work."""
+on_checkpoint: ContextVar[Callable[[], None]] = ContextVar("on_checkpoint", default=_no_op)
+"""Called at every checkpoint of work in this context; an exception ends the work."""
 
 
 def checkpoint() -> None:
-    """Wait here while others have their turn. Raises what ends work that nobody waits for any more."""
+    """Wait while other work has its turn. Raises server.runtime.offload.Abandoned when the caller was cancelled."""
     on_checkpoint.get()()

@@ -1,32 +1,32 @@
-"""How many processor cores this process may use: its affinity, and the quotas of its cgroups, which containers set."""
+"""CPU cores that this process may use: its affinity, and the quotas of its cgroups, which containers set."""
 
 import math
 import os
 from pathlib import Path
 
 CGROUPS = Path("/sys/fs/cgroup")
-OWN_GROUPS = Path("/proc/self/cgroup")
+PROCESS_GROUPS = Path("/proc/self/cgroup")
 
 
-def usable_cores(cgroups: Path = CGROUPS, own_groups: Path = OWN_GROUPS, affinity: int | None = None) -> int:
-    """Cores that this process may use, at least 1. A quota of 1.5 cores is 2: the second is idle half of the time.
+def usable_cores(cgroups: Path = CGROUPS, process_groups: Path = PROCESS_GROUPS, affinity: int | None = None) -> int:
+    """Cores that this process may use, at least 1. A quota of 1.5 cores counts as 2, the second idle half of the time.
 
-    `cgroups`: where control groups are mounted; `own_groups`: the file that lists the process' own; `affinity`: cores
-    that it may be scheduled on, asked of the system where it is not given. What cannot be read limits nothing.
+    `cgroups`: the mount point of control groups; `process_groups`: the file that lists the process' groups; `affinity`:
+    cores that it may be scheduled on, by default read from the system. A file that cannot be read sets no limit.
     """
     cores = _affinity() if affinity is None else affinity
-    quota = cpu_quota(cgroups, own_groups)
+    quota = cpu_quota(cgroups, process_groups)
     return max(1, cores if quota is None else min(cores, math.ceil(quota)))
 
 
-def cpu_quota(cgroups: Path, own_groups: Path) -> float | None:
+def cpu_quota(cgroups: Path, process_groups: Path) -> float | None:
     """The smallest quota, in cores, of the process' cgroups and those above them; None without any."""
-    found = []
-    for folder in _folders(cgroups, _text(own_groups)):
+    quotas = []
+    for folder in _folders(cgroups, _text(process_groups)):
         quota = _quota_v2(folder) if (folder / "cpu.max").exists() else _quota_v1(folder)
         if quota is not None:
-            found.append(quota)
-    return min(found, default=None)
+            quotas.append(quota)
+    return min(quotas, default=None)
 
 
 def _affinity() -> int:
@@ -37,7 +37,7 @@ def _affinity() -> int:
 
 def _folders(cgroups: Path, listed: str) -> list[Path]:
     """Folders of the groups in lines such as `0::/a/b` (version 2) and `4:cpu,cpuacct:/a/b` (version 1), from the
-    group's own up to the mount. In a container the path may be the host's: then only the mount is there."""
+    group up to the mount. In a container the path may be the host's: then only the mount exists."""
     folders: dict[Path, None] = {}
     for line in listed.splitlines():
         number, _, rest = line.partition(":")
@@ -61,7 +61,7 @@ def _quota_v2(folder: Path) -> float | None:
 
 
 def _quota_v1(folder: Path) -> float | None:
-    """A quota of -1 is none."""
+    """A quota of -1 is no quota."""
     return _ratio(_text(folder / "cpu.cfs_quota_us").strip(), _text(folder / "cpu.cfs_period_us").strip())
 
 

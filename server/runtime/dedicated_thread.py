@@ -1,10 +1,11 @@
-"""Work in a thread of its own, for what must start whatever other threads do, and may never end."""
+"""Runs a function in a new thread, for calls that must start at once and may never return."""
 
 import asyncio
 import contextlib
 import contextvars
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import ParamSpec, TypeVar
 
 Parameters = ParamSpec("Parameters")
@@ -14,29 +15,25 @@ Result = TypeVar("Result")
 async def in_dedicated_thread(
     function: Callable[Parameters, Result], /, *args: Parameters.args, **kwargs: Parameters.kwargs
 ) -> Result:
-    """As asyncio.to_thread, in a new daemon thread: it waits for no room among others, and nobody waits for it when the
-    process ends."""
+    """As asyncio.to_thread, in a new daemon thread: it does not wait for a free thread of an executor, and the process
+    does not wait for it at exit."""
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[Result] = loop.create_future()
     context = contextvars.copy_context()
 
-    def settle(settled: Callable[[], None]) -> None:
+    def resolve(set_outcome: Callable[[], None]) -> None:
         if not answer.done():
-            settled()
+            set_outcome()
 
     def run() -> None:
         try:
             result = context.run(function, *args, **kwargs)
         except Exception as error:
-            settled = _setter(answer.set_exception, error)
+            set_outcome: Callable[[], None] = partial(answer.set_exception, error)
         else:
-            settled = _setter(answer.set_result, result)
-        with contextlib.suppress(RuntimeError):  # The event loop was closed: nobody waits any more.
-            loop.call_soon_threadsafe(settle, settled)
+            set_outcome = partial(answer.set_result, result)
+        with contextlib.suppress(RuntimeError):  # the event loop is closed
+            loop.call_soon_threadsafe(resolve, set_outcome)
 
     threading.Thread(target=run, name=f"own-{getattr(function, '__name__', 'work')}", daemon=True).start()
     return await answer
-
-
-def _setter(function: Callable[[Result], None], value: Result) -> Callable[[], None]:
-    return lambda: function(value)

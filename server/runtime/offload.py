@@ -1,8 +1,9 @@
-"""Runs work on texts that may take the processor for long in threads, so that the event loop stays free.
+"""Runs long CPU work on texts in threads, so that the event loop stays free.
 
-Only a few of them run at a time, each for a slice. At its first checkpoint after that (`server.runtime.checkpoints`) it
-lets others go first, in the turns that sentences have in the engine: tenants, then their requests before their
-documents and files, then each work. Work whose caller was cancelled ends at its next checkpoint.
+Only a few jobs run at a time, each for a time slice. At its first checkpoint after the slice
+(`server.runtime.checkpoints`) a job lets others go first, in the order in which the engine serves sentences: tenants
+take turns, then their requests and background work, then jobs. A job whose caller was cancelled ends at its next
+checkpoint.
 """
 
 import asyncio
@@ -25,43 +26,42 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 SLICE_SECONDS: Final = 0.02
-"""How long work runs before it lets others go first."""
+"""Time slice of a job."""
 INLINE_CHARS: Final = 2_000
-"""Characters of texts that are worked on where they are: milliseconds, where a thread takes a tenth of one."""
-AT_ONCE: Final = max(2, min(4, usable_cores()))
-"""Works that run at the same time. The interpreter runs one thread at a time: more would only take turns more often."""
+"""Characters of texts that are processed on the event loop: they take milliseconds, starting a thread 0.1 ms."""
+MAX_RUNNING: Final = max(2, min(4, usable_cores()))
+"""Jobs that run at the same time. The interpreter runs one thread at a time: more jobs would only switch more often."""
 
 
 class Abandoned(BaseException):
-    """Nobody waits for the work any more. No Exception, so that nothing in the work takes it for a failure."""
+    """The caller of the job was cancelled. No Exception, so that the job does not handle it as a failure."""
 
 
 class SliceScheduler:
-    """Lets a few works run at a time, in slices, in turns. Thread-safe."""
+    """Runs a few jobs at a time, in slices, in the order of a FairQueue. Thread-safe."""
 
     def __init__(
-        self, at_once: int, slice_seconds: float = SLICE_SECONDS, clock: Callable[[], float] = time.monotonic
+        self, max_running: int, slice_seconds: float = SLICE_SECONDS, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._free, self.slice_seconds, self.clock = at_once, slice_seconds, clock
+        self._free, self.slice_seconds, self.clock = max_running, slice_seconds, clock
         self._waiting: FairQueue[Callable[[], None]] = FairQueue(quantum=1, weights=WEIGHTS)
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        """Works that wait for a slice."""
+        """Jobs that wait for a slice."""
         return len(self._waiting)
 
-    def enter(self, begin: Callable[[], None], of: Caller, work: object) -> None:
-        """Have `begin` called, from any thread and without delay inside of it, when it is the turn of a caller's
-        `work`."""
+    def request_slice(self, begin: Callable[[], None], owner: Caller, job: object) -> None:
+        """Call `begin` when the job's slice starts, from any thread; `begin` must not block."""
         with self._lock:
             if not self._free:
-                self._waiting.put(begin, 1, of.tenant, of.service, work)
+                self._waiting.put(begin, 1, owner.tenant, owner.service, job)
                 return
             self._free -= 1
         begin()
 
-    def leave(self) -> None:
-        """End a slice: the next work begins."""
+    def end_slice(self) -> None:
+        """End a slice: the next job begins."""
         with self._lock:
             if not self._waiting:
                 self._free += 1
@@ -70,21 +70,21 @@ class SliceScheduler:
         begin()
 
 
-class _Work:
+class _Job:
     """One call in its thread."""
 
-    def __init__(self, call: Callable[[], Any], of: Caller, scheduler: SliceScheduler) -> None:
+    def __init__(self, call: Callable[[], Any], owner: Caller, scheduler: SliceScheduler) -> None:
         self.future: Future[Any] = Future()
         self._call: Callable[[], Any] | None = call
-        """None once it ran: its context refers back here, and its arguments would wait for the garbage collector."""
-        self._caller, self._scheduler = of, scheduler
+        """None after it ran: its context refers back here, and its arguments would wait for the garbage collector."""
+        self._owner, self._scheduler = owner, scheduler
         self._is_abandoned = False
         self._slice_ends = 0.0
 
     def start(self) -> None:
-        """Run in a thread of its own when it is its turn. A daemon: it keeps no process from ending."""
+        """Run in a new daemon thread when its slice starts."""
         thread = threading.Thread(target=self._run, name=f"work-{next(_NUMBERS)}", daemon=True)
-        self._scheduler.enter(thread.start, self._caller, self)
+        self._scheduler.request_slice(thread.start, self._owner, self)
 
     def abandon(self) -> None:
         self._is_abandoned = True
@@ -105,18 +105,18 @@ class _Work:
                 self.future.set_result(result)
         finally:
             self._call = None
-            self._scheduler.leave()
+            self._scheduler.end_slice()
 
     def checkpoint(self) -> None:
         if self._is_abandoned:
             raise Abandoned
         if self._scheduler.clock() < self._slice_ends:
             return
-        if len(self._scheduler):  # otherwise nobody waits for the next slice
+        if len(self._scheduler):  # otherwise no other job waits
             granted = threading.Event()
-            # Behind the others first, then the slice is given up: the other way round it might be granted to itself.
-            self._scheduler.enter(granted.set, self._caller, self)
-            self._scheduler.leave()
+            # Queued behind the others before the slice ends: otherwise the job might get the next slice itself.
+            self._scheduler.request_slice(granted.set, self._owner, self)
+            self._scheduler.end_slice()
             granted.wait()
             if self._is_abandoned:
                 raise Abandoned
@@ -127,33 +127,33 @@ class _Work:
 
 
 _NUMBERS = itertools.count(1)
-_SCHEDULER: Final = SliceScheduler(AT_ONCE)
+_SCHEDULER: Final = SliceScheduler(MAX_RUNNING)
 
 
 async def offload(
     function: Callable[Parameters, Result], /, *args: Parameters.args, **kwargs: Parameters.kwargs
 ) -> Result:
-    """As asyncio.to_thread, in slices: `function` calls `checkpoint` between the pieces of its work."""
+    """As asyncio.to_thread, in slices: `function` calls `checkpoint` between parts of its work."""
     return await run_in(_SCHEDULER, functools.partial(function, *args, **kwargs))
 
 
 async def offload_above(
     num_chars: int, function: Callable[Parameters, Result], /, *args: Parameters.args, **kwargs: Parameters.kwargs
 ) -> Result:
-    """`offload` for work on more than INLINE_CHARS characters; other work is done at once."""
+    """`offload` for work on more than INLINE_CHARS characters; other work runs on the event loop."""
     if num_chars > INLINE_CHARS:
         return await offload(function, *args, **kwargs)
     return function(*args, **kwargs)
 
 
 async def run_in(scheduler: SliceScheduler, call: Callable[[], Result]) -> Result:
-    """`offload` with a scheduler of one's own."""
+    """`offload` with a given scheduler."""
     context = contextvars.copy_context()
-    work = _Work(functools.partial(context.run, call), caller.current.get(), scheduler)
-    context.run(on_checkpoint.set, work.checkpoint)
-    work.start()
+    job = _Job(functools.partial(context.run, call), caller.current.get(), scheduler)
+    context.run(on_checkpoint.set, job.checkpoint)
+    job.start()
     try:
-        result: Result = await asyncio.wrap_future(work.future)
+        result: Result = await asyncio.wrap_future(job.future)
         return result
     finally:
-        work.abandon()  # no effect on what is done
+        job.abandon()  # no effect after it ran

@@ -1,11 +1,11 @@
-"""Counts the users of something that is to be stopped after the last of them."""
+"""Counts the users of an object that is stopped after its last user."""
 
 import threading
 from types import TracebackType
 
 
 class RefCount:
-    """A count of users; thread-safe. A `with` block counts as one."""
+    """A thread-safe reference count. A `with` block counts as one reference."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -29,6 +29,6 @@ class RefCount:
         self.release()
 
     def wait_until_zero(self, timeout: float) -> bool:
-        """Wait until there is none; False when there still is one after `timeout` seconds."""
+        """Wait until the count is zero; returns False if it is not after `timeout` seconds."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._count, timeout)

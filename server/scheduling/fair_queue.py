@@ -57,8 +57,6 @@ class FairQueue(Generic[Item]):
         self._weights = weights or {}
         self._root: _Group[Item] = _Group(0)
         self._count = 0
-        self.cost = 0
-        """The cost of all queued items."""
 
     def __len__(self) -> int:
         return self._count
@@ -79,7 +77,6 @@ class FairQueue(Generic[Item]):
             group = member
         group.items.append((item, cost))
         self._count += 1
-        self.cost += cost
 
     def peek(self) -> Item:
         """The next item. Raises StopIteration when the queue is empty."""
@@ -97,7 +94,6 @@ class FairQueue(Generic[Item]):
             groups.append(group)
         item, cost = group.items.popleft()
         self._count -= 1
-        self.cost -= cost
         while len(groups) > 1:
             member = groups.pop()
             if not (member.items or member.members):
@@ -114,11 +110,10 @@ class FairQueue(Generic[Item]):
             if key not in groups[-1].members:
                 return
             groups.append(groups[-1].members[key])
-        for index, (waiting, cost) in enumerate(groups[-1].items):
+        for index, (waiting, _) in enumerate(groups[-1].items):
             if waiting is item:
                 del groups[-1].items[index]
                 self._count -= 1
-                self.cost -= cost
                 break
         for key in reversed(path):
             member = groups.pop()
@@ -128,4 +123,4 @@ class FairQueue(Generic[Item]):
 
     def clear(self) -> None:
         self._root = _Group(0)
-        self._count = self.cost = 0
+        self._count = 0

@@ -1,1 +1,1 @@
-"""What an operator sees: metrics, traces, logs."""
+"""Metrics, traces and logs for operators."""

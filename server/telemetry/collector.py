@@ -1,4 +1,4 @@
-"""The collector of traces, as OpenTelemetry's environment variables name it."""
+"""Opens tracing to the collector of OpenTelemetry's environment variables."""
 
 import logging
 from collections.abc import Mapping
@@ -12,18 +12,18 @@ logger = logging.getLogger("ringmt")
 
 
 def open_tracing(environ: Mapping[str, str]) -> Tracing | None:
-    """Tracing to the collector; None where no collector is named. Also None where the variables ask for what cannot be
-    done here: then the log says so, and the server runs without traces."""
-    endpoint = _of_traces(environ, "ENDPOINT")
+    """Tracing to the collector; None if the variables name no collector. Also None, with a warning in the log, if they
+    name an unsupported exporter or protocol, or packages are missing."""
+    endpoint = _trace_variable(environ, "ENDPOINT")
     exporter = environ.get("OTEL_TRACES_EXPORTER") or "otlp"
     if not endpoint or exporter == "none" or environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return None
-    protocol = _of_traces(environ, "PROTOCOL") or PROTOCOL
+    protocol = _trace_variable(environ, "PROTOCOL") or PROTOCOL
     if exporter != "otlp" or protocol != PROTOCOL:
         logger.warning("no traces are sent: there is otlp over %s only, not %s over %s", PROTOCOL, exporter, protocol)
         return None
     try:
-        from server.telemetry.otlp import OtlpTracing  # a tenth of a second, and not always installed
+        from server.telemetry.otlp import OtlpTracing  # takes 0.1 s, and is not always installed
 
         return OtlpTracing()
     except ImportError as error:
@@ -33,6 +33,6 @@ def open_tracing(environ: Mapping[str, str]) -> Tracing | None:
     return None
 
 
-def _of_traces(environ: Mapping[str, str], name: str) -> str:
-    """A variable for traces, else the one for all signals, else ""."""
+def _trace_variable(environ: Mapping[str, str], name: str) -> str:
+    """The value of the variable for traces, else of the variable for all signals, else ""."""
     return environ.get(f"OTEL_EXPORTER_OTLP_TRACES_{name}") or environ.get(f"OTEL_EXPORTER_OTLP_{name}") or ""

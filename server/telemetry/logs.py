@@ -1,7 +1,7 @@
-"""The server's log on standard error: lines for people or JSON objects for machines, with the request's id.
+"""The server's log on standard error: text lines or JSON objects, with the request's id.
 
-It never holds user text or keys: messages are the server's own, and of an exception only its type and its traceback are
-logged, because its message may quote what was sent."""
+It never contains user text or keys. Of an exception only the type and the traceback are logged, because its message may
+quote a request."""
 
 import json
 import logging
@@ -12,16 +12,16 @@ from types import TracebackType
 from typing import Any
 
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
-"""The id of the request that is being answered."""
+"""The id of the current request."""
 
 ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 FIELDS = ("method", "endpoint", "status", "seconds", "model")
-"""What a line about a request may have beside its message."""
+"""Attributes of a log record about a request."""
 
 
 class _Formatter(logging.Formatter):
     def formatException(self, ei: ExcInfo) -> str:
-        """Types and frames, innermost last, without the exceptions' own messages."""
+        """Types and frames, innermost last, without the messages of the exceptions."""
         error, lines = ei[1], []
         while error is not None:
             lines += traceback.format_tb(error.__traceback__)
@@ -31,8 +31,8 @@ class _Formatter(logging.Formatter):
 
 
 class TextLines(_Formatter):
-    """`INFO: message request_id=...`. A message is one line: what is not printable in it is escaped, so that a name
-    that somebody sent forges no line and moves no cursor."""
+    """`INFO: message request_id=...`. A message is one line: characters that are not printable are escaped, so that a
+    client's name can neither forge a line nor control a terminal."""
 
     def format(self, record: logging.LogRecord) -> str:
         details = "".join(f" {name}={value}" for name, value in _details(record).items())
@@ -41,7 +41,7 @@ class TextLines(_Formatter):
 
 
 class JsonLines(_Formatter):
-    """One object per line: time (UTC), level, logger, message, and request_id and FIELDS where they are known."""
+    """One object per line: time (UTC), level, logger, message, and request_id and FIELDS if they are set."""
 
     def format(self, record: logging.LogRecord) -> str:
         moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
@@ -60,23 +60,22 @@ class JsonLines(_Formatter):
 def _printable(text: str) -> str:
     if text.isprintable():
         return text
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
 
 
 def _details(record: logging.LogRecord) -> dict[str, Any]:
-    of_request = {"request_id": request_id.get()}
-    values = of_request | {name: getattr(record, name, None) for name in FIELDS}
+    values = {"request_id": request_id.get()} | {name: getattr(record, name, None) for name in FIELDS}
     return {name: value for name, value in values.items() if value is not None}
 
 
 def log_config(level: str, form: str) -> dict[str, Any]:
     """The configuration of every logger, as logging.config.dictConfig reads it. `form` is "text" or "json"."""
     formatter = JsonLines if form == "json" else TextLines
-    ours = {"handlers": ["stderr"], "level": level.upper()}
+    logger = {"handlers": ["stderr"], "level": level.upper()}
     return {
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"lines": {"()": formatter}},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines", "stream": "ext://sys.stderr"}},
-        "loggers": dict.fromkeys(("ringmt", "uvicorn", "asyncio", "opentelemetry"), ours),
+        "loggers": dict.fromkeys(("ringmt", "uvicorn", "asyncio", "opentelemetry"), logger),
     }

@@ -1,12 +1,12 @@
 """Every metric of the server: names, units, labels and buckets in one place.
 
 Durations are in seconds, sizes in bytes; counters end in `_total`. Every metric has the label `model`: "" for a request
-without a served model, and for what all models share. Series exist with zero from the start, so that the rate of a
-fresh server is 0 and not absent.
+without a served model, and for metrics of all models together. Series exist with zero from the start, so that the rate
+of a new server is 0 and not absent.
 Written by: `server.api` requests_total, _duration, _in_progress, _rejected, ready, model_healthy, model_restarts_total,
 event_loop_lag_seconds and files*; `server.translation.translator`
 sentences_flagged_total and model_load_seconds; `server.documents` document_*, context_store_* and context_cache_*; the
-engine the rest. docker/METRICS.md is the table for operators, and under test.
+engine the others. docker/METRICS.md is the table for operators, and under test.
 """
 
 import platform
@@ -19,22 +19,23 @@ from prometheus_client.process_collector import ProcessCollector
 
 from server.telemetry.labels import FINISH_REASONS, FLAGS, SEARCH_LOOKUPS, STATE_EVICTIONS, STATE_LOOKUPS
 
-disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for every counter and histogram, which nobody asks for
+disable_created_metrics()  # type: ignore[no-untyped-call]  # an unused second series for every counter and histogram
 NO_MODEL = ""
 STAGES = ("waiting", "running")
-"""Where a sentence was when it was cancelled or its deadline passed."""
+"""The stage in which a sentence was cancelled or its deadline passed."""
 JOB_RESULTS = ("done", "failed", "released", "lost")
-"""How a process' work on a document ended: "released" for others to continue, "lost" to another process or deleted."""
+"""The result of a document job in this process: "released" for other processes, "lost" to another process or
+deleted."""
 CLOSED_CONNECTIONS = ("idle", "full", "unread", "pipelined", "head")
-"""Why a connection was closed: to make room for another, because there was none, because its client did not read its
-answer, sent too many requests at once, or too much beside its bodies."""
+"""Why a connection was closed: for another connection, because all connections were in use, because its client did not
+read its answer, sent too many requests at once, or too large a head."""
 PARSER_FAILURES = ("cpu_time", "wall_time", "memory", "crash")
-"""Why a file was given up: its process reached a limit, or broke down."""
+"""Why a parser process failed with a file: it reached a limit, or crashed."""
 REJECTIONS = ("overloaded", "too_large", "not_ready", "unauthorized", "forbidden")
 
 
 def geometric(first: float, last: float, count: int) -> tuple[float, ...]:
-    """`count` histogram buckets from `first` to `last`, each the same factor above the one before (3 digits)."""
+    """`count` histogram buckets from `first` to `last` in a geometric sequence (3 digits)."""
     factor = (last / first) ** (1 / (count - 1))
     return tuple(float(f"{first * factor**i:.3g}") for i in range(count))
 
@@ -79,15 +80,15 @@ class Metrics:
         self.requests_rejected_total = self._counter(
             "requests_rejected_total", "Requests refused before any work", "reason", REJECTIONS
         )
-        self.open_connections = self._shared(Gauge, "open_connections", "Open connections of clients")
-        self.connections_closed_total = self._shared(
+        self.open_connections = self._global(Gauge, "open_connections", "Open connections of clients")
+        self.connections_closed_total = self._global(
             Counter,
             "connections_closed_total",
             "Connections closed to keep the server's limits",
             "reason",
             CLOSED_CONNECTIONS,
         )
-        self.body_bytes = self._shared(Gauge, "body_bytes", "Memory of request bodies that are being read or processed")
+        self.body_bytes = self._global(Gauge, "body_bytes", "Memory of request bodies that are being read or processed")
         self.requests_cancelled_total = self._counter(
             "requests_cancelled_total", "Sentences cancelled because their request was abandoned", "stage", STAGES
         )
@@ -167,46 +168,45 @@ class Metrics:
         )
 
     def _add_documents(self) -> None:
-        self.context_store_documents = self._shared(Gauge, "context_store_documents", "Stored documents")
-        self.context_store_expired_total = self._shared(
+        self.context_store_documents = self._global(Gauge, "context_store_documents", "Stored documents")
+        self.context_store_expired_total = self._global(
             Counter, "context_store_expired_total", "Documents deleted because their time to live ended"
         )
-        self.context_cache_bytes = self._shared(Gauge, "context_cache_bytes", "Memory of the cached sentence states")
-        self.context_cache_limit_bytes = self._shared(
+        self.context_cache_bytes = self._global(Gauge, "context_cache_bytes", "Memory of the cached sentence states")
+        self.context_cache_limit_bytes = self._global(
             Gauge, "context_cache_limit_bytes", "Memory limit of the cache of sentence states"
         )
-        self.context_cache_lookups_total = self._shared(
+        self.context_cache_lookups_total = self._global(
             Counter, "context_cache_lookups_total", "Lookups of sentence states in the cache", "result", STATE_LOOKUPS
         )
-        self.context_cache_evictions_total = self._shared(
+        self.context_cache_evictions_total = self._global(
             Counter,
             "context_cache_evictions_total",
             "Sentence states evicted from the cache",
             "reason",
             STATE_EVICTIONS,
         )
-        self.document_jobs_running = self._shared(
+        self.document_jobs_running = self._global(
             Gauge, "document_jobs_running", "Documents that this process translates at the moment"
         )
-        self.document_jobs_total = self._shared(
+        self.document_jobs_total = self._global(
             Counter, "document_jobs_total", "Document jobs that ended", "result", JOB_RESULTS
         )
-        self.document_job_duration_seconds = self._shared(
+        self.document_job_duration_seconds = self._global(
             Histogram,
             "document_job_duration_seconds",
             "Duration of a document job, from its claim to its end",
             buckets=DOCUMENT_BUCKETS,
         )
-        self.document_sentences = self._shared(
+        self.document_sentences = self._global(
             Histogram, "document_sentences", "Sentences of a document when its job begins", buckets=SIZE_BUCKETS
         )
 
     def _add_files(self) -> None:
-        self.files = self._shared(Gauge, "files", "Files that are being translated or wait to be fetched")
-        self.files_bytes = self._shared(Gauge, "files_bytes", "Memory of these files, uploads and translations")
-        self.files_running = self._shared(Gauge, "files_running", "Files that are being translated at the moment")
-
-        self.parser_failures_total = self._shared(
+        self.files = self._global(Gauge, "files", "Files that are being translated or wait to be fetched")
+        self.files_bytes = self._global(Gauge, "files_bytes", "Memory of these files, uploads and translations")
+        self.files_running = self._global(Gauge, "files_running", "Files that are being translated at the moment")
+        self.parser_failures_total = self._global(
             Counter, "parser_failures_total", "Files that a parser process gave up", "reason", PARSER_FAILURES
         )
 
@@ -217,7 +217,7 @@ class Metrics:
         self.ready = self._gauge("ready", "1 from the warm-up decode on until the server drains or the model fails")
         self.model_healthy = self._gauge("model_healthy", "0 while the model's engine hangs, has ended or has failed")
         self.model_restarts_total = self._counter("model_restarts_total", "Times that the model's engine was replaced")
-        self.event_loop_lag_seconds = self._shared(
+        self.event_loop_lag_seconds = self._global(
             Gauge, "event_loop_lag_seconds", "Longest delay of the event loop in the last 30 to 60 seconds"
         )
 
@@ -237,7 +237,7 @@ class Metrics:
         self._zero_series.append((histogram, None))
         return histogram
 
-    def _shared(
+    def _global(
         self,
         kind: type[Metric],
         name: str,
@@ -246,7 +246,7 @@ class Metrics:
         values: tuple[str, ...] = (),
         **details: Any,
     ) -> Metric:
-        """A metric of what all models share: its series exist from the start, with an empty `model`."""
+        """A metric of all models together: its series exist from the start, with an empty `model`."""
         labels = ("model",) if label is None else (label, "model")
         metric = kind(f"ringmt_{name}", meaning, labels, registry=self.registry, **details)
         for value in values:
@@ -264,14 +264,17 @@ class Metrics:
                 metric.labels(value, model)
 
     def end_model(self, model: str) -> None:
-        """Remove the gauges of a model that is not served any more. Its counters stay, and go on if it comes back."""
+        """Remove the gauges of a model that is not served any more. Its counters stay, and continue if it is loaded
+        again."""
         for metric, _ in self._zero_series:
             if isinstance(metric, Gauge):
-                metric.labels(model).set_function(float)  # it would hold itself, and the worker that it shows
+                metric.labels(model).set_function(
+                    float
+                )  # otherwise the gauge keeps itself and the worker that it reads
                 metric.remove(model)
 
     def start_endpoint(self, endpoint: str, codes: Iterable[int], model: str = NO_MODEL) -> None:
-        """Create the zero series of an endpoint: one for every status it may answer with."""
+        """Create the zero series of an endpoint, one for every status code of its answers."""
         self.request_duration_seconds.labels(endpoint, model)
         for code in codes:
             self.requests_total.labels(endpoint, str(code), model)

@@ -1,7 +1,7 @@
-"""Sends traces to an OpenTelemetry collector, by OTLP over HTTP. Imported only where one is named.
+"""Sends traces to an OpenTelemetry collector, by OTLP over HTTP. Imported only if a collector is configured.
 
 The environment variables are OpenTelemetry's: OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_SERVICE_NAME, OTEL_TRACES_SAMPLER and
-the rest. The provider is not made global: libraries would send spans of their own through it, with whole URLs.
+the rest. The provider is not made global: libraries would send their spans through it, with whole URLs.
 """
 
 import logging
@@ -21,13 +21,13 @@ from server.telemetry.metrics import package_version
 from server.telemetry.tracing import Attributes
 
 CLOSE_SECONDS = 2.0
-"""Seconds that a server that stops waits for the collector to take the last spans."""
+"""Seconds that a stopping server waits for the collector to receive the last spans."""
 
 logger = logging.getLogger("ringmt")
 
 
 class OtlpTracing:
-    """A Tracing whose spans are sent by a thread, some seconds after they end. What the collector refuses is
+    """A Tracing whose spans are sent by a thread, some seconds after they end. Spans that the collector rejects are
     dropped."""
 
     def __init__(self) -> None:
@@ -45,10 +45,10 @@ class OtlpTracing:
         return OtlpTrace(self._tracer, trace.SpanKind.INTERNAL, Context(), started)
 
     def close(self) -> None:
-        closing = threading.Thread(target=self._provider.shutdown, name="last-spans", daemon=True)
-        closing.start()
-        closing.join(CLOSE_SECONDS)
-        if closing.is_alive():
+        shutdown = threading.Thread(target=self._provider.shutdown, name="last-spans", daemon=True)
+        shutdown.start()
+        shutdown.join(CLOSE_SECONDS)
+        if shutdown.is_alive():
             logger.warning("the collector of traces did not take the last spans within %g seconds", CLOSE_SECONDS)
 
 
@@ -57,30 +57,32 @@ class OtlpTrace:
 
     def __init__(self, tracer: trace.Tracer, kind: trace.SpanKind, parent: Context, started: float) -> None:
         self._tracer = tracer
-        self._zero = time.time_ns() - time.monotonic_ns()
-        """When time.monotonic() was 0, in nanoseconds since 1970, so that setting the clock does not change spans."""
-        self._span = tracer.start_span("unnamed", parent, kind, start_time=self._at(started))
-        self._inside = trace.set_span_in_context(self._span, Context())
+        self._epoch = time.time_ns() - time.monotonic_ns()
+        """Nanoseconds from 1970 to time.monotonic() 0, so that setting the clock does not change spans."""
+        self._span = tracer.start_span("unnamed", parent, kind, start_time=self._to_nanoseconds(started))
+        self._context = trace.set_span_in_context(self._span, Context())
 
     def stage(self, name: str, started: float, ended: float, attributes: Attributes) -> None:
         if self._span.is_recording():
-            span = self._tracer.start_span(name, self._inside, attributes=attributes, start_time=self._at(started))
-            span.end(self._at(ended))
+            span = self._tracer.start_span(
+                name, self._context, attributes=attributes, start_time=self._to_nanoseconds(started)
+            )
+            span.end(self._to_nanoseconds(ended))
 
     def end(self, name: str, attributes: Attributes, failed: bool = False) -> None:
         self._span.update_name(name)
         self._span.set_attributes(attributes)
         if failed:
             self._span.set_status(trace.StatusCode.ERROR)
-        self._span.end(self._at(time.monotonic()))
+        self._span.end(self._to_nanoseconds(time.monotonic()))
 
-    def _at(self, moment: float) -> int:
+    def _to_nanoseconds(self, moment: float) -> int:
         """Nanoseconds since 1970."""
-        return self._zero + int(moment * 1e9)
+        return self._epoch + int(moment * 1e9)
 
 
 def _resource() -> Resource:
-    """The resource of OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES; without a name the service is `ringmt`."""
-    said = Resource.create({SERVICE_VERSION: package_version()})
-    unnamed = str(said.attributes[SERVICE_NAME]).startswith("unknown_service")
-    return said.merge(Resource({SERVICE_NAME: "ringmt"})) if unnamed else said
+    """The resource of OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES; the default name of the service is `ringmt`."""
+    resource = Resource.create({SERVICE_VERSION: package_version()})
+    unnamed = str(resource.attributes[SERVICE_NAME]).startswith("unknown_service")
+    return resource.merge(Resource({SERVICE_NAME: "ringmt"})) if unnamed else resource

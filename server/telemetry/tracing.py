@@ -1,7 +1,7 @@
-"""The interface of tracing: requests, work on documents, and their stages.
+"""The interface of tracing: requests, document jobs, and their stages.
 
-`server.telemetry.otlp` sends traces to a collector; without one, a stage costs no more than reading a variable. Moments
-are time.monotonic() values. Attributes are names, numbers and ids, never user text.
+`server.telemetry.otlp` sends traces to a collector; without a collector, a stage costs no more than reading a variable.
+Times are time.monotonic() values. Attributes are names, numbers and ids, never user text.
 """
 
 import contextlib
@@ -14,30 +14,30 @@ Attributes = Mapping[str, str | int | float]
 
 
 class Trace(Protocol):
-    """A request, or work on a document."""
+    """The trace of a request or a document job."""
 
     def stage(self, name: str, started: float, ended: float, attributes: Attributes) -> None:
-        """Add a stage that is over."""
+        """Add a finished stage."""
 
     def end(self, name: str, attributes: Attributes, failed: bool = False) -> None:
-        """End the trace and give it its name. A trace that is never ended is never sent."""
+        """End the trace and set its name. A trace that is never ended is never sent."""
 
 
 class Tracing(Protocol):
-    """Where traces are sent."""
+    """Creates traces and sends them."""
 
     def request(self, headers: Mapping[str, str], started: float) -> Trace:
-        """Begin a request's trace; its W3C headers `traceparent` and `tracestate` say which trace it belongs to."""
+        """Begin a request's trace, in the trace of its W3C headers `traceparent` and `tracestate`."""
 
     def work(self, started: float) -> Trace:
-        """Begin the trace of work that no request waits for."""
+        """Begin the trace of background work."""
 
     def close(self) -> None:
-        """Send what is left, or give up after a moment."""
+        """Send the remaining spans, for a limited time."""
 
 
 current: ContextVar[Trace | None] = ContextVar("trace", default=None)
-"""The trace of what is being worked on."""
+"""The trace of the current work."""
 
 
 @contextlib.contextmanager

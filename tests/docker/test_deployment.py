@@ -1,4 +1,4 @@
-"""What is deployed fits the server: settings that exist, probes that are routes, time to drain, no rights to spare."""
+"""The deployment matches the server: existing settings, probes on routes, time to drain, minimal rights."""
 
 import re
 import shutil
@@ -25,7 +25,7 @@ SERVERS = ("ringmt", "replica-a", "replica-b")
 
 
 def manifest(kind: str, name: str = "ringmt") -> dict[str, Any]:
-    return next(one for one in MANIFESTS if (one["kind"], one["metadata"]["name"]) == (kind, name))
+    return next(item for item in MANIFESTS if (item["kind"], item["metadata"]["name"]) == (kind, name))
 
 
 def pod() -> dict[str, Any]:
@@ -34,7 +34,7 @@ def pod() -> dict[str, Any]:
 
 
 def environment_of_pod() -> dict[str, str]:
-    return {one["name"]: one["value"] for one in pod()["containers"][0]["env"]}
+    return {variable["name"]: variable["value"] for variable in pod()["containers"][0]["env"]}
 
 
 def seconds(text: str) -> float:
@@ -52,7 +52,7 @@ def test_a_composed_server_has_no_rights_and_time_to_drain(name: str) -> None:
     assert seconds(service["stop_grace_period"]) > settings.drain_timeout
 
 
-def test_profiles_are_what_the_head_of_the_file_says() -> None:
+def test_profiles_are_as_documented() -> None:
     profiles = {name: service.get("profiles", []) for name, service in COMPOSE["services"].items()}
     assert profiles.pop("ringmt") == []
     assert profiles == {
@@ -89,7 +89,7 @@ def test_the_pod_has_time_to_drain() -> None:
     assert pod()["terminationGracePeriodSeconds"] > int(before_stop) + settings.drain_timeout
 
 
-def test_probes_ask_routes_that_exist() -> None:
+def test_probes_use_existing_routes() -> None:
     paths = create_app(Settings()).openapi()["paths"]
     container = pod()["containers"][0]
     probes = {name: container[name]["httpGet"]["path"] for name in ("startupProbe", "readinessProbe", "livenessProbe")}
@@ -98,7 +98,7 @@ def test_probes_ask_routes_that_exist() -> None:
     assert "/readyz" in (DOCKER / "Dockerfile").read_text(encoding="utf-8")
 
 
-def test_the_autoscaler_and_the_disruption_budget_are_about_the_deployment() -> None:
+def test_the_autoscaler_and_the_disruption_budget_select_the_deployment() -> None:
     autoscaler, budget = manifest("HorizontalPodAutoscaler")["spec"], manifest("PodDisruptionBudget")["spec"]
     assert autoscaler["scaleTargetRef"]["name"] == "ringmt"
     metric = autoscaler["metrics"][0]["pods"]["metric"]["name"]
@@ -116,34 +116,36 @@ def test_the_image_for_gpus_serves_on_them() -> None:
     assert "RINGMT_DEVICE" not in cpu
 
 
-def test_models_of_ones_own_are_mounted_where_the_server_looks() -> None:
+def test_own_models_are_mounted_in_the_servers_folder() -> None:
     service = yaml.safe_load((DOCKER / "compose.models.yaml").read_text(encoding="utf-8"))["services"]["ringmt"]
-    ours, bundled = Settings.load(service["environment"]).models
+    mounted, bundled = Settings.load(service["environment"]).models
     [volume] = service["volumes"]
-    assert volume.endswith(f"}}:{ours}:ro")
+    assert volume.endswith(f"}}:{mounted}:ro")
     site_packages, _, rest = str(bundled).partition("/server/")
     assert (site_packages, rest) == ("/app/lib/python3.11/site-packages", "bundled")
     assert f"{site_packages}/nvidia" in (DOCKER / "Dockerfile").read_text(encoding="utf-8")
 
 
-def test_pods_find_models_in_a_volume_where_they_were_copied_to() -> None:
+def test_pods_mount_the_volume_that_models_are_copied_to() -> None:
     folder = DOCKER / "kubernetes/models"
     kustomization, claim, fill = (
         yaml.safe_load((folder / f"{name}.yaml").read_text(encoding="utf-8"))
         for name in ("kustomization", "volume", "fill")
     )
     [patch] = kustomization["patches"]
-    added = {one["path"].removesuffix("/-").rpartition("/")[2]: one["value"] for one in yaml.safe_load(patch["patch"])}
-    ours, bundled = Settings.load({added["env"]["name"]: added["env"]["value"]}).models
+    added = {
+        item["path"].removesuffix("/-").rpartition("/")[2]: item["value"] for item in yaml.safe_load(patch["patch"])
+    }
+    mounted, bundled = Settings.load({added["env"]["name"]: added["env"]["value"]}).models
     mount = added["volumeMounts"]
-    assert (mount["name"], mount["mountPath"], mount["readOnly"]) == (added["volumes"]["name"], str(ours), True)
+    assert (mount["name"], mount["mountPath"], mount["readOnly"]) == (added["volumes"]["name"], str(mounted), True)
     compose = yaml.safe_load((DOCKER / "compose.models.yaml").read_text(encoding="utf-8"))["services"]["ringmt"]
     assert bundled == Settings.load(compose["environment"]).models[1]
     [copying], [volume] = fill["spec"]["containers"], fill["spec"]["volumes"]
-    assert copying["volumeMounts"] == [{"name": volume["name"], "mountPath": str(ours)}]
+    assert copying["volumeMounts"] == [{"name": volume["name"], "mountPath": str(mounted)}]
     claims = [
         claim["metadata"]["name"],
-        *(one["persistentVolumeClaim"]["claimName"] for one in (volume, added["volumes"])),
+        *(source["persistentVolumeClaim"]["claimName"] for source in (volume, added["volumes"])),
     ]
     assert len(set(claims)) == 1
     user = pod()["securityContext"]
@@ -160,17 +162,17 @@ def test_the_kustomization_names_every_manifest() -> None:
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
 def test_kustomize_builds_all() -> None:
     for overlay in ("base", "cuda", "models"):
-        done = subprocess.run(
+        result = subprocess.run(
             ["kubectl", "kustomize", str(DOCKER / "kubernetes" / overlay)], capture_output=True, check=False
         )
-        assert done.returncode == 0, done.stderr
-        kinds = {one["kind"] for one in yaml.safe_load_all(done.stdout)}
+        assert result.returncode == 0, result.stderr
+        kinds = {item["kind"] for item in yaml.safe_load_all(result.stdout)}
         assert {"Deployment", "Service", "PodDisruptionBudget", "HorizontalPodAutoscaler"} <= kinds
-        assert (b"nvidia.com/gpu" in done.stdout) == (overlay == "cuda")
-        assert (b"claimName: models" in done.stdout) == (overlay == "models")
+        assert (b"nvidia.com/gpu" in result.stdout) == (overlay == "cuda")
+        assert (b"claimName: models" in result.stdout) == (overlay == "models")
 
 
-def test_what_the_image_is_built_of_may_enter_its_build() -> None:
+def test_copied_paths_are_in_the_build_context() -> None:
     allowed = re.findall(r"^!(.*)$", (DOCKER.parent / ".dockerignore").read_text(encoding="utf-8"), flags=re.M)
     lines = (DOCKER / "Dockerfile").read_text(encoding="utf-8").splitlines()
     copied = [line.split()[1:-1] for line in lines if line.startswith("COPY") and "--from" not in line]

@@ -14,21 +14,21 @@ from server.telemetry.metrics import Metrics
 from tests.server.api.conftest import RunningServer
 
 DOCKER = Path(__file__).parents[2] / "docker"
-OURS = re.compile(r"\b(?:ringmt|process)_[a-z_]+")
+METRIC_NAME = re.compile(r"\b(?:ringmt|process)_[a-z_]+")
 SUFFIXES = ("_bucket", "_count", "_sum")
 
 
 def rows_of(metrics: Metrics) -> list[tuple[str, str, str, str]]:
-    """Name, type, labels and meaning of every metric of ours, as the table has them."""
-    found = [one for one in vars(metrics).values() if isinstance(one, MetricWrapperBase)]
+    """Name, type, labels and meaning of every metric, as in the table."""
+    wrappers = [metric for metric in vars(metrics).values() if isinstance(metric, MetricWrapperBase)]
     return [
         (
-            f"`{one._name}{'_total' if one._type == 'counter' else ''}`",
-            str(one._type),
-            " ".join(f"`{label}`" for label in one._labelnames),
-            one._documentation,
+            f"`{metric._name}{'_total' if metric._type == 'counter' else ''}`",
+            str(metric._type),
+            " ".join(f"`{label}`" for label in metric._labelnames),
+            metric._documentation,
         )
-        for one in found
+        for metric in wrappers
     ]
 
 
@@ -51,30 +51,29 @@ def test_the_table_has_every_metric_and_no_other() -> None:
     assert len(rows) > 40
 
 
-def test_a_running_server_shows_what_the_table_says(document_server: RunningServer) -> None:
-    shown = {one.name for one in text_string_to_metric_families(httpx.get(f"{document_server.url}/metrics").text)}
+def test_a_running_server_has_the_metrics_of_the_table(document_server: RunningServer) -> None:
+    shown = {family.name for family in text_string_to_metric_families(httpx.get(f"{document_server.url}/metrics").text)}
     named = {row[0].strip("`").removesuffix("_total") for row in rows_of(Metrics())}
     assert {name for name in shown if name.startswith("ringmt_")} == named
 
 
 def test_dashboard_and_alerts_name_metrics_that_exist() -> None:
     known = {row[0].strip("`") for row in rows_of(Metrics())} | {"process_resident_memory_bytes"}
-    named = {family(name) for expression in expressions() for name in OURS.findall(expression)}
+    named = {family(name) for expression in expressions() for name in METRIC_NAME.findall(expression)}
     assert len(named) > 25
     assert named - known == set()
 
 
 UNSEEN = {"ringmt_build_info", "ringmt_ring_cache_used_slots"}
-"""What no panel shows: what does not change, and what is the same as `ringmt_running_sentences`."""
+"""Metrics without a panel: constant, or equal to `ringmt_running_sentences`."""
 
 
-def test_every_metric_is_seen_by_somebody() -> None:
-    """In the dashboard or in an alert."""
-    named = {family(name) for expression in expressions() for name in OURS.findall(expression)}
+def test_every_metric_is_in_the_dashboard_or_an_alert() -> None:
+    named = {family(name) for expression in expressions() for name in METRIC_NAME.findall(expression)}
     assert {row[0].strip("`") for row in rows_of(Metrics())} - named == UNSEEN
 
 
-def test_labels_in_expressions_are_the_metrics_own() -> None:
+def test_expressions_use_existing_labels() -> None:
     labels = {row[0].strip("`"): set(re.findall(r"`(\w+)`", row[2])) for row in rows_of(Metrics())}
     for expression in expressions():
         for name, chosen in re.findall(r"(ringmt_[a-z_]+)\{([^}]*)\}", expression):
@@ -82,7 +81,7 @@ def test_labels_in_expressions_are_the_metrics_own() -> None:
             assert used <= labels[family(name)], expression
 
 
-def test_the_dashboard_shows_what_operators_look_for() -> None:
+def test_the_rows_of_the_dashboard() -> None:
     dashboard = json.loads((DOCKER / "grafana/dashboards/ringmt.json").read_text(encoding="utf-8"))
     rows = [panel["title"] for panel in dashboard["panels"] if panel["type"] == "row"]
     assert rows == ["Requests", "Latency by stage", "Batch", "Memory", "Documents"]

@@ -59,7 +59,7 @@ def is_scraped(address: str) -> bool:
 
 
 @needs_prometheus
-def test_prometheus_reads_what_a_server_says(document_server: RunningServer, tmp_path: Path) -> None:
+def test_prometheus_scrapes_a_server(document_server: RunningServer, tmp_path: Path) -> None:
     document_server.translate("We walk home in the rain.")
     document = {"sentences": ["Yes.", "We walk home."], "source": "en", "target": "de", "wait": True}
     with (
@@ -71,20 +71,20 @@ def test_prometheus_reads_what_a_server_says(document_server: RunningServer, tmp
         until(lambda: not empty_panels(address), "every panel of the dashboard shows something")
         rules = httpx.get(f"{address}/api/v1/rules").json()["data"]["groups"][0]["rules"]
         [group] = yaml.safe_load((DOCKER / "prometheus/alerts.yml").read_text(encoding="utf-8"))["groups"]
-        assert [one["name"] for one in rules] == [one["alert"] for one in group["rules"]]
-        until(lambda: all_well(address), "every rule was evaluated")
+        assert [rule["name"] for rule in rules] == [rule["alert"] for rule in group["rules"]]
+        until(lambda: rules_are_evaluated(address), "every rule was evaluated")
         assert httpx.get(f"{address}/api/v1/alerts").json()["data"]["alerts"] == []
 
 
 def empty_panels(address: str) -> list[str]:
     """Expressions of the dashboard without a result; those of alerts compare, and have none while all is well."""
-    asked = [one.replace("$__rate_interval", "1m") for one in expressions()]
-    asked = [one.replace("$instance", ".*").replace("$model", ".*") for one in asked]
-    found = {one: query(address, one) for one in asked}
-    return [one for one, result in found.items() if not result and not re.search(r"[>=] ", one)]
+    queries = [expression.replace("$__rate_interval", "1m") for expression in expressions()]
+    queries = [expression.replace("$instance", ".*").replace("$model", ".*") for expression in queries]
+    results = {expression: query(address, expression) for expression in queries}
+    return [text for text, result in results.items() if not result and not re.search(r"[>=] ", text)]
 
 
-def all_well(address: str) -> bool:
+def rules_are_evaluated(address: str) -> bool:
     rules = httpx.get(f"{address}/api/v1/rules").json()["data"]["groups"][0]["rules"]
     assert [rule["name"] for rule in rules if rule["health"] == "err"] == []
     return all(rule["health"] == "ok" for rule in rules)
@@ -92,16 +92,18 @@ def all_well(address: str) -> bool:
 
 @needs_prometheus
 @pytest.mark.parametrize("command", [["check", "config", "prometheus.yml"], ["test", "rules", "alerts_test.yml"]])
-def test_promtool_is_content(command: list[str]) -> None:
-    done = subprocess.run(
+def test_promtool_accepts_the_configuration(command: list[str]) -> None:
+    result = subprocess.run(
         ["promtool", *command], cwd=DOCKER / "prometheus", capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert result.returncode == 0, result.stdout + result.stderr
 
 
 @needs_prometheus
-def test_promtool_finds_nothing_to_complain_about_in_the_names(document_server: RunningServer) -> None:
+def test_promtool_accepts_the_names(document_server: RunningServer) -> None:
     exposed = httpx.get(f"{document_server.url}/metrics").text
-    done = subprocess.run(["promtool", "check", "metrics"], input=exposed, capture_output=True, text=True, check=False)
-    assert done.stderr == ""
-    assert done.returncode == 0
+    result = subprocess.run(
+        ["promtool", "check", "metrics"], input=exposed, capture_output=True, text=True, check=False
+    )
+    assert result.stderr == ""
+    assert result.returncode == 0

@@ -58,9 +58,9 @@ class OnRay:
 
     def wait_until(self, condition: Callable[[], bool], what: str) -> None:
         """For what Ray does: processes start one after the other, on a busy machine for longer than PATIENCE."""
-        give_up = time.monotonic() + START_SECONDS
+        deadline = time.monotonic() + START_SECONDS
         while not condition():
-            assert time.monotonic() < give_up, f"waited in vain until {what}: {self.log()}"
+            assert time.monotonic() < deadline, f"waited in vain until {what}: {self.log()}"
             threading.Event().wait(0.1)
 
     def deploy(self, **arguments: object) -> None:
@@ -79,11 +79,13 @@ class OnRay:
         found = []
         for path in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
-                if b"ServeReplica:ringmt:RingMT" in (path / "cmdline").read_bytes() and self._is_ours(int(path.name)):
+                if b"ServeReplica:ringmt:RingMT" in (path / "cmdline").read_bytes() and self._is_descendant(
+                    int(path.name)
+                ):
                     found.append(int(path.name))
         return found
 
-    def _is_ours(self, pid: int) -> bool:
+    def _is_descendant(self, pid: int) -> bool:
         while pid > 1:
             if pid == self.process.pid:
                 return True
@@ -170,13 +172,13 @@ def test_replicas_that_are_killed_come_back_and_finish_the_document(on_ray: OnRa
 
         on_ray.wait_until(is_done, "others have finished it")
         found = Documents(client).get(name)
-        assert [(one["index"], one["source"]) for one in found["sentences"]] == list(enumerate(MANY))
+        assert [(sentence["index"], sentence["source"]) for sentence in found["sentences"]] == list(enumerate(MANY))
         whole = Documents(client).post(sentences=MANY, max_length=12, beam_size=1)
         assert translations(found) == translations(whole)
         assert not set(victims) & set(on_ray.replicas())
 
 
-def test_who_hangs_up_frees_the_slots(on_ray: OnRay) -> None:
+def test_a_closed_connection_frees_the_slots(on_ray: OnRay) -> None:
     with on_ray.client() as client:
         body = {"text": " ".join(MANY), "source": "en", "target": "de"}
 
@@ -196,7 +198,7 @@ def test_who_hangs_up_frees_the_slots(on_ray: OnRay) -> None:
         assert client.post("/v1/translate", json={**body, "text": "Yes."}).status_code == 200
 
 
-def test_what_is_in_flight_is_answered_when_replicas_are_replaced(on_ray: OnRay) -> None:
+def test_requests_in_flight_are_answered_when_replicas_are_replaced(on_ray: OnRay) -> None:
     """Requests whose bodies have not ended are in flight for as long as the test wants, at both replicas."""
     body = json.dumps({"text": "We walk home in the rain.", "source": "en", "target": "de"}).encode()
     head = b"POST /v1/translate HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n"
@@ -204,19 +206,19 @@ def test_what_is_in_flight_is_answered_when_replicas_are_replaced(on_ray: OnRay)
     with contextlib.ExitStack() as stack:
         address = ("127.0.0.1", int(on_ray.url.rpartition(":")[2]))
         in_flight = [stack.enter_context(socket.create_connection(address, timeout=PATIENCE)) for _ in range(8)]
-        for one in in_flight:
-            one.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body[:10])
+        for connection in in_flight:
+            connection.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body[:10])
         on_ray.deploy(slots=3)
         on_ray.wait_until(lambda: "with outdated" in on_ray.log(), "the first is told to stop")
-        for one in in_flight:
-            one.sendall(body[10:])
-        answers = [rest_of(one) for one in in_flight]
+        for connection in in_flight:
+            connection.sendall(body[10:])
+        answers = [rest_of(connection) for connection in in_flight]
         assert [answer.split()[1] for answer in answers] == [b"200"] * len(in_flight)
     on_ray.wait_until(lambda: len(on_ray.replicas()) == 2 and not {*before} & {*on_ray.replicas()}, "all are new")
     on_ray.wait_until(lambda: on_ray.metric("ringmt_slots") == 3, "they have the new settings")
 
 
-def test_ray_tells_nobody_of_itself_and_logs_no_text(on_ray: OnRay) -> None:
+def test_ray_sends_no_usage_data_and_logs_no_text(on_ray: OnRay) -> None:
     with on_ray.client() as client:
         body = {"text": f"The {NEVER_LOGGED} sleeps.", "source": "en", "target": "de"}
         assert client.post("/v1/translate", json=body).status_code == 200
@@ -229,7 +231,7 @@ def test_ray_tells_nobody_of_itself_and_logs_no_text(on_ray: OnRay) -> None:
 
 @pytest.mark.filterwarnings("ignore")  # Ray's own, when it is imported
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ({"num_replicas": 0}, "num_replicas must be a whole number from 1, not '0'"),
         ({"num_replicas": 2}, "replicas share their documents over Redis, not over memory://"),
@@ -238,8 +240,8 @@ def test_ray_tells_nobody_of_itself_and_logs_no_text(on_ray: OnRay) -> None:
         ({"slots": "many"}, "--slots must be a whole number, not 'many'"),
     ],
 )
-def test_arguments_that_do_not_fit_are_told(arguments: dict[str, object], told: str) -> None:
+def test_invalid_arguments_are_errors(arguments: dict[str, object], message: str) -> None:
     ray_deployment = importlib.import_module("server.ray_deployment")
     with pytest.raises(SettingsError) as error:
         ray_deployment.application(arguments)
-    assert told in str(error.value)
+    assert message in str(error.value)

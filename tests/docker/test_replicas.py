@@ -51,8 +51,8 @@ def replicas(document_artifact: Path, tmp_path_factory: pytest.TempPathFactory) 
         url = f"redis://127.0.0.1:{port}/0"
         flags = (*FLAGS, "--context-store", url)
         with starting(document_artifact, *flags) as a, starting(document_artifact, *flags) as b:
-            for one in (a, b):
-                until(one.answers, "the replica is ready")
+            for replica in (a, b):
+                until(replica.answers, "the replica is ready")
             yield Replicas(url, (a, b))
 
 
@@ -61,9 +61,9 @@ def nginx(folder: Path, replicas: Sequence[str]) -> Iterator[str]:
     """The address of an nginx that runs our configuration, with these replicas (HOST:PORT) and this folder in it."""
     text = (DOCKER / "nginx/nginx.conf").read_text(encoding="utf-8")
     port = free_port()
-    for name, one in zip(("replica-a:8000", "replica-b:8000"), replicas, strict=True):
+    for name, replica in zip(("replica-a:8000", "replica-b:8000"), replicas, strict=True):
         assert text.count(name) == 1
-        text = text.replace(name, one)
+        text = text.replace(name, replica)
     text = text.replace("listen 8080", f"listen 127.0.0.1:{port}").replace("/tmp/", f"{folder}/")
     text = re.sub("^worker_processes auto;", "worker_processes 1;", text, flags=re.M)
     (folder / "nginx.conf").write_text(text, encoding="utf-8")
@@ -87,19 +87,19 @@ def is_open(address: str) -> bool:
 
 def test_any_replica_serves_any_document(replicas: Replicas) -> None:
     with replicas.both[0].client() as a, replicas.both[1].client() as b:
-        here, there = Documents(a), Documents(b)
-        made = here.post(sentences=STORY, mode="online", max_length=8)
-        assert there.get(made["id"])["sentences"] == here.get(made["id"])["sentences"] == made["sentences"]
-        grown = there.append(made["id"], ["The rain is back."], first_index=len(STORY))
-        assert [one["index"] for one in grown["sentences"]] == [len(STORY)]
-        here.put(made["id"], 0, source="The boy walks home in the rain.")
-        assert there.get(made["id"])["sentences"][0]["source"] == "The boy walks home in the rain."
-        assert there.context(made["id"], 3) == here.context(made["id"], 3)
+        first, second = Documents(a), Documents(b)
+        made = first.post(sentences=STORY, mode="online", max_length=8)
+        assert second.get(made["id"])["sentences"] == first.get(made["id"])["sentences"] == made["sentences"]
+        grown = second.append(made["id"], ["The rain is back."], first_index=len(STORY))
+        assert [sentence["index"] for sentence in grown["sentences"]] == [len(STORY)]
+        first.put(made["id"], 0, source="The boy walks home in the rain.")
+        assert second.get(made["id"])["sentences"][0]["source"] == "The boy walks home in the rain."
+        assert second.context(made["id"], 3) == first.context(made["id"], 3)
         assert b.delete(f"/v1/documents/{made['id']}").status_code == 204
-        here.get(made["id"], 404)
+        first.get(made["id"], 404)
 
 
-def test_killed_in_the_middle_of_a_document_the_other_finishes_it(replicas: Replicas) -> None:
+def test_another_replica_finishes_the_document_of_a_killed_one(replicas: Replicas) -> None:
     with replicas.both[0].client() as client:
         name = Documents(client).post(202, sentences=MANY, wait=False, max_length=12, beam_size=1)["id"]
         until(lambda: Documents(client).get(name)["progress"] > 0, "a part is translated")
@@ -108,11 +108,11 @@ def test_killed_in_the_middle_of_a_document_the_other_finishes_it(replicas: Repl
     store = open_store(replicas.store_url)
     try:
         before = store.sentences(name)
-        finished = [one.index for one in before if not one.is_pending]
+        finished = [sentence.index for sentence in before if not sentence.is_pending]
         assert 0 < len(finished) < len(MANY)
         with other.client() as client:
             done = Documents(client).done(name)
-            assert [(one["index"], one["source"]) for one in done["sentences"]] == list(enumerate(MANY))
+            assert [(sentence["index"], sentence["source"]) for sentence in done["sentences"]] == list(enumerate(MANY))
             whole = Documents(client).post(sentences=MANY, max_length=12, beam_size=1)
             assert translations(done) == translations(whole)
         after = store.sentences(name)
@@ -126,33 +126,33 @@ def test_killed_in_the_middle_of_a_document_the_other_finishes_it(replicas: Repl
 
 
 @needs_nginx
-def test_nginx_sends_a_document_to_its_place_and_loses_nothing(replicas: Replicas, tmp_path: Path) -> None:
+def test_nginx_routes_a_document_to_one_replica_and_loses_no_request(replicas: Replicas, tmp_path: Path) -> None:
     """Documents stay where they are; a replica that drains and one that dies cost no translation and no reading."""
-    places_of_both = [one.url.removeprefix("http://") for one in replicas.both]
-    with nginx(tmp_path, places_of_both) as address, httpx.Client(base_url=address, timeout=PATIENCE) as client:
+    addresses = [replica.url.removeprefix("http://") for replica in replicas.both]
+    with nginx(tmp_path, addresses) as address, httpx.Client(base_url=address, timeout=PATIENCE) as client:
         names = [Documents(client).post(sentences=STORY[:2], max_length=4)["id"] for _ in range(8)]
         places = {name: place_of(name, client, replicas) for name in names}
         assert set(places.values()) == {0, 1}, "one replica gets everything"
         assert {name: place_of(name, client, replicas) for name in names} == places
         traced = client.get(f"/v1/documents/{names[0]}", headers={"X-Request-ID": "mine-1"})
         assert traced.headers["X-Request-ID"] == "mine-1"
-        asking = Asking(address, names)
+        clients = Clients(address, names)
         with ThreadPoolExecutor(3) as pool:
-            asked = [pool.submit(asking.ask) for _ in range(3)]
+            futures = [pool.submit(clients.run) for _ in range(3)]
             victim, other = replicas.both
             for end in (victim.process.terminate, other.process.kill):
-                asking.wait_for_more()
+                clients.wait_for_more()
                 end()
                 stopped = victim if end == victim.process.terminate else other
                 stopped.process.wait(PATIENCE)
-                asking.wait_for_more()
+                clients.wait_for_more()
                 stopped.process.communicate()
                 stopped.restart()
                 until(stopped.answers, "it is back")
-            asking.is_over.set()
-            for one in asked:
-                one.result(PATIENCE)
-        assert asking.failed == []
+            clients.must_stop.set()
+            for future in futures:
+                future.result(PATIENCE)
+        assert clients.failed == []
 
 
 def locations() -> list[tuple[str, str]]:
@@ -166,12 +166,14 @@ def location_of(path: str) -> str:
     plain = [(name.removeprefix("= "), content) for name, content in locations() if not name.startswith("~")]
     patterns = [(name.removeprefix("~ "), content) for name, content in locations() if name.startswith("~")]
     exact = [content for name, content in locations() if name == f"= {path}"]
-    fitting = [content for pattern, content in patterns if re.search(pattern, path)]
-    starts = [content for name, content in sorted(plain, key=lambda one: -len(one[0])) if path.startswith(name)]
-    return next(iter([*exact, *fitting, *starts]))
+    matching = [content for pattern, content in patterns if re.search(pattern, path)]
+    starts = [
+        content for name, content in sorted(plain, key=lambda location: -len(location[0])) if path.startswith(name)
+    ]
+    return next(iter([*exact, *matching, *starts]))
 
 
-def test_what_takes_files_is_asked_once() -> None:
+def test_file_routes_are_tried_once() -> None:
     """Whatever route the server gets that takes a file: it could end every replica, one after the other."""
     takes_files = [
         path
@@ -185,63 +187,65 @@ def test_what_takes_files_is_asked_once() -> None:
 
 
 @needs_nginx
-def test_a_replica_that_a_file_ends_is_the_only_one(tmp_path: Path) -> None:
+def test_a_file_that_ends_a_replica_is_not_sent_to_another(tmp_path: Path) -> None:
     """Both replicas are places that count requests and hang up in the midst of them."""
-    asked: list[str] = []
+    paths_received: list[str] = []
 
     class HangsUp(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            asked.append(self.path)
+            paths_received.append(self.path)
             self.rfile.read(int(self.headers["Content-Length"]))
             self.connection.close()
 
     with contextlib.ExitStack() as stack:
         dying = [ThreadingHTTPServer(("127.0.0.1", 0), HangsUp) for _ in range(2)]
-        for one in dying:
-            stack.callback(one.server_close)
-            threading.Thread(target=one.serve_forever, daemon=True).start()
-            stack.callback(one.shutdown)
-        ports = tuple(one.server_address[1] for one in dying)
+        for server in dying:
+            stack.callback(server.server_close)
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            stack.callback(server.shutdown)
+        ports = tuple(server.server_address[1] for server in dying)
         address = stack.enter_context(nginx(tmp_path, [f"127.0.0.1:{port}" for port in ports]))
         for path in ("/v1/files", "/translate_file", "/v2/document"):
-            asked.clear()
+            paths_received.clear()
             answer = httpx.post(f"{address}{path}", files={"file": ("a.txt", b"Yes.")}, timeout=PATIENCE)
             assert answer.status_code == 502
-            assert asked == [path]
-        asked.clear()
+            assert paths_received == [path]
+        paths_received.clear()
         httpx.post(f"{address}/v1/translate", json={}, timeout=PATIENCE)
-        assert asked == ["/v1/translate"] * 2, "what is asked once is asked once for another reason"
+        assert paths_received == ["/v1/translate"] * 2, "other routes are tried twice"
 
 
-class Asking:
+class Clients:
     """Clients that translate and read documents, and note every answer that is not 200."""
 
     def __init__(self, address: str, names: list[str]) -> None:
         self.address, self.names = address, names
-        self.is_over = threading.Event()
+        self.must_stop = threading.Event()
         self.failed: list[str] = []
         self.answered = 0
 
-    def ask(self) -> None:
+    def run(self) -> None:
         body = {"text": "We walk home in the rain. " * 3, "source": "en", "target": "de", "max_length": 8}
         with httpx.Client(base_url=self.address, timeout=PATIENCE) as client:
-            while not self.is_over.is_set():
+            while not self.must_stop.is_set():
                 for name in self.names:
-                    found = client.get(f"/v1/documents/{name}")
-                    made = client.post("/v1/translate", json=body)
-                    self.failed += [one.text for one in (found, made) if one.status_code != 200]
+                    document = client.get(f"/v1/documents/{name}")
+                    translation = client.post("/v1/translate", json=body)
+                    self.failed += [
+                        response.text for response in (document, translation) if response.status_code != 200
+                    ]
                     self.answered += 1
 
     def wait_for_more(self) -> None:
         enough = self.answered + 10
-        until(lambda: self.answered >= enough, "more was asked")
+        until(lambda: self.answered >= enough, "more was paths_received")
 
 
 def place_of(name: str, client: httpx.Client, replicas: Replicas) -> int:
     """Which replica answers for a document."""
     labels = {"endpoint": "/v1/documents/{document_id}", "code": "200"}
-    before = [one.metric("requests_total", **labels) for one in replicas.both]
+    before = [replica.metric("requests_total", **labels) for replica in replicas.both]
     assert client.get(f"/v1/documents/{name}").status_code == 200
-    after = [one.metric("requests_total", **labels) for one in replicas.both]
+    after = [replica.metric("requests_total", **labels) for replica in replicas.both]
     [place] = [index for index, (old, new) in enumerate(zip(before, after, strict=True)) if new > old]
     return place

@@ -1,4 +1,4 @@
-"""A collector of traces: what a server sends it by OTLP over HTTP."""
+"""A collector that receives traces by OTLP over HTTP."""
 
 import contextlib
 import gzip
@@ -15,12 +15,12 @@ from tests.server.api.conftest import until
 
 @dataclass
 class Collector:
-    """`bodies` are the requests' as they came; `refuses` answers 503 to all."""
+    """`bodies` of all requests; with `rejects` every response is 503."""
 
     port: int = 0
     bodies: list[bytes] = field(default_factory=list)
     paths: set[str] = field(default_factory=set)
-    refuses: bool = False
+    rejects: bool = False
 
     @property
     def url(self) -> str:
@@ -43,26 +43,26 @@ class Collector:
     def named(self, name: str) -> list[Span]:
         return [span for span in self.spans if span.name == name]
 
-    def one(self, name: str) -> Span:
-        """The only span of a name, once it has come."""
-        until(lambda: bool(self.named(name)), f"the span '{name}' has come")
+    def single(self, name: str) -> Span:
+        """The only span of a name, as soon as it is received."""
+        until(lambda: bool(self.named(name)), f"the span '{name}' was received")
         [span] = self.named(name)
         return span
 
     def children(self, parent: Span) -> dict[str, Span]:
-        inside = [span for span in self.spans if span.parent_span_id == parent.span_id]
-        assert all(span.trace_id == parent.trace_id for span in inside)
-        return {span.name: span for span in inside}
+        children = [span for span in self.spans if span.parent_span_id == parent.span_id]
+        assert all(span.trace_id == parent.trace_id for span in children)
+        return {span.name: span for span in children}
 
 
 def attributes(span: Span) -> dict[str, str | int]:
-    return {one.key: one.value.string_value or one.value.int_value for one in span.attributes}
+    return {item.key: item.value.string_value or item.value.int_value for item in span.attributes}
 
 
 @contextlib.contextmanager
-def collecting(refuses: bool = False) -> Iterator[Collector]:
-    """A collector that listens."""
-    collector = Collector(refuses=refuses)
+def collecting(rejects: bool = False) -> Iterator[Collector]:
+    """A listening collector."""
+    collector = Collector(rejects=rejects)
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -70,7 +70,7 @@ def collecting(refuses: bool = False) -> Iterator[Collector]:
             zipped = self.headers.get("Content-Encoding") == "gzip"
             collector.paths.add(self.path)
             collector.bodies.append(gzip.decompress(body) if zipped else body)
-            self.send_response(503 if collector.refuses else 200)
+            self.send_response(503 if collector.rejects else 200)
             self.send_header("Content-Length", "0")
             self.end_headers()
 

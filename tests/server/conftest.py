@@ -1,4 +1,4 @@
-"""What several packages of server tests share."""
+"""Fixtures for all tests of the server."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.server.redis_server import flush, running_redis
 
 @pytest.fixture(scope="session")
 def redis_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    """The port of a Redis server; whoever uses it flushes it first."""
+    """The port of a Redis server; a test that uses it flushes it first."""
     with running_redis(tmp_path_factory.mktemp("redis")) as port:
         yield port
 

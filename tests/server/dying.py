@@ -15,7 +15,7 @@ LAST_ID = "die-now"
 
 
 class DyingTransport:
-    """The transport under everything that is ours."""
+    """The transport below the server's protocol."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self.transport = transport

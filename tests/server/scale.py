@@ -1,4 +1,4 @@
-"""How hard the tests try to break a server."""
+"""The scale of chaos tests."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""No pattern of the server has a repetition of a repetition, which takes exponential time where it fails."""
+"""No pattern of the server repeats a repetition, which takes exponential time if the match fails."""
 
 import importlib
 import pkgutil
@@ -12,23 +12,25 @@ import server
 
 _parser: Any = importlib.import_module("re._parser")
 NOT_IMPORTED = ("server.ray_deployment",)
-"""Needs Ray, which is not always there, and has no patterns."""
+"""Needs Ray, which may not be installed, and has no patterns."""
 _UNBOUNDED = 64
-"""Repetitions from which on it does not matter how many are allowed."""
+"""A maximum of repetitions that counts as unbounded."""
 
 
 def compiled() -> Iterator[tuple[str, re.Pattern[Any]]]:
     """All patterns among the names of the server's modules, with these names."""
-    for found in pkgutil.walk_packages(server.__path__, "server."):
-        if found.name in NOT_IMPORTED or found.name.endswith("__main__"):
+    for info in pkgutil.walk_packages(server.__path__, "server."):
+        if info.name in NOT_IMPORTED or info.name.endswith("__main__"):
             continue
-        module = importlib.import_module(found.name)
-        yield from ((f"{found.name}.{name}", one) for name, one in vars(module).items() if isinstance(one, re.Pattern))
+        module = importlib.import_module(info.name)
+        yield from (
+            (f"{info.name}.{name}", value) for name, value in vars(module).items() if isinstance(value, re.Pattern)
+        )
 
 
 def repeated_repetitions(parsed: Any) -> Iterator[Any]:
-    """Unbounded repetitions of what may be nothing but an unbounded repetition: "(a+)+", "(a*b?)*". Those that do not
-    backtrack ("++") are none."""
+    """Unbounded repetitions of what may be nothing but an unbounded repetition: "(a+)+", "(a*b?)*". Possessive ones
+    ("++") do not count, because they do not backtrack."""
     for name, argument in parsed:
         if str(name) in ("MAX_REPEAT", "MIN_REPEAT") and argument[1] >= _UNBOUNDED and _may_be_repetition(argument[2]):
             yield name, argument
@@ -37,10 +39,10 @@ def repeated_repetitions(parsed: Any) -> Iterator[Any]:
 
 
 def _may_be_repetition(parsed: Any) -> bool:
-    """Whether all but an unbounded repetition may be left out."""
+    """Whether everything but an unbounded repetition is optional."""
     for index, (name, argument) in enumerate(parsed):
         if any(
-            _parser.SubPattern(parsed.state, [one]).getwidth()[0] for one in (*parsed[:index], *parsed[index + 1 :])
+            _parser.SubPattern(parsed.state, [item]).getwidth()[0] for item in (*parsed[:index], *parsed[index + 1 :])
         ):
             continue
         if str(name) in ("MAX_REPEAT", "MIN_REPEAT"):
@@ -54,15 +56,17 @@ def _subpatterns(argument: Any) -> Iterator[Any]:
     if isinstance(argument, _parser.SubPattern):
         yield argument
     elif isinstance(argument, tuple | list):
-        for one in argument:
-            yield from _subpatterns(one)
+        for item in argument:
+            yield from _subpatterns(item)
 
 
 def test_no_pattern_repeats_a_repetition() -> None:
-    found = dict(compiled())
-    assert len(found) > 30
+    patterns = dict(compiled())
+    assert len(patterns) > 30
     assert {
-        name: one.pattern for name, one in found.items() if any(repeated_repetitions(_parser.parse(one.pattern)))
+        name: pattern.pattern
+        for name, pattern in patterns.items()
+        if any(repeated_repetitions(_parser.parse(pattern.pattern)))
     } == {}
 
 
@@ -72,5 +76,5 @@ def test_a_repeated_repetition_is_found(pattern: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["(a++)+b", "(?:a+b)*", "(?>a+)*", "(?:a{1,9})*", "(?:[a-z]+,)+", "a+b+"])
-def test_others_are_not(pattern: str) -> None:
+def test_other_patterns_are_not(pattern: str) -> None:
     assert not any(repeated_repetitions(_parser.parse(pattern)))

@@ -21,8 +21,8 @@ def test_folders() -> None:
     assert Settings.load({"RINGMT_MODELS": "/a, /b"}).models == (Path("/a"), Path("/b"))
 
 
-def test_every_knob_is_a_variable_and_a_flag() -> None:
-    fitting = {
+def test_every_setting_is_a_variable_and_a_flag() -> None:
+    values = {
         "backend": "torchscript",
         "device": "cuda",
         "precision": "fp32",
@@ -38,13 +38,13 @@ def test_every_knob_is_a_variable_and_a_flag() -> None:
         "context_store": "sqlite:///documents.db",
     }
     for setting in SETTINGS:
-        text = fitting.get(setting.name, "7")
+        text = values.get(setting.name, "7")
         from_variable = Settings.load({setting.env: text})
         assert from_variable == Settings.load({}, {setting.name: text})
         assert from_variable != Settings()
 
 
-def test_rows_describe_every_knob() -> None:
+def test_rows_describe_every_setting() -> None:
     rows = Settings.describe()
     assert [row[0] for row in rows] == [setting.flag for setting in SETTINGS]
     assert all(all(row) for row in rows)

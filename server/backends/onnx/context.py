@@ -39,7 +39,8 @@ class OnnxContext:
         """`encode_outputs`: the outputs of the encode graph that step graphs read."""
         self._source_tensors = list(artifact.manifest.source_tensors)
         self._encode = encode
-        self._reach = reach_of(artifact)
+        self.side: Side = "encoder"
+        self.reach = reach_of(artifact)
         self._encode_outputs = encode_outputs
         self._store, self._attend_graph, self._project = (
             open_graph(artifact, name, device) for name in (files.store, files.attend, files.project)
@@ -54,17 +55,9 @@ class OnnxContext:
         ]
 
     @property
-    def side(self) -> Side:
-        return "encoder"
-
-    @property
     def can_prune(self) -> bool:
         """Whether the artifact has a `pruned` graph."""
         return self._pruned is not None
-
-    @property
-    def reach(self) -> int | None:
-        return self._reach
 
     def encode_in_context(
         self, source_ids: Ints, source_keep: Flags, contexts: Sequence[SentenceContext]

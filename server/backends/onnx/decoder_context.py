@@ -20,20 +20,13 @@ class OnnxDecoderContext:
 
     def __init__(self, artifact: Artifact, files: ContextGraphs, encode: Encode, device: Device) -> None:
         self._encode, self._bos_id = encode, artifact.manifest.special_ids.bos
-        self._reach = reach_of(artifact)
+        self.side: Side = "decoder"
+        self.reach = reach_of(artifact)
         self._store, self._attend = (open_graph(artifact, name, device) for name in (files.store, files.attend))
         self._sources = artifact.manifest.source_tensors
         if not set(self._sources) <= set(self._store.signature.input_names):
             raise ArtifactError(f"artifact {artifact.folder}: {files.store} encodes sentences again: {EXPORT_AGAIN}")
         self._word_weights = [name for name in self._attend.signature.output_names if name.startswith("word_weights")]
-
-    @property
-    def side(self) -> Side:
-        return "decoder"
-
-    @property
-    def reach(self) -> int | None:
-        return self._reach
 
     def compute_states(
         self, source_ids: Sequence[int], target_ids: Sequence[int] = (), encoded: EncodedSource | None = None

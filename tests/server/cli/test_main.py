@@ -45,7 +45,7 @@ def test_translate_keeps_lines(tiny_artifact: Path) -> None:
     assert b"\xff" in lines[15]
 
 
-def test_lines_stay_in_order_when_there_is_little_room(tiny_artifact: Path) -> None:
+def test_lines_stay_in_order_with_a_short_queue(tiny_artifact: Path) -> None:
     engine = EngineSettings(slots=2, max_waiting=2, num_workers=1, precision="fp32", translation_cache_bytes=0)
     translator = Translator.load(tiny_artifact, engine, Metrics())
     try:
@@ -57,7 +57,7 @@ def test_lines_stay_in_order_when_there_is_little_room(tiny_artifact: Path) -> N
         translator.stop(timeout=0)
 
 
-def test_a_reader_s_error_is_raised() -> None:
+def test_a_read_error_is_raised() -> None:
     reader = LineReader(io.TextIOWrapper(io.BytesIO(b"\xff"), encoding="utf-8"))
     with pytest.raises(UnicodeDecodeError):
         reader.next(wait=True)
@@ -107,14 +107,14 @@ def test_unknown_command_names_the_nearest(capsys: pytest.CaptureFixture[str]) -
     assert "did you mean 'serve'?" in capsys.readouterr().err
 
 
-def test_a_wrong_folder_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_folder_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["serve", "--models", str(tmp_path / "none")]) == 1
     assert "none is not a folder" in capsys.readouterr().err
     assert cli.main(["serve", "--models", str(tmp_path)]) == 1
     assert "holds no artifact" in capsys.readouterr().err
 
 
-def test_a_wrong_variable_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_variable_is_an_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("RINGMT_SLOTZ", "3")
     assert cli.main(["serve"]) == 1
     assert "did you mean 'RINGMT_SLOTS'?" in capsys.readouterr().err
@@ -162,7 +162,7 @@ def test_a_file_is_translated_as_a_document(document_artifact: Path, tmp_path: P
     assert ringmt("translate", *flags).stdout == by_mode["offline"].stdout
 
 
-def test_an_interrupted_document_goes_on(document_artifact: Path, tmp_path: Path) -> None:
+def test_an_interrupted_document_continues(document_artifact: Path, tmp_path: Path) -> None:
     path, url = tmp_path / "story.en", f"sqlite:///{tmp_path}/documents.db"
     path.write_text("\n".join(f"We walk home in the rain {number} days." for number in range(250)))
     flags = [
@@ -184,12 +184,19 @@ def test_an_interrupted_document_goes_on(document_artifact: Path, tmp_path: Path
             until(lambda: num_translated(store) > 0, "a part is translated")
             process.kill()
         assert 0 < num_translated(store) < 250
-        finished = {one.index: one for name in ids(store) for one in store.sentences(name) if not one.is_pending}
+        finished = {
+            sentence.index: sentence
+            for name in ids(store)
+            for sentence in store.sentences(name)
+            if not sentence.is_pending
+        }
         done = ringmt("translate", *kept)
         assert done.returncode == 0, done.stderr.decode()
         assert done.stdout == ringmt("translate", *flags).stdout
         [name] = ids(store)
-        assert {one.index: one for one in store.sentences(name) if one.index in finished} == finished
+        assert {
+            sentence.index: sentence for sentence in store.sentences(name) if sentence.index in finished
+        } == finished
         assert store.claim("server", 1, [store.document(name).model]) is None
         assert ringmt("translate", *kept).stdout == done.stdout
     finally:
@@ -197,14 +204,14 @@ def test_an_interrupted_document_goes_on(document_artifact: Path, tmp_path: Path
 
 
 def ids(store: ContextStore) -> list[str]:
-    """Of all documents of a SQLite store."""
+    """Ids of all documents of a SQLite store."""
     assert isinstance(store, SqliteStore)
     with store._transaction("DEFERRED") as connection:
         return [name for (name,) in connection.execute("SELECT id FROM documents")]
 
 
 def num_translated(store: ContextStore) -> int:
-    return sum(not one.is_pending for name in ids(store) for one in store.sentences(name))
+    return sum(not sentence.is_pending for name in ids(store) for sentence in store.sentences(name))
 
 
 @pytest.mark.parametrize(
@@ -215,19 +222,19 @@ def num_translated(store: ContextStore) -> int:
         (["--document", __file__, "--context-store", "x://y"], "context_store begins with x://"),
     ],
 )
-def test_documents_that_cannot_be(
+def test_invalid_document_options(
     tiny_artifact: Path, flags: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["translate", "--models", str(tiny_artifact), "--precision", "fp32", *flags]) == 1
     assert message in capsys.readouterr().err
 
 
-def test_a_key_is_made_and_its_line_lets_it_in(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_key_is_accepted_by_its_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["key", "shop", "--scopes", "translate", "--rate", "5"]) == 0
-    told = capsys.readouterr()
-    ring = KeyRing.load(told.out)
-    [found] = ring.keys
-    assert (found.name, found.scopes, found.rate) == ("shop", frozenset({"translate"}), 5.0)
-    assert ring.find(told.err.split()[-1]) is found
+    output = capsys.readouterr()
+    ring = KeyRing.load(output.out)
+    [key] = ring.keys
+    assert (key.name, key.scopes, key.rate) == ("shop", frozenset({"translate"}), 5.0)
+    assert ring.find(output.err.split()[-1]) is key
     assert cli.main(["key", "shop", "--scopes", "translat"]) == 1
     assert "did you mean 'translate'" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`ringmt serve` as a process: signals, artifacts that cannot be served, and what it touches while it runs."""
+"""`ringmt serve` as a process: signals, kills, and artifacts that cannot be served."""
 
 import contextlib
 import json
@@ -28,8 +28,8 @@ def test_a_signal_lets_requests_in_flight_finish(tiny_artifact: Path) -> None:
         served.process.send_signal(signal.SIGTERM)
         until(lambda: served.status("/readyz") == 503, "the server says that it drains")
         assert served.status("/livez") == 200
-        refused = served.translate("Yes.")
-        assert (refused.status_code, refused.json()["error"]["type"]) == (503, "not_ready")
+        rejected = served.translate("Yes.")
+        assert (rejected.status_code, rejected.json()["error"]["type"]) == (503, "not_ready")
         assert answer.result(PATIENCE).status_code == 200
         assert served.process.wait(PATIENCE) == 0
         assert "all that was in flight was answered" in served.process.communicate()[1]
@@ -42,7 +42,7 @@ def test_an_idle_server_stops_at_once(tiny_artifact: Path) -> None:
 
 
 @pytest.mark.parametrize("stop", ["the budget", "a second signal"])
-def test_work_that_takes_too_long_is_given_up(tiny_artifact: Path, stop: str) -> None:
+def test_requests_that_take_too_long_are_aborted(tiny_artifact: Path, stop: str) -> None:
     seconds = "0" if stop == "the budget" else "600"
     with serving(tiny_artifact, "--drain-timeout", seconds) as served, ThreadPoolExecutor(1) as pool:
         answer = pool.submit(served.translate, MANY_SENTENCES)
@@ -53,16 +53,16 @@ def test_work_that_takes_too_long_is_given_up(tiny_artifact: Path, stop: str) ->
             served.process.send_signal(signal.SIGTERM)
         assert served.process.wait(PATIENCE) == 1
         assert "were given up" in served.process.communicate()[1]
-        # Whoever signals twice may leave no time for answers.
+        # After two signals there may be no time for answers.
         with contextlib.suppress(*[httpx.TransportError] if stop == "a second signal" else []):
-            given_up = answer.result(PATIENCE)
-            assert (given_up.status_code, given_up.json()["error"]["type"]) == (503, "not_ready")
-            assert "the server is stopping" in given_up.json()["error"]["message"]
+            aborted = answer.result(PATIENCE)
+            assert (aborted.status_code, aborted.json()["error"]["type"]) == (503, "not_ready")
+            assert "the server is stopping" in aborted.json()["error"]["message"]
 
 
 @pytest.mark.parametrize("path", ["/v1/languages", "/openapi.json"])
-def test_killed_while_it_answers_it_has_answered_wholly(tiny_artifact: Path, path: str) -> None:
-    """A proxy that has the head of an answer cannot ask another server any more: the body must be with it."""
+def test_a_killed_server_has_sent_whole_answers(tiny_artifact: Path, path: str) -> None:
+    """A proxy that has received the head of an answer cannot try another server: head and body are one write."""
     with starting(tiny_artifact, program="tests.server.dying") as served:
         until(served.answers, "the server is ready")
         whole = httpx.get(f"{served.url}{path}")
@@ -72,12 +72,12 @@ def test_killed_while_it_answers_it_has_answered_wholly(tiny_artifact: Path, pat
     assert (last.status_code, last.content) == (200, whole.content)
 
 
-def cut_short(folder: Path) -> None:
+def truncated_graph(folder: Path) -> None:
     graph = next(folder.glob("*.onnx"))
     graph.write_bytes(graph.read_bytes()[:-100])
 
 
-def another_byte(folder: Path) -> None:
+def changed_byte(folder: Path) -> None:
     vocabulary = folder / "vocabulary.model"
     content = bytearray(vocabulary.read_bytes())
     content[len(content) // 2] ^= 1
@@ -97,24 +97,27 @@ def newer_format(folder: Path) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 99}))
 
 
-def half_a_manifest(folder: Path) -> None:
+def truncated_manifest(folder: Path) -> None:
     path = folder / "manifest.json"
     path.write_text(path.read_text()[:100])
 
 
 @pytest.mark.parametrize(
-    ("damage", "said"),
+    ("damage", "message"),
     [
-        (cut_short, r"\.onnx is not the file that was exported .*copy the artifact again or repeat `ringmt export`"),
-        (another_byte, r"vocabulary\.model is not the file that was exported .*copy the artifact again"),
+        (
+            truncated_graph,
+            r"\.onnx is not the file that was exported .*copy the artifact again or repeat `ringmt export`",
+        ),
+        (changed_byte, r"vocabulary\.model is not the file that was exported .*copy the artifact again"),
         (without_vocabulary, r"vocabulary\.model is missing.*copy the artifact again or repeat `ringmt export`"),
         (without_manifest, r"holds no artifact .*`ringmt export` writes one"),
         (newer_format, r"format 99, this server reads \d+: repeat `ringmt export`"),
-        (half_a_manifest, r"manifest\.json is not a manifest.*copy the artifact again or repeat `ringmt export`"),
+        (truncated_manifest, r"manifest\.json is not a manifest.*copy the artifact again or repeat `ringmt export`"),
     ],
 )
-def test_an_artifact_that_cannot_be_served_says_what_to_do(
-    tiny_artifact: Path, tmp_path: Path, damage: Callable[[Path], None], said: str
+def test_the_error_for_a_damaged_artifact_says_what_to_do(
+    tiny_artifact: Path, tmp_path: Path, damage: Callable[[Path], None], message: str
 ) -> None:
     folder = tmp_path / "tiny"
     shutil.copytree(tiny_artifact, folder)
@@ -123,7 +126,7 @@ def test_an_artifact_that_cannot_be_served_says_what_to_do(
         serve_command(folder, free_port()), capture_output=True, text=True, timeout=PATIENCE, check=False
     )
     assert done.returncode == 1
-    complaint = next(line for line in done.stderr.splitlines() if line.startswith("ringmt: "))
-    assert str(folder) in complaint
-    assert re.search(said, complaint), complaint
+    error = next(line for line in done.stderr.splitlines() if line.startswith("ringmt: "))
+    assert str(folder) in error
+    assert re.search(message, error), error
     assert "Traceback" not in done.stderr

@@ -1,4 +1,4 @@
-"""`ringmt translate-corpus` with real servers: every line once and in order, whoever dies meanwhile."""
+"""`ringmt translate-corpus` with real servers: every line once and in order, whatever is killed meanwhile."""
 
 import subprocess
 import sys
@@ -25,7 +25,7 @@ def command(path: Path, output: Path, *flags: str) -> list[str]:
 
 
 def one_by_one(server: RunningServer, lines: list[str]) -> list[str]:
-    """What the server makes of each line by itself."""
+    """The translation of each line alone."""
     known = {
         line: server.translate(line, beam_size=1, max_length=6).json()["translations"][0]["text"] for line in set(lines)
     }
@@ -44,7 +44,7 @@ def test_lines_of_every_kind_come_back_in_order(server: RunningServer, tmp_path:
     path.write_text("\n".join(lines), encoding="utf-8", newline="")
     assert cli.main(command(path, output, "--servers", server.url, server.url + "/")) == 0
     assert written(output) == one_by_one(server, lines)
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["in.en", "out.de"]
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["in.en", "out.de"]
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"\n\n", b"no \xff utf-8\nYes."])
@@ -70,7 +70,7 @@ def test_a_line_longer_than_servers_take_comes_back_whole(tiny_artifact: Path, t
         assert translated == " ".join(one_by_one(server, list(SENTENCES[:8])) * 40)
 
 
-def test_a_server_that_is_full_is_left_alone_for_a_while(tiny_artifact: Path, tmp_path: Path) -> None:
+def test_an_overloaded_server_is_tried_again_later(tiny_artifact: Path, tmp_path: Path) -> None:
     path, output = tmp_path / "in.en", tmp_path / "out.de"
     lines = [f"{index}: {SENTENCES[index % 4]}" for index in range(120)]
     path.write_text("\n".join(lines), encoding="utf-8")
@@ -81,38 +81,36 @@ def test_a_server_that_is_full_is_left_alone_for_a_while(tiny_artifact: Path, tm
         assert server.metric("requests_rejected_total", reason="overloaded", model="tiny") > 0
 
 
-def test_what_is_refused_says_where_and_why(
-    server: RunningServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_errors_say_where_and_why(server: RunningServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, output = tmp_path / "in.en", tmp_path / "out.de"
     path.write_text("Yes.\n" * 3)
-    nobody = f"http://127.0.0.1:{free_port()}"
-    for flags, told in (
+    closed = f"http://127.0.0.1:{free_port()}"
+    for flags, message in (
         (["--servers", server.url, "--target", "fr"], "serves no such model; it has tiny (en to de)"),
         (["--servers", server.url, "--max-length", "9999"], "lines 1 to 3: "),
         (["--servers", "127.0.0.1:8000"], "is no address of a server"),
         (["--servers", "http://127.0.0.1:x"], "is no address of a server"),
-        (["--servers", nobody, "--patience", "0.1"], "no server has answered for 0.1 s"),
+        (["--servers", closed, "--patience", "0.1"], "no server has answered for 0.1 s"),
     ):
         assert cli.main([*command(path, output), *flags]) == 1
-        assert told in capsys.readouterr().err
+        assert message in capsys.readouterr().err
         output.with_name("out.de.state").unlink()
         output.with_name("out.de.part").unlink()
 
 
-def test_a_pair_is_asked_for_where_there_are_several(
-    many: RunningServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_ambiguous_pair_is_an_error(many: RunningServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "in.en"
     path.write_text("Yes.\n")
-    told = "has en-de (en to de), de-en (de to en), en-fr (en to fr): say which with --source and --target, or --model"
+    message = (
+        "has en-de (en to de), de-en (de to en), en-fr (en to fr): say which with --source and --target, or --model"
+    )
     for flags, status in (([], 1), (["--source", "en"], 1), (["--target", "fr"], 0), (["--model", "de-en"], 0)):
         output = tmp_path / "-".join(["out", *flags])
         assert cli.main([*command(path, output), "--servers", many.url, *flags]) == status
-        assert (told in capsys.readouterr().err) == bool(status)
+        assert (message in capsys.readouterr().err) == bool(status)
 
 
-def test_two_models_never_share_a_file(
+def test_two_models_never_write_one_file(
     server: RunningServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, output = tmp_path / "in.en", tmp_path / "out.de"
@@ -123,7 +121,7 @@ def test_two_models_never_share_a_file(
     assert "would translate with another model" in capsys.readouterr().err
 
 
-def test_a_key_opens_the_servers(tiny_artifact: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_key_is_sent_to_the_servers(tiny_artifact: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, output, secret = tmp_path / "in.en", tmp_path / "out.de", tmp_path / "key"
     path.write_text("Yes.\n")
     key, line = new_key("corpus", ["translate"])
@@ -135,7 +133,7 @@ def test_a_key_opens_the_servers(tiny_artifact: Path, tmp_path: Path, capsys: py
     assert len(written(output)) == 1
 
 
-def test_killed_and_started_again_with_servers_that_go_and_come(
+def test_a_killed_run_continues_with_servers_that_stop_and_start(
     server: RunningServer, tiny_artifact: Path, tmp_path: Path
 ) -> None:
     """SIGKILL for the command, then for a server; the other is stopped in good order, and the first comes back."""
@@ -152,24 +150,24 @@ def test_killed_and_started_again_with_servers_that_go_and_come(
             *command(path, output, "--servers", a.url, b.url, "--in-flight", "1"),
         ]
         with subprocess.Popen(run, cwd=ROOT, stderr=subprocess.PIPE) as process:
-            until(lambda: part.exists() and part.stat().st_size > 0, "some lines are there")
+            until(lambda: part.exists() and part.stat().st_size > 0, "some lines are written")
             process.kill()
             process.communicate()
         done = part.read_bytes().count(b"\n")
         assert 0 < done < len(lines)
         until(b.answers, "the other server is ready")
         with subprocess.Popen(run, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
-            until(lambda: part.read_bytes().count(b"\n") > done, "it goes on")
+            until(lambda: part.read_bytes().count(b"\n") > done, "it continues")
             a.kill()
             after = part.read_bytes().count(b"\n")
-            until(lambda: part.read_bytes().count(b"\n") > after + 100, "it goes on with one server")
+            until(lambda: part.read_bytes().count(b"\n") > after + 100, "it continues with one server")
             b.process.terminate()
             assert b.process.wait(PATIENCE) == 0
             assert part.exists(), "it was done too soon for this test"
             a.restart()
-            _, told = process.communicate(timeout=PATIENCE)
-            assert process.returncode == 0, told
-    assert all(f"{one.url} " in told for one in (a, b))
-    assert f"{a.url} answers again" in told
+            _, message = process.communicate(timeout=PATIENCE)
+            assert process.returncode == 0, message
+    assert all(f"{served.url} " in message for served in (a, b))
+    assert f"{a.url} answers again" in message
     assert written(output) == one_by_one(server, lines)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.en", "out.de"]

@@ -1,4 +1,4 @@
-"""How many cores a process may use, from files as containers have them."""
+"""Usable cores, from cgroup files as in containers."""
 
 import os
 from pathlib import Path
@@ -26,11 +26,11 @@ CASES: list[tuple[str, dict[str, str], float | None]] = [
     (V2, {"cpu.max": "0 100000\n"}, None),
     (V2, {}, None),
     ("", {"cpu.max": "100000 100000\n"}, None),
-    # The group's own, that of a group above, and the smaller of both.
+    # The quota of the group, of a group above, and the smaller one of both.
     (V2_DEEP, {"kubepods/pod1/box/cpu.max": "300000 100000\n"}, 3),
     (V2_DEEP, {"kubepods/pod1/box/cpu.max": "max 100000\n", "kubepods/cpu.max": "200000 100000\n"}, 2),
     (V2_DEEP, {"kubepods/pod1/box/cpu.max": "100000 100000\n", "kubepods/cpu.max": "200000 100000\n"}, 1),
-    # The path is the host's, what is mounted is the container's.
+    # The path is the host's, the mount is the container's.
     (V2_DEEP, {"cpu.max": "50000 100000\n"}, 0.5),
     ("0::/../../escaped\n", {"escaped/cpu.max": "50000 100000\n"}, 0.5),
     (V1, {f"{DEEP}/cpu.cfs_quota_us": "250000\n", f"{DEEP}/cpu.cfs_period_us": "100000\n"}, 2.5),

@@ -1,4 +1,4 @@
-"""SIGTERM ends a server whatever runs in it, by itself, with the status that says whether something was given up."""
+"""SIGTERM ends a server whatever hangs in it; the exit status says whether requests were aborted."""
 
 import signal
 import subprocess
@@ -12,11 +12,11 @@ from tests.server.api.conftest import PATIENCE, until
 from tests.server.processes import Served, serving, starting
 
 LONG = "We walk home in the rain.\n" * 1000
-"""It is cut in a thread."""
+"""Long enough to be split in a thread."""
 
 
-def ended(served: Served) -> tuple[int, str]:
-    """Send SIGTERM; the exit status, and what was logged."""
+def terminate(served: Served) -> tuple[int, str]:
+    """Send SIGTERM; returns the exit status and the log."""
     served.process.send_signal(signal.SIGTERM)
     try:
         _, log = served.process.communicate(timeout=PATIENCE)
@@ -42,8 +42,8 @@ def is_silent(served: Served) -> bool:
 
 
 @pytest.fixture
-def hung(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """The file from which on things hang."""
+def hang_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A file; `hanging` hangs once it exists."""
     monkeypatch.setenv("HANGS_FROM", str(tmp_path / "from-now-on"))
     return tmp_path / "from-now-on"
 
@@ -54,11 +54,11 @@ def test_while_models_load(tiny_artifact: Path, monkeypatch: pytest.MonkeyPatch,
     with starting(tiny_artifact, "--drain-timeout", drain, program="tests.server.hanging") as served:
         until(lambda: listens(served), "the server listens")
         assert served.status("/readyz") == 503
-        assert ended(served)[0] == 0
+        assert terminate(served)[0] == 0
 
 
 def test_while_many_models_load(tiny_artifact: Path, tmp_path: Path) -> None:
-    """Those that have begun are finished, no other is begun."""
+    """Models that are being loaded are finished, no other is loaded."""
     from tests.server.api.pairs import copy_of
 
     for number in range(30):
@@ -66,38 +66,42 @@ def test_while_many_models_load(tiny_artifact: Path, tmp_path: Path) -> None:
     with starting(tmp_path, "--drain-timeout", "600") as served:
         until(lambda: listens(served), "the server listens")
         assert served.status("/readyz") == 503
-        status, log = ended(served)
+        status, log = terminate(served)
         assert status == 0
         assert "left behind" not in log
 
 
-@pytest.mark.parametrize("what", ["cut", "step", "loop"])
-def test_while_a_request_hangs(tiny_artifact: Path, monkeypatch: pytest.MonkeyPatch, hung: Path, what: str) -> None:
-    monkeypatch.setenv("HANGS", what)
+@pytest.mark.parametrize("place", ["cut", "step", "loop"])
+def test_while_a_request_hangs(
+    tiny_artifact: Path, monkeypatch: pytest.MonkeyPatch, hang_file: Path, place: str
+) -> None:
+    monkeypatch.setenv("HANGS", place)
     with (
         starting(tiny_artifact, "--drain-timeout", "1", program="tests.server.hanging") as served,
         ThreadPoolExecutor(1) as pool,
     ):
         until(served.answers, "the server is ready")
-        hung.touch()
-        asked = pool.submit(served.translate, LONG)
-        if what == "loop":
+        hang_file.touch()
+        response = pool.submit(served.translate, LONG)
+        if place == "loop":
             until(lambda: is_silent(served), "the event loop hangs")
         else:
             until(lambda: served.metric("requests_in_progress") > 0, "the request is being worked on")
-        assert ended(served)[0] == 1
-        error = asked.exception(PATIENCE)
-        assert isinstance(error, httpx.TransportError) or asked.result().status_code in (500, 503)
+        assert terminate(served)[0] == 1
+        error = response.exception(PATIENCE)
+        assert isinstance(error, httpx.TransportError) or response.result().status_code in (500, 503)
 
 
 @pytest.mark.parametrize(
-    ("what", "end"),
+    ("place", "message"),
     [("executor", "threads that did not end were left behind"), ("cut", "all that was in flight was answered")],
 )
-def test_when_every_thread_hangs(tiny_artifact: Path, monkeypatch: pytest.MonkeyPatch, what: str, end: str) -> None:
-    """Requests were given up by their deadline, and left their threads behind: nothing is in flight. Python waits for
-    those of the executor, and for none of those that cut texts."""
-    monkeypatch.setenv("HANGS", what)
+def test_when_every_thread_hangs(
+    tiny_artifact: Path, monkeypatch: pytest.MonkeyPatch, place: str, message: str
+) -> None:
+    """Requests were aborted at their deadline, but their threads still run: nothing is in flight. Python waits for
+    threads of the executor, not for daemon threads that split texts."""
+    monkeypatch.setenv("HANGS", place)
     with (
         starting(
             tiny_artifact, "--drain-timeout", "600", "--request-timeout", "0.5", program="tests.server.hanging"
@@ -107,32 +111,32 @@ def test_when_every_thread_hangs(tiny_artifact: Path, monkeypatch: pytest.Monkey
         until(served.answers, "the server is ready")
         answers = list(pool.map(lambda _: served.translate(LONG, alignment=True).status_code, range(40)))
         assert set(answers) == {504}
-        status, log = ended(served)
+        status, log = terminate(served)
         assert status == 0
-        assert end in log
+        assert message in log
 
 
-@pytest.mark.parametrize("what", ["close", "write"])
-def test_when_the_store_hangs(tiny_artifact: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
-    monkeypatch.setenv("HANGS", what)
+@pytest.mark.parametrize("place", ["close", "write"])
+def test_when_the_store_hangs(tiny_artifact: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    monkeypatch.setenv("HANGS", place)
     flags = ("--drain-timeout", "1", "--context-store", f"sqlite:///{tmp_path}/documents.db")
     with starting(tiny_artifact, *flags, program="tests.server.hanging") as served:
         until(served.answers, "the server is ready")
         body = {"source": "en", "target": "de", "sentences": ["Yes."] * 10}
         with served.client() as client:
             assert client.post("/v1/documents", json=body).status_code == 202
-        ended(served)
+        terminate(served)
 
 
 def test_while_documents_are_translated(tiny_artifact: Path, tmp_path: Path) -> None:
-    """They are given back, and done after a restart."""
+    """Documents are released, and finished after a restart."""
     flags = ("--drain-timeout", "600", "--context-store", f"sqlite:///{tmp_path}/documents.db")
     body = {"source": "en", "target": "de", "sentences": [f"We walk home in the rain {n}." for n in range(400)]}
     with serving(tiny_artifact, *flags) as served:
         with served.client() as client:
             kept = client.post("/v1/documents", json=body).json()["id"]
         until(lambda: served.metric("running_sentences") > 0, "the document is being worked on")
-        assert ended(served)[0] == 0
+        assert terminate(served)[0] == 0
         served.restart()
         until(served.answers, "the server is ready")
         with served.client() as client:

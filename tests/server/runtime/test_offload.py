@@ -1,4 +1,4 @@
-"""Work in threads: in slices, in turns between tenants, ended with its caller. Time is a number that works raise."""
+"""Jobs in threads: in slices, in turns between tenants, cancelled with their caller. The clock is advanced by jobs."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ colour = contextvars.ContextVar("colour", default="none")
 
 
 class Clock:
-    """Seconds that pass only when somebody works."""
+    """Seconds that only jobs advance."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -30,7 +30,7 @@ class Clock:
 
 
 def working(clock: Clock, name: str, rounds: int, log: list[str]) -> Callable[[], str]:
-    """Work of so many rounds, a slice each."""
+    """A job of so many rounds, a slice each."""
 
     def work() -> str:
         for _ in range(rounds):
@@ -42,16 +42,16 @@ def working(clock: Clock, name: str, rounds: int, log: list[str]) -> Callable[[]
     return work
 
 
-async def started(scheduler: SliceScheduler, tenant: str, work: Callable[[], str]) -> "asyncio.Task[str]":
+async def start(scheduler: SliceScheduler, tenant: str, work: Callable[[], str]) -> "asyncio.Task[str]":
     token = caller.current.set(Caller(tenant))
     task = asyncio.create_task(run_in(scheduler, work))
     caller.current.reset(token)
-    await asyncio.sleep(0)  # it is in the line now
+    await asyncio.sleep(0)  # it is queued now
     return task
 
 
-def in_line(scheduler: SliceScheduler) -> tuple[Callable[[], str], threading.Event]:
-    """Work that holds the only place until it is told to end, so that others come into the line in a known order."""
+def blocking_job(scheduler: SliceScheduler) -> tuple[Callable[[], str], threading.Event]:
+    """A job that occupies the only slot until the event is set, so that others are queued in a known order."""
     gate = threading.Event()
 
     def hold() -> str:
@@ -61,40 +61,40 @@ def in_line(scheduler: SliceScheduler) -> tuple[Callable[[], str], threading.Eve
     return hold, gate
 
 
-async def orders(*works: tuple[str, str, int]) -> list[str]:
-    """The names of works (tenant, name, rounds), once for every slice, in the order in which they had them."""
+async def slice_order(*jobs: tuple[str, str, int]) -> list[str]:
+    """The names of jobs (tenant, name, rounds), once for every slice, in the order of the slices."""
     clock, log = Clock(), list[str]()
     scheduler = SliceScheduler(1, 1.0, clock)
-    hold, gate = in_line(scheduler)
-    holding = await started(scheduler, "nobody", hold)
-    tasks = [await started(scheduler, tenant, working(clock, name, rounds, log)) for tenant, name, rounds in works]
-    assert len(scheduler) == len(works)
+    hold, gate = blocking_job(scheduler)
+    holding = await start(scheduler, "nobody", hold)
+    tasks = [await start(scheduler, tenant, working(clock, name, rounds, log)) for tenant, name, rounds in jobs]
+    assert len(scheduler) == len(jobs)
     gate.set()
-    assert await asyncio.gather(holding, *tasks) == ["held", *(name for _, name, _ in works)]
+    assert await asyncio.gather(holding, *tasks) == ["held", *(name for _, name, _ in jobs)]
     assert len(scheduler) == 0
     return log
 
 
-def test_long_works_take_turns() -> None:
-    log = asyncio.run(orders(("a", "a", 3), ("b", "b", 3)))
+def test_long_jobs_take_turns() -> None:
+    log = asyncio.run(slice_order(("a", "a", 3), ("b", "b", 3)))
     assert log == ["a", "b"] * 3
 
 
-def test_a_tenant_with_many_works_is_one_tenant() -> None:
+def test_a_tenant_with_many_jobs_gets_the_turns_of_one() -> None:
     many = [("greedy", f"g{number}", 4) for number in range(10)]
-    log = asyncio.run(orders(*many, ("modest", "m", 3)))
-    last = max(place for place, name in enumerate(log) if name == "m")
+    log = asyncio.run(slice_order(*many, ("modest", "m", 3)))
+    last = max(position for position, name in enumerate(log) if name == "m")
     assert last <= 6  # every second slice is the modest tenant's
     assert log.count("m") == 3
     assert len(log) == 43
 
 
-def test_work_alone_is_not_interrupted() -> None:
-    assert asyncio.run(orders(("a", "a", 5))) == ["a"] * 5
+def test_a_single_job_is_not_interrupted() -> None:
+    assert asyncio.run(slice_order(("a", "a", 5))) == ["a"] * 5
 
 
-def test_work_whose_caller_is_gone_ends_at_its_next_checkpoint() -> None:
-    rounds, begun, gone = 0, threading.Event(), threading.Event()
+def test_a_cancelled_job_ends_at_its_next_checkpoint() -> None:
+    rounds, begun, ended = 0, threading.Event(), threading.Event()
 
     def endless() -> None:
         nonlocal rounds
@@ -104,7 +104,7 @@ def test_work_whose_caller_is_gone_ends_at_its_next_checkpoint() -> None:
                 checkpoint()
                 rounds += 1
         finally:
-            gone.set()
+            ended.set()
 
     async def main() -> None:
         task = asyncio.create_task(offload(endless))
@@ -115,31 +115,31 @@ def test_work_whose_caller_is_gone_ends_at_its_next_checkpoint() -> None:
 
     before = threading.active_count()
     asyncio.run(main())
-    assert gone.wait(60)
-    until(lambda: threading.active_count() <= before, "its thread is gone")
+    assert ended.wait(60)
+    until(lambda: threading.active_count() <= before, "its thread is ended")
 
 
-def test_work_in_line_whose_caller_is_gone_never_begins() -> None:
+def test_a_cancelled_waiting_job_never_begins() -> None:
     log: list[str] = []
 
     async def main() -> None:
         clock = Clock()
         scheduler = SliceScheduler(1, 1.0, clock)
-        hold, gate = in_line(scheduler)
-        holding = await started(scheduler, "a", hold)
-        waiting = await started(scheduler, "b", working(clock, "b", 1, log))
+        hold, gate = blocking_job(scheduler)
+        holding = await start(scheduler, "a", hold)
+        waiting = await start(scheduler, "b", working(clock, "b", 1, log))
         waiting.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await waiting
         gate.set()
         await holding
-        assert await run_in(scheduler, working(clock, "c", 1, log)) == "c"  # the place is free again
+        assert await run_in(scheduler, working(clock, "c", 1, log)) == "c"  # the slot is free again
 
     asyncio.run(main())
     assert log == ["c"]
 
 
-def test_results_errors_and_context_come_through() -> None:
+def test_results_errors_and_context_are_passed() -> None:
     def failing() -> None:
         raise KeyError("a")
 
@@ -151,16 +151,16 @@ def test_results_errors_and_context_come_through() -> None:
         )
         with pytest.raises(KeyError):
             await offload(failing)
-        here = await offload_above(INLINE_CHARS, threading.current_thread)
-        there = await offload_above(INLINE_CHARS + 1, threading.current_thread)
-        assert here is threading.main_thread()
-        assert there is not here
+        inline = await offload_above(INLINE_CHARS, threading.current_thread)
+        in_thread = await offload_above(INLINE_CHARS + 1, threading.current_thread)
+        assert inline is threading.main_thread()
+        assert in_thread is not inline
 
     asyncio.run(main())
 
 
-def test_many_works_at_once_all_end() -> None:
-    """With real time and slices of no length: every checkpoint gives the place away."""
+def test_many_concurrent_jobs_all_end() -> None:
+    """With real time and slices of length 0: every checkpoint ends a slice."""
 
     async def main() -> None:
         scheduler = SliceScheduler(2, 0.0)
@@ -182,11 +182,11 @@ def test_outside_of_a_thread_a_checkpoint_does_nothing() -> None:
 
 
 class Large:
-    """An argument whose memory matters."""
+    """A large argument."""
 
 
-def test_what_work_was_given_is_freed_when_it_is_done() -> None:
-    """At once, not when the garbage collector comes: a document's batches would fill the memory meanwhile."""
+def test_arguments_are_freed_when_the_job_is_done() -> None:
+    """At once, not by the garbage collector: a document's batches would fill the memory meanwhile."""
 
     async def main() -> "weakref.ref[Large]":
         large = Large()

@@ -1,4 +1,4 @@
-"""Full garbage collections: not while work is in flight, and not never."""
+"""Full garbage collections run at idle times, and not while work is in flight."""
 
 import gc
 import json
@@ -11,16 +11,16 @@ import pytest
 from server.runtime.trim_heap import DUE_AFTER, OVERDUE_AFTER, FullCollections, collect
 
 
-class Knot:
-    """Refers to itself: only a collection frees it."""
+class Cycle:
+    """An object that refers to itself: only a collection frees it."""
 
     def __init__(self) -> None:
         self.itself = self
 
 
 @pytest.fixture
-def rounds(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many collections of the middle generation there were, as the collector tells it."""
+def collections_before(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The number of middle-generation collections that the collector reports."""
     count = [0]
     monkeypatch.setattr(gc, "get_count", lambda: (0, 0, count[0]))
     gc.collect()
@@ -37,16 +37,18 @@ def rounds(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         (OVERDUE_AFTER, False, True),
     ],
 )
-def test_what_cycles_hold_is_freed_when_it_is_due(rounds: list[int], count: int, is_idle: bool, is_freed: bool) -> None:
-    knot = Knot()
-    kept = weakref.ref(knot)
-    del knot
-    rounds[0] = count
+def test_cycles_are_freed_when_a_collection_is_due(
+    collections_before: list[int], count: int, is_idle: bool, is_freed: bool
+) -> None:
+    cycle = Cycle()
+    reference = weakref.ref(cycle)
+    del cycle
+    collections_before[0] = count
     FullCollections(lambda: is_idle).collect_if_due()
-    assert (kept() is None) == is_freed
+    assert (reference() is None) == is_freed
 
 
-def test_what_is_left_is_looked_at_by_no_later_collection() -> None:
+def test_frozen_objects_are_not_visited_by_later_collections() -> None:
     collect()
     try:
         assert gc.get_freeze_count() > 10_000
@@ -55,16 +57,16 @@ def test_what_is_left_is_looked_at_by_no_later_collection() -> None:
         gc.unfreeze()
 
 
-def test_frozen_cycles_are_freed_by_the_next() -> None:
-    knot = Knot()
-    kept = weakref.ref(knot)
+def test_frozen_cycles_are_freed_by_the_next_collection() -> None:
+    cycle = Cycle()
+    reference = weakref.ref(cycle)
     collect()
-    del knot
+    del cycle
     gc.collect()
-    assert kept() is not None
+    assert reference() is not None
     collect()
     gc.unfreeze()
-    assert kept() is None
+    assert reference() is None
 
 
 PROGRAM = """
@@ -83,12 +85,12 @@ print(json.dumps(collections))
 """
 
 
-def test_none_is_in_the_midst_of_work() -> None:
-    """A million objects that stay, as of a large request, would be looked at some times by default."""
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
-    collections = json.loads(done.stdout)
+def test_no_full_collection_runs_during_work() -> None:
+    """A million live objects, as of a large request, would be visited several times by default."""
+    result = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
+    collections = json.loads(result.stdout)
     assert collections["younger"] > 100
     assert collections["full"] == 0
     default = PROGRAM.replace("FullCollections(lambda: False).start()", "")
-    done = subprocess.run([sys.executable, "-c", default], capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout)["full"] > 0
+    result = subprocess.run([sys.executable, "-c", default], capture_output=True, text=True, check=True)
+    assert json.loads(result.stdout)["full"] > 0

@@ -1,4 +1,4 @@
-"""What is logged: objects that machines read, with the request's id, and no word of anybody's text."""
+"""The log: JSON objects with the request's id, and no user text."""
 
 import io
 import json
@@ -25,7 +25,7 @@ def logged(formatter: logging.Formatter, message: str, error: Exception | None =
     return stream.getvalue()
 
 
-def test_a_json_line_has_what_a_machine_asks_for() -> None:
+def test_the_fields_of_a_json_line() -> None:
     token = request_id.set("abc")
     try:
         line = json.loads(logged(JsonLines(), "answered", status=200, seconds=0.5, unknown="x"))
@@ -38,8 +38,8 @@ def test_a_json_line_has_what_a_machine_asks_for() -> None:
 
 
 @given(name=st.text() | st.text(st.sampled_from("a\n\r\v\f\x1b\x85\u2028\u2029\u202e\ud800\0")))
-def test_a_name_that_somebody_sent_is_part_of_one_line(name: str) -> None:
-    """Whatever reads the log, there is nothing to split a line at, nor to steer a terminal with."""
+def test_a_name_of_a_client_stays_in_one_line(name: str) -> None:
+    """No character of the log splits a line or controls a terminal."""
     for record in (logged(TextLines(), f"model '{name}' was not loaded"), logged(TextLines(), "x", model=name)):
         assert record.endswith("\n")
         assert record[:-1].isprintable()
@@ -48,7 +48,7 @@ def test_a_name_that_somebody_sent_is_part_of_one_line(name: str) -> None:
 
 
 @pytest.mark.parametrize("formatter", [TextLines(), JsonLines()])
-def test_an_exception_is_told_without_its_message(formatter: logging.Formatter) -> None:
+def test_an_exception_is_logged_without_its_message(formatter: logging.Formatter) -> None:
     try:
         try:
             raise KeyError(SECRET)

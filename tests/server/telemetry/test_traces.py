@@ -45,7 +45,7 @@ def test_a_request_is_told_with_its_stages(document_artifact: Path, monkeypatch:
         parent = f"00-{TRACE}-{PARENT}-01"
         answer = ask(served, ["We walk home. It rains.", "Yes."], traceparent=parent, **{"X-Request-ID": "from-afar"})
         assert answer.status_code == 200
-        request = collector.one("POST /v1/translate")
+        request = collector.single("POST /v1/translate")
         assert (request.trace_id.hex(), request.parent_span_id.hex()) == (TRACE, PARENT)
         assert attributes(request) == {
             "http.request.method": "POST",
@@ -75,36 +75,38 @@ def test_streams_scores_and_errors_are_requests_too(tiny_artifact: Path, monkeyp
     ):
         pair = {"source": "en", "target": "de"}
         assert "event: answer" in client.post("/v1/translate", json={"text": "Yes.", "stream": True, **pair}).text
-        streamed = collector.one("POST /v1/translate")
+        streamed = collector.single("POST /v1/translate")
         assert set(collector.children(streamed)) == {"queue", "encode", "decode", "detokenize"}
         scored = client.post("/v1/score", json={"items": {"source": "Yes.", "target": "Ja."}, **pair})
         assert scored.status_code == 200
-        assert set(collector.children(collector.one("POST /v1/score"))) == {"queue", "encode", "decode"}
+        assert set(collector.children(collector.single("POST /v1/score"))) == {"queue", "encode", "decode"}
         assert client.get("/v1/documents/nobody").status_code == 404
-        assert attributes(collector.one("GET /v1/documents/{document_id}"))["http.response.status_code"] == 404
+        assert attributes(collector.single("GET /v1/documents/{document_id}"))["http.response.status_code"] == 404
         assert client.get("/livez").status_code == client.get("/metrics").status_code == 200
         assert client.get("/nowhere").status_code == 404
-        collector.one("GET other")
+        collector.single("GET other")
         assert [span.name for span in collector.spans if "/livez" in span.name or "/metrics" in span.name] == []
         assert 'string_value: "translations"' in str(collector.received[0])
 
 
-def test_work_on_a_document_is_told(document_artifact: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_document_job_is_traced(document_artifact: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with (
         collecting() as collector,
         traced(document_artifact, collector, monkeypatch) as served,
         served.client() as client,
     ):
         made = Documents(client).post(sentences=["We walk home.", "It rains."], max_length=4)
-        work = collector.one("document")
-        told = attributes(work)
-        assert (told["ringmt.document_id"], told["ringmt.result"]) == (made["id"], "done")
+        work = collector.single("document")
+        labels = attributes(work)
+        assert (labels["ringmt.document_id"], labels["ringmt.result"]) == (made["id"], "done")
         until(lambda: "detokenize" in collector.children(work), "all of its stages have come")
         assert set(collector.children(work)) == {"context", "queue", "encode", "decode", "detokenize"}
         assert not work.parent_span_id
 
 
-def test_no_text_is_told_and_no_library_tells_its_own(tiny_artifact: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_text_is_sent_and_no_library_sends_its_own_spans(
+    tiny_artifact: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Texts in bodies, in queries and in paths; of requests that are answered and of those that are not."""
     monkeypatch.setenv("FASTAPI_OTEL_AUTO_CONFIGURE", "true")
     with (
@@ -112,18 +114,18 @@ def test_no_text_is_told_and_no_library_tells_its_own(tiny_artifact: Path, monke
         traced(tiny_artifact, collector, monkeypatch) as served,
         served.client() as client,
     ):
-        asked = {"q": SECRET, "source": "en", "target": "de"}
+        parameters = {"q": SECRET, "source": "en", "target": "de"}
         assert ask(served, SECRET).status_code == 200
         assert (
             ask(served, SECRET, traceparent=SECRET, tracestate=f"a={SECRET}", baggage=f"a={SECRET}").status_code == 200
         )
-        assert client.post("/translate", params=asked).status_code == 200
+        assert client.post("/translate", params=parameters).status_code == 200
         assert client.post("/v1/translate", json={"text": SECRET, SECRET: 1}).status_code == 422
-        assert client.get(f"/{SECRET}", params=asked).status_code == 404
+        assert client.get(f"/{SECRET}", params=parameters).status_code == 404
         assert Documents(client).post(sentences=[SECRET], max_length=4)["state"] == "done"
         until(lambda: len(collector.named("POST /v1/translate")) == 3, "all requests have come")
-        collector.one("GET other")
-        collector.one("document")
+        collector.single("GET other")
+        collector.single("document")
         served.process.send_signal(signal.SIGTERM)
         _, log = served.process.communicate(timeout=PATIENCE)
         assert served.process.returncode == ENDED
@@ -136,22 +138,22 @@ def test_no_text_is_told_and_no_library_tells_its_own(tiny_artifact: Path, monke
         assert collector.paths == {"/v1/traces"}
 
 
-def test_a_trace_that_nobody_records_is_not_told(tiny_artifact: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unsampled_trace_is_not_sent(tiny_artifact: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with collecting() as collector, traced(tiny_artifact, collector, monkeypatch) as served:
         assert ask(served, "Yes.", traceparent=f"00-{TRACE}-{PARENT}-00").status_code == 200
         assert ask(served, "Yes.", traceparent=f"00-{TRACE[::-1]}-{PARENT}-01").status_code == 200
-        request = collector.one("POST /v1/translate")
+        request = collector.single("POST /v1/translate")
         assert request.trace_id.hex() == TRACE[::-1]
         assert {span.trace_id for span in collector.spans} == {request.trace_id}
 
 
-@pytest.mark.parametrize("is_there", [True, False])
-def test_a_collector_that_does_not_take_them_costs_nothing(
-    tiny_artifact: Path, monkeypatch: pytest.MonkeyPatch, is_there: bool
+@pytest.mark.parametrize("is_listening", [True, False])
+def test_a_collector_that_rejects_spans_has_no_effect_on_requests(
+    tiny_artifact: Path, monkeypatch: pytest.MonkeyPatch, is_listening: bool
 ) -> None:
-    with collecting(refuses=True) as collector:
-        gone = Collector(port=collector.port if is_there else 9)
-        with traced(tiny_artifact, gone, monkeypatch) as served:
+    with collecting(rejects=True) as collector:
+        rejecting = Collector(port=collector.port if is_listening else 9)
+        with traced(tiny_artifact, rejecting, monkeypatch) as served:
             assert [ask(served, "Yes.").status_code for _ in range(20)] == [200] * 20
             served.process.send_signal(signal.SIGTERM)
             _, log = served.process.communicate(timeout=PATIENCE)
@@ -193,7 +195,7 @@ def test_without_a_collector_nothing_is_even_imported(environ: dict[str, str]) -
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)})
 
 
-def test_a_protocol_that_is_not_there_is_said(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unsupported_protocol_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("WARNING", logger="ringmt")  # whatever a server of this process has set
     named = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}
     assert open_tracing({**named, "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}) is None
@@ -202,7 +204,7 @@ def test_a_protocol_that_is_not_there_is_said(caplog: pytest.LogCaptureFixture) 
     assert "not zipkin over http/protobuf" in caplog.text
 
 
-def test_packages_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_missing_packages_are_logged(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("WARNING", logger="ringmt")
     monkeypatch.delitem(sys.modules, "server.telemetry.otlp", raising=False)
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)

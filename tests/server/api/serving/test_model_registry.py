@@ -153,7 +153,7 @@ def test_memory_is_given_back_when_nobody_holds_the_model(
     models.load_all()
     held = models["en-de"]
     model, given_back = weakref.ref(held), threading.Event()
-    monkeypatch.setattr(served_models, "give_back", given_back.set)
+    monkeypatch.setattr(served_models, "trim_heap", given_back.set)
     held.users.acquire()
     asyncio.run(models.load("en-de", None))
     held.users.release()
