@@ -38,17 +38,17 @@ def application(arguments: Mapping[str, object]) -> Any:
     """The application builder for `serve run` and the import_path of a Serve configuration. `arguments` are
     num_replicas (default 1) and settings by their names (context_store, models, ...), which override RINGMT_ variables
     of the calling process. Raises SettingsError for an unknown argument or an invalid value."""
-    given = {name: str(value) for name, value in arguments.items()}
-    replicas = given.pop("num_replicas", "1")
+    values = {name: str(value) for name, value in arguments.items()}
+    replicas = values.pop("num_replicas", "1")
     if not replicas.isdecimal() or int(replicas) < 1:
         raise SettingsError(f"num_replicas must be a whole number from 1, not '{replicas}'")
     known = [setting.name for setting in SETTINGS if setting.name not in OF_RAY]
-    for name in given:
+    for name in values:
         if name in OF_RAY:
             raise SettingsError(f"{name} is set in http_options of Serve's configuration: Ray's proxy listens")
         if name not in known:
             raise SettingsError(f"unknown argument {name}: {nearest(name, ['num_replicas', *known])}")
-    settings = Settings.load(os.environ, given)
+    settings = Settings.load(os.environ, values)
     if int(replicas) > 1 and not settings.context_store.startswith("redis://"):
         raise SettingsError(
             f"replicas share their documents over Redis, not over {settings.context_store}: "

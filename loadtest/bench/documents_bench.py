@@ -167,7 +167,7 @@ def _looks(artifact: Path, texts: Sequence[str], sizes: Sequence[int], rounds: i
                 own.append(1e3 * (time.process_time() - started) / len(found))
                 attentions = [attended.attention for attended in found if attended.attention is not None]
                 used = [int((attention.weights > 0).any(axis=0).sum()) for attention in attentions]
-        if context.can_prune:
+        if context.pruned is not None:
             ours, peer = median(spent["used words"]), median(spent["all words"])
             rows.append(Row(f"{size} sentences, a look: used words or all", ours, peer, ours / peer, "ms of processor"))
         if "one page" in spent:

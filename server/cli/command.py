@@ -34,7 +34,7 @@ def add_setting_flags(parser: argparse.ArgumentParser, settings_table: Iterable[
 
 def settings_of(args: argparse.Namespace, settings_table: Iterable[Setting]) -> Settings:
     """The settings from flags, else from the environment, else the defaults. Raises SettingsError."""
-    given = {setting.name: getattr(args, setting.name) for setting in settings_table}
+    values = {setting.name: getattr(args, setting.name) for setting in settings_table}
     return Settings.load(
-        os.environ, {name: ",".join(value) if isinstance(value, list) else value for name, value in given.items()}
+        os.environ, {name: ",".join(value) if isinstance(value, list) else value for name, value in values.items()}
     )

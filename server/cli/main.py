@@ -64,18 +64,18 @@ class Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status. 2: wrong usage, 1: failed, 130: interrupted."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    if not given or given[0] in ("-h", "--help"):
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words or words[0] in ("-h", "--help"):
         print(_overview())
-        return 0 if given else 2
-    if given[0] in ("-V", "--version"):
+        return 0 if words else 2
+    if words[0] in ("-V", "--version"):
         print(f"ringmt {package_version()}")
         return 0
     try:
-        command = load_command(given[0])
-        parser = Parser(f"ringmt {given[0]}", command.help)
+        command = load_command(words[0])
+        parser = Parser(f"ringmt {words[0]}", command.help)
         command.add_arguments(parser)
-        return command.run(parser.parse(given[1:]))
+        return command.run(parser.parse(words[1:]))
     except BrokenPipeError:
         # The reader of the output has closed it; the interpreter must not try to flush the rest.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -90,7 +90,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def load_command(name: str) -> Command:
     """The command of that name. Raises UsageError that names the nearest command, or the extra to install."""
-    installed = SERVER_COMMANDS | {entry.name: entry for entry in entry_points(group=ENTRY_POINT_GROUP)}
+    if name in SERVER_COMMANDS:
+        server_command: Command = SERVER_COMMANDS[name].load()
+        return server_command
+    installed = {entry.name: entry for entry in entry_points(group=ENTRY_POINT_GROUP)}
     if name not in installed:
         if name in COMMANDS:
             raise UsageError(_missing(name))
@@ -98,8 +101,6 @@ def load_command(name: str) -> Command:
     try:
         command: Command = installed[name].load()
     except ImportError as error:
-        if name in SERVER_COMMANDS:
-            raise
         raise UsageError(f"{_missing(name)} ({error})") from error
     return command
 

@@ -163,7 +163,9 @@ class TranslateCommand:
         )
         try:
             if args.files:
-                return self._translate_files(translator, requested, args, settings)
+                mode: Mode = args.mode or "offline"
+                cache_bytes = settings.context_cache_bytes
+                return translate_files(translator, args.files, args.output, requested, mode, cache_bytes)
             if args.document is None:
                 self._translate(translator, translator.options(**requested))
             else:
@@ -171,12 +173,6 @@ class TranslateCommand:
         finally:
             translator.stop(timeout=0)
         return 0
-
-    def _translate_files(
-        self, translator: Translator, requested: RequestedOptions, args: argparse.Namespace, settings: Settings
-    ) -> int:
-        mode: Mode = "online" if args.mode == "online" else "offline"
-        return translate_files(translator, args.files, args.output, requested, mode, settings.context_cache_bytes)
 
     def _translate_document(
         self, translator: Translator, requested: RequestedOptions, path: Path, mode: Mode, settings: Settings

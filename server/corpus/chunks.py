@@ -48,7 +48,7 @@ def translate_lines(translate: Translate, lines: Sequence[str]) -> list[str]:
     if len(lines) == 1 and len(lines[0]) > CHARACTERS:
         return [_in_halves(translate, lines[0])]
     try:
-        return [_one_line(text) for text in translate(lines)]
+        return [text.replace("\n", " ") for text in translate(lines)]  # a translation stays on its source's line
     except TooLarge as error:
         if len(lines) > 1:
             middle = len(lines) // 2
@@ -74,8 +74,3 @@ def halves(text: str) -> tuple[str, str]:
             middle = min(cuts, key=lambda cut: abs(cut - len(text) // 2))
             break
     return text[:middle], text[middle:]
-
-
-def _one_line(text: str) -> str:
-    """A translation without line breaks, so that it stays on the line of its source."""
-    return text.replace("\n", " ")

@@ -20,17 +20,16 @@ class OutputError(ValueError):
 
 @dataclasses.dataclass(frozen=True)
 class RunIdentity:
-    """Runs with the same identity continue each other: the hash of the input, and the requested options. Stored as JSON
-    in OUTPUT.state; `asked` is the stored name of the options."""
+    """The hash of the input and the requested options: runs with equal identities continue each other."""
 
     input_sha256: str
-    asked: dict[str, object]
+    options: dict[str, object]
 
     @classmethod
-    def of(cls, path: Path, asked: dict[str, object]) -> "RunIdentity":
+    def of(cls, path: Path, options: dict[str, object]) -> "RunIdentity":
         """Raises OSError."""
         with path.open("rb") as content:
-            return cls(hashlib.file_digest(content, "sha256").hexdigest(), asked)
+            return cls(hashlib.file_digest(content, "sha256").hexdigest(), options)
 
 
 class Output:
@@ -65,7 +64,7 @@ class Output:
             return
         try:
             state = json.loads(text)
-            identity = RunIdentity(**state["identity"])
+            identity = RunIdentity(state["identity"]["input_sha256"], state["identity"]["asked"])
             self.model = None if state["model"] is None else ServedModel(**state["model"])
         except (ValueError, KeyError, TypeError):
             raise OutputError(f"{self._state} is damaged: remove it and {self._part}, and begin again") from None
@@ -76,7 +75,8 @@ class Output:
             )
 
     def _write_state(self) -> None:
-        state = {"identity": dataclasses.asdict(self._identity), "model": self.model and dataclasses.asdict(self.model)}
+        identity = {"input_sha256": self._identity.input_sha256, "asked": self._identity.options}
+        state = {"identity": identity, "model": self.model and dataclasses.asdict(self.model)}
         # Written in place, because the lock is on this file; a kill loses nothing else.
         with self._state.open("r+", encoding="utf-8") as file:
             file.write(json.dumps(state))

@@ -31,10 +31,6 @@ class EncodedSentence:
     encoded: float
     attention: ContextAttention | None = None
 
-    @property
-    def length(self) -> int:
-        return self.content.length
-
 
 @dataclass(frozen=True)
 class FinishedHypothesis:
@@ -107,8 +103,8 @@ class Lane:
     def _resize(self, shape: BatchShape, document: Mapping[str, Layout], keep: list[int]) -> None:
         """Move the sentences of the slots in `keep` to the first slots of a state of another shape. If that fails,
         nothing has changed."""
-        state = self._new_state(shape, document)
         slots, count = shape.slots, len(keep)
+        state = self.backend.new_state(slots, self.beam, shape.source_length, document, self.is_scoring, shape.ring)
         history = History(self.max_target_length, slots, self.beam)
         if count:
             state.copy_slots(self.state, keep)
@@ -132,11 +128,6 @@ class Lane:
         state = self.state
         is_whole = state.capacity == self._max_ring
         self._ring_limit = sys.maxsize if is_whole else state.clock + state.capacity - int(state.position.max())
-
-    def _new_state(self, shape: BatchShape, document: Mapping[str, Layout]) -> DecoderState:
-        return self.backend.new_state(
-            shape.slots, self.beam, shape.source_length, document, self.is_scoring, shape.ring
-        )
 
     def _bind(self, state: DecoderState) -> None:
         self._step: Step = self.backend.bind(state)
@@ -344,6 +335,6 @@ class Lane:
                 assert live[0], f"slot {slot} runs without a live row"
                 assert not live[size:].any(), f"slot {slot} has more rows than its beam size {size}"
                 assert self.state.position[slot] == self.state.clock - running.first_clock < self.max_target_length
-                assert self.state.source_keep[slot].sum() == running.sentence.length
+                assert self.state.source_keep[slot].sum() == running.sentence.content.length
         assert rows.parent.min() >= 0
         assert rows.parent.max() < self.beam

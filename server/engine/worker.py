@@ -243,11 +243,6 @@ class EngineWorker:
             ) from None
 
     @property
-    def is_healthy(self) -> bool:
-        """No thread has exited or is stuck."""
-        return not (self.has_exited or self.is_stuck)
-
-    @property
     def has_exited(self) -> bool:
         """A thread is not alive."""
         return not all(thread.is_alive() for thread in self._threads)

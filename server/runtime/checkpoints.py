@@ -7,12 +7,7 @@ threads; elsewhere a checkpoint does nothing.
 from collections.abc import Callable
 from contextvars import ContextVar
 
-
-def _no_op() -> None:
-    pass
-
-
-on_checkpoint: ContextVar[Callable[[], None]] = ContextVar("on_checkpoint", default=_no_op)
+on_checkpoint: ContextVar[Callable[[], None]] = ContextVar("on_checkpoint", default=lambda: None)
 """Called at every checkpoint of work in this context; an exception ends the work."""
 
 

@@ -14,9 +14,10 @@ def usable_cores(cgroups: Path = CGROUPS, process_groups: Path = PROCESS_GROUPS,
     `cgroups`: the mount point of control groups; `process_groups`: the file that lists the process' groups; `affinity`:
     cores that it may be scheduled on, by default read from the system. A file that cannot be read sets no limit.
     """
-    cores = _affinity() if affinity is None else affinity
+    if affinity is None:  # other systems than Linux have none
+        affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     quota = cpu_quota(cgroups, process_groups)
-    return max(1, cores if quota is None else min(cores, math.ceil(quota)))
+    return max(1, affinity if quota is None else min(affinity, math.ceil(quota)))
 
 
 def cpu_quota(cgroups: Path, process_groups: Path) -> float | None:
@@ -27,12 +28,6 @@ def cpu_quota(cgroups: Path, process_groups: Path) -> float | None:
         if quota is not None:
             quotas.append(quota)
     return min(quotas, default=None)
-
-
-def _affinity() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1  # other systems than Linux
 
 
 def _folders(cgroups: Path, listed: str) -> list[Path]:

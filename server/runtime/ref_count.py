@@ -1,7 +1,6 @@
 """Counts the users of an object that is stopped after its last user."""
 
 import threading
-from types import TracebackType
 
 
 class RefCount:
@@ -23,9 +22,7 @@ class RefCount:
     def __enter__(self) -> None:
         self.acquire()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.release()
 
     def wait_until_zero(self, timeout: float) -> bool:

@@ -20,9 +20,9 @@ MAX_SINGLE_PAGE_WORDS = 320
 sentences the overhead of a graph's nodes dominates, and pages multiply the nodes. Nine sentences of 9 words take 0.82
 of the time of several pages, ten sentences of 30 words 1.18."""
 MAX_ENERGIES = 2**16
-"""Source pieces times words of the context, with padding, in one run of a graph: each takes about 600 bytes of temporary
-memory. A sentence of 256 pieces among eight others takes 28 ms instead of 23 (one core of a Xeon), and 40 MiB instead
-of 350; sentences of 60 pieces are one run."""
+"""Source pieces times words of the context, with padding, in one run of a graph: each takes about 600 bytes of
+temporary memory. A sentence of 256 pieces among eight others takes 28 ms instead of 23 (one core of a Xeon), and 40 MiB
+instead of 350; sentences of 60 pieces are one run."""
 
 
 class OnnxContext:
@@ -46,18 +46,13 @@ class OnnxContext:
             open_graph(artifact, name, device) for name in (files.store, files.attend, files.project)
         )
         self.min_pruned_sentences = MIN_PRUNED_SENTENCES
-        self._pruned = open_graph(artifact, files.pruned, device) if files.pruned else None
+        self.pruned = open_graph(artifact, files.pruned, device) if files.pruned else None
         self.max_single_page_words = MAX_SINGLE_PAGE_WORDS
         self.max_energies = MAX_ENERGIES
         self._near = open_graph(artifact, files.near, device) if files.near else None
         self._word_weights = [
             name for name in self._attend_graph.signature.output_names if name.startswith("word_weights")
         ]
-
-    @property
-    def can_prune(self) -> bool:
-        """Whether the artifact has a `pruned` graph."""
-        return self._pruned is not None
 
     def encode_in_context(
         self, source_ids: Ints, source_keep: Flags, contexts: Sequence[SentenceContext]
@@ -121,9 +116,9 @@ class OnnxContext:
             *source, weights, gate = self._near.run([*self._source_tensors, "looked", "gate"], feeds)
             attention = ContextAttention(np.pad(weights[0], ((0, 0), (context.skipped, 0))), float(gate[0]))
             return self._attended(encoded, source, attention)
-        if self._pruned is not None and context.stored.num_sentences >= self.min_pruned_sentences:
+        if self.pruned is not None and context.stored.num_sentences >= self.min_pruned_sentences:
             outputs = [*self._source_tensors, "looked", "gate"]
-            *source, weights, gate = self._run_in_slices(self._pruned, outputs, memory, context)
+            *source, weights, gate = self._run_in_slices(self.pruned, outputs, memory, context)
         else:
             outputs = ["new_memory", "sentence_weights", "gate"]
             new_memory, weights, gate = self._run_in_slices(self._attend_graph, outputs, memory, context)

@@ -79,11 +79,9 @@ class OnnxDecoderContext:
 
 
 def with_document(sentence: Encoded, context: SentenceContext | None) -> Encoded:
-    """A sentence whose steps attend to the document of its context."""
-    return sentence if context is None else Encoded(sentence.length, sentence.tensors, document_tensors(context))
-
-
-def document_tensors(context: SentenceContext) -> dict[str, Array]:
-    """The pages that one slot's steps attend to, by name, each [J_p, ...]."""
+    """A sentence with the pages of its context, each [J_p, ...], to which its steps attend."""
+    if context is None:
+        return sentence
     context = context.trimmed()
-    return {name: tensor[0] for name, tensor in context.stored.tensors(context.distance).items()}
+    document = {name: tensor[0] for name, tensor in context.stored.tensors(context.distance).items()}
+    return Encoded(sentence.length, sentence.tensors, document)

@@ -1,5 +1,6 @@
 """What is on disk is whole lines in order, whenever the process dies."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,17 @@ def test_an_incomplete_line_of_a_killed_run_is_cut_off(
     assert part.read_bytes() == content[: content.rfind(b"\n") + 1] + b"new\n"
 
 
+def test_states_have_the_fields_of_earlier_releases(tmp_path: Path) -> None:
+    output = Output(tmp_path / "out", IDENTITY)
+    output.set_model(MODEL)
+    output.close()
+    state = json.loads((tmp_path / "out.state").read_text())
+    assert state == {
+        "identity": {"input_sha256": "1", "asked": {"beam_size": None}},
+        "model": {"name": "tiny", "fingerprint": "f", "source": "en", "target": "de"},
+    }
+
+
 def test_a_kill_after_the_rename(tmp_path: Path) -> None:
     path = tmp_path / "out"
     output = Output(path, IDENTITY)
@@ -69,7 +81,7 @@ def test_files_of_others_are_not_changed(tmp_path: Path) -> None:
         Output(path, IDENTITY)
     first.close()
     for other, message in (
-        (RunIdentity("2", IDENTITY.asked), "another input"),
+        (RunIdentity("2", IDENTITY.options), "another input"),
         (RunIdentity("1", {}), "other options"),
     ):
         with pytest.raises(OutputError, match=message):

@@ -124,7 +124,7 @@ def test_a_sentence_that_cannot_be_admitted_fails_no_other(load: LoadBackend) ->
     for index, sentence in enumerate(engine.ready):
         if sentence.request is bad:
             tensors = {name: tensor[..., :-1] for name, tensor in sentence.content.tensors.items()}
-            engine.ready[index] = dataclasses.replace(sentence, content=Encoded(sentence.length, tensors))
+            engine.ready[index] = dataclasses.replace(sentence, content=Encoded(sentence.content.length, tensors))
     finish(engine)
     with pytest.raises(ValueError, match="could not broadcast"):
         bad.future.result(timeout=0)

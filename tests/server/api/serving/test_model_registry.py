@@ -111,7 +111,7 @@ class Models(RuleBasedStateMachine):
     @invariant()
     def names_are_those_of_the_dictionary(self) -> None:
         assert set(self.models) == set(self.served)
-        assert all(translator.worker.is_healthy for translator in self.models.values())
+        assert not any(translator.worker.has_exited for translator in self.models.values())
 
     def teardown(self) -> None:
         for begun in self.begun:
@@ -143,7 +143,7 @@ def test_any_order(pairs: dict[str, Path]) -> None:
 
 
 def has_stopped(worker: EngineWorker) -> bool:
-    return not worker.is_healthy
+    return worker.has_exited
 
 
 def test_memory_is_given_back_when_nobody_holds_the_model(
