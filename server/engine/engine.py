@@ -19,6 +19,11 @@ STEPS_PER_REPORT = 32
 """Steps that are reported to the metrics at once, or all when nothing runs: a call for each step takes three times as
 long."""
 
+SHORT_SHARE = 3
+"""Seconds of short requests for each second of other work, as long as there are short requests."""
+MAX_SHORT_CREDIT = 0.1
+"""Seconds of decoding that short requests are ahead of longer work at most."""
+
 logger = logging.getLogger("ringmt")
 
 
@@ -33,6 +38,11 @@ class Engine:
     An exception fails only the sentences that it concerns: one sentence while it is encoded, admitted or resolved, the
     sentences at the end of their rings when the rings cannot grow, a lane's sentences when the lane's step fails. Their
     futures get the exception; their slots are free again.
+
+    Short requests (see RequestQueue) run in lanes of their own, which take turns with all other work: for each second
+    of other work they get a second. A sentence that a person waits for therefore takes about twice as long beside the
+    largest request as alone, and not as long as the steps of a full batch. Where all slots are taken, short requests
+    have some more.
     """
 
     def __init__(
@@ -41,28 +51,50 @@ class Engine:
         """`slots`: sentences that run at the same time. `num_engines`: engines that take from the queue; each takes
         only its share, so that none is idle."""
         self.backend, self.queue, self.slots, self.meter, self.num_engines = backend, queue, slots, meter, num_engines
+        self.num_spare_slots = max(1, slots // 4)
+        """Slots of short requests beside those that other work has taken."""
         self.lanes: dict[LaneKind, Lane] = {}
         self.ready: deque[EncodedSentence] = deque()
+        self.ready_short: deque[EncodedSentence] = deque()
+        self._short_credit = 0.0
+        """Seconds that short requests may decode before it is the turn of other work."""
         self._shrunk: set[LaneKind] = set()
         """Lanes that lost sentences since the last `admit`."""
         self._steps: list[tuple[int, float]] = []
         """Rows and seconds of the steps that are not reported to the metrics yet."""
 
     def step(self) -> None:
-        """One round: at most one side task is run, every running sentence gains one token."""
-        if self.queue.num_side_tasks:
+        """One round: at most one side task is run, every running sentence gains one token. While short requests run, or
+        wait, rounds are theirs alone until they have decoded as long as the last round of other work took."""
+        only_short = self._short_credit > 0 and self._has_short
+        started = time.monotonic()
+        if self.queue.num_side_tasks and not only_short:
             self.run_side_task()
         if len(self.queue):
-            self.encode()
-        if self.ready or self._shrunk:
+            self.encode(only_short)
+        if self.ready or self.ready_short or self._shrunk:
             self.admit()
+        of_short = 0.0
         for lane in list(self.lanes.values()):  # a lane whose step fails is removed
-            if lane.num_running:
-                self.step_lane(lane)
+            if lane.num_running and (lane.kind.is_short or not only_short):
+                seconds = self.step_lane(lane)
+                of_short += seconds if lane.kind.is_short else 0.0
+        seconds = time.monotonic() - started
+        if only_short:
+            self._short_credit -= seconds
+        else:
+            self._short_credit = min(MAX_SHORT_CREDIT, SHORT_SHARE * (seconds - of_short))
+
+    @property
+    def _has_short(self) -> bool:
+        return bool(self.queue.num_short) or any(
+            kind.is_short and lane.num_running for kind, lane in self.lanes.items()
+        )
 
     @property
     def is_idle(self) -> bool:
-        return not (self.ready or len(self.queue) or self.queue.num_side_tasks or self.num_running)
+        waits = len(self.queue) or self.queue.num_side_tasks
+        return not (self.ready or self.ready_short or waits or self.num_running)
 
     @property
     def num_running(self) -> int:
@@ -78,20 +110,48 @@ class Engine:
             finally:
                 self.queue.task_done()
 
-    def encode(self) -> None:
+    def encode(self, only_short: bool = False) -> None:
         """Encode waiting sentences, a batch at a time, until all free slots can be filled."""
-        free = self.slots - self.num_running
-        while len(self.ready) < free and len(self.queue):
-            share = self.queue.fair_share(self.num_engines) - self.num_running - len(self.ready)
-            count = min(share, max(free - len(self.ready), ENCODE_AHEAD))
-            if count <= 0:
-                return
-            requests, aborted = self.queue.take(count, ENCODE_TOKENS)
-            for request in aborted:
-                self.meter.aborted("waiting", request.is_cancelled)
-            if not requests:
-                return
+        while not only_short and self._num_ready < self._num_free and len(self.queue):
+            share = self.queue.fair_share(self.num_engines) - self.num_running - self._num_ready
+            if not self._encode_next(min(share, max(self._num_free - self._num_ready, ENCODE_AHEAD)), False):
+                break
+        while len(self.ready_short) < self._num_free_for_short and self.queue.num_short:
+            share = -(-self.queue.num_short // self.num_engines)
+            if not self._encode_next(min(share, self._num_free_for_short - len(self.ready_short)), True):
+                break
+
+    @property
+    def _num_ready(self) -> int:
+        """Encoded sentences that have no slot yet."""
+        return len(self.ready) + len(self.ready_short)
+
+    @property
+    def _num_short(self) -> int:
+        """Running sentences of short requests."""
+        return sum(lane.num_running for kind, lane in self.lanes.items() if kind.is_short)
+
+    @property
+    def _num_free(self) -> int:
+        """Free slots for sentences of any request. Short requests are counted in the spare slots first."""
+        short = self._num_short
+        return self.slots - (self.num_running - short) - max(0, short - self.num_spare_slots)
+
+    @property
+    def _num_free_for_short(self) -> int:
+        """Free slots for sentences of short requests, the spare ones included where other sentences run."""
+        return min(self.slots - self._num_short, self.slots + self.num_spare_slots - self.num_running)
+
+    def _encode_next(self, count: int, only_short: bool) -> bool:
+        """Take up to `count` sentences and encode them; returns whether there were any."""
+        if count <= 0:
+            return False
+        requests, aborted = self.queue.take(count, ENCODE_TOKENS, only_short)
+        for request in aborted:
+            self.meter.aborted("waiting", request.is_cancelled)
+        if requests:
             self._encode_grouped(requests)
+        return bool(requests)
 
     def _encode_grouped(self, requests: list[SentenceRequest]) -> None:
         """Encode sentences that were taken: of similar length together, and apart from these sentences with context and
@@ -106,7 +166,8 @@ class Engine:
     def _encode_or_split(self, batch: list[SentenceRequest]) -> None:
         """Encode one batch. If that fails, each sentence is encoded alone, so that it fails no others."""
         try:
-            self.ready.extend(self._encode_batch(batch))
+            for sentence in self._encode_batch(batch):
+                (self.ready_short if sentence.request.is_short else self.ready).append(sentence)
         except Exception as error:
             if len(batch) == 1:
                 self._fail_request(batch[0], error)
@@ -160,20 +221,26 @@ class Engine:
     def _take_ready(self) -> dict[LaneKind, list[EncodedSentence]]:
         """Take as many encoded sentences as there are free slots, by the kind of their lane. Cancelled and expired ones
         are aborted."""
-        now = time.monotonic()
+        others = self._pop_ready(self.ready, self._num_free)  # first, or a crowd of short requests took all slots
+        short = self._pop_ready(self.ready_short, self._num_free_for_short - len(others))
         taken: dict[LaneKind, list[EncodedSentence]] = {}
-        free = self.slots - self.num_running
-        while self.ready and free > 0:
-            sentence = self.ready.popleft()
+        for sentence in (*short, *others):
             request = sentence.request
-            if request.must_abort(now):
-                self._abort(request, "waiting")
-                continue
             width = lane_width(request.options.beam_size)
-            kind = LaneKind(width, bool(sentence.content.document), bool(request.targets))
+            kind = LaneKind(width, bool(sentence.content.document), bool(request.targets), request.is_short)
             taken.setdefault(kind, []).append(sentence)
-            free -= 1
         return taken
+
+    def _pop_ready(self, ready: deque[EncodedSentence], count: int) -> list[EncodedSentence]:
+        now = time.monotonic()
+        popped: list[EncodedSentence] = []
+        while ready and len(popped) < count:
+            sentence = ready.popleft()
+            if sentence.request.must_abort(now):
+                self._abort(sentence.request, "waiting")
+            else:
+                popped.append(sentence)
+        return popped
 
     def _admit_to_lane(self, kind: LaneKind, sentences: list[EncodedSentence]) -> None:
         """Admit sentences of one kind. If the lane cannot be resized for all of them, each is admitted alone."""
@@ -197,11 +264,14 @@ class Engine:
         """The lane of a kind, created for its first sentence."""
         if kind not in self.lanes:
             new_lane = ScoringLane if kind.is_scoring else Lane
-            self.lanes[kind] = new_lane(self.backend, kind.beam, self.slots, document_layout([first.content]))
+            lane = new_lane(self.backend, kind.beam, self.slots, document_layout([first.content]))
+            lane.kind = kind
+            self.lanes[kind] = lane
         return self.lanes[kind]
 
-    def step_lane(self, lane: Lane) -> None:
-        """Step one lane, then release the sentences that are complete, cancelled or expired."""
+    def step_lane(self, lane: Lane) -> float:
+        """Step one lane, then release the sentences that are complete, cancelled or expired. Returns the seconds that
+        the step took."""
         started = time.monotonic()
         rows = lane.num_running * lane.beam
         try:
@@ -214,7 +284,7 @@ class Engine:
             complete = lane.advance()
         except Exception as error:
             self._fail_lane(lane, error)
-            return
+            return time.monotonic() - started
         now = time.monotonic()
         self._steps.append((rows, now - started))
         for slot in complete:
@@ -236,6 +306,7 @@ class Engine:
         if len(self._steps) >= STEPS_PER_REPORT or not self.num_running:
             self.meter.stepped(self._steps)
             self._steps.clear()
+        return time.monotonic() - started
 
     def _report_partial(self, lane: Lane, slot: int, running: RunningSentence) -> None:
         """Call the sentence's `on_partial` if its stable prefix has grown."""
@@ -289,18 +360,23 @@ class Engine:
 
     def fail(self, error: Exception) -> None:
         """Resolve everything in flight with `error` and discard all lanes."""
-        while self.ready:
-            self._fail_request(self.ready.popleft().request, error)
+        for ready in (self.ready_short, self.ready):
+            while ready:
+                self._fail_request(ready.popleft().request, error)
         for lane in list(self.lanes.values()):
             self._fail_lane(lane, error)
 
     def check_integrity(self) -> None:
         """Raise AssertionError if slots, lanes and counts disagree (called by tests after every step)."""
-        assert self.num_running <= self.slots
+        short = sum(lane.num_running for kind, lane in self.lanes.items() if kind.is_short)
+        assert short <= self.slots
+        assert self.num_running <= self.slots + min(short, self.num_spare_slots)
         running = [sentence for lane in self.lanes.values() for sentence in lane.running if sentence is not None]
         requests = {id(running_sentence.sentence.request) for running_sentence in running}
         assert len(running) == len(requests), "a sentence has two slots"
-        assert self.queue.in_flight >= len(running) + len(self.ready), "a sentence is not counted as in flight"
+        assert self.queue.in_flight >= len(running) + len(self.ready) + len(self.ready_short), (
+            "a sentence is not counted as in flight"
+        )
         for sentence in running:
             assert not sentence.sentence.request.future.done(), "a resolved sentence holds a slot"
         for lane in self.lanes.values():

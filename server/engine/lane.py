@@ -60,12 +60,14 @@ class RunningSentence:
 
 
 class LaneKind(NamedTuple):
-    """What the sentences of a lane have in common: the lane's beam width, whether steps attend to documents, and
-    whether translations are given and only scored."""
+    """What the sentences of a lane have in common: the lane's beam width, whether steps attend to documents, whether
+    translations are given and only scored, and whether they are of short requests, whose lanes take turns with all
+    others."""
 
     beam: int
     attends_context: bool
     is_scoring: bool = False
+    is_short: bool = False
 
 
 class Lane:

@@ -117,6 +117,8 @@ class SentenceRequest:
     future: "Future[SentenceResult]" = field(default_factory=Future)
     arrival: float = 0.0
     is_cancelled: bool = False
+    is_short: bool = False
+    """Whether it belongs to a short interactive request; set by the queue (see `RequestQueue`)."""
     is_taken: bool = False
     """Whether it has left the queue, by any of its flows."""
     deadline: float = field(init=False)

@@ -12,6 +12,9 @@ from server.scheduling.caller import WEIGHTS, Caller, Service
 from server.scheduling.fair_queue import FairQueue, FlowPath
 from server.scheduling.shared_budget import SharedBudget
 
+MAX_SHORT_SENTENCES, MAX_SHORT_TOKENS = 4, 256
+"""Sentences and source tokens of a short request: what a person waits for, not a batch."""
+
 
 class RequestQueue:
     """Shared by the threads that submit and the workers that take. Side tasks have a fair queue and a limit of their
@@ -23,12 +26,16 @@ class RequestQueue:
     Limits: interactive sentences and side tasks are limited in total and for each tenant (see `SharedBudget`); what
     exceeds the limit is rejected. Background work does not count, so that it never causes a request to be rejected. It
     is limited by its number of jobs: each job queues a few sentences and waits for them before it queues more.
+
+    Short interactive requests (MAX_SHORT_SENTENCES, MAX_SHORT_TOKENS) also wait in a second queue, fair between
+    tenants, from which they alone are taken: for slots and time that longer work leaves to them.
     """
 
     def __init__(self, max_waiting: int, max_tokens: int | None = None) -> None:
         """Limits of a tenant's interactive sentences: `max_waiting` sentences and `max_tokens` source tokens."""
         self.max_waiting, self.max_tokens = max_waiting, max_tokens
         self._requests: FairQueue[SentenceRequest] = FairQueue(weights=WEIGHTS)
+        self._short: FairQueue[SentenceRequest] = FairQueue()
         self._side_tasks: FairQueue[SideTask[Any]] = FairQueue(weights=WEIGHTS)
         self._count = 0
         """Sentences that wait, each counted once however many flows it is in."""
@@ -63,13 +70,18 @@ class RequestQueue:
         caller = requests[0].caller
         with self._changed:
             self.check_capacity(caller, len(requests))
-            self._check_tokens(caller, sum(len(request.source_ids) for request in requests))
+            tokens = sum(len(request.source_ids) for request in requests)
+            self._check_tokens(caller, tokens)
+            is_few = len(requests) <= MAX_SHORT_SENTENCES and tokens <= MAX_SHORT_TOKENS
+            is_short = is_few and caller.service is Service.INTERACTIVE
             now = time.monotonic()
             for request in requests:
-                request.arrival = now
+                request.arrival, request.is_short = now, is_short
                 request.future.set_running_or_notify_cancel()  # from here on only the engine resolves it
                 self._add(request)
                 self._requests.put(request, len(request.source_ids), *request.flow)
+                if is_short:
+                    self._short.put(request, len(request.source_ids), caller.tenant, request)
             self._wake(len(requests))
 
     def _check_tokens(self, caller: Caller, tokens: int) -> None:
@@ -96,6 +108,8 @@ class RequestQueue:
         if request.caller.service is Service.INTERACTIVE:
             self._sentence_budget.release(request.caller.tenant, 1)
             self._token_budget.release(request.caller.tenant, len(request.source_ids))
+        if request.is_short:
+            self._short.remove(request, request.caller.tenant, request)
         if not self._count:  # the remaining entries were taken through other flows
             self._requests.clear()
 
@@ -127,6 +141,11 @@ class RequestQueue:
         return self._cost
 
     @property
+    def num_short(self) -> int:
+        """Sentences of short requests that wait."""
+        return len(self._short)
+
+    @property
     def num_side_tasks(self) -> int:
         """Side tasks that wait."""
         return len(self._side_tasks)
@@ -145,9 +164,11 @@ class RequestQueue:
         with self._changed:
             self.in_flight -= 1
 
-    def take(self, count: int, max_tokens: int) -> tuple[list[SentenceRequest], list[SentenceRequest]]:
+    def take(
+        self, count: int, max_tokens: int, only_short: bool = False
+    ) -> tuple[list[SentenceRequest], list[SentenceRequest]]:
         """Take up to `count` sentences, in turn, whose padded batch has at most `max_tokens`; at least one if any
-        waits.
+        waits. `only_short`: only sentences of short requests.
 
         Returns them, and the cancelled and expired sentences before them, which have been aborted.
         """
@@ -156,20 +177,21 @@ class RequestQueue:
         longest = 0
         now = time.monotonic()
         with self._changed:
-            while self._count and len(taken) < count:
-                request = self._requests.peek()
+            queue = self._short if only_short else self._requests
+            while self._count and len(queue) and len(taken) < count:
+                request = queue.peek()
                 if request.is_taken:
-                    self._requests.pop(charge=False)
+                    queue.pop(charge=False)
                     continue
                 if request.must_abort(now):
-                    self._requests.pop(charge=False)
+                    queue.pop(charge=False)
                     self._remove(request)
                     aborted.append(request)
                     continue
                 longest = max(longest, len(request.source_ids))
                 if taken and longest * (len(taken) + 1) > max_tokens:
                     break
-                taken.append(self._requests.pop())
+                taken.append(queue.pop())
                 self._remove(request)
                 self.in_flight += 1
         for request in aborted:  # without the lock: a callback may queue another sentence

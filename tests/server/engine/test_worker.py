@@ -124,7 +124,8 @@ def test_a_fault_fails_its_callers_and_the_next_sentence_is_translated(
         broken.future.result(timeout=30)
     (following,) = submit(worker, [(5, 6, 3)])
     assert following.future.result(timeout=30).hypotheses
-    assert not (worker.has_exited or worker.is_stuck)
+    assert not worker.has_exited
+    assert not worker.is_stuck
 
 
 def test_draining_finishes_sentences_in_flight_and_accepts_no_more(worker: EngineWorker) -> None:
@@ -252,7 +253,8 @@ def test_a_failing_side_task_fails_only_its_caller(document_worker: EngineWorker
     with pytest.raises(Exception, match="indices element out of data bounds"):
         broken.result(timeout=30)
     assert sentence.future.result(timeout=30).hypotheses
-    assert not (document_worker.has_exited or document_worker.is_stuck)
+    assert not document_worker.has_exited
+    assert not document_worker.is_stuck
 
 
 def test_side_tasks_are_limited_and_fail_at_a_stop(worker: EngineWorker, load_document: LoadBackend) -> None:

@@ -1,0 +1,175 @@
+"""Short requests beside long ones: lanes and spare slots of their own, and a fixed share of time for each."""
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.engine.engine import SHORT_SHARE, Engine
+from server.engine.lane import Lane
+from server.engine.request import Overloaded, SearchOptions, SentenceRequest
+from server.engine.scheduler import MAX_SHORT_SENTENCES, MAX_SHORT_TOKENS, RequestQueue
+from server.scheduling.caller import Caller, Service
+from tests.server.engine.conftest import LoadBackend
+from tests.server.engine.runs import new_engine
+
+SHORT = (5, 6, 7, 3)
+LONGEST = 12
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every reading of the clock takes a millisecond, so that turns by time are the same in every run."""
+    ticks = itertools.count(step=0.001)
+    monkeypatch.setattr("server.engine.engine.time.monotonic", lambda: next(ticks))
+
+
+def long_work(engine: Engine, count: int = 200) -> list[SentenceRequest]:
+    options = SearchOptions(beam_size=2, max_length=40)
+    requests = [SentenceRequest((*range(5, 5 + index % 20), 3), options) for index in range(count)]
+    engine.queue.put(requests)
+    return requests
+
+
+def short_request() -> SentenceRequest:
+    return SentenceRequest(SHORT, SearchOptions(beam_size=2, max_length=LONGEST))
+
+
+def rounds_until(engine: Engine, request: SentenceRequest) -> int:
+    for rounds in itertools.count():
+        if request.future.done():
+            return rounds
+        engine.step()
+        engine.check_integrity()
+    raise AssertionError
+
+
+@pytest.mark.parametrize("warm_up", [1, 8, 33])
+def test_a_short_request_needs_no_slot_of_long_work(load: LoadBackend, warm_up: int) -> None:
+    """All slots are taken, and stay so; few rounds belong to the others while it runs."""
+    engine = new_engine(load("onnx", "fp32"), slots=4, max_waiting=1000)
+    long_work(engine)
+    for _ in range(warm_up):
+        engine.step()
+    assert engine.num_running == 4
+    request = short_request()
+    engine.queue.put([request])
+    assert rounds_until(engine, request) <= LONGEST + 2 + LONGEST // SHORT_SHARE
+    assert engine.num_running == 4
+
+
+def test_long_work_keeps_its_share_of_time(load: LoadBackend) -> None:
+    """Although there are always short requests: it takes at most as many times longer as there are shares."""
+    alone = new_engine(load("onnx", "fp32"), slots=4, max_waiting=1000)
+    [*_, last] = long_work(alone, 30)
+    rounds = rounds_until(alone, last)
+    beside = new_engine(load("onnx", "fp32"), slots=4, max_waiting=1000)
+    requests = long_work(beside, 30)
+    shorts: list[SentenceRequest] = []
+    count = 0
+    while not all(request.future.done() for request in requests):
+        shorts = [request for request in shorts if not request.future.done()]
+        while len(shorts) < 8:
+            shorts.append(short_request())
+            beside.queue.put([shorts[-1]])
+        beside.step()
+        beside.check_integrity()
+        count += 1
+        assert count < 20 * (1 + SHORT_SHARE) * rounds
+    assert count > rounds
+
+
+def test_short_requests_alone_have_no_spare_slots(load: LoadBackend) -> None:
+    engine = new_engine(load("onnx", "fp32"), slots=4, max_waiting=1000)
+    requests = [short_request() for _ in range(20)]
+    for request in requests:
+        engine.queue.put([request])
+    running: list[int] = []
+    step_lane = engine.step_lane
+
+    def counted(lane: Lane) -> float:
+        running.append(engine.num_running)
+        return step_lane(lane)
+
+    engine.step_lane = counted  # type: ignore[method-assign]
+    while not all(request.future.done() for request in requests):
+        engine.step()
+        engine.check_integrity()
+    assert max(running) == 4
+
+
+def test_all_encoded_sentences_of_short_requests_fail_with_the_engine(load: LoadBackend) -> None:
+    engine = new_engine(load("onnx", "fp32"), slots=1)
+    requests = [short_request() for _ in range(6)]
+    for request in requests:
+        engine.queue.put([request])
+    engine.encode()
+    assert engine.ready_short
+    assert not engine.is_idle
+    engine.fail(ValueError("broken"))
+    taken = [request for request in requests if request.is_taken]
+    assert taken
+    assert all(isinstance(request.future.exception(timeout=0), ValueError) for request in taken)
+    assert engine.queue.in_flight == 0
+
+
+def test_a_request_is_short_by_its_sentences_its_tokens_and_its_service() -> None:
+    def is_short(requests: list[SentenceRequest]) -> bool:
+        queue = RequestQueue(1000)
+        queue.put(requests)
+        assert queue.num_short in (0, len(requests))
+        return queue.num_short > 0
+
+    assert is_short([short_request() for _ in range(MAX_SHORT_SENTENCES)])
+    assert not is_short([short_request() for _ in range(MAX_SHORT_SENTENCES + 1)])
+    long_sentence = SentenceRequest((*[5] * MAX_SHORT_TOKENS, 3), SearchOptions())
+    assert not is_short([long_sentence])
+    assert not is_short([SentenceRequest(SHORT, SearchOptions(), caller=Caller("a", Service.BACKGROUND))])
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("put"), st.integers(1, 7), st.sampled_from("abc")),
+        st.tuples(st.sampled_from(("take", "take short")), st.integers(1, 9), st.just("")),
+        st.tuples(st.just("cancel"), st.integers(0, 50), st.just("")),
+    ),
+    max_size=40,
+)
+
+
+@given(STEPS)
+def test_both_queues_agree_on_who_waits(steps: list[tuple[str, int, str]]) -> None:
+    """The slow twin keeps a list: every sentence is taken or aborted once, whichever queue it is taken from."""
+    queue, waiting, everything = RequestQueue(100), list[SentenceRequest](), list[SentenceRequest]()
+    for kind, number, tenant in steps:
+        if kind == "put":
+            requests = [SentenceRequest(SHORT, SearchOptions(), caller=Caller(tenant)) for _ in range(number)]
+            try:
+                queue.put(requests)
+            except Overloaded:
+                continue
+            waiting += requests
+            everything += requests
+        elif kind == "cancel" and everything:
+            everything[number % len(everything)].cancel()
+        elif kind != "cancel":
+            taken, aborted = queue.take(number, 10**6, kind == "take short")
+            assert len(taken) <= number
+            assert all(request.is_short for request in taken + aborted) or kind == "take"
+            assert not any(request.is_cancelled for request in taken)
+            for request in taken + aborted:
+                waiting.remove(request)
+            left = [request for request in waiting if request.is_short or kind == "take"]
+            assert len(taken) == number or not left
+        assert len(queue) == len(waiting)
+        assert queue.num_short == sum(request.is_short for request in waiting)
+
+
+def test_short_requests_of_tenants_take_turns() -> None:
+    queue = RequestQueue(1000)
+    for tenant, count in (("greedy", 20), ("modest", 2)):
+        for _ in range(count):
+            queue.put([SentenceRequest((*range(5, 40), 3), SearchOptions(), caller=Caller(tenant))])
+    taken, _ = queue.take(6, 10**6, only_short=True)
+    assert sum(request.caller.tenant == "modest" for request in taken) == 2
