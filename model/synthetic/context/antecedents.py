@@ -9,14 +9,13 @@ from model.synthetic.context import english
 from model.synthetic.context.german import Gender
 from model.synthetic.context.nouns import Noun
 from model.synthetic.context.words import flat, listed, split
+from model.synthetic.tables import Text
 
 MAX_WORDS = 14
 MAX_PERSON_WORDS = 30
 """Sentences that say he or she may be longer: no noun of theirs has to be the only one."""
 MOST_OF_A_NOUN = 40
 """Pairs with the same noun that are kept; "book" and "car" would be most of the text."""
-Text = tuple[str, str]
-"""A sentence and its translation."""
 IT = {"it", "its", "itself", "they", "them", "their"}
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import accumulate, islice
 
 from model.data.items import Antecedent
-from model.synthetic.context.antecedents import Text
 from model.synthetic.context.biographies import PEOPLE, life, work
 from model.synthetic.context.frames import it_frame, noun_frame
 from model.synthetic.context.german import GENDERS, Gender
@@ -18,6 +17,7 @@ from model.synthetic.context.nouns import Noun
 from model.synthetic.context.professions import Profession
 from model.synthetic.context.two_nouns import Made as TwoNouns
 from model.synthetic.context.two_nouns import by_action, by_animacy, by_number, by_repetition, by_selection
+from model.synthetic.tables import Text
 
 
 @dataclass(frozen=True)

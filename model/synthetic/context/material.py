@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from model.data.corpus import SentencePair
-from model.synthetic.context.antecedents import Antecedents, Text, find_antecedents
-from model.synthetic.context.dev_words import DEV_WORDS
+from model.synthetic.context.antecedents import Antecedents, find_antecedents
 from model.synthetic.context.dictionary import rare_things, used_nouns
 from model.synthetic.context.genders import Lexicon, known_genders
 from model.synthetic.context.it import Decided, ThingPredicates, sort_pronouns
@@ -15,8 +14,8 @@ from model.synthetic.context.nouns import Noun, for_dev, things_in_text
 from model.synthetic.context.persons import PersonPair, person_pairs
 from model.synthetic.context.professions import Profession, feminines, professions, said_of_persons
 from model.synthetic.context.pronominal import Pronominal, pronominal_pairs
-from model.synthetic.context.training_words import TRAINING_WORDS
-from model.synthetic.context.wordlists import WordLists
+from model.synthetic.context.wordlists import DEV_WORDS, TRAINING_WORDS, WordLists
+from model.synthetic.tables import Text
 
 MAX_WORDS = 25
 

@@ -1,13 +1,14 @@
-"""What made sentences are drawn from. Training and dev have lists of their own: a model that saw a noun or a predicate
-in training is not asked about it again."""
+"""The words and frames that made sentences are drawn from. Training and dev have separate lists: no dev item tests a
+noun or a predicate that stands in training documents."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
-from model.synthetic.context.antecedents import Text
 from model.synthetic.context.german import GENDERS, Gender
 from model.synthetic.context.nouns import Noun
+from model.synthetic.tables import Text, first_cells, read_sections, texts
 
 
 @dataclass(frozen=True)
@@ -17,15 +18,6 @@ class SemanticClass:
     nouns: tuple[Noun, ...]
     predicates: tuple[Text, ...]
     within_reach: bool = False
-
-
-def semantic_class(nouns: str, *predicates: Text, within_reach: bool = False) -> SemanticClass:
-    """`nouns`: "english/German/gender", between spaces; a blank inside a noun is written "_"."""
-    genders: dict[str, Gender] = {gender: gender for gender in GENDERS}
-    parts = (noun.split("/") for noun in nouns.split())
-    return SemanticClass(
-        tuple(Noun(s.replace("_", " "), t, genders[g], 1) for s, t, g in parts), predicates, within_reach
-    )
 
 
 @dataclass(frozen=True)
@@ -45,7 +37,7 @@ class WordLists:
     event: tuple[Text, ...]
     pleonastic: tuple[Text, ...]
     choices: Mapping[str, tuple[tuple[str, ...], ...]]
-    """What fills the slots of `event` and `pleonastic`: names of slots -> what stands in them together."""
+    """What fills the slots of `event` and `pleonastic`: names of slots between bars -> their words, chosen together."""
     lives: tuple[Text, ...]
     work: tuple[Text, ...]
     surnames: tuple[str, ...]
@@ -77,3 +69,27 @@ class WordLists:
 
 def _words(text: str) -> list[str]:
     return "".join(sign if sign.isalpha() or sign == "-" else " " for sign in text).split()
+
+
+def read_word_lists(path: Path) -> WordLists:
+    """The lists of a file of sections, in the form of training.tsv."""
+    sections = read_sections(path)
+    classes = {name: rows for name, rows in sections.items() if name.startswith("class ")}
+    choices = {name.removeprefix("choice "): rows for name, rows in sections.items() if name.startswith("choice ")}
+    pairs = ("plurals", "persons", "places", "after", "repeated", "event", "pleonastic", "lives", "work")
+    return WordLists(
+        classes=tuple(_semantic_class(*rows, within_reach="within reach" in name) for name, rows in classes.items()),
+        choices=choices,
+        surnames=first_cells(sections["surnames"]),
+        **{name: texts(sections[name]) for name in pairs},
+    )
+
+
+def _semantic_class(nouns: tuple[str, ...], *predicates: tuple[str, ...], within_reach: bool) -> SemanticClass:
+    """`nouns`: "english/German/gender" each."""
+    genders: dict[str, Gender] = {gender: gender for gender in GENDERS}
+    parts = (noun.split("/") for noun in nouns)
+    return SemanticClass(tuple(Noun(s, t, genders[g], 1) for s, t, g in parts), texts(predicates), within_reach)
+
+
+TRAINING_WORDS, DEV_WORDS = (read_word_lists(Path(__file__).with_name(f"{name}.tsv")) for name in ("training", "dev"))

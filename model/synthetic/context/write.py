@@ -7,8 +7,8 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
-from model.synthetic.context.antecedents import Text
 from model.synthetic.context.make import Document
+from model.synthetic.tables import Text
 
 
 def write_documents(documents: Sequence[Sequence[Text]], folder: Path, name: str, languages: tuple[str, str]) -> None:

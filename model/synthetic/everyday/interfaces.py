@@ -9,39 +9,11 @@ from pathlib import Path
 from model.config import ConfigError
 from model.synthetic.context.german import GENDERS, Gender, determiner
 from model.synthetic.context.words import capitalized
-from model.synthetic.everyday.lines import numbered_lines
+from model.synthetic.everyday.frames import FRAMES
+from model.synthetic.tables import numbered_lines, texts
 from model.synthetic.words.phrases import ENDINGS
 
-ADJECTIVES = {
-    "new": "neu",
-    "empty": "leer",
-    "last": "letzt",
-    "next": "nächst",
-    "invalid": "ungültig",
-    "current": "aktuell",
-}
-FRAMES: Sequence[tuple[str, str]] = (
-    ("{verb} {noun}", "{noun_de} {verb_de}"),
-    ("{verb} {nouns}", "{nouns_de} {verb_de}"),
-    ("{verb} all {nouns}", "Alle {nouns_de} {verb_de}"),
-    ("{adjective} {noun}", "{adjective_de} {noun_de}"),
-    ("No {nouns} found", "Keine {nouns_de} gefunden"),
-    ("{count} {nouns} {done}", "{count} {nouns_de} {done_de}"),
-    ("The {noun} was {done}.", "{the_de} {noun_de} wurde {done_de}."),
-    ("The {noun} has been {done}.", "{the_de} {noun_de} wurde {done_de}."),
-    ("The {noun} could not be {done}.", "{the_de} {noun_de} konnte nicht {done_de} werden."),
-    ("Could not {verb} the {noun}.", "{the_de} {noun_de} konnte nicht {done_de} werden."),
-    ("The {nouns} have been {done}.", "Die {nouns_de} wurden {done_de}."),
-    ("Do you want to {verb} this {noun}?", "Möchten Sie {this_de} {noun_de} {verb_de}?"),
-    ("Are you sure you want to {verb} this {noun}?", "Möchten Sie {this_de} {noun_de} wirklich {verb_de}?"),
-    ("Do you really want to {verb} all {nouns}?", "Möchten Sie wirklich alle {nouns_de} {verb_de}?"),
-    ("You cannot {verb} this {noun}.", "Sie können {this_de} {noun_de} nicht {verb_de}."),
-    ("Click here to {verb} the {noun}.", "Klicken Sie hier, um {the_object_de} {noun_de} {zu_verb_de}."),
-    ("Please select a {noun}.", "Bitte wählen Sie {a_object_de} {noun_de} aus."),
-    ("This {noun} does not exist.", "{this_subject_de} {noun_de} existiert nicht."),
-    ("The {noun} is empty.", "{the_de} {noun_de} ist leer."),
-    ("My {nouns}", "Meine {nouns_de}"),
-)
+ADJECTIVES = dict(texts(FRAMES["adjectives"]))
 SEPARABLE = ("aus", "an", "hinzu", "hoch", "herunter", "um", "wieder", "ein", "ab")
 """First parts of verbs that "zu" parts: "herunterladen" is "herunterzuladen"."""
 
@@ -94,7 +66,7 @@ def interface_phrases(
 ) -> Iterator[tuple[str, str]]:
     """(English, German): `amount` phrases of every frame, with words drawn at random."""
     rng = random.Random(seed)
-    for english, german in FRAMES:
+    for english, german in texts(FRAMES["interfaces"]):
         for _ in range(amount):
             words = _words(rng.choice(nouns), rng.choice(verbs), rng.choice(tuple(ADJECTIVES)), rng.randrange(2, 100))
             yield _with_article(capitalized(english.format(**words))), capitalized(german.format(**words))

@@ -2,24 +2,10 @@
 
 from collections.abc import Iterator
 
-from model.synthetic.context.words import listed
+from model.synthetic.everyday.frames import FRAMES
+from model.synthetic.tables import first_cells
 
-FAMILIES = listed(
-    "Smith Johnson Williams Brown Jones Miller Davis Wilson Anderson Taylor Thomas Moore Martin Jackson Thompson White"
-    " Harris Clark Lewis Robinson Walker Young Allen King Wright Scott Green Baker Adams Hill Campbell Mitchell Roberts"
-    " Carter Phillips Evans Turner Parker Collins Edwards Stewart Morris Murphy Cook Rogers Cooper Müller Schmidt"
-    " Schneider Fischer Weber Meyer Wagner Becker Schulz Hoffmann Schäfer Koch Bauer Richter Klein Wolf Schröder"
-    " Neumann Schwarz Zimmermann Braun Krüger Hofmann Hartmann Lange Werner Krause Lehmann Maier Huber Garcia"
-    " Rossi Nowak Novak Yilmaz Kowalski Petrov Nguyen Kim Lee Chen Singh"
-)
-WOMEN = listed(
-    "Anna Maria Julia Sarah Laura Lisa Emma Mary Susan Karen Linda Barbara Jennifer Jessica Emily Sophie Marie"
-    " Katharina Claudia Petra Sabine Monika Andrea Nicole Stefanie Eva Lena Hannah Clara Alice Jane Kate Rachel Olivia"
-)
-MEN = listed(
-    "Peter Tom Thomas John Michael David Daniel Paul Mark Andreas Stefan Martin Christian Markus Jan Max Felix Lukas"
-    " Leon Jonas Robert William James George Richard Charles Jack Harry Oliver Simon Frank Klaus Wolfgang Jürgen"
-)
+FAMILIES, WOMEN, MEN = (first_cells(FRAMES[name]) for name in ("families", "women", "men"))
 
 
 def beginnings() -> Iterator[tuple[str, str]]:

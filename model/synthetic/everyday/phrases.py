@@ -6,7 +6,7 @@ from pathlib import Path
 
 from model.config import ConfigError
 from model.synthetic.context.words import capitalized
-from model.synthetic.everyday.lines import numbered_lines
+from model.synthetic.tables import numbered_lines
 
 MARKS = ".!?,:"
 MAX_HEADLINE = 5

@@ -8,56 +8,16 @@ from typing import Literal
 from model.config import ConfigError
 from model.synthetic.context.german import GENDERS, Case, Gender, determiner
 from model.synthetic.context.words import capitalized
-from model.synthetic.everyday.lines import numbered_lines
+from model.synthetic.everyday.frames import FRAMES
+from model.synthetic.tables import numbered_lines, texts
 
 Article = Literal[Gender, "p"]
 """Of a name in the singular its gender, p of one in the plural."""
 ARTICLES: tuple[Article, ...] = (*GENDERS, "p")
 PLURAL: Mapping[Case, str] = {"nominative": "die", "accusative": "die", "dative": "den", "genitive": "der"}
 CONTRACTIONS = {"in dem": "im", "an dem": "am", "in das": "ins"}
-FRAMES: Mapping[str, tuple[tuple[str, str], ...]] = {
-    "country": (
-        ("{}", "{nominative}"),
-        ("I live in {}.", "Ich wohne in {dative}."),
-        ("He lives in {}.", "Er lebt in {dative}."),
-        ("She comes from {}.", "Sie kommt aus {dative}."),
-        ("I am from {}.", "Ich komme aus {dative}."),
-        ("They are travelling to {}.", "Sie reisen {to}."),
-        ("He moved to {} last year.", "Er zog letztes Jahr {to}."),
-        ("We are going to {} in summer.", "Wir fahren im Sommer {to}."),
-        ("We have never been to {}.", "Wir waren noch nie in {dative}."),
-        ("I know {} well.", "Ich kenne {accusative} gut."),
-        ("It is made in {}.", "Es wird in {dative} hergestellt."),
-        ("{} is not far away.", "{nominative} {is} nicht weit weg."),
-    ),
-    "city": (
-        ("{}", "{nominative}"),
-        ("I live in {}.", "Ich wohne in {dative}."),
-        ("He was born in {}.", "Er wurde in {dative} geboren."),
-        ("She comes from {}.", "Sie kommt aus {dative}."),
-        ("We are going to {} tomorrow.", "Wir fahren morgen {to}."),
-        ("The train to {} is late.", "Der Zug {to} hat Verspätung."),
-        ("They arrived in {} at noon.", "Sie kamen mittags in {dative} an."),
-        ("How far is it to {}?", "Wie weit ist es bis {dative}?"),
-        ("{} is a beautiful city.", "{nominative} ist eine schöne Stadt."),
-    ),
-    "water": (
-        ("{}", "{nominative}"),
-        ("The city lies on {}.", "Die Stadt liegt an {dative}."),
-        ("We swam in {}.", "Wir schwammen in {dative}."),
-        ("We flew over {}.", "Wir flogen über {accusative}."),
-        ("I would like to see {}.", "Ich möchte {accusative} sehen."),
-        ("{} is cold in winter.", "{nominative} ist im Winter kalt."),
-    ),
-    "mountains": (
-        ("{}", "{nominative}"),
-        ("We hiked in {}.", "Wir wanderten in {dative}."),
-        ("They are travelling to {}.", "Sie reisen {to}."),
-        ("We flew over {}.", "Wir flogen über {accusative}."),
-        ("I would like to see {}.", "Ich möchte {accusative} sehen."),
-    ),
-}
-"""Kind of place -> English and German sentences. {to} is "nach Polen" and "in die Türkei"."""
+KINDS = tuple(name.removeprefix("places ") for name in FRAMES if name.startswith("places "))
+"""Kinds of places. In their sentences {to} is "nach Polen" and "in die Türkei"."""
 
 
 @dataclass(frozen=True)
@@ -93,9 +53,9 @@ def read_places(path: Path) -> list[Place]:
     for number, line in numbered_lines(path):
         kind, english, german, given = (*line.split("\t"), "", "", "")[:4]
         article = next((one for one in ARTICLES if one == given), None)
-        if kind not in FRAMES or not german or (given and article is None):
+        if kind not in KINDS or not german or (given and article is None):
             raise ConfigError(
-                f"{path}, line {number}: a place is its kind ({', '.join(FRAMES)}), English, German and, where German "
+                f"{path}, line {number}: a place is its kind ({', '.join(KINDS)}), English, German and, where German "
                 f"has an article, one of {', '.join(ARTICLES)}, with tabs between"
             )
         found.append(Place(kind, english, german, article))
@@ -112,7 +72,7 @@ def places_in_sentences(places: Sequence[Place]) -> Iterator[tuple[str, str]]:
             "to": place.to,
             "is": "sind" if place.article == "p" else "ist",
         }
-        for english, german in FRAMES[place.kind]:
+        for english, german in texts(FRAMES[f"places {place.kind}"]):
             said = german.format(**forms)
             for apart, together in CONTRACTIONS.items():
                 said = said.replace(f"{apart} ", f"{together} ")

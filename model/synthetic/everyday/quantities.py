@@ -2,9 +2,11 @@
 "15:30 Uhr", "May 4, 1990" is "4. Mai 1990", "1,500" is "1.500"."""
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 from model.synthetic.context.words import capitalized, listed
+from model.synthetic.everyday.frames import FRAMES
+from model.synthetic.tables import texts
 
 MONTHS = dict(
     zip(
@@ -20,61 +22,18 @@ DAYS = dict(
         strict=True,
     )
 )
-FRAMES: Mapping[str, Sequence[tuple[str, str]]] = {
-    "time": (
-        ("The train leaves at {}.", "Der Zug fährt um {} Uhr ab."),
-        ("See you at {}.", "Bis um {} Uhr."),
-        ("The meeting starts at {}.", "Die Besprechung beginnt um {} Uhr."),
-        ("I get up at {}.", "Ich stehe um {} Uhr auf."),
-        ("It is {}.", "Es ist {} Uhr."),
-    ),
-    "hours": (
-        ("The shop is open from {}.", "Der Laden ist von {} Uhr geöffnet."),
-        ("I work from {}.", "Ich arbeite von {} Uhr."),
-        ("{}", "{} Uhr"),
-    ),
-    "appointment": (
-        ("We meet on {}.", "Wir treffen uns am {} Uhr."),
-        ("The meeting has been moved to {}.", "Die Besprechung wurde auf {} Uhr verschoben."),
-    ),
-    "date": (
-        ("He was born on {}.", "Er wurde am {} geboren."),
-        ("The letter is dated {}.", "Der Brief ist vom {}."),
-        ("The offer is valid until {}.", "Das Angebot gilt bis zum {}."),
-        ("{}", "{}"),
-    ),
-    "money": (
-        ("It costs {}.", "Es kostet {}."),
-        ("I paid {} for it.", "Ich habe {} dafür bezahlt."),
-        ("The ticket is {}.", "Die Fahrkarte kostet {}."),
-        ("The total is {}.", "Der Gesamtbetrag ist {}."),
-    ),
-    "amount": (
-        ("{} people came.", "{} Menschen kamen."),
-        ("The city has {} inhabitants.", "Die Stadt hat {} Einwohner."),
-        ("The company has {} employees.", "Das Unternehmen hat {} Mitarbeiter."),
-        ("We sold {} books.", "Wir haben {} Bücher verkauft."),
-    ),
-    "measure": (
-        ("It is {} metres long.", "Es ist {} Meter lang."),
-        ("We walked {} kilometres.", "Wir sind {} Kilometer gelaufen."),
-        ("Prices rose by {} percent.", "Die Preise stiegen um {} Prozent."),
-        ("It weighs {} kg.", "Es wiegt {} kg."),
-        ("The distance is {} miles.", "Die Entfernung beträgt {} Meilen."),
-    ),
-}
 
 
 def quantities(amount: int, seed: int) -> Iterator[tuple[str, str]]:
-    """(English, German): `amount` sentences of every kind in FRAMES."""
+    """(English, German): `amount` sentences of every kind."""
     draws = {
         "time": _time, "hours": _hours, "appointment": _appointment, "date": _date, "money": _money, "amount": _amount,
         "measure": _measure,
     }  # fmt: skip
-    for kind, frames in FRAMES.items():
-        rng = random.Random(f"{seed}/{kind}")
+    for kind, draw in draws.items():
+        frames, rng = texts(FRAMES[f"quantities {kind}"]), random.Random(f"{seed}/{kind}")
         for _ in range(amount):
-            (english, german), (source, target) = rng.choice(frames), draws[kind](rng)
+            (english, german), (source, target) = rng.choice(frames), draw(rng)
             yield capitalized(english.format(source)), german.format(target)
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from model.config import ConfigError
 from model.synthetic.context.german import MIXED_STEMS, PRONOUNS, Case, determiner
 from model.synthetic.context.words import capitalized
-from model.synthetic.everyday.lines import numbered_lines
 from model.synthetic.everyday.places import ARTICLES, CONTRACTIONS, PLURAL, Article
+from model.synthetic.tables import numbered_lines
 
 SLOT = re.compile(r"\{([^{}]*)\}")
 CHOICE = re.compile(r"\[([^|\]]*)\|([^|\]]*)\]")

@@ -6,29 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from model.config import ConfigError
-from model.synthetic.everyday.lines import numbered_lines
+from model.synthetic.everyday.frames import FRAMES
 from model.synthetic.everyday.things import Thing, ThingSentence
-
-FRAMES = (
-    ("I have to {infinitive} the {}.", "Ich muss {den} {infinitive}."),
-    ("Can you {infinitive} the {}?", "Kannst du {den} {infinitive}?"),
-    ("Who {past} the {}?", "Wer hat {den} {participle}?"),
-    ("He {past} the {} yesterday.", "Er hat gestern {den} {participle}."),
-    ("She has already {participle} the {}.", "Sie hat {den} schon {participle}."),
-    ("Have you {participle} the {}?", "Haben Sie {den} {participle}?"),
-    ("We have not {participle} the {} yet.", "Wir haben {den} noch nicht {participle}."),
-    ("The {} must be {participle}.", "{der} [muss|müssen] {participle} werden."),
-    ("The {} [was|were] {participle} yesterday.", "{der} [wurde|wurden] gestern {participle}."),
-    ("The {} [has|have] been {participle}.", "{der} [wurde|wurden] {participle}."),
-    ("Please {infinitive} the {}.", "Bitte {imperative} Sie {den}{prefix}."),
-    ("Do not {infinitive} the {}.", "{imperative} Sie {den} nicht{prefix}."),
-    ("She is going to {infinitive} the {} tomorrow.", "Sie wird morgen {den} {infinitive}."),
-    ("They want to {infinitive} the {}.", "Sie wollen {den} {infinitive}."),
-    ("Why did you {infinitive} the {}?", "Warum haben Sie {den} {participle}?"),
-    ("It is not easy to {infinitive} the {}.", "Es ist nicht leicht, {den} {with_zu}."),
-    ("If he {present} the {}, I will help.", "Wenn er {den} {together}, helfe ich."),
-)
-"""English and German sentences: slots of verbs, and of things."""
+from model.synthetic.tables import numbered_lines, texts
 
 
 @dataclass(frozen=True)
@@ -103,7 +83,7 @@ def deeds(verbs: Sequence[Verb], things: Sequence[Thing], uses: int, seed: int) 
     """(English, German): every verb in every frame, with so many things of its kinds (fewer where there are fewer)."""
     for number, verb in enumerate(verbs):
         rng = random.Random(f"{seed}/{number}/{verb.english}")
-        for english, german in FRAMES:
+        for english, german in texts(FRAMES["verbs"]):
             sentence = verb.sentence(english, german)
             suited = [thing for thing in things if sentence.suits(thing)]
             for thing in rng.sample(suited, min(uses, len(suited))):

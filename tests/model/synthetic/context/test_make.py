@@ -17,8 +17,8 @@ from model.synthetic.context.impersonal import impersonal
 from model.synthetic.context.it import Reference
 from model.synthetic.context.make import SIZES, Document, made_documents
 from model.synthetic.context.material import Material, find_material
-from model.synthetic.context.training_words import TRAINING_WORDS
-from model.synthetic.context.two_nouns import ACTIONS, CLASSES
+from model.synthetic.context.two_nouns import ACTIONS
+from model.synthetic.context.wordlists import TRAINING_WORDS
 from model.synthetic.context.words import flat
 
 SAMPLE = Path(__file__).parents[3] / "sample"
@@ -174,11 +174,14 @@ def test_no_name_stands_between_a_person_and_its_pronoun(documents: dict[str, li
 
 def test_only_one_of_two_nouns_is_selected(documents: dict[str, list[Document]]) -> None:
     """The one whose class has the predicate; the other is of another class and gender."""
-    class_of = {noun.source: cls for cls in CLASSES for noun in cls.nouns}
+    class_of = {noun.source: cls for cls in TRAINING_WORDS.classes for noun in cls.nouns}
     for document in documents["selection"]:
         first = next(text for text in document.context if len(set(flat(text[0])) & class_of.keys()) == 2)
         nouns = [
-            noun for cls in CLASSES for noun in cls.nouns if noun.source in flat(first[0]) and noun.target in first[1]
+            noun
+            for cls in TRAINING_WORDS.classes
+            for noun in cls.nouns
+            if noun.source in flat(first[0]) and noun.target in first[1]
         ]
         fitting = [
             noun

@@ -6,11 +6,12 @@ import re
 import pytest
 
 from model.data.corpus import SentencePair
-from model.synthetic.context.biographies import WORK, work
+from model.synthetic.context.biographies import work
 from model.synthetic.context.dictionary import Entry, Meaning
 from model.synthetic.context.german import Gender
 from model.synthetic.context.persons import person_pairs
 from model.synthetic.context.professions import Profession, feminines, professions, said_of_persons
+from model.synthetic.context.wordlists import TRAINING_WORDS
 
 AUTHOR = Profession("author", "Autor", "Autorin", 90)
 TEACHER = Profession("teacher", "Lehrer", "Lehrerin", 800)
@@ -113,10 +114,10 @@ def test_a_weak_noun_takes_the_place_in_the_nominative_only() -> None:
 @pytest.mark.parametrize("profession", [AUTHOR, PRESIDENT])
 def test_every_frame_says_the_profession_in_both_genders(profession: Profession) -> None:
     numbers, seen = random.Random(1), set[str]()
-    patterns = {frame: re.sub(r"\\{\w+\\}", ".+", re.escape(frame)) for frame, _ in WORK}
+    patterns = {frame: re.sub(r"\\{\w+\\}", ".+", re.escape(frame)) for frame, _ in TRAINING_WORDS.work}
     masculine = {profession.masculine, profession.oblique, profession.genitive}
-    for _ in range(40 * len(WORK)):
-        decided = work(profession, TEACHER, "Miller", WORK, numbers)
+    for _ in range(40 * len(TRAINING_WORDS.work)):
+        decided = work(profession, TEACHER, "Miller", TRAINING_WORDS.work, numbers)
         assert not set("{}") & set(decided.source + decided.targets["m"] + decided.targets["f"])
         men, women = (set(decided.targets[gender].replace(".", "").replace(",", "").split()) for gender in ("m", "f"))
         assert masculine & men
@@ -129,7 +130,7 @@ def test_every_frame_says_the_profession_in_both_genders(profession: Profession)
 def test_forms_agree_in_every_case() -> None:
     numbers, sentences = random.Random(1), set[str]()
     for _ in range(4000):
-        decided = work(PRESIDENT, TEACHER, "Miller", WORK, numbers)
+        decided = work(PRESIDENT, TEACHER, "Miller", TRAINING_WORDS.work, numbers)
         sentences |= set(decided.targets.values())
     for expected in (
         "Das Buch handelt von der Kindheit des Präsidenten.",

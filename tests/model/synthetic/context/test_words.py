@@ -10,8 +10,7 @@ import pytest
 
 from model.data.corpus import read_corpus
 from model.synthetic.context.biographies import ADJECTIVES as LIFE_ADJECTIVES
-from model.synthetic.context.biographies import CITIES, FIRST, PEOPLE
-from model.synthetic.context.dev_words import DEV_WORDS
+from model.synthetic.context.biographies import CITIES, FIRST_NAMES, PEOPLE
 from model.synthetic.context.frames import ADJECTIVES, BEFORE
 from model.synthetic.context.genders import read_lexicon
 from model.synthetic.context.german import GENDERS
@@ -19,15 +18,14 @@ from model.synthetic.context.make import Document, decided_sentences, made_docum
 from model.synthetic.context.material import Material, find_material
 from model.synthetic.context.nouns import Noun
 from model.synthetic.context.professions import Profession
-from model.synthetic.context.training_words import TRAINING_WORDS
 from model.synthetic.context.two_nouns import ACTIONS, APART, BESIDE_PERSON, BESIDE_PLURAL, TOGETHER
-from model.synthetic.context.wordlists import SemanticClass
+from model.synthetic.context.wordlists import DEV_WORDS, TRAINING_WORDS, SemanticClass
 from model.synthetic.context.words import listed
 from tests.model.synthetic.context.test_make import LEXICON, SAMPLE
 
 FRAMES_BEFORE = (BEFORE, TOGETHER, ACTIONS, BESIDE_PLURAL, BESIDE_PERSON, APART)
 """Frames of the sentence before, which decide nothing: training and dev share them."""
-FILLERS = (ADJECTIVES, LIFE_ADJECTIVES, CITIES, *FIRST.values(), PEOPLE, GENDERS)
+FILLERS = (ADJECTIVES, LIFE_ADJECTIVES, CITIES, *FIRST_NAMES.values(), PEOPLE, GENDERS)
 FUNCTION_WORDS = set(listed("Der Die Das Eine Er Ich In Mein Meine Wer Wir The My A C G I N P Q S Y"))
 """Words and slots at the beginning of a sentence: no nouns."""
 MORE = "Lampe\tf\tlamp\nBriefmarke\tf\tstamp\nBett\tn\tbed\nGabel\tf\tfork\nInsel\tf\tisland\nSofa\tn\tsofa\n"

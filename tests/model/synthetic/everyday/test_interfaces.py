@@ -6,7 +6,8 @@ import pytest
 
 from model.config import ConfigError
 from model.synthetic.everyday.command import HERE
-from model.synthetic.everyday.interfaces import FRAMES, Noun, Verb, interface_phrases, read_words
+from model.synthetic.everyday.frames import FRAMES
+from model.synthetic.everyday.interfaces import Noun, Verb, interface_phrases, read_words
 
 FILE, FOLDER, PICTURE = (
     Noun("file", "files", "Datei", "f", "Dateien"),
@@ -53,7 +54,7 @@ def test_own_words_in_every_frame() -> None:
     nouns, verbs = read_words(HERE / "interface.tsv")
     assert (len({noun.english for noun in nouns}), len({verb.english for verb in verbs})) == (len(nouns), len(verbs))
     made = list(interface_phrases(nouns, verbs, 20, 1))
-    assert len(made) == 20 * len(FRAMES)
+    assert len(made) == 20 * len(FRAMES["interfaces"])
     assert made == list(interface_phrases(nouns, verbs, 20, 1)) != list(interface_phrases(nouns, verbs, 20, 2))
     assert not any("{" in text for pair in made for text in pair)
 

@@ -6,9 +6,8 @@ import pytest
 
 from model.config import ConfigError
 from model.synthetic.everyday.command import HERE
+from model.synthetic.everyday.frames import FRAMES
 from model.synthetic.everyday.nationalities import (
-    FRAMES,
-    LANGUAGE_FRAMES,
     nationalities_in_sentences,
     read_nationalities,
 )
@@ -40,7 +39,7 @@ def test_a_nationality_without_a_language_speaks_none() -> None:
     assert "He speaks Austrian." not in SAID
     languages = sum(one.language is not None for one in OWN)
     made = len(list(nationalities_in_sentences(OWN)))
-    assert made == len(OWN) * len(FRAMES) + languages * len(LANGUAGE_FRAMES) > 1000
+    assert made == len(OWN) * len(FRAMES["nationalities"]) + languages * len(FRAMES["languages"]) > 1000
 
 
 def test_a_line_that_is_no_nationality_is_named(tmp_path: Path) -> None:

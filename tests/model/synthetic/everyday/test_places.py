@@ -6,7 +6,8 @@ import pytest
 
 from model.config import ConfigError
 from model.synthetic.everyday.command import HERE
-from model.synthetic.everyday.places import FRAMES, Place, places_in_sentences, read_places
+from model.synthetic.everyday.frames import FRAMES
+from model.synthetic.everyday.places import Place, places_in_sentences, read_places
 
 OWN = read_places(HERE / "places.tsv")
 SAID = dict(places_in_sentences(OWN))
@@ -47,7 +48,7 @@ def test_in_sentences(english: str, german: str) -> None:
 
 
 def test_every_place_stands_in_every_frame_of_its_kind() -> None:
-    assert len(list(places_in_sentences(OWN))) == sum(len(FRAMES[place.kind]) for place in OWN) > 3000
+    assert len(list(places_in_sentences(OWN))) == sum(len(FRAMES[f"places {place.kind}"]) for place in OWN) > 3000
     assert not any("{" in text or "in dem " in text for pair in SAID.items() for text in pair)
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from model.synthetic.context.words import listed
-from model.synthetic.everyday.spoken import FRAMES, spoken
+from model.synthetic.everyday.frames import FRAMES
+from model.synthetic.everyday.spoken import DRAWS, spoken
 
 MADE = list(spoken(300, 1))
 ENGLISH = listed(
@@ -30,7 +31,7 @@ def made(kind: str) -> list[tuple[str, str]]:
     """What is put into the frames of a kind."""
     patterns = [
         tuple(re.compile(re.escape(side).replace(r"\{\}", "(.+)"), re.IGNORECASE) for side in frame)
-        for frame in FRAMES[kind]
+        for frame in FRAMES["spoken clock" if kind == "half hour" else f"spoken {kind}"]
         if frame[0] != "{}"
     ]
     found = []
@@ -136,7 +137,7 @@ def test_decades_are_the_same() -> None:
 
 
 def test_so_many_of_every_kind_and_the_same_again() -> None:
-    assert len(MADE) == 300 * len(FRAMES)
+    assert len(MADE) == 300 * len(DRAWS)
     assert list(spoken(300, 1)) == MADE != list(spoken(300, 2))
 
 

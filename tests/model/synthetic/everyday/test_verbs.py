@@ -6,8 +6,9 @@ import pytest
 
 from model.config import ConfigError
 from model.synthetic.everyday.command import HERE
+from model.synthetic.everyday.frames import FRAMES
 from model.synthetic.everyday.things import read_sentences, read_things, things_in_sentences
-from model.synthetic.everyday.verbs import FRAMES, Verb, deeds, read_verbs
+from model.synthetic.everyday.verbs import Verb, deeds, read_verbs
 
 THINGS, VERBS = read_things(HERE / "things.tsv"), read_verbs(HERE / "verbs.tsv")
 PAIRS = list(deeds(VERBS, THINGS, 10_000, 1))
@@ -53,7 +54,7 @@ def test_an_english_sentence_has_one_translation() -> None:
 
 
 def test_every_verb_stands_in_every_sentence_with_as_many_things_as_are_asked_for() -> None:
-    assert len(list(deeds(VERBS, THINGS, 2, 1))) == 2 * len(VERBS) * len(FRAMES)
+    assert len(list(deeds(VERBS, THINGS, 2, 1))) == 2 * len(VERBS) * len(FRAMES["verbs"])
     some = list(deeds(VERBS, THINGS, 2, 1))
     assert some == list(deeds(VERBS, THINGS, 2, 1))
     assert some != list(deeds(VERBS, THINGS, 2, 2))
