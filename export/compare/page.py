@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from export.compare.contenders import by_seed
-from export.compare.deviations import ATTENTION, CONTEXT
 from export.compare.measurements import Measured
+from export.compare.papers import ATTENTION_DEVIATIONS, CONTEXT_DEVIATIONS
 from export.compare.plots import plot_quality_against_order, plot_window_masks, plot_window_sizes
 from export.compare.report import PLUS_MINUS, Found, full_sections, markdown, not_trained, short_sections
 from export.compare.rows import CompareError
@@ -99,7 +99,7 @@ def gallery(title: str, pictures: Sequence[Picture]) -> list[str]:
 
 
 def deviations(found: Found) -> str:
-    lines = CONTEXT if found.in_context else ATTENTION
+    lines = CONTEXT_DEVIATIONS if found.in_context else ATTENTION_DEVIATIONS
     return "## What differs from the papers\n\n" + "\n".join(f"- {line}" for line in lines)
 
 

@@ -1,14 +1,21 @@
-"""What papers report and claim, beside rows of ours. Data and sizes differ, so only directions can be compared."""
+"""The figures and claims of papers beside our rows, read from papers.yaml. Data and sizes differ from the papers', so
+only directions can be compared."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-CHELBA = "Chelba et al. 2019, Faster Transformer Decoding: N-gram Masked Self-Attention"
-YANG = "Yang et al. 2018, Modeling Localness for Self-Attention Networks"
-MARUF = "Maruf et al. 2019, Selective Attention for Context-aware Neural Machine Translation"
-NGUYEN = "Nguyen et al. 2020, Differentiable Window for Dynamic Local Attention"
+import yaml
 
-OWN = "Own hypotheses"
+_TEXT = Path(__file__).with_name("papers.yaml").read_text(encoding="utf-8")
+_VALUES = yaml.safe_load(_TEXT)
+CHELBA, YANG, NGUYEN, MARUF, OWN = (
+    str(_VALUES["sources"][name]) for name in ("chelba", "yang", "nguyen", "maruf", "own")
+)
+UNTRIED = {_VALUES["sources"][name]: tuple(parts) for name, parts in _VALUES["untried"].items()}
+"""Source -> parts of the paper that no recipe trains and nothing measures."""
+ATTENTION_DEVIATIONS, CONTEXT_DEVIATIONS = (tuple(_VALUES["deviations"][name]) for name in ("attention", "context"))
 INFERIOR = 0.02
 """Nats per token by which a variant may be worse and still count as good enough: the gap that Chelba et al. have
 between N=8 and full attention on English-German (2.66 and 2.64 on the test set; 0.03 on the dev set; 0.01 and 0.00 on
@@ -26,44 +33,43 @@ class OrderRow:
     bleu: float
 
 
-EN_DE = "Table 1", "WMT'18 en-de"
-EN_FR = "Table 2", "WMT'14 en-fr"
-CHELBA_ROWS = (
-    OrderRow(*EN_DE, 3, 2.76, 28.0),
-    OrderRow(*EN_DE, 4, 2.72, 28.4),
-    OrderRow(*EN_DE, 6, 2.68, 28.3),
-    OrderRow(*EN_DE, 8, 2.66, 28.2),
-    OrderRow(*EN_DE, 10, 2.65, 28.3),
-    OrderRow(*EN_DE, None, 2.64, 28.6),
-    OrderRow(*EN_FR, 2, 2.52, 36.7),
-    OrderRow(*EN_FR, 3, 2.21, 40.3),
-    OrderRow(*EN_FR, 4, 2.19, 40.4),
-    OrderRow(*EN_FR, 6, 2.17, 41.1),
-    OrderRow(*EN_FR, 8, 2.17, 40.7),
-    OrderRow(*EN_FR, 10, 2.17, 40.8),
-    OrderRow(*EN_FR, None, 2.16, 41.1),
+CHELBA_ROWS = tuple(
+    OrderRow(experiment["table"], experiment["task"], order, *figures)
+    for experiment in _VALUES["orders"]
+    for order, figures in experiment["figures"].items()
 )
 
 Side = tuple[str, ...]
-"""Names of bundled rows; with the condition, of those with context: "documents/encoder-flat-word, offline"."""
+"""Names of bundled rows; of rows with context, with the condition: "documents/encoder-flat-word, offline"."""
 
 
 @dataclass(frozen=True)
 class PaperClaim:
-    """Every step (worse rows, better rows) says that the log-perplexities of the first sum to more than those of the
-    second; of a tie, that they sum to the same. A tie names the effect `beside` which it means something.
-    `incomparable` says why these rows cannot answer."""
+    """Every step (worse rows, better rows) claims that the log-perplexities of the worse rows sum to more than those of
+    the better rows. With `beside` the claim is a tie: both sums are equal, and the tie is tested against the size of
+    the effect `beside`. `incomparable` says why our rows cannot answer the claim."""
 
     text: str
     steps: tuple[tuple[Side, Side], ...]
     beside: tuple[Side, Side] | None = None
     incomparable: str = ""
 
+    @classmethod
+    def parse(cls, text: str, steps: Sequence[str], beside: str = "", incomparable: str = "") -> "PaperClaim":
+        """Steps and effect as "WORSE > BETTER", each side the names of rows with " + " between them."""
+        effect = _parse_step(beside) if beside else None
+        return cls(text, tuple(map(_parse_step, steps)), effect, incomparable)
+
+
+def _parse_step(text: str) -> tuple[Side, Side]:
+    worse, better = (tuple(side.split(" + ")) for side in text.split(" > "))
+    return worse, better
+
 
 @dataclass(frozen=True)
 class PaperTable:
     """One table: for each of our rows, the first of them the base, the paper's figures in `columns` (None where it has
-    none). `note` says how ours differ."""
+    none). `note` says how our rows differ."""
 
     source: str
     title: str
@@ -71,6 +77,18 @@ class PaperTable:
     figures: Mapping[str, tuple[float | None, ...]]
     claims: tuple[PaperClaim, ...]
     note: str = ""
+
+    @classmethod
+    def parse(cls, values: Mapping[str, Any]) -> "PaperTable":
+        """A table of papers.yaml."""
+        incomparable = values.get("incomparable", "")
+        claims = []
+        for text, claim in values["claims"].items():
+            given = {"steps": claim} if isinstance(claim, list) else claim
+            claims.append(PaperClaim.parse(text, **given, incomparable=incomparable))
+        figures = {name: tuple(numbers) for name, numbers in values["figures"].items()}
+        source, columns = _VALUES["sources"][values["source"]], tuple(values["columns"])
+        return cls(source, values["title"], columns, figures, tuple(claims), values.get("note", ""))
 
     @property
     def is_own(self) -> bool:
@@ -92,12 +110,15 @@ class PaperTable:
         return next(iter(self.figures))
 
 
-def better(text: str, *steps: tuple[str, str]) -> PaperClaim:
-    """Claims that the second row of every pair is better than the first."""
-    return PaperClaim(text, tuple(((worse,), (than,)) for worse, than in steps))
-
-
-def equal(text: str, beside: tuple[str, str], *steps: tuple[str, str]) -> PaperClaim:
-    """Claims that the rows of every pair are the same, beside those of another that are not."""
-    (worse, than) = beside
-    return PaperClaim(text, tuple(((one,), (other,)) for one, other in steps), ((worse,), (than,)))
+ATTENTION_TABLES, CONTEXT_TABLES, ITEM_TABLES = (
+    tuple(map(PaperTable.parse, _VALUES[name])) for name in ("attention", "context", "items")
+)
+LONGER_TABLES = tuple(
+    table
+    for table in map(PaperTable.parse, yaml.safe_load(_TEXT.replace("small/", "longer/"))["attention"])
+    if table.base.startswith("longer/")
+)
+"""The same tables of the rows that were trained three times as long."""
+PAPER_TABLES = (*ATTENTION_TABLES, *LONGER_TABLES, *CONTEXT_TABLES)
+CONTRASTIVE_ITEMS, OWN_ITEMS = ITEM_TABLES
+"""Maruf et al. 2019, Table 4, and own hypotheses about contrastive items."""

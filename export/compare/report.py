@@ -20,10 +20,8 @@ from export.compare.claims import (
 )
 from export.compare.contenders import LOG_PERPLEXITY, WRONG_ITEMS, Family, families
 from export.compare.context_table import context_summary, contrastive_table, zero_table
-from export.compare.maruf_tables import ITEM_TABLES
 from export.compare.measurements import Measured, MeasurementPlan
-from export.compare.paper_tables import PAPER_TABLES, UNTRIED
-from export.compare.papers import INFERIOR, OWN, PaperTable
+from export.compare.papers import INFERIOR, ITEM_TABLES, OWN, PAPER_TABLES, UNTRIED, PaperTable
 from export.compare.quality import qualities
 from export.compare.rows import known_rows
 from export.compare.summaries import context, localness, soft_windows, windows

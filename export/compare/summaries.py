@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from export.compare.claims import HOLDS, Claim, OrderGroup
 from export.compare.contenders import Contrast, Family, contrast, named, tokens_text
-from export.compare.maruf_tables import MARUF_ITEMS
-from export.compare.papers import INFERIOR
+from export.compare.papers import CONTRASTIVE_ITEMS, INFERIOR
 
 
 def changed(found: Contrast, unit: str = "nats") -> str:
@@ -78,7 +77,7 @@ def soft_windows(families: Sequence[Family]) -> str | None:
 
 def context(claims: Sequence[Claim]) -> str | None:
     """Maruf et al. 2019."""
-    answered = [claim for claim in claims if claim.source == MARUF_ITEMS.reference and claim.verdict == HOLDS]
+    answered = [claim for claim in claims if claim.source == CONTRASTIVE_ITEMS.reference and claim.verdict == HOLDS]
     found = [step.difference.estimate.value for claim in answered for step in claim.tried if step.difference]
     if not found:
         return None

@@ -23,8 +23,7 @@ from export.compare.claims import (
 from export.compare.contenders import Contender, Contrast, Family, contrast, families, seed_spread
 from export.compare.estimate import ALPHA, Costs, Estimate, SeedSpread, pooled_spread
 from export.compare.measurements import Measured
-from export.compare.paper_tables import PAPER_TABLES
-from export.compare.papers import INFERIOR, OWN, PaperClaim, PaperTable, better, equal
+from export.compare.papers import INFERIOR, OWN, PAPER_TABLES, PaperClaim, PaperTable
 from export.compare.rows import known_rows
 from tests.export.compare.checkpoints import measured, row
 
@@ -164,16 +163,16 @@ def test_seeds_of_one_order_are_averaged_before_the_difference(tmp_path: Path) -
 
 def test_rows_that_were_not_trained_leave_a_claim_open() -> None:
     family = family_of(contender("small/full", 0.1), contender("small/relative", 0.0))
-    known = better("c", ("small/full", "small/relative"))
-    half = better("c", ("small/full", "small/relative"), ("small/full", "small/window-all"))
-    none = better("c", ("small/n2", "small/n3"))
+    known = PaperClaim.parse("c", ["small/full > small/relative"])
+    half = PaperClaim.parse("c", ["small/full > small/relative", "small/full > small/window-all"])
+    none = PaperClaim.parse("c", ["small/n2 > small/n3"])
     claims = [claim_of(claim, PAPER, family) for claim in (known, half, none)]
     assert [claim.verdict for claim in claims] == [HOLDS, NOT_TRIED, NOT_TRIED]
     assert claims[1].verdicts == (HOLDS, NOT_TRIED)
     assert [len(claim.tried) for claim in claims] == [1, 1, 0]
     assert claims[0].steps[0].label == "full - relative"
-    pair = ("small/full", "small/relative")
-    assert claim_of(equal("c", pair, pair), PAPER, family).verdict == AGAINST
+    step = "small/full > small/relative"
+    assert claim_of(PaperClaim.parse("c", [step], beside=step), PAPER, family).verdict == AGAINST
 
 
 def test_a_gain_can_be_compared_with_another_gain() -> None:
@@ -276,6 +275,6 @@ def test_own_hypotheses_are_under_no_papers_name(tmp_path: Path) -> None:
         assert claim.source.startswith(OWN) == (claim.paper is None)
     family = family_of(contender("a", 0.1), contender("b", 0.0))
     own = dataclasses.replace(PAPER, source=OWN)
-    assert claim_of(better("c", ("a", "b")), own, family).paper is None
-    of_paper = claim_of(better("c", ("a", "b")), PAPER, family)
+    assert claim_of(PaperClaim.parse("c", ["a > b"]), own, family).paper is None
+    of_paper = claim_of(PaperClaim.parse("c", ["a > b"]), PAPER, family)
     assert (of_paper.paper, of_paper.is_of_bleu) == ("Somebody 2020", True)

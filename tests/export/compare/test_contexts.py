@@ -24,8 +24,8 @@ from export.compare.conditions import (
 )
 from export.compare.contenders import WRONG_ITEMS, Contender, Family, families
 from export.compare.estimate import Costs, SeedSpread
-from export.compare.maruf_tables import BLEU, MARUF_TABLES, OWN_ITEMS, SECTION_4_2
 from export.compare.measurements import Measured, MeasurementPlan, measure_contrastive
+from export.compare.papers import CONTEXT_TABLES, OWN_ITEMS
 from export.compare.report import Found, markdown, short_sections
 from export.compare.rows import CompareError, find_rows, read_row
 from export.compare.store import Store
@@ -184,7 +184,8 @@ def test_a_row_without_weights_outlives_the_sentence_model_that_it_was_trained_o
 
 def test_every_row_of_the_paper_has_a_recipe_of_the_same_kind() -> None:
     expected = {f"{side}-{kind}": (side, kind) for side in CONTEXT_SIDES for kind in CONTEXT_ATTENTIONS}
-    assert set(BLEU) == set(expected)
+    for table, condition in zip(CONTEXT_TABLES[:2], ("offline", "online"), strict=True):
+        assert list(table.figures)[1:] == [f"documents/{name}, {condition}" for name in expected]
     for name, (side, kind) in expected.items():
         recipe = find_recipe(f"documents/{name}")
         assert isinstance(recipe, DocumentRecipe)
@@ -245,7 +246,7 @@ def test_rows_that_were_judged_without_anothers_context_are_judged_again(runs: P
 def test_what_text_cannot_show_of_context_has_no_verdict() -> None:
     """Every claim that is judged by log-perplexity of ordinary text, the paper's and ours."""
     costs = {"dev": Costs(np.random.default_rng(0).gamma(2, 10, 100), np.full(100, 10.0))}
-    for paper in MARUF_TABLES:
+    for paper in CONTEXT_TABLES:
         names = {name for claim in paper.claims for step in claim.steps for side in step for name in side}
         members = {name: Contender(name, costs, 3) for name in names | set(paper.figures)}
         family = Family(members, SeedSpread(0.001, 9), (1, 1))
@@ -253,9 +254,9 @@ def test_what_text_cannot_show_of_context_has_no_verdict() -> None:
 
 
 def test_the_papers_statements_are_under_its_name_and_ours_are_not() -> None:
-    assert not SECTION_4_2.is_own
+    offline, _, section_4_2, _ = CONTEXT_TABLES
+    assert not section_4_2.is_own
     assert OWN_ITEMS.is_own
-    flat, hierarchical = BLEU["encoder-flat-word"][0][0], BLEU["encoder-sparse-sparse"][0][0]
-    assert flat > hierarchical  # Table 2, TED: 24.55 and 24.27
-    (offline, *_) = MARUF_TABLES
+    assert offline.figures["documents/encoder-flat-word, offline"][0] == 24.55  # Table 2, TED
+    assert offline.figures["documents/encoder-sparse-sparse, offline"][0] == 24.27
     assert "flat attention beats hierarchical attention on talks, encoder, offline" in [c.text for c in offline.claims]
