@@ -1,5 +1,5 @@
 """The align graph: which source pieces the pieces of a given translation come from, in one teacher-forced pass of the
-decoder's lower layers. Of the encode graph's tensors it reads what these layers read, and it shares their weights."""
+decoder's lower layers. It reads the source tensors of these layers from the encode graph, and shares their weights."""
 
 from collections.abc import Mapping
 
@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from export.graphs import by_layer
-from export.onnx_graph.edits import edited
 from export.onnx_graph.exporter import Axes, export_module
-from model.alignment import AlignmentHead, layer_weights, weights_at
+from export.onnx_graph.quantize import edited
+from model.alignment import AlignmentHead, head_weights, layer_weights
 from model.translation_model import TranslationModel
 from server.artifact.manifest import Manifest
 from server.artifact.signature import ALIGNMENT
@@ -28,7 +28,7 @@ class AlignGraph(nn.Module):
         names = [layer.cross_attention.memory_names for layer in self.model.decoder.decoder_layers()]
         cross = by_layer(sources, names)
         weights = layer_weights(self.model, cross, source_keep > 0, target_ids, self.at.layer)
-        return weights_at(weights, self.at)
+        return head_weights(weights, self.at)
 
 
 def build_align_graph(

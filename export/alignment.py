@@ -1,4 +1,4 @@
-"""Chooses the attention head that a model's align graphs give out, and compares the graphs with the model."""
+"""Chooses the attention head of a model's align graphs, and compares the graphs with the model."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from export.artifact_text import ArtifactText, Ids
-from export.parity import TOLERANCE, ParityError, WayToRun, padded, sample_sources
+from export.parity import TOLERANCE, GraphPair, ParityError, padded, sample_sources
 from model.alignment import AlignmentHead, Link, alignment, best_head, copied_links, default_head, lexicon_links
 from model.data.batching import Pair
 from model.data.lexicon import Lexicon
@@ -16,16 +16,16 @@ from server.artifact.manifest import AlignmentKind, Manifest
 from server.backends.alignment import Aligner
 
 INT8_ALIGNMENT_TOLERANCE = 0.5
-"""Largest part of a translation's weights that may lie on other pieces at int8 than in the model: only a gross error is
-beyond it."""
+"""Largest share of a translation's weights that may lie on other pieces at int8 than in the model; only a gross error
+exceeds it."""
 LONGEST_TRANSLATION = 60
 
 
 def choose_head(
     model: TranslationModel, text: ArtifactText, sources: Sequence[Ids], lexicon: Lexicon | None
 ) -> AlignmentKind:
-    """The head that finds most of the sure links between `sources` (ids with EOS) and their greedy translations: links
-    by the lexicon, where there is one, and of pieces that are the same."""
+    """The head that agrees with most sure links between `sources` (ids with EOS) and their greedy translations: links
+    of the lexicon, where there is one, and links of equal pieces."""
     words = [list(ids[:-1]) for ids in sources]
     targets = greedy(model, words, min(LONGEST_TRANSLATION, model.config.max_length))
     pairs = [Pair(*both) for both in zip(words, targets, strict=True)]
@@ -45,26 +45,26 @@ def head_of(model: TranslationModel, manifest: Manifest) -> AlignmentHead:
     return default_head(model) if chosen is None else AlignmentHead(chosen.layer, chosen.head, chosen.reads)
 
 
-def check_alignments(model: TranslationModel, way: WayToRun) -> None:
-    """Compare the align graph of a pair with the model, if it has one. It is the same over a shortlist. Raises
+def check_alignments(model: TranslationModel, pair: GraphPair) -> None:
+    """Compare the align graph of a pair with the model, if it has one. A shortlist does not change it. Raises
     ParityError."""
-    if way.graph.align and not way.backend.shortlist:
-        aligner = way.backend.aligner
+    if pair.graph.align and not pair.backend.shortlist:
+        aligner = pair.backend.aligner
         assert aligner is not None
         aligner.prepare()
-        difference, moved = alignment_difference(model, aligner, head_of(model, way.backend.manifest))
-        is_close = difference <= TOLERANCE if way.graph.precision == "fp32" else moved <= INT8_ALIGNMENT_TOLERANCE
+        difference, moved = alignment_difference(model, aligner, head_of(model, pair.backend.manifest))
+        is_close = difference <= TOLERANCE if pair.graph.precision == "fp32" else moved <= INT8_ALIGNMENT_TOLERANCE
         if not is_close:
             raise ParityError(
-                f"{way.kind}: alignments differ from the model's by up to {difference:.2g}, and {moved:.0%} of a "
-                "translation's lie elsewhere"
+                f"{pair.kind}: alignments differ from the model's by up to {difference:.2g}, and {moved:.0%} of a "
+                "translation's weights lie on other pieces"
             )
 
 
 @torch.no_grad()
 def alignment_difference(model: TranslationModel, aligner: Aligner, at: AlignmentHead) -> tuple[float, float]:
-    """Over sentences of different lengths in one batch, their translations random: the largest difference of a weight,
-    and the largest share of a translation's weights that lie elsewhere."""
+    """Over sentences of different lengths in one batch, with random translations: the largest difference of a weight,
+    and the largest share of a translation's weights that lie on other pieces."""
     config = model.config
     sizes = (config.source_vocab_size or config.vocab_size, config.vocab_size)
     source, target = (sample_sources(size, config.max_length, seed, config.eos_id) for seed, size in enumerate(sizes))
@@ -75,5 +75,7 @@ def alignment_difference(model: TranslationModel, aligner: Aligner, at: Alignmen
     source_ids, source_keep, target_ids = (torch.from_numpy(array) for array in (ids, keep > 0, read))
     wanted = alignment(model, source_ids, source_keep, target_ids, at).numpy()
     differences = [np.abs(given[row, : len(each)] - wanted[row, : len(each)]) for row, each in enumerate(targets)]
-    found = [one for one in differences if one.size]
-    return max(float(one.max()) for one in found), max(float(one.sum(axis=1).mean() / 2) for one in found)
+    found = [difference for difference in differences if difference.size]
+    return max(float(difference.max()) for difference in found), max(
+        float(difference.sum(axis=1).mean() / 2) for difference in found
+    )

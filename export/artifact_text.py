@@ -24,7 +24,7 @@ class ArtifactText:
         return [(*prefix, *ids) for ids in self._encode(self._source, self._source_size, sentences)]
 
     def readable_sources(self, sentences: Sequence[str]) -> list[Ids]:
-        """Ids of the sentences, cut at the longest that the model reads."""
+        """Ids of the sentences, truncated to the maximum source length of the model."""
         longest = self._manifest.max_source_length
         return [ids if len(ids) <= longest else (*ids[: longest - 1], ids[-1]) for ids in self.sources(sentences)]
 
@@ -32,7 +32,7 @@ class ArtifactText:
         return self._encode(self._target, self._manifest.vocabulary_size, sentences)
 
     def source_pieces(self, ids: Sequence[int]) -> list[str]:
-        """How the pieces look."""
+        """The pieces as the vocabulary lists them."""
         return self._source.pieces([*ids])
 
     def target_pieces(self, ids: Sequence[int]) -> list[str]:
@@ -40,7 +40,7 @@ class ArtifactText:
 
     def _encode(self, vocabulary: Vocabulary, size: int, sentences: Sequence[str]) -> list[Ids]:
         special = self._manifest.special_ids
-        known = ([one if one < size else special.unk for one in ids] for ids in vocabulary.encode([*sentences]))
+        known = ([token if token < size else special.unk for token in ids] for ids in vocabulary.encode([*sentences]))
         return [(*ids, special.eos) for ids in known]
 
     def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:

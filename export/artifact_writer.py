@@ -1,4 +1,4 @@
-"""Writes a checkpoint as an artifact: beside its place first, and moved there after all checks."""
+"""Writes a checkpoint as an artifact: into a temporary folder, which is renamed after all checks."""
 
 import dataclasses
 import json
@@ -16,8 +16,8 @@ from export.context_parity import check_context_parity
 from export.goldens import goldens_of
 from export.manifest import context_kind, graph_files, make_manifest, manifest_text, with_context
 from export.onnx_graph.shortlist import ShortlistPlan
-from export.onnx_writer import InContext, write_onnx
-from export.parity import check_parity, ways_to_run
+from export.onnx_writer import ContextExport, write_onnx
+from export.parity import check_parity, graph_pairs
 from export.signature import with_signatures
 from export.torchscript import write_torchscript
 from model.config import SPECIAL_IDS, ModelConfig
@@ -37,7 +37,7 @@ ShortlistSizes = tuple[int, int] | Literal["auto"] | None
 
 
 class ExportError(ValueError):
-    """Graphs that cannot be made; the message says which can."""
+    """Graphs that cannot be exported; the message names those that can."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class ExportOptions:
 
 @dataclass(frozen=True)
 class Content:
-    """What an artifact is made of. `source_vocabulary`: that of the source, where it has its own; `source_prefix` and
+    """The content of an artifact. `source_vocabulary`: of models with a separate source vocabulary; `source_prefix` and
     `forced_eos` are those of the manifest."""
 
     model: TranslationModel
@@ -68,7 +68,7 @@ class Content:
     document: DocumentModel | None = None
     shortlist: ShortlistPlan | None = None
     lexicon: Lexicon | None = None
-    """It says which pieces are translations of each other, where the source's vocabulary is the target's."""
+    """Translation probabilities of pieces, where source and target share the vocabulary."""
     source_vocabulary: Path | None = None
     source_prefix: tuple[int, ...] = ()
     forced_eos: bool = False
@@ -92,21 +92,22 @@ def write_artifact(content: Content, out: Path, options: ExportOptions) -> dict[
     """Write an artifact to `out`, replacing what is there.
 
     Returns the largest difference to the PyTorch model per kind of graph. Raises ParityError, and leaves `out` as it
-    was, when a graph computes something else; ExportError for graphs that cannot be made.
+    was, when a graph deviates from the model; ExportError for graphs that cannot be exported.
     """
     out.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     try:
         differences = _write(content, temporary, options)
         temporary.chmod(0o755)
-        put_in_place(temporary, out)
+        replace_folder(temporary, out)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return differences
 
 
-def put_in_place(new: Path, out: Path) -> None:
-    """Rename the folder `new` to `out`. What was at `out` is deleted only afterwards, and comes back if that fails."""
+def replace_folder(new: Path, out: Path) -> None:
+    """Rename the folder `new` to `out`. The previous content of `out` is deleted afterwards, and restored if renaming
+    fails."""
     if not out.exists():
         os.replace(new, out)
         return
@@ -157,7 +158,7 @@ def _write(content: Content, folder: Path, options: ExportOptions) -> dict[str, 
     ranges = input_ranges(model, sample) if has_int8 else {}
     in_context = None
     if document is not None:
-        in_context = InContext(document, context_ranges(document, sample, ranges) if has_int8 and sample else {})
+        in_context = ContextExport(document, context_ranges(document, sample, ranges) if has_int8 and sample else {})
     for graph in graphs:
         write_graph(model, manifest, graph, ranges, folder, shortlist, in_context)
     manifest = with_signatures(manifest, folder)
@@ -165,12 +166,12 @@ def _write(content: Content, folder: Path, options: ExportOptions) -> dict[str, 
     examples = text.readable_sources(options.examples)
     differences: dict[str, float] = {}
     goldens: list[dict[str, Any]] = []
-    for way in ways_to_run(artifact):
-        differences |= check_parity(model, way, examples if content.parity_on_examples else ())
-        check_alignments(model, way)
+    for pair in graph_pairs(artifact):
+        differences |= check_parity(model, pair, examples if content.parity_on_examples else ())
+        check_alignments(model, pair)
         if document is not None:
-            differences |= check_context_parity(document, way)
-        goldens += goldens_of(way, examples)
+            differences |= check_context_parity(document, pair)
+        goldens += goldens_of(pair, examples)
     (folder / GOLDEN).write_text(json.dumps(goldens, indent=1) + "\n", encoding="utf-8")
     hashes = {path.name: file_hash(path) for path in sorted(folder.iterdir())}
     whole = manifest_text(dataclasses.replace(manifest, files=hashes))
@@ -180,12 +181,12 @@ def _write(content: Content, folder: Path, options: ExportOptions) -> dict[str, 
 
 
 def load_for_export(checkpoint: Path, options: ExportOptions) -> DocumentModel | None:
-    """The document model of a checkpoint that has one. Raises ExportError where none of the graphs that are asked for
-    could look at a document."""
+    """The document model of a checkpoint that has one. Raises ExportError where none of the requested graphs supports
+    context."""
     if not has_context(checkpoint):
         return None
     if all(kind != "onnx" for kind, _ in options.graphs):
-        raise ExportError("context is served by ONNX graphs: ask for onnx-fp32 or onnx-int8 beside other kinds")
+        raise ExportError("context is served by ONNX graphs: add onnx-fp32 or onnx-int8 to the kinds of graphs")
     return load_document_model(checkpoint)
 
 
@@ -203,7 +204,7 @@ def default_shortlist(vocabulary: int) -> tuple[int, int]:
 
 
 def shortlist_plan(checkpoint: Path, sizes: ShortlistSizes) -> ShortlistPlan | None:
-    """The shortlist of a checkpoint with a lexicon; None where there is no lexicon or none is wanted."""
+    """The shortlist of a checkpoint with a lexicon; None without a lexicon or with `sizes` None."""
     lexicon = find_lexicon(checkpoint)
     if sizes is None or lexicon is None:
         return None
@@ -221,7 +222,7 @@ def write_graph(
     ranges: Ranges,
     folder: Path,
     shortlist: ShortlistPlan | None = None,
-    in_context: InContext | None = None,
+    in_context: ContextExport | None = None,
 ) -> None:
     """Write the graphs of one format and precision."""
     if graph.format == "torchscript":
@@ -231,7 +232,7 @@ def write_graph(
 
 
 def _origin(checkpoint: Path, config: ModelConfig) -> dict[str, Any]:
-    """What training.json says of the checkpoint, where there is one; where that does not, how the model is built."""
+    """The fields of training.json, where there is one, and the model's configuration where these lack it."""
     path = checkpoint / SUMMARY
     origin = read_json(path) if path.is_file() else {}
     return origin if "model" in origin.get("recipe", {}) else origin | {"model": config.to_dict()}

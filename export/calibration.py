@@ -18,7 +18,7 @@ Ranges = dict[str, float]
 """Module name -> its largest absolute input; under OUTPUT that of the output projection."""
 
 HEADROOM = 1.25
-"""Factor on the ranges of a context layer: in use it sees more than in the sample, and clipped inputs may change
+"""Factor on the ranges of a context layer: inputs in use exceed those of the sample, and clipped inputs may change
 words."""
 
 
@@ -26,7 +26,7 @@ words."""
 def input_ranges(model: TranslationModel, sources: Sequence[Sequence[int]], max_length: int = 60) -> Ranges:
     """The ranges over greedy translations of `sources` (ids with EOS)."""
     if not model.config.is_plain:
-        # Weights that do not sum to one are largest where there is least to see.
+        # Weights that do not sum to one are largest where few keys are visible.
         sources = [*sources, [model.config.eos_id]]
     words = [list(ids[:-1]) for ids in sources]
     most = min(max_length, model.config.max_length)
@@ -42,21 +42,21 @@ def input_ranges(model: TranslationModel, sources: Sequence[Sequence[int]], max_
 def context_ranges(
     document: DocumentModel, sources: Sequence[Sequence[int]], alone: Ranges, max_length: int = 60
 ) -> Ranges:
-    """The ranges where sentences see all others of `sources`, or only the one before (a mean over fewer is larger).
-    They are at least those of sentences `alone`."""
+    """The ranges where sentences attend to all others of `sources`, or only to the previous sentence (a mean over fewer
+    words is larger). They are at least the ranges of sentences `alone`."""
     words = [list(ids[:-1]) for ids in sources]
     targets = greedy(document.base, words, min(max_length, document.base.config.max_length - 1))
     others = ~torch.eye(len(words), dtype=torch.bool)
     before = torch.eye(len(words), dtype=torch.bool).roll(-1, dims=1)
     with recorded_ranges(document) as ranges:
         pairs = list(zip(words, targets, strict=True))
-        for source, foreign in zip(words, targets[1:], strict=False):  # persons write what the model would not
+        for source, foreign in zip(words, targets[1:], strict=False):  # translations by people differ from the model's
             store_sentence(document, source, foreign)
         store = stack_store([store_sentence(document, *pair) for pair in pairs])  # one by one, as above
         for index, pair in enumerate(pairs):
             for seen in (others, before):
                 document.hidden(collate([Pair(*pair)]), store, seen[index : index + 1])
-    # Whatever a sentence looks at, a mixture is no larger than the values that are mixed: they come last in a store.
+    # A weighted mean is at most as large as the values, which are the last tensor of a store.
     ranges["context.attention.output"] = float(store.tensors[-1].abs().max())
     ranges = {site: largest * (HEADROOM if site.startswith("context.") else 1) for site, largest in ranges.items()}
     return {site: max(alone.get(site, 0.0), ranges.get(site, 0.0)) for site in {**alone, **ranges}}
@@ -64,8 +64,8 @@ def context_ranges(
 
 @contextmanager
 def recorded_ranges(model: TranslationModel | DocumentModel) -> Iterator[Ranges]:
-    """While the context is open, the inputs of every nn.Linear of the model are recorded. One that is never called has
-    no range."""
+    """While the context is open, the inputs of every nn.Linear of the model are recorded. A module that is never called
+    has no range."""
     largest: Ranges = {}
 
     def record(site: str, x: Tensor) -> None:

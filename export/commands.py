@@ -49,7 +49,7 @@ def lines(path: Path) -> tuple[str, ...]:
 class ExportCommand:
     """Checkpoint to artifact."""
 
-    help = "turn a checkpoint into an artifact that the server loads; refused when the graphs compute something else"
+    help = "turn a checkpoint into an artifact that the server loads; refused when the graphs deviate from the model"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("checkpoint", type=Path, help="folder that `ringmt train` wrote")
@@ -95,7 +95,7 @@ class ExportCommand:
 
 
 def print_written(out: Path, differences: Mapping[str, float]) -> None:
-    """An artifact: how far its graphs are from the model, and its size."""
+    """Print the differences between an artifact's graphs and the model, its alignment head and its size."""
     for kind, difference in differences.items():
         print(f"{kind:22} largest difference to the model: {difference:.2g} nats")
     chosen = read_manifest(out).alignment
@@ -122,9 +122,7 @@ class EvaluateCommand:
         parser.add_argument(
             "--words", type=Path, help="a file of single words and phrases, like model/synthetic/words/en-de.tsv"
         )
-        parser.add_argument(
-            "--slips", action="store_true", help="with one slip of the keyboard in every sentence of the sets"
-        )
+        parser.add_argument("--slips", action="store_true", help="with one typing error in every sentence of the sets")
         parser.add_argument("--graphs", default="onnx-int8", help=f"one of {', '.join(KINDS)} (default onnx-int8)")
         parser.add_argument("--beam", type=int, default=4, help="beam size (default 4)")
         parser.add_argument("--shortlist", default="auto", choices=("auto", "on", "off"), help="default auto")

@@ -5,8 +5,8 @@ import torch
 
 from export.parity import (
     INT8_TOLERANCE,
-    WayToRun,
-    checked,
+    GraphPair,
+    check_difference,
     decoding_difference,
     padded,
     sample_sources,
@@ -30,34 +30,38 @@ DOCUMENTS = (1, 16)
 """Copies of the sample: a short document, and one of so many sentences that unused ones are pruned."""
 
 
-def check_context_parity(document: DocumentModel, way: WayToRun) -> dict[str, float]:
-    """Compare a pair of graphs with the model, the sentences of one document seeing all others. Returns the difference
-    by the pair's kind; nothing for graphs that know no context. Raises ParityError."""
-    if way.backend.context is None:
+def check_context_parity(document: DocumentModel, pair: GraphPair) -> dict[str, float]:
+    """Compare a pair of graphs with the model, every sentence of one document with all others visible. Returns the
+    difference by the pair's kind; empty for graphs without context. Raises ParityError."""
+    if pair.backend.context is None:
         return {}
-    kind, steps = f"{way.kind} context", two_wraps(way.backend.manifest)
-    difference = max(context_difference(document, way.backend, steps, copies) for copies in DOCUMENTS)
-    return {kind: checked(difference, kind, CONTEXT_TOLERANCE if way.graph.precision == "fp32" else INT8_TOLERANCE)}
+    kind, steps = f"{pair.kind} context", two_wraps(pair.backend.manifest)
+    difference = max(context_difference(document, pair.backend, steps, copies) for copies in DOCUMENTS)
+    return {
+        kind: check_difference(
+            difference, kind, CONTEXT_TOLERANCE if pair.graph.precision == "fp32" else INT8_TOLERANCE
+        )
+    }
 
 
 @torch.no_grad()
 def context_difference(document: DocumentModel, backend: Backend, steps: int, copies: int = 1) -> float:
     """Largest difference of candidate scores over the offline document of `sample_sources`, the shortest of which has
-    no words and is seen by nobody. `copies` of them make a long document, whose first sentences look."""
+    no words and is never visible. `copies` of them are a long document, whose first sentences are decoded."""
     base = document.base
     sources = sample_sources(base.config.vocab_size, base.config.max_length)
     targets = [] if document.on_encoder else [source[-2::-1] for source in sources]  # any translation will do
     ids, keep = (torch.from_numpy(array) for array in padded(sources))
     pairs = [Pair(source[:-1], targets[index] if targets else []) for index, source in enumerate(sources)] * copies
-    store = rounded(document.store(words_of(base, document.config.side, collate(pairs))))
+    store = half_precision(document.store(words_of(base, document.config.side, collate(pairs))))
     index, same = torch.arange(len(pairs)), torch.zeros(len(pairs), dtype=torch.long)
     distance = context_distance(same, index, same, index, online=False)[: len(sources)]
-    memory = document.encode(ids, keep > 0, store, distance)
-    model = base if document.on_encoder else InDocument(document, store, distance)
-    return decoding_difference(model, backend, attend_all(backend, sources, targets, copies), memory, steps)
+    encoder_output = document.encode(ids, keep > 0, store, distance)
+    model = base if document.on_encoder else DocumentStepModel(document, store, distance)
+    return decoding_difference(model, backend, attend_all(backend, sources, targets, copies), encoder_output, steps)
 
 
-class InDocument:
+class DocumentStepModel:
     """A document model with the interface of Stepwise: every sentence of the document has the same number of rows."""
 
     def __init__(self, document: DocumentModel, store: Store, distance: torch.Tensor) -> None:
@@ -76,14 +80,14 @@ class InDocument:
         return self.document.step(token, position, rings, cross, source_keep, self.store, distance)
 
 
-def rounded(store: Store) -> Store:
+def half_precision(store: Store) -> Store:
     """The store at half precision, as the server keeps it. This moves the score of a whole translation by up to 0.022
     nats with random weights, and by 0.00055 with the bundled model (tests/export/test_half_states.py)."""
     return store._replace(tensors=tuple(tensor.half().float() for tensor in store.tensors))
 
 
 def attend_all(backend: Backend, sources: list[list[int]], targets: list[list[int]], copies: int = 1) -> list[Encoded]:
-    """Every sentence in the light of all others; `targets` on the decoder's side."""
+    """Every sentence encoded with all others as context; `targets` on the decoder's side."""
     context = backend.context
     assert context is not None
     num_words = [len(ids) for ids in targets] if targets else [len(ids) - 1 for ids in sources]

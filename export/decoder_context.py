@@ -1,8 +1,8 @@
-"""Context on the decoder's side as graphs over flat tensors: a step that looks at the slot's document, the states of a
-finished translation, and where such a translation looked.
+"""Context on the decoder's side as graphs over flat tensors: a step with attention to the slot's document, the states
+of a finished translation, and the attention weights of such a translation.
 
 A sentence's states depend on its source and its translation only, never on context, so one teacher-forced pass over
-the final ids makes them again, whatever search found the ids.
+the final ids computes them again, whatever search found the ids.
 """
 
 import onnx
@@ -10,15 +10,15 @@ import torch
 from torch import Tensor, nn
 
 from export.calibration import Ranges
-from export.document_graphs import attend_outputs
+from export.document_graphs import result_axes
 from export.graphs import by_layer
-from export.onnx_graph.edits import edited
 from export.onnx_graph.exporter import Axes, export_module
 from export.onnx_graph.linear import projection_for
+from export.onnx_graph.quantize import edited
 from export.onnx_graph.step import Words, build_step_graph, export_step
-from export.paged_attention import Pages, example_pages, look_at_pages, page_axes, page_names
+from export.paged_attention import Pages, attend_context_pages, example_pages, page_axes
 from model.config import BOS_ID
-from model.decoder import Decoded
+from model.decoder import DecoderOutput
 from model.document import DocumentModel
 from model.translation_model import TranslationModel
 from server.artifact.manifest import Manifest
@@ -26,8 +26,8 @@ from server.artifact.manifest import Manifest
 
 class StatesGraph(nn.Module):
     """source_keep [batch, source], target_ids [batch, target] from BOS on without the last word, word_keep
-    [batch, target] (1 where the step predicts a word), and what steps read of the sources, layer by layer
-    -> what is stored of each sentence: [batch, d] or [batch, target, d], in the order of the attention's
+    [batch, target] (1 where the step predicts a word), and the source tensors of the steps, layer by layer
+    -> the stored tensors of each sentence: [batch, d] or [batch, target, d], in the order of the attention's
     `store_names`."""
 
     def __init__(self, model: DocumentModel) -> None:
@@ -37,15 +37,15 @@ class StatesGraph(nn.Module):
     def forward(
         self, source_keep: Tensor, target_ids: Tensor, word_keep: Tensor, sources: list[Tensor]
     ) -> list[Tensor]:
-        decoded = decoded_from(self.model.base, sources, source_keep, target_ids)
+        decoded = decoder_output_from(self.model.base, sources, source_keep, target_ids)
         store = self.model.context.project_store(decoded.query[None], decoded.state[None], word_keep[None] > 0)
         return [tensor[0] for tensor in store.tensors]
 
 
-class LookGraph(nn.Module):
-    """source_keep [batch, source], target_ids [batch, target] from BOS on, what steps read of the sources, and the
+class TranslationAttendGraph(nn.Module):
+    """source_keep [batch, source], target_ids [batch, target] from BOS on, the source tensors of the steps, and the
     pages of a document -> sentence weights [batch, heads, target, J], gate [batch, target, d] and word weights as
-    ContextAttendGraph gives them: where every step of a translation looked."""
+    ContextAttendGraph returns them, for every step of a translation."""
 
     def __init__(self, model: DocumentModel) -> None:
         super().__init__()
@@ -54,19 +54,21 @@ class LookGraph(nn.Module):
     def forward(
         self, source_keep: Tensor, target_ids: Tensor, sources: list[Tensor], document: list[Tensor]
     ) -> list[Tensor]:
-        decoded = decoded_from(self.model.base, sources, source_keep, target_ids)
+        decoded = decoder_output_from(self.model.base, sources, source_keep, target_ids)
         pages = Pages.of(document)
-        found = look_at_pages(self.model.context, decoded.query, decoded.state, target_ids >= 0, pages)
+        found = attend_context_pages(self.model.context, decoded.query, decoded.state, target_ids >= 0, pages)
         return [found.mixed.sentence_weights, found.mixed.gate, *found.word_means]
 
 
-def decoded_from(base: TranslationModel, sources: list[Tensor], source_keep: Tensor, target_ids: Tensor) -> Decoded:
+def decoder_output_from(
+    base: TranslationModel, sources: list[Tensor], source_keep: Tensor, target_ids: Tensor
+) -> DecoderOutput:
     names = [layer.cross_attention.memory_names for layer in base.decoder.decoder_layers()]
-    return base.decoded_from(target_ids, by_layer(sources, names), source_keep > 0)
+    return base.decoder_output_from(target_ids, by_layer(sources, names), source_keep > 0)
 
 
 def example_translation(manifest: Manifest, batch: int = 2) -> tuple[Tensor, Tensor, list[Tensor]]:
-    """source_keep, target_ids and what steps read of the sources, for tracing."""
+    """source_keep, target_ids and the source tensors of the steps, for tracing."""
     keep, target = torch.ones(batch, 5, dtype=torch.int32), torch.full((batch, 6), 8)
     target[:, 0] = BOS_ID
     shape = (batch, manifest.num_heads, keep.shape[1], manifest.head_dim)
@@ -86,17 +88,12 @@ def decoder_context_graphs(
         name: ("batch", "target") if name.startswith("word") else ("batch",) for name in attention.store_names
     }
     kept: Axes = {**translation, "word_keep": ("batch", "target"), **read}
-    asked: Axes = {**translation, **read, **page_axes(attention, "batch")}
-    free: Axes = {
-        "gate": ("batch", "target"),
-        "sentence_weights": ("batch", None, "target", "J"),
-        **{name: ("batch", None, f"J{page}", f"W{page}") for page, name in enumerate(page_names("word_weights"))},
-    }
-    looked: Axes = {name: free[name] for name in attend_outputs(model)[1:]}
+    inputs: Axes = {**translation, **read, **page_axes(attention, "batch")}
+    results = {name: axes for name, axes in result_axes(model, "target").items() if name != "new_memory"}
     pages = example_pages(attention, 2, width)
     exported = {
         "store": export_module(StatesGraph(model), (keep, target, words, sources), kept, stored),
-        "attend": export_module(LookGraph(model), (keep, target, sources, pages), asked, looked),
+        "attend": export_module(TranslationAttendGraph(model), (keep, target, sources, pages), inputs, results),
     }
     step = export_step(model.base, manifest, model.context)
     return {

@@ -1,8 +1,8 @@
 """Context on the encoder's side as graphs over flat tensors; the sentence model's encode and step graphs do not change.
 
-The server encodes a sentence, keeps what `ContextEncodeGraph` makes of it, gathers what it kept of the document's other
-sentences into [batch, J, ...], gets from `ContextAttendGraph` the memory that the decoder reads, and from
-`ProjectGraph` its cross-attention tensors. J and W are free axes.
+The server encodes a sentence, stores the result of `ContextEncodeGraph`, gathers the stored tensors of the document's
+other sentences into [batch, J, ...], gets from `ContextAttendGraph` the encoder output that the decoder attends to, and
+from `ProjectGraph` the cross-attention tensors. J and W are free axes.
 """
 
 import onnx
@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from export.calibration import Ranges
-from export.onnx_graph.edits import edited
 from export.onnx_graph.exporter import Axes, export_module
-from export.paged_attention import Pages, example_pages, look_at_pages, page_axes, page_names
+from export.onnx_graph.quantize import edited
+from export.paged_attention import Pages, attend_context_pages, example_pages, page_axes, page_names
 from export.pruned_attention import attend_used
 from export.signature import encode_signature
 from model.attention.selective import ContextAttention, HierarchicalAttention
@@ -23,40 +23,39 @@ from model.translation_model import TranslationModel
 
 
 class ContextEncodeGraph(nn.Module):
-    """memory [sentence, W, d], word_keep [sentence, W] (no EOS) -> what is stored of each sentence: [sentence, d] or
-    [sentence, W, d], in the order of the attention's `store_names`."""
+    """memory [sentence, W, d], word_keep [sentence, W] (no EOS) -> the stored tensors of each sentence: [sentence, d]
+    or [sentence, W, d], in the order of the attention's `store_names`."""
 
     def __init__(self, model: DocumentModel) -> None:
         super().__init__()
         self.context = encoder_side(model).context
 
-    def forward(self, memory: Tensor, word_keep: Tensor) -> list[Tensor]:
-        store = self.context.project_store(memory[None], memory[None], word_keep[None] > 0)
+    def forward(self, encoder_output: Tensor, word_keep: Tensor) -> list[Tensor]:
+        store = self.context.project_store(encoder_output[None], encoder_output[None], word_keep[None] > 0)
         return [tensor[0] for tensor in store.tensors]
 
 
 class ContextAttendGraph(nn.Module):
-    """The memory that the decoder reads, and where the sentence looked.
+    """The encoder output that the decoder attends to, and the attention weights.
 
     memory [batch, source, d], keep [batch, source], and the document's pages in the order of `page_inputs`. Returns
-    memory [batch, source, d], sentence weights [batch, heads, source, J], gate [batch, source, d] and, but for
-    flat-sentence, where words have none, word weights: for every page the mean over the source, [batch, heads, J of
-    the page, W of the page]. Padded positions see no context: their memory stays, their weights are zero, their gate
-    is one.
-    """
+    encoder output [batch, source, d], sentence weights [batch, heads, source, J], gate [batch, source, d] and, except
+    for flat-sentence, word weights: for every page the mean over the source, [batch, heads, J of the page, W of the
+    page]. Padded positions have no context: their encoder output is unchanged, their weights are zero, their gate is
+    one."""
 
     def __init__(self, model: DocumentModel) -> None:
         super().__init__()
         self.context = encoder_side(model).context
 
-    def forward(self, memory: Tensor, keep: Tensor, document: list[Tensor]) -> list[Tensor]:
-        found = look_at_pages(self.context, memory, memory, keep > 0, Pages.of(document))
+    def forward(self, encoder_output: Tensor, keep: Tensor, document: list[Tensor]) -> list[Tensor]:
+        found = attend_context_pages(self.context, encoder_output, encoder_output, keep > 0, Pages.of(document))
         return [found.mixed.state, found.mixed.sentence_weights, found.mixed.gate, *found.word_means]
 
 
 class PrunedAttendGraph(nn.Module):
-    """ContextAttendGraph and ProjectGraph in one, for hierarchical attention in long documents: words of sentences
-    without a weight are not read (the one graph whose work depends on data).
+    """ContextAttendGraph and ProjectGraph in one, for hierarchical attention in long documents: the words of sentences
+    without weight are skipped (the only graph whose computation depends on the data).
 
     Takes what ContextAttendGraph takes. Returns every layer's cross-attention tensors, flat, and means over the source:
     of sentence weights [batch, heads, J], and of the gate [batch].
@@ -67,20 +66,22 @@ class PrunedAttendGraph(nn.Module):
         self.model = encoder_side(model)
         assert isinstance(model.context.attention, HierarchicalAttention)
 
-    def forward(self, memory: Tensor, keep: Tensor, document: list[Tensor]) -> list[Tensor]:
+    def forward(self, encoder_output: Tensor, keep: Tensor, document: list[Tensor]) -> list[Tensor]:
         pages, context = Pages.of(document), self.model.context
         attention = context.attention
         assert isinstance(attention, HierarchicalAttention)
         visible = (keep > 0)[:, :, None] & pages.visible()[:, None]
-        mixed = context.mix(attend_used(attention, memory, pages, visible, pages.decay(context)), memory, visible)
-        length = keep.sum(dim=1).to(memory.dtype)
-        looked = mixed.sentence_weights.sum(dim=2) / length[:, None, None]
+        mixed = context.mix(
+            attend_used(attention, encoder_output, pages, visible, pages.decay(context)), encoder_output, visible
+        )
+        length = keep.sum(dim=1).to(encoder_output.dtype)
+        mean_weights = mixed.sentence_weights.sum(dim=2) / length[:, None, None]
         gate = (mixed.gate.mean(dim=-1) * keep).sum(dim=1) / length
-        return [*projected(self.model.base, mixed.state), looked, gate]
+        return [*projected(self.model.base, mixed.state), mean_weights, gate]
 
 
 class NearGraph(nn.Module):
-    """What PrunedAttendGraph gives, for few sentences: they lie in one page, and nothing is looked up.
+    """The results of PrunedAttendGraph for few sentences, which are in one page without gathering.
 
     memory [batch, source, d] without padding, distance [batch, J] (0: not visible), word_keep [batch, J, W] and the
     stored tensors.
@@ -90,11 +91,13 @@ class NearGraph(nn.Module):
         super().__init__()
         self.model = encoder_side(model)
 
-    def forward(self, memory: Tensor, distance: Tensor, word_keep: Tensor, tensors: list[Tensor]) -> list[Tensor]:
+    def forward(
+        self, encoder_output: Tensor, distance: Tensor, word_keep: Tensor, tensors: list[Tensor]
+    ) -> list[Tensor]:
         store = Store(tuple(tensors), word_keep > 0)
-        found = self.model.context(memory, memory, store, distance[:, None])
-        looked = found.sentence_weights.mean(dim=2)
-        return [*projected(self.model.base, found.state), looked, found.gate.mean(dim=(1, 2))]
+        found = self.model.context(encoder_output, encoder_output, store, distance[:, None])
+        mean_weights = found.sentence_weights.mean(dim=2)
+        return [*projected(self.model.base, found.state), mean_weights, found.gate.mean(dim=(1, 2))]
 
 
 class ProjectGraph(nn.Module):
@@ -104,19 +107,19 @@ class ProjectGraph(nn.Module):
         super().__init__()
         self.model = model
 
-    def forward(self, memory: Tensor) -> list[Tensor]:
-        return projected(self.model.base, memory)
+    def forward(self, encoder_output: Tensor) -> list[Tensor]:
+        return projected(self.model.base, encoder_output)
 
 
-def projected(base: TranslationModel, memory: Tensor) -> list[Tensor]:
-    return [tensor for layer in base.decoder.project_source(memory) for tensor in layer]
+def projected(base: TranslationModel, encoder_output: Tensor) -> list[Tensor]:
+    return [tensor for layer in base.decoder.project_source(encoder_output) for tensor in layer]
 
 
 def encoder_side(model: DocumentModel) -> DocumentModel:
     if not model.on_encoder:
         raise ConfigError(
-            "these graphs are for context on the encoder's side; on the decoder's side the step graph itself looks at "
-            "the document: use export.decoder_context, or train with layer.side 'encoder'"
+            "these graphs are for context on the encoder's side; on the decoder's side the step graph itself attends "
+            "to the document: use export.decoder_context, or train with layer.side 'encoder'"
         )
     return model
 
@@ -153,31 +156,37 @@ def near_axes(attention: ContextAttention) -> Axes:
     return {"memory": ("batch", "source"), **stored}
 
 
+def result_axes(model: DocumentModel, length: str) -> Axes:
+    """The free axes of the results of `attend_outputs`; `length` names the axis of queries."""
+    pages = enumerate(page_names("word_weights"))
+    free: Axes = {
+        **dict.fromkeys(("new_memory", "gate"), ("batch", length)),
+        "sentence_weights": ("batch", None, length, "J"),
+        **{name: ("batch", None, f"J{page}", f"W{page}") for page, name in pages},
+    }
+    return {name: free[name] for name in attend_outputs(model)}
+
+
 def document_graphs(model: DocumentModel, ranges: Ranges | None) -> dict[str, onnx.ModelProto]:
     """The graphs by the names of ContextGraphs: at fp32, or with `ranges` at int8. `pruned` for hierarchical attention
     only."""
     attention = model.context.attention
-    memory, *_ = attend_example(model)
-    ones = torch.ones(memory.shape[:2], dtype=torch.int32)
+    encoder_output, *_ = attend_example(model)
+    ones = torch.ones(encoder_output.shape[:2], dtype=torch.int32)
     words: Axes = dict.fromkeys(("memory", "word_keep"), ("sentence", "W"))
     stored: Axes = {
         name: ("sentence", "W") if name.startswith("word") else ("sentence",) for name in attention.store_names
     }
     inputs = {**dict.fromkeys(("memory", "keep"), ("batch", "source")), **page_axes(attention, "batch")}
-    free: Axes = {
-        **dict.fromkeys(("new_memory", "gate"), ("batch", "source")),
-        "sentence_weights": ("batch", None, "source", "J"),
-        **{name: ("batch", None, f"J{page}", f"W{page}") for page, name in enumerate(page_names("word_weights"))},
-    }
-    looked: Axes = {name: free[name] for name in attend_outputs(model)}
+    results = result_axes(model, "source")
     cross: Axes = dict.fromkeys(encode_signature(model.base).output_names, ("batch", None, "source"))
     exported = {
-        "store": export_module(ContextEncodeGraph(model), (memory, ones), words, stored),
-        "attend": export_module(ContextAttendGraph(model), attend_example(model), inputs, looked),
-        "project": export_module(ProjectGraph(model), (memory,), {"memory": ("batch", "source")}, cross),
+        "store": export_module(ContextEncodeGraph(model), (encoder_output, ones), words, stored),
+        "attend": export_module(ContextAttendGraph(model), attend_example(model), inputs, results),
+        "project": export_module(ProjectGraph(model), (encoder_output,), {"memory": ("batch", "source")}, cross),
     }
-    given: Axes = {**cross, "looked": ("batch", None, "J"), "gate": ("batch",)}
-    exported["near"] = export_module(NearGraph(model), near_example(model), near_axes(attention), given)
+    pruned_results: Axes = {**cross, "looked": ("batch", None, "J"), "gate": ("batch",)}
+    exported["near"] = export_module(NearGraph(model), near_example(model), near_axes(attention), pruned_results)
     if isinstance(attention, HierarchicalAttention):
-        exported["pruned"] = export_module(PrunedAttendGraph(model), attend_example(model), inputs, given)
+        exported["pruned"] = export_module(PrunedAttendGraph(model), attend_example(model), inputs, pruned_results)
     return {kind: edited(graph, kind, ranges).model() for kind, graph in exported.items()}

@@ -9,7 +9,7 @@ import sacrebleu
 
 from export.artifact_text import ArtifactText
 from model.data.corpus import read_corpus
-from model.synthetic.everyday.typed import slipped
+from model.synthetic.everyday.typed import with_typo
 from server.artifact.artifact import Artifact
 from server.backends.base import Backend, CannotScore
 from server.engine.request import SearchOptions
@@ -23,7 +23,7 @@ class Score:
     name: str
     sentences: int
     nll: float | None
-    """Negative log-likelihood of the references, nats per token, EOS included; None for graphs that give no
+    """Negative log-likelihood of the references, nats per token, EOS included; None for graphs without
     probabilities."""
     bleu: float
     chrf: float
@@ -75,15 +75,15 @@ def score(name: str, hypotheses: list[str], references: list[str], nll: float | 
 def evaluate(
     artifact: Artifact, data: Path, sets: list[str], backend: Backend, options: SearchOptions, slips: bool = False
 ) -> list[Score]:
-    """Score every set (a corpus name below `data`) as `backend` translates it, on request with one slip of the
-    keyboard in every source that has a long word. Raises CorpusError for a set that is not there."""
+    """Score every set (a corpus name below `data`) as `backend` translates it, with `slips` with one typing error
+    in every source that has a long word. Raises CorpusError for a set that is not there."""
     manifest = artifact.manifest
     scores = []
     for name in sets:
         pairs = read_corpus(data, name, manifest.source_language, manifest.target_language)
         sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
         if slips:
-            sources = [slipped(source, random.Random(f"{name}/{number}")) for number, source in enumerate(sources)]
+            sources = [with_typo(source, random.Random(f"{name}/{number}")) for number, source in enumerate(sources)]
         hypotheses = translate(artifact, sources, backend, options)
         scores.append(score(name, hypotheses, references, reference_nll(artifact, sources, references, backend)))
     return scores

@@ -15,7 +15,7 @@ class ExampleState(DecoderState):
     def __init__(self, manifest: Manifest, slots: int, beam: int, source_length: int) -> None:
         read = memory_inputs(manifest.signatures[manifest.graphs[0].step])
         host = HostMemory(
-            [one for one in read if one.name.startswith(("ring.", "source."))],
+            [tensor for tensor in read if tensor.name.startswith(("ring.", "source."))],
             batch_sizes(manifest, slots, beam, source_length),
             {},
         )

@@ -7,19 +7,19 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from export.paged_attention import Pages, look_at_pages
+from export.paged_attention import Pages, attend_context_pages
 from model.attention.visible_keys import VisibleKeys
 from model.context import ContextLayer
 from model.decoder import LayerMemory
 from model.masks import HIDDEN
-from model.spelling import shaped, sizes_of, spelled
+from model.symbolic import shaped, sizes_of, with_symbolic
 from model.translation_model import TranslationModel
 from server.backends.state import DEAD_SCORE
 
 
 class EncodeGraph(nn.Module):
-    """source_ids, source_keep [batch, source] -> every layer's cross-attention tensors, flat, and, if it is wanted,
-    the memory [batch, source, d] that they are made of."""
+    """source_ids, source_keep [batch, source] -> every layer's cross-attention tensors, flat, and, with
+    `with_memory`, the encoder output [batch, source, d]."""
 
     def __init__(self, model: TranslationModel, with_memory: bool = False) -> None:
         super().__init__()
@@ -32,9 +32,9 @@ class EncodeGraph(nn.Module):
 
 
 class StepStates(nn.Module):
-    """One token for every row, up to the state that its continuation is chosen by. Rows are a slot's query positions,
-    the ring's entries of all beams its keys. With a `context` layer on the decoder's side every slot has a document,
-    which its rows look at last."""
+    """One token for every row, up to the state from which its continuations are scored. The rows of a slot are its
+    query positions, the ring entries of all beams its keys. With a `context` layer on the decoder's side the rows
+    attend to the document of their slot last."""
 
     def __init__(self, model: TranslationModel, context: ContextLayer | None = None) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class StepStates(nn.Module):
         seen = VisibleKeys(ancestry[:, None], here, here - key_age, ordered=False)
         own_rings = by_layer(rings, [layer.self_attention.memory_names for layer in layers])
 
-        def remember(layer: int, new: LayerMemory) -> LayerMemory:
+        def update_cache(layer: int, new: LayerMemory) -> LayerMemory:
             pairs = zip(own_rings[layer], new, strict=True)
             return tuple(write_ring(ring, write_index, heads.transpose(1, 2)) for ring, heads in pairs)
 
@@ -76,17 +76,17 @@ class StepStates(nn.Module):
             seen,
             by_layer(sources, [layer.cross_attention.memory_names for layer in layers]),
             model.visible_source(here, source_keep > 0),
-            remember,
+            update_cache,
         )
         state = decoded.state
         if self.context is not None and document is not None:
-            looks = token >= 0  # every row
-            state = look_at_pages(self.context, decoded.query, state, looks, Pages.of(document)).mixed.state
+            attends = token >= 0  # every row
+            state = attend_context_pages(self.context, decoded.query, state, attends, Pages.of(document)).mixed.state
         return [state, ancestry, *(ring for layer in decoded.memory for ring in layer)]
 
 
 class StepGraph(nn.Module):
-    """StepStates and the choice among candidates, for exporters that take the whole step from PyTorch. Takes and
+    """StepStates and the selection of candidates, for exporters that trace the whole step in PyTorch. Takes and
     returns a step's tensors by name; computes kept_key and first_row itself."""
 
     output_bias: Tensor
@@ -95,23 +95,23 @@ class StepGraph(nn.Module):
         super().__init__()
         self.states = StepStates(model)
         bias = torch.zeros(model.config.vocab_size)
-        bias[list(model.config.ids.unspeakable)] = HIDDEN
+        bias[list(model.config.ids.suppressed)] = HIDDEN
         self.register_buffer("output_bias", bias)
 
-    def forward(self, given: dict[str, Tensor]) -> dict[str, Tensor]:
-        token, own_key = given["token"], given["own_key"]
+    def forward(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        token, own_key = inputs["token"], inputs["own_key"]
         rings, sources = (
-            {name: tensor for name, tensor in given.items() if name.startswith(kind)} for kind in ("ring.", "source.")
+            {name: tensor for name, tensor in inputs.items() if name.startswith(kind)} for kind in ("ring.", "source.")
         )
         first_row = torch.arange(token.shape[0])[:, None] * token.shape[1]
         state, *written = self.states(
-            token, given["parent"], given["position"], given["ancestry"], own_key,
-            ~own_key.any(dim=1, keepdim=True), given["key_age"], given["write_index"], first_row, given["source_keep"],
-            list(rings.values()), list(sources.values()),
+            token, inputs["parent"], inputs["position"], inputs["ancestry"], own_key,
+            ~own_key.any(dim=1, keepdim=True), inputs["key_age"], inputs["write_index"], first_row,
+            inputs["source_keep"], list(rings.values()), list(sources.values()),
         )  # fmt: skip
         logits = self.states.model.embedding.logits(state) + self.output_bias
-        best, word, parent = best_candidates(torch.log_softmax(logits, dim=-1), given["score"])
-        following = next_rows(best, word, parent, given["is_row"], self.states.model.config.eos_id)
+        best, word, parent = best_candidates(torch.log_softmax(logits, dim=-1), inputs["score"])
+        following = next_rows(best, word, parent, inputs["is_row"], self.states.model.config.eos_id)
         kept = ("token", "parent", "score", "ancestry", *rings)
         names = ["candidate_score", "candidate_token", "candidate_parent", *(f"next_{name}" for name in kept)]
         return dict(zip(names, [best, word, parent, *following, *written], strict=True))
@@ -123,26 +123,26 @@ def by_layer(tensors: Sequence[Tensor], names: Sequence[tuple[str, ...]]) -> lis
     return [tuple(tensors[end - len(each) : end]) for end, each in zip(ends, names, strict=True)]
 
 
-def spell_write(graph: Any, ring: Any, write_index: Any, new: Any) -> Any:
+def symbolic_write(graph: Any, ring: Any, write_index: Any, new: Any) -> Any:
     return graph.op("ScatterND", ring, write_index, new).setType(ring.type())
 
 
-@spelled(spell_write)
+@with_symbolic(symbolic_write)
 def write_ring(ring: Tensor, write_index: Tensor, new: Tensor) -> Tensor:
     """Write new [slot, beam, heads, head_dim] to this step's entries of a ring [slot, heads, entry, head_dim]."""
     return ring.index_put(write_index.unbind(dim=-1), new)
 
 
-def spell_inherit(graph: Any, ancestry: Any, rows: Any, own_key: Any, kept_key: Any) -> Any:
+def symbolic_inherit(graph: Any, ancestry: Any, rows: Any, own_key: Any, kept_key: Any) -> Any:
     inherited = graph.op("Gather", graph.op("Flatten", ancestry, axis_i=2), rows)
     kept = graph.op("And", inherited, kept_key)
     return shaped(graph.op("Or", kept, own_key), ancestry, sizes_of(ancestry))
 
 
-@spelled(spell_inherit)
+@with_symbolic(symbolic_inherit)
 def inherit_ancestry(ancestry: Tensor, rows: Tensor, own_key: Tensor, kept_key: Tensor) -> Tensor:
-    """Every row takes the past of its parent (`rows` [slot, beam] counts over all slots); of the ring slot that its
-    sentence writes in this step it keeps its own entry only."""
+    """Every row inherits the ancestry of its parent (`rows` [slot, beam] counts over all slots); of the ring slot that
+    is written in this step it keeps its own entry only."""
     return ancestry.flatten(0, 1)[rows] & kept_key | own_key
 
 
@@ -158,8 +158,8 @@ def best_candidates(log_probability: Tensor, score: Tensor) -> list[Tensor]:
 
 def next_rows(score: Tensor, token: Tensor, parent: Tensor, is_row: Tensor, eos_id: int) -> list[Tensor]:
     """Candidates [slot, 2*beam] -> token, parent, score [slot, beam] of the best that are not EOS."""
-    going_on = score.masked_fill(token == eos_id, 2 * float(DEAD_SCORE))
-    best, place = torch.sort(going_on, dim=1, descending=True, stable=True)
+    continuing = score.masked_fill(token == eos_id, 2 * float(DEAD_SCORE))
+    best, place = torch.sort(continuing, dim=1, descending=True, stable=True)
     place = place[:, : is_row.shape[1]]
     alive = torch.where(is_row, best[:, : is_row.shape[1]], torch.full_like(best[:, :1], float(DEAD_SCORE)))
     return [token.gather(1, place), parent.gather(1, place), alive]

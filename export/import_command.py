@@ -7,7 +7,7 @@ from pathlib import Path
 
 from export.artifact_writer import ExportOptions, write_artifact
 from export.commands import EXAMPLES, KINDS, NUM_GOLDENS, graph_kinds, lines, print_written
-from export.importers.errors import ImportRefused
+from export.importers import ImportRefused
 from export.importers.marian import MarianFolder, load_marian
 
 FORMATS = ("marian",)
@@ -15,7 +15,7 @@ MAX_LENGTH = 256
 
 
 class ImportCommand:
-    """Writes a checkpoint that others trained as an artifact."""
+    """Imported checkpoint to artifact."""
 
     help = "turn a checkpoint that others trained into an artifact that the server loads; marian: MarianMT and OPUS-MT"
 
@@ -77,9 +77,9 @@ class ImportCommand:
         return 0
 
 
-def language(folder: MarianFolder, side: str, asked: str | None) -> str:
-    """The language of a side: `asked`, else what the folder says. Raises ImportRefused for neither."""
-    found = asked or folder.language(side)
+def language(folder: MarianFolder, side: str, requested: str | None) -> str:
+    """The language of a side: `requested`, else the folder's. Raises ImportRefused for neither."""
+    found = requested or folder.language(side)
     if not found:
         raise ImportRefused(f"{folder.path} does not say its {side} language: give its code by --{side}")
     return found

@@ -20,9 +20,7 @@ GRAPHS = {
         align=f"align.{precision}.onnx",
     )
     for precision in ("int8", "fp32")
-} | {
-    ("torchscript", "fp32"): GraphFiles("torchscript", "fp32", "encode.fp32.pt", "step.fp32.pt"),
-}
+} | {("torchscript", "fp32"): GraphFiles("torchscript", "fp32", "encode.fp32.pt", "step.fp32.pt")}
 """Every kind of graph that can be written."""
 
 

@@ -11,9 +11,12 @@ from export.alignment import head_of
 from export.calibration import Ranges
 from export.decoder_context import decoder_context_graphs
 from export.document_graphs import document_graphs
-from export.onnx_graph.encode import build_encode_graph
-from export.onnx_graph.linear import projection_for
-from export.onnx_graph.shortlist import ShortlistPlan
+from export.example_state import example_source
+from export.graphs import EncodeGraph
+from export.onnx_graph.exporter import Axes, export_module
+from export.onnx_graph.linear import Projection, projection_for
+from export.onnx_graph.quantize import edited
+from export.onnx_graph.shortlist import ShortlistPlan, add_shortlist
 from export.onnx_graph.step import Words, build_step_graph, export_step
 from export.score_graph import score_graph
 from export.shared_weights import share_weights
@@ -23,11 +26,31 @@ from server.artifact.manifest import GraphFiles, Manifest
 
 
 @dataclass(frozen=True)
-class InContext:
+class ContextExport:
     """A document model, and the ranges of its linear maps where its sentences see each other."""
 
     document: DocumentModel
     ranges: Ranges
+
+
+def build_encode_graph(
+    model: TranslationModel,
+    manifest: Manifest,
+    ranges: Mapping[str, float] | None,
+    shortlist: tuple[ShortlistPlan, Projection, Words] | None = None,
+) -> onnx.ModelProto:
+    """source_ids, source_keep [batch, source] -> the manifest's source tensors and, where it has context, memory
+    [batch, source, d]. With a shortlist, the projection and its words: the sentences' shortlists."""
+    inputs: Axes = dict.fromkeys(("source_ids", "source_keep"), ("batch", "source"))
+    outputs: Axes = dict.fromkeys(manifest.source_tensors, ("batch", None, "source"))
+    if manifest.gives_memory:
+        outputs = {**outputs, "memory": ("batch", "source")}
+    exported = export_module(EncodeGraph(model, manifest.gives_memory), example_source(), inputs, outputs)
+    graph = edited(exported, "encode", ranges)
+    if shortlist is not None:
+        plan, projection, words = shortlist
+        add_shortlist(graph, projection, "source_ids", "source_keep", plan, words.weight, words.bias)
+    return graph.model()
 
 
 def write_onnx(
@@ -37,7 +60,7 @@ def write_onnx(
     input_ranges: Ranges,
     folder: Path,
     shortlist: ShortlistPlan | None = None,
-    in_context: InContext | None = None,
+    in_context: ContextExport | None = None,
 ) -> None:
     """Write the files that `graph` names. `input_ranges`: see export.calibration; only int8 uses them. `shortlist` is
     needed if `graph` has a step over one, `in_context` if it has context. Raises InPlaceError,

@@ -6,12 +6,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from model.attention.decay import of_words
+from model.attention.decay import per_word
 from model.attention.selective import (
+    AttentionOutput,
     ContextAttention,
     FlatWordAttention,
     HierarchicalAttention,
-    LookResult,
     VisibleSentences,
 )
 from model.context import ContextLayer, ContextResult
@@ -22,7 +22,7 @@ class Pages(NamedTuple):
     """A stored document: lists with one tensor per page, [batch, J of the page, ...]."""
 
     distance: list[Tensor]
-    """How many sentences away each is that is visible, 0 for the others."""
+    """Distance in sentences of each visible sentence, 0 for hidden ones."""
     word_keep: list[Tensor]
     """bool [batch, J of the page, W of the page]"""
     tensors: list[list[Tensor]]
@@ -40,7 +40,7 @@ class Pages(NamedTuple):
         return torch.cat(seen, dim=1)
 
     def decay(self, layer: ContextLayer) -> Tensor | None:
-        """What Decay adds to the energies of all pages, [batch, heads or 1, 1, J]."""
+        """The bias of Decay for all pages, [batch, heads or 1, 1, J]."""
         return layer.decay(torch.cat(self.distance, dim=1)[:, None])  # type: ignore[no-any-return]
 
 
@@ -56,7 +56,7 @@ def page_inputs(attention: ContextAttention) -> list[str]:
 
 
 def page_axes(attention: ContextAttention, first: str) -> dict[str, tuple[str | None, ...]]:
-    """Their free axes, the first being called `first`."""
+    """The free axes of these tensors; `first` names the first axis."""
     axes: dict[str, tuple[str | None, ...]] = {}
     for page in range(PAGES):
         for name in ("sentence_keep", "word_keep", *attention.store_names):
@@ -66,7 +66,7 @@ def page_axes(attention: ContextAttention, first: str) -> dict[str, tuple[str | 
 
 
 def example_pages(attention: ContextAttention, batch: int, width: int) -> list[Tensor]:
-    """A document of sizes larger than one, so that no axis is taken for a constant when a graph is traced."""
+    """A document of sizes larger than one, so that tracing makes no axis a constant."""
     sizes = [(batch, 2 + page, 4 + page) for page in range(PAGES)]
     found = [torch.ones(size[:2], dtype=torch.int32) for size in sizes]
     found += [torch.ones(size, dtype=torch.int32) for size in sizes]
@@ -75,21 +75,21 @@ def example_pages(attention: ContextAttention, batch: int, width: int) -> list[T
     return found
 
 
-class PagedAttended(NamedTuple):
-    attended: LookResult
+class PagedAttention(NamedTuple):
+    attended: AttentionOutput
     """Its word_weights are None."""
     word_weights: list[Tensor]
     """One page [batch, heads, query, J of the page, W of the page] each; empty where words have no weights."""
 
 
-class PagedResult(NamedTuple):
+class PagedContext(NamedTuple):
     mixed: ContextResult
     """Its word_weights are None."""
     word_means: list[Tensor]
     """Means over the queries, one page [batch, heads, J of the page, W of the page] each."""
 
 
-def attend_pages(layer: ContextLayer, query: Tensor, query_keep: Tensor, pages: Pages) -> PagedAttended:
+def attend_pages(layer: ContextLayer, query: Tensor, query_keep: Tensor, pages: Pages) -> PagedAttention:
     """query [batch, query, d], query_keep bool [batch, query]. Equals the layer's attention over the same document in
     one tensor."""
     attention, decay = layer.attention, pages.decay(layer)
@@ -99,12 +99,12 @@ def attend_pages(layer: ContextLayer, query: Tensor, query_keep: Tensor, pages: 
     if isinstance(attention, HierarchicalAttention):
         return attend_by_page(attention, query, pages, visible, decay)
     whole = tuple(torch.cat(tensor, dim=1) for tensor in pages.tensors)
-    return PagedAttended(attention(query, whole, VisibleSentences(visible, pages.word_keep[0], decay)), [])
+    return PagedAttention(attention(query, whole, VisibleSentences(visible, pages.word_keep[0], decay)), [])
 
 
 def attend_by_page(
     attention: HierarchicalAttention, query: Tensor, pages: Pages, visible: Tensor, decay: Tensor | None
-) -> PagedAttended:
+) -> PagedAttention:
     """Sentences are weighed before words, so the pages' mixtures are computed one by one and added."""
     sentence_key, keys, values = pages.tensors
     weights = attention.sentence_weights(query, torch.cat(sentence_key, dim=1), visible, decay)
@@ -114,19 +114,21 @@ def attend_by_page(
         mixed, of_words = attention.mix_words(query, key, value, keep, part)
         mixtures.append(mixed)
         word_weights.append(of_words)
-    return PagedAttended(LookResult(attention.output(torch.stack(mixtures).sum(dim=0)), weights, None), word_weights)
+    return PagedAttention(
+        AttentionOutput(attention.output(torch.stack(mixtures).sum(dim=0)), weights, None), word_weights
+    )
 
 
 def attend_all_words(
     attention: FlatWordAttention, query: Tensor, query_keep: Tensor, pages: Pages, decay: Tensor | None
-) -> PagedAttended:
+) -> PagedAttention:
     """All words share one softmax, so those of all pages are concatenated."""
     keys, values = (torch.cat([page.flatten(1, 2) for page in tensor], dim=1) for tensor in pages.tensors)
     seen = [(page > 0)[..., None] & words for page, words in zip(pages.distance, pages.word_keep, strict=True)]
     keep = torch.cat([page.flatten(1) for page in seen], dim=1)
     if decay is not None:
         parts = zip(by_page(decay, pages.word_keep), pages.word_keep, strict=True)
-        decay = torch.cat([of_words(part, words.shape[2]) for part, words in parts], dim=-1)
+        decay = torch.cat([per_word(part, words.shape[2]) for part, words in parts], dim=-1)
     output, weights = attention.mix_words(query, keys, values, query_keep[:, :, None] & keep[:, None], decay)
     start = 0
     word_weights = []
@@ -136,16 +138,18 @@ def attend_all_words(
         word_weights.append(part.reshape(*part.shape[:-1], *page.shape[1:]))
         start += count
     by_sentence = torch.cat([page.sum(dim=-1) for page in word_weights], dim=-1)
-    return PagedAttended(LookResult(output, by_sentence, None), word_weights)
+    return PagedAttention(AttentionOutput(output, by_sentence, None), word_weights)
 
 
-def look_at_pages(layer: ContextLayer, query: Tensor, state: Tensor, query_keep: Tensor, pages: Pages) -> PagedResult:
-    """model.context.ContextLayer.forward over pages; queries that are not kept see nothing."""
+def attend_context_pages(
+    layer: ContextLayer, query: Tensor, state: Tensor, query_keep: Tensor, pages: Pages
+) -> PagedContext:
+    """model.context.ContextLayer.forward over pages; masked queries attend to nothing."""
     found = attend_pages(layer, query, query_keep, pages)
     visible = query_keep[:, :, None] & pages.visible()[:, None]
     length = query_keep.sum(dim=1)[:, None, None, None].to(state.dtype)
     means = [page.sum(dim=2) / length for page in found.word_weights]
-    return PagedResult(layer.mix(found.attended, state, visible), means)
+    return PagedContext(layer.mix(found.attended, state, visible), means)
 
 
 def by_page(x: Tensor, keep: list[Tensor]) -> list[Tensor]:

@@ -21,8 +21,8 @@ TOLERANCE = 1e-4
 """Largest difference of a log-probability at fp32."""
 WORDS = "shortlist.word"
 INT8_TOLERANCE = 1.0
-"""Largest difference of a cumulative log-probability after the steps of `step_difference` at int8. A gross error is far
-beyond it; what int8 costs is measured in BLEU."""
+"""Largest difference of a cumulative log-probability after the steps of `step_difference` at int8. Gross errors are far
+larger; the cost of int8 is measured in BLEU."""
 
 
 class Stepwise(Protocol):
@@ -65,13 +65,13 @@ def step_difference(
 
     The model side keeps one ring per row, the graphs share a ring per slot: after more steps than the ring has slots
     the comparison covers wrapped rings and inherited ancestry. Both sides follow the backend's choices. Without
-    `sources` these are random.
+    `sources` random sentences are compared.
     """
     config = model.config
     size = config.source_vocab_size or config.vocab_size
     ids, keep = padded([*sources] or sample_sources(size, config.max_length, eos_id=config.eos_id))
-    memory = model.encode(torch.from_numpy(ids), torch.from_numpy(keep > 0))
-    return decoding_difference(model, backend, backend.encode(ids, keep), memory, steps, config.ids)
+    encoder_output = model.encode(torch.from_numpy(ids), torch.from_numpy(keep > 0))
+    return decoding_difference(model, backend, backend.encode(ids, keep), encoder_output, steps, config.ids)
 
 
 @torch.no_grad()
@@ -79,13 +79,13 @@ def decoding_difference(
     model: Stepwise,
     backend: Backend,
     sentences: Sequence[Encoded],
-    memory: torch.Tensor,
+    encoder_output: torch.Tensor,
     steps: int,
     ids: SpecialIds = SPECIAL_IDS,
 ) -> float:
-    """The difference over sentences that a backend has encoded; `memory` [sentence, source, d] is what the model reads
-    of them, padded to the longest."""
-    slots, width, beam = len(sentences), memory.shape[1], 2
+    """The difference over sentences that a backend has encoded; `encoder_output` [sentence, source, d] is that of the
+    model, padded to the longest."""
+    slots, width, beam = len(sentences), encoder_output.shape[1], 2
     state = backend.new_state(slots, beam, width, document_layout(sentences))
     for slot, sentence in enumerate(sentences):
         state.admit(slot, sentence, ids.bos, beam)
@@ -93,8 +93,8 @@ def decoding_difference(
     listed = None if state.memory.document else listed_words(sentences)
 
     row_keep = torch.from_numpy(state.source_keep > 0).repeat_interleave(beam, dim=0)
-    memory = memory.repeat_interleave(beam, dim=0)
-    cross, rings = model.decoder.project_source(memory), model.empty_rings(slots * beam)
+    encoder_output = encoder_output.repeat_interleave(beam, dim=0)
+    cross, rings = model.decoder.project_source(encoder_output), model.empty_rings(slots * beam)
     worst = 0.0
     for _ in range(steps):
         expected, rings = model_candidates(model, state, rings, cross, row_keep, ids, listed)
@@ -122,13 +122,13 @@ def model_candidates(
     listed: Ints | None = None,
 ) -> tuple[Floats, list[LayerMemory]]:
     """Cumulative log-probabilities [slot, beam, vocabulary] of every continuation, and the rings after this step. With
-    `listed` [slot, word], no other words can be chosen."""
+    `listed` [slot, word] only these words are candidates."""
     before, (slots, beam) = state.current, state.is_row.shape
     parents = torch.from_numpy(before.parent + np.arange(slots)[:, None] * beam).flatten()
     rings = [tuple(buffer.index_select(0, parents) for buffer in layer) for layer in rings]
     position = torch.from_numpy(state.position).repeat_interleave(beam)
     logits, rings = model.step(torch.from_numpy(before.token).flatten(), position, rings, cross, keep)
-    logits[:, list(ids.unspeakable)] = HIDDEN
+    logits[:, list(ids.suppressed)] = HIDDEN
     if listed is not None:
         words = torch.from_numpy(listed).repeat_interleave(beam, dim=0)
         logits = torch.full_like(logits, HIDDEN).scatter(1, words, logits.gather(1, words))
@@ -147,13 +147,13 @@ def candidate_difference(state: DecoderState, expected: Floats) -> float:
 
 
 def swap_beams(state: DecoderState) -> None:
-    """Reverse the order of the following rows, so that rows change their parents often."""
+    """Reverse the order of the next rows, so that parents change often."""
     rows = state.following
     for array in (rows.token, rows.parent, rows.score):
         array[:] = array[:, ::-1].copy()
 
 
-class WayToRun(NamedTuple):
+class GraphPair(NamedTuple):
     """One pair of an artifact's graphs, and the backend that runs it."""
 
     graph: GraphFiles
@@ -165,29 +165,29 @@ class WayToRun(NamedTuple):
         return f"{self.graph.format} {self.graph.precision}" + (" shortlist" if self.backend.shortlist else "")
 
 
-def ways_to_run(artifact: Artifact) -> Iterator[WayToRun]:
-    """All graphs as they are, and once more over the shortlist where they have one. Each is opened when its turn comes
-    and not kept: together they may be larger than memory."""
+def graph_pairs(artifact: Artifact) -> Iterator[GraphPair]:
+    """All graphs without a shortlist, and again with the shortlist where there is one. Each backend is loaded on demand
+    and released: together they may exceed the memory."""
     for graph in artifact.manifest.graphs:
         shortlists: tuple[UseShortlist, ...] = ("off", "on") if graph.step_shortlist else ("off",)
         for shortlist in shortlists:
-            yield WayToRun(graph, load_backend(artifact, graph.format, graph.precision, shortlist))
+            yield GraphPair(graph, load_backend(artifact, graph.format, graph.precision, shortlist))
 
 
-def check_parity(model: TranslationModel, way: WayToRun, sources: Sequence[Sequence[int]] = ()) -> dict[str, float]:
+def check_parity(model: TranslationModel, pair: GraphPair, sources: Sequence[Sequence[int]] = ()) -> dict[str, float]:
     """Compare a pair of graphs with the model over two wraps of the ring, on `sources` or random ones. Returns the
     difference by the pair's kind. Raises ParityError."""
-    difference = step_difference(model, way.backend, two_wraps(way.backend.manifest), sources)
-    allowed = TOLERANCE if way.graph.precision == "fp32" else INT8_TOLERANCE
-    return {way.kind: checked(difference, way.kind, allowed)}
+    difference = step_difference(model, pair.backend, two_wraps(pair.backend.manifest), sources)
+    allowed = TOLERANCE if pair.graph.precision == "fp32" else INT8_TOLERANCE
+    return {pair.kind: check_difference(difference, pair.kind, allowed)}
 
 
 def two_wraps(manifest: Manifest) -> int:
-    """Steps in which the ring begins anew twice, within what the model decodes and what is worth waiting for."""
+    """Steps in which the ring wraps twice, at most 24 and at most the maximum length."""
     return min(2 * manifest.ring_capacity + 2, 24, manifest.max_target_length - 1)
 
 
-def checked(difference: float, kind: str, allowed: float) -> float:
+def check_difference(difference: float, kind: str, allowed: float) -> float:
     """`difference`. Raises ParityError if it is too large or NaN."""
     if not difference <= allowed:
         raise ParityError(

@@ -1,7 +1,7 @@
-"""Hierarchical attention to a document of many sentences that reads only the words of sentences with a weight.
+"""Hierarchical attention to a document of many sentences that computes only the words of sentences with a weight.
 
 Sparsemax gives a head and a query few sentences with a weight, however many there are; the others add exactly zero
-(Maruf et al. 2019, Eq. 3-5). Equals model.attention.selective; how much is computed depends on the data.
+(Maruf et al. 2019, Eq. 3-5). Equals model.attention.selective; the amount of computation depends on the data.
 """
 
 import torch
@@ -9,11 +9,11 @@ from torch import Tensor
 
 from export.paged_attention import Pages, by_page
 from model.attention.scaled_dot_product import MASKED_ENERGY, merge_heads, scaled
-from model.attention.selective import HierarchicalAttention, LookResult
+from model.attention.selective import AttentionOutput, HierarchicalAttention
 from model.attention.sparsemax import BELOW_SUPPORT
 
 NEWTON_STEPS = 4
-"""Enough to leave few candidates; the number changes the time, but no result."""
+"""Enough for few candidates; the number changes the time, not the result."""
 MARGIN = 1e-4
 """Far above the rounding of a threshold between -1 and 0."""
 
@@ -23,7 +23,7 @@ def sparsemax_of_many(energy: Tensor, keep: Tensor) -> Tensor:
     to it.
 
     The threshold is where sum(relu(energy - threshold)) falls to one. That sum is convex, so Newton's steps from below
-    never pass it: only what lies above the last of them is sorted.
+    never exceed it: only energies above the last step are sorted.
     """
     largest = energy.masked_fill(~keep, -torch.inf).amax(dim=-1, keepdim=True).clamp(min=MASKED_ENERGY)
     shifted = (energy - largest).masked_fill(~keep, BELOW_SUPPORT)
@@ -41,7 +41,7 @@ def sparsemax_of_many(energy: Tensor, keep: Tensor) -> Tensor:
 
 def attend_used(
     attention: HierarchicalAttention, query: Tensor, pages: Pages, visible: Tensor, decay: Tensor | None
-) -> LookResult:
+) -> AttentionOutput:
     """The attention's result, without weights of words. query [batch, query, d], visible bool [batch, query, J], decay
     from Decay."""
     sentence_key, keys, values = pages.tensors
@@ -50,26 +50,28 @@ def attend_used(
     word_query = scaled(attention.heads(attention.word_query(query)))
     parts = zip(keys, values, pages.word_keep, by_page(weights, pages.word_keep), strict=True)
     mixtures = [mix_used_words(attention, word_query, *part) for part in parts]
-    return LookResult(attention.output(merge_heads(torch.stack(mixtures).sum(dim=0))), weights, None)
+    return AttentionOutput(attention.output(merge_heads(torch.stack(mixtures).sum(dim=0))), weights, None)
 
 
 def mix_used_words(
     attention: HierarchicalAttention, query: Tensor, key: Tensor, value: Tensor, word_keep: Tensor, weights: Tensor
 ) -> Tensor:
-    """What the sentences of one page add. query [batch, heads, query, head_dim], divided by sqrt(head_dim); weights
-    [batch, heads, query, J of the page]. Returns [batch, heads, query, head_dim]."""
+    """The contribution of the sentences of one page. query [batch, heads, query, head_dim], divided by sqrt(head_dim);
+    weights [batch, heads, query, J of the page]. Returns [batch, heads, query, head_dim]."""
     batch, heads, queries, head_dim = query.shape
     _, sentences, width = word_keep.shape
     row, head, place, sentence = weights.nonzero().unbind(dim=1)  # [uses] each
     stored = row * sentences + sentence
-    asks = (row * heads + head) * queries + place
+    query_index = (row * heads + head) * queries + place
     words = (stored[:, None] * width + torch.arange(width, device=key.device)) * heads + head[:, None]  # [uses, W]
     of_keys, of_values = (x.reshape(batch * sentences * width * heads, head_dim)[words] for x in (key, value))
-    asking = query.reshape(batch * heads * queries, head_dim)[asks]
-    energy = torch.matmul(of_keys, asking[..., None])[..., 0]
+    used_queries = query.reshape(batch * heads * queries, head_dim)[query_index]
+    energy = torch.matmul(of_keys, used_queries[..., None])[..., 0]
     keep = word_keep.reshape(batch * sentences, width)[stored]
-    found = weights.flatten()[asks * sentences + sentence][:, None] * attention.normalize_words(energy, keep)
-    mixed = torch.matmul(found[:, None], of_values)[:, 0]  # [uses, head_dim]
-    # The exporter makes a write of index_add, which loses all but one of the values that are added to one place.
-    nothing = torch.zeros(batch * heads * queries, head_dim, device=key.device)
-    return nothing.scatter_add(0, asks[:, None].expand_as(mixed), mixed).view(batch, heads, queries, head_dim)
+    used_weights = weights.flatten()[query_index * sentences + sentence][:, None] * attention.normalize_words(
+        energy, keep
+    )
+    mixed = torch.matmul(used_weights[:, None], of_values)[:, 0]  # [uses, head_dim]
+    # The exporter turns index_add into a write, which loses all but one of the values added to one element.
+    zeros = torch.zeros(batch * heads * queries, head_dim, device=key.device)
+    return zeros.scatter_add(0, query_index[:, None].expand_as(mixed), mixed).view(batch, heads, queries, head_dim)

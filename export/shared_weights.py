@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import onnx
-from onnx import TensorProto, external_data_helper
+from onnx import external_data_helper
 
 SMALLEST = 4096
 """Bytes; smaller constants stay in their graph."""
@@ -24,10 +24,6 @@ def share_weights(models: Sequence[onnx.ModelProto], path: Path) -> None:
                         file.write(bytes(-file.tell() % ALIGNMENT))
                         offsets[key] = file.tell()
                         file.write(tensor.raw_data)
-                    _point(tensor, path.name, offsets[key])
-
-
-def _point(tensor: TensorProto, location: str, offset: int) -> None:
-    length = len(tensor.raw_data)
-    external_data_helper.set_external_data(tensor, location, offset=offset, length=length)
-    tensor.ClearField("raw_data")
+                    offset, length = offsets[key], len(tensor.raw_data)
+                    external_data_helper.set_external_data(tensor, path.name, offset=offset, length=length)
+                    tensor.ClearField("raw_data")

@@ -1,5 +1,4 @@
-"""The signatures that a manifest lists: planned from the model, read from the graphs that were written, and
-compared."""
+"""The signatures in a manifest: planned from the model, read from the written graphs, and compared."""
 
 import dataclasses
 import re
@@ -27,18 +26,18 @@ ROWS: dict[str, tuple[str, tuple[Axis, ...]]] = {
     "num_rows": ("int64", (1,)),
     "num_candidates": ("int64", (1,)),
 }
-"""What a step may read of its rows: dtype and axes; `heads` is the model's number."""
+"""Tensors of rows that a step may read: dtype and axes; `heads` is the model's number of heads."""
 CONTINUED = ("token", "parent", "score", "ancestry")
-"""Rows that a step gives out again, as next_..."""
+"""Rows that a step also outputs, as next_..."""
 CANDIDATES = {"candidate_score": "float32", "candidate_token": "int64", "candidate_parent": "int64"}
 SOURCE = ("source_ids", "source_keep", "keep", "memory")
 RESULTS = (*CANDIDATES, LOG_PROBABILITY, ALIGNMENT, "new_memory", "sentence_weights", "word_weights", "gate", "looked")
-INVENTED = {1: "heads", 3: "head_dim"}
-"""Axis -> name of its size, where that is not planned and the exporter could not infer it."""
+FALLBACK_NAMES = {1: "heads", 3: "head_dim"}
+"""Axis -> name of its size, where it is neither planned nor inferred by the exporter."""
 
 
 class SignatureError(ValueError):
-    """A graph with tensors that a server cannot bind."""
+    """A graph whose tensors a server cannot bind."""
 
 
 def role_of(name: str) -> Role:
@@ -55,7 +54,7 @@ def role_of(name: str) -> Role:
         return "source"
     if plain == "target_ids" or plain.startswith(("sentence_", "word_")):
         return "document"
-    raise SignatureError(f"a graph has a tensor {name}, which no server would know")
+    raise SignatureError(f"a graph has the tensor {name}, which is unknown to the server")
 
 
 def tensor(name: str, dtype: str, *axes: Axis) -> Tensor:
@@ -79,16 +78,16 @@ def step_signature(model: TranslationModel) -> Signature:
         for name in layer.cross_attention.memory_names
     ]
     given = [tensor(name, dtype, "slot", "candidate") for name, dtype in CANDIDATES.items()]
-    given += [dataclasses.replace(one, name=f"next_{one.name}") for one in rows if one.name in CONTINUED]
-    given += [dataclasses.replace(one, name=f"next_{one.name}") for one in rings]
+    given += [dataclasses.replace(entry, name=f"next_{entry.name}") for entry in rows if entry.name in CONTINUED]
+    given += [dataclasses.replace(entry, name=f"next_{entry.name}") for entry in rings]
     return Signature((*rows, tensor("source_keep", "int32", "slot", "source"), *rings, *sources), tuple(given))
 
 
 def encode_signature(model: TranslationModel) -> Signature:
-    """What every encode graph of the model reads and gives."""
+    """The inputs and outputs of every encode graph of the model."""
     inputs = (tensor("source_ids", "int64", "batch", "source"), tensor("source_keep", "int32", "batch", "source"))
-    sources = (one for one in step_signature(model).inputs if one.name.startswith("source."))
-    return Signature(inputs, tuple(dataclasses.replace(one, axes=("batch", *one.axes[1:])) for one in sources))
+    sources = (entry for entry in step_signature(model).inputs if entry.name.startswith("source."))
+    return Signature(inputs, tuple(dataclasses.replace(entry, axes=("batch", *entry.axes[1:])) for entry in sources))
 
 
 def planned_signatures(model: TranslationModel, graphs: Iterable[GraphFiles]) -> dict[str, Signature]:
@@ -106,17 +105,19 @@ def with_signatures(manifest: Manifest, folder: Path) -> Manifest:
             if file:
                 planned = manifest.signatures[graph.encode if file == graph.encode else graph.step]
                 found[file] = (
-                    read_signature(folder / file, planned, width) if graph.format == "onnx" else traced(planned)
+                    read_signature(folder / file, planned, width)
+                    if graph.format == "onnx"
+                    else traced_signature(planned)
                 )
                 check(found[file], planned, file)
         if graph.score:
-            planned = scoring(manifest.signatures[graph.step])
+            planned = score_signature(manifest.signatures[graph.step])
             found[graph.score] = read_signature(folder / graph.score, planned)
             check(found[graph.score], planned, graph.score)
         if graph.align:
-            planned = aligning(manifest.signatures[graph.encode])
+            planned = align_signature(manifest.signatures[graph.encode])
             found[graph.align] = read_signature(folder / graph.align, planned)
-            check(found[graph.align], partly_read(planned, found[graph.align]), graph.align)
+            check(found[graph.align], without_unread_sources(planned, found[graph.align]), graph.align)
         if graph.context is not None:
             for file in graph.context.files:
                 steps = file in (graph.context.step, graph.context.score)
@@ -125,32 +126,32 @@ def with_signatures(manifest: Manifest, folder: Path) -> Manifest:
     return dataclasses.replace(manifest, signatures=found)
 
 
-def traced(planned: Signature) -> Signature:
-    """The signature of a TorchScript graph, which keeps no names: export.torchscript takes and gives tensors in this
+def traced_signature(planned: Signature) -> Signature:
+    """The signature of a TorchScript graph, which has no names: export.torchscript passes tensors in this
     order."""
     left_out = ("kept_key", "first_row", "num_rows", "num_candidates")
-    return dataclasses.replace(planned, inputs=tuple(one for one in planned.inputs if one.name not in left_out))
+    return dataclasses.replace(planned, inputs=tuple(entry for entry in planned.inputs if entry.name not in left_out))
 
 
-def scoring(planned: Signature) -> Signature:
-    """The signature of a score graph: a step's without the choice among words."""
+def score_signature(planned: Signature) -> Signature:
+    """The signature of a score graph: that of a step with log-probabilities instead of candidates."""
     words = Tensor(LOG_PROBABILITY, "float32", ("slot", "beam", "word"), "result")
-    kept = (one for one in planned.outputs if one.name == "next_ancestry" or one.role == "ring")
+    kept = (entry for entry in planned.outputs if entry.name == "next_ancestry" or entry.role == "ring")
     return Signature(planned.inputs, (*kept, words))
 
 
-def aligning(encode: Signature) -> Signature:
-    """The signature of an align graph that reads all that the encode graph gives for steps."""
-    [keep] = (one for one in encode.inputs if one.name == "source_keep")
-    sources = (one for one in encode.outputs if one.name.startswith("source."))
+def align_signature(encode: Signature) -> Signature:
+    """The signature of an align graph that reads all source tensors of the encode graph."""
+    [keep] = (entry for entry in encode.inputs if entry.name == "source_keep")
+    sources = (entry for entry in encode.outputs if entry.name.startswith("source."))
     target, aligned = tensor("target_ids", "int64", "batch", "target"), ("batch", "piece", "source")
     return Signature((target, keep, *sources), (tensor(ALIGNMENT, "float32", *aligned),))
 
 
-def partly_read(planned: Signature, found: Signature) -> Signature:
-    """`planned` without the source's tensors that a graph does not read: those above its layer."""
+def without_unread_sources(planned: Signature, found: Signature) -> Signature:
+    """`planned` without the source tensors that a graph does not read, those of layers above its own."""
     names = {*found.input_names, "target_ids", "source_keep"}
-    return dataclasses.replace(planned, inputs=tuple(one for one in planned.inputs if one.name in names))
+    return dataclasses.replace(planned, inputs=tuple(entry for entry in planned.inputs if entry.name in names))
 
 
 def read_signature(path: Path, planned: Signature, width: int = 0) -> Signature:
@@ -158,9 +159,9 @@ def read_signature(path: Path, planned: Signature, width: int = 0) -> Signature:
     encoder output), or names. Raises SignatureError for unknown tensors."""
     graph = onnx.load(path, load_external_data=False).graph
     known = [*planned.inputs, *planned.outputs, tensor("memory", "float32", "batch", "source", width)]
-    by_name = {one.name: one for one in known}
+    by_name = {entry.name: entry for entry in known}
     inputs, outputs = (
-        tuple(read_tensor(one, by_name.get(one.name), path.name) for one in side)
+        tuple(read_tensor(entry, by_name.get(entry.name), path.name) for entry in side)
         for side in (graph.input, graph.output)
     )
     return Signature(inputs, outputs)
@@ -173,24 +174,24 @@ def read_tensor(value: onnx.ValueInfoProto, planned: Tensor | None, file: str) -
     for index, size in enumerate(kind.shape.dim):
         axis: Axis = size.dim_param or size.dim_value
         if isinstance(axis, str) and axis.endswith(f"{value.name}_dim_{index}"):
-            known = planned.axes[index : index + 1] if planned is not None else [INVENTED.get(index)]
+            known = planned.axes[index : index + 1] if planned is not None else [FALLBACK_NAMES.get(index)]
             if not known or known[0] is None:
-                raise SignatureError(f"{file}: nobody knows axis {index} of {value.name}, {axis}")
+                raise SignatureError(f"{file}: the size of axis {index} of {value.name} is unknown ({axis})")
             axis = known[0]
         axes.append(axis)
     return tensor(value.name, dtype, *axes)
 
 
 def check(found: Signature, planned: Signature, file: str) -> None:
-    """Raise SignatureError unless all rings and all of the source are there, and everything planned is as planned."""
+    """Raise SignatureError if a ring or a source tensor is missing, or a tensor differs from its plan."""
     for there, wanted in ((found.inputs, planned.inputs), (found.outputs, planned.outputs)):
-        by_name = {one.name: one for one in there}
-        for one in wanted:
-            present = by_name.get(one.name)
-            needed = one.role != "row" or one in planned.outputs
-            if (present is None and needed) or (present is not None and present != one):
-                raise SignatureError(f"{file} has {describe(present)} where the model has {describe(one)}")
+        by_name = {entry.name: entry for entry in there}
+        for entry in wanted:
+            present = by_name.get(entry.name)
+            needed = entry.role != "row" or entry in planned.outputs
+            if (present is None and needed) or (present is not None and present != entry):
+                raise SignatureError(f"{file} has {describe(present)} where the model has {describe(entry)}")
 
 
-def describe(one: Tensor | None) -> str:
-    return "nothing" if one is None else f"{one.name} {one.dtype} [{', '.join(map(str, one.axes))}]"
+def describe(entry: Tensor | None) -> str:
+    return "nothing" if entry is None else f"{entry.name} {entry.dtype} [{', '.join(map(str, entry.axes))}]"

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from export.example_state import example_source, example_state
 from export.graphs import EncodeGraph, StepGraph
-from export.signature import traced
+from export.signature import traced_signature
 from model.translation_model import TranslationModel
 from server.artifact.manifest import Manifest
 from server.artifact.signature import Signature
@@ -44,10 +44,10 @@ def trace(module: nn.Module, arguments: tuple[object, ...], path: Path) -> None:
 
 
 def write_torchscript(model: TranslationModel, manifest: Manifest, encode: Path, step: Path) -> None:
-    """Write both graphs, which take and give one list of tensors in the order of their signatures. Traced at sizes
-    larger than one, so that no axis is taken for a constant."""
+    """Write both graphs, whose argument and result are lists of tensors in the order of their signatures. Traced at
+    sizes larger than one, so that tracing makes no axis a constant."""
     trace(FlatEncode(model), (list(example_source()),), encode)
-    signature, state = traced(manifest.signatures[step.name]), example_state(manifest, 3, 2, 5)
+    signature, state = traced_signature(manifest.signatures[step.name]), example_state(manifest, 3, 2, 5)
     arrays = {**state.inputs(0), **state.arrays}
     arguments = [torch.from_numpy(arrays[name]) for name in signature.input_names]
     trace(FlatStep(model, signature), (arguments,), step)

@@ -1,4 +1,4 @@
-"""An artifact's weights as a checkpoint, to go on training with: the graphs hold them under the model's own names.
+"""Turns an artifact's weights into a checkpoint for further training: the graphs have them under the model's names.
 
 At int8 they are levels times a scale for every output channel. The largest weight of a channel is the highest level, so
 that the checkpoint, exported again, has the same levels.
@@ -25,17 +25,17 @@ from server.artifact.manifest import Manifest
 
 INT8, ROWS = ".int8", ".row_scale"
 PREFIXES = ("model.", "base.")
-"""What stands before the names of a model's weights in graphs, in this order."""
+"""Prefixes of the names of a model's weights in graphs, in this order."""
 
 
 def unpack(artifact: Path, out: Path) -> ModelConfig:
     """Write weights, configuration, vocabulary and record of the artifact's sentence model as a checkpoint; returns the
-    configuration. Weights are exact where there are fp32 graphs. Raises ConfigError for artifacts without ONNX graphs,
-    and for those that do not say how their model is built, or whose graphs have other weights, as imported ones do."""
+    configuration. Weights are exact where there are fp32 graphs. Raises ConfigError for artifacts without ONNX graphs
+    or without the model's configuration, and for graphs with other weights, as imported models have."""
     loaded = Artifact.load(artifact)
     manifest = loaded.manifest
     config = _config(manifest)
-    precision = next((one for one in ("fp32", "int8") if _has(manifest, one)), None)
+    precision = next((precision for precision in ("fp32", "int8") if _has(manifest, precision)), None)
     if precision is None:
         raise ConfigError(f"artifact '{manifest.name}' has no ONNX graphs to read weights from")
     graphs = manifest.graph("onnx", precision)
@@ -48,7 +48,7 @@ def unpack(artifact: Path, out: Path) -> ModelConfig:
     if wrong:
         raise ConfigError(
             f"the graphs of artifact '{manifest.name}' do not hold {wrong[0]} ({len(wrong)} of {len(expected)} weights "
-            "are missing): it was not made by `ringmt export` from a model of ours"
+            "are missing): it was not written by `ringmt export`"
         )
     save_model({name: weights[name] for name in expected}, config, out)
     shutil.copyfile(loaded.path(manifest.vocabulary_file), out / VOCABULARY)
@@ -66,14 +66,13 @@ def _config(manifest: Manifest) -> ModelConfig:
     described = manifest.origin.get("model", recipe.get("model"))
     if described is None:
         raise ConfigError(
-            f"artifact '{manifest.name}' does not say how its model is built: it was imported, or exported before "
-            "artifacts said it"
+            f"artifact '{manifest.name}' has no model configuration: it was imported, or exported by an old version"
         )
     return ModelConfig.from_dict(described)
 
 
 def _weights(graph: GraphBuilder, config: ModelConfig) -> dict[str, Array]:
-    """Name -> value of everything that has a name of the model's; parts of split weights under "NAME.0", "NAME.1"."""
+    """Name -> value of all constants with a weight's name; parts of split weights under "NAME.0", "NAME.1"."""
     found = {}
     for name in graph.constant_names():
         own = _own_name(name)

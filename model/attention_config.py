@@ -15,7 +15,7 @@ SITES: tuple[Site, ...] = ("encoder", "decoder", "cross")
 
 @dataclass(frozen=True)
 class Kind:
-    """What the configuration knows of a kind of attention; the rest is in model/attention/kinds/NAME.py."""
+    """The configuration of a kind of attention; its mechanism is in model/attention/kinds/NAME.py."""
 
     label: Callable[["AttentionConfig"], list[str]] | None = None
     """The parts of its name for people, which are joined by commas; None is the kind's name."""
@@ -51,7 +51,7 @@ KINDS = {
 
 
 def option(kind: str, default: Any, choices: tuple[str, ...] = ()) -> Any:
-    """A field that one kind of attention reads; without `choices` its type says what it may be."""
+    """A field of one kind of attention; without `choices` any value of its type is valid."""
     return dataclasses.field(default=default, metadata={"kind": kind, "choices": choices})
 
 

@@ -13,7 +13,7 @@ __all__ = [
     "AttentionConfig", "ConfigError", "ContextConfig", "Kind", "ModelConfig", "Site", "SpecialIds",
     "reject_unknown_keys",
 ]  # fmt: skip
-"""What the rest of the model imports from here, wherever it is defined."""
+"""Names that the rest of the model imports from here."""
 
 PAD_ID, UNK_ID, BOS_ID, EOS_ID = 0, 1, 2, 3
 """The ids in our own vocabularies."""
@@ -28,7 +28,7 @@ class SpecialIds(NamedTuple):
     eos: int = EOS_ID
 
     @property
-    def unspeakable(self) -> tuple[int, ...]:
+    def suppressed(self) -> tuple[int, ...]:
         """Ids that no translation contains: those of padding, UNK and BOS, but never EOS."""
         return tuple(sorted({self.pad, self.unk, self.bos} - {self.eos}))
 
@@ -43,7 +43,7 @@ class ModelConfig:
     `ngram` is the order N of Chelba et al. 2019: the decoder sees the last N-1 target tokens, its own input
     included; None is full causal attention. `max_length` bounds source and target positions.
 
-    The other fields are for models that others trained. norm: "before" every sub-layer, with one more at the end (Xiong
+    The other fields are for imported models. norm: "before" every sub-layer, with one more at the end (Xiong
     et al. 2020), or "after" every residual sum (Vaswani et al. 2017). activation: "relu", "swish" or "gelu", in
     feed-forward layers. positions: sinusoids with the sines in the first half ("halved") or at even indices
     ("interleaved"), or "none". scaled_embedding: embeddings are multiplied by sqrt(d_model). source_embedding: "shared"
@@ -192,7 +192,7 @@ CONTEXT_SIDES = ("encoder", "decoder")
 
 @dataclass(frozen=True)
 class ContextConfig:
-    """The layer that looks at the other sentences of a document (Maruf et al. 2019).
+    """The layer that attends to the other sentences of a document (Maruf et al. 2019).
 
     `attention`: one weight per sentence or per word (flat), or sentences by sparsemax and then words by softmax or
     sparsemax. `side`: whether the layer follows the encoder (context in the source language) or the decoder (context in
@@ -209,9 +209,9 @@ class ContextConfig:
     """Added to the input of the gate's sigmoid; 0 as in the paper. Above 0, less context passes than in training: a
     layer that learned from the same text as its sentence model relies on context too much in other text."""
     reach: int | None = None
-    """How many sentences away a sentence looks at most; None is the whole document."""
+    """The largest distance, in sentences, that a sentence attends over; None: the whole document."""
     decay: float | str | None = None
-    """What a sentence's energies lose for every sentence between: nothing, a rate from 0 on, or "learned", one rate for
+    """The amount by which energies fall for every sentence between: none, a rate from 0 on, or "learned", one rate for
     every head (see model.attention.decay)."""
 
     def __post_init__(self) -> None:

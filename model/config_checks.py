@@ -1,4 +1,4 @@
-"""What is checked of every configuration, and the error that says what is wrong with it."""
+"""Checks that all configurations share, and their error."""
 
 import difflib
 from collections.abc import Iterable

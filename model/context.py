@@ -8,16 +8,16 @@ import torch
 from torch import Tensor, nn
 
 from model.attention.decay import Decay
-from model.attention.selective import LookResult, VisibleSentences, context_attention, projection
+from model.attention.selective import AttentionOutput, VisibleSentences, context_attention, projection
 from model.config import ContextConfig
 from model.layers import Dropout, FeedForward
 
 START_BIAS = 0.1
-"""The bias of the last norm after `open_gate`: small beside the norm's outputs."""
+"""The bias of the last norm after `initialize_gate`: small beside the norm's outputs."""
 
 
 class Store(NamedTuple):
-    """What is kept of a document: projected tensors, and which words are no padding."""
+    """The stored sentences of a document: projected tensors, and which words are not padding."""
 
     tensors: tuple[Tensor, ...]
     """In the order of the attention's `store_names`: [batch, J, d] or [batch, J, W, d]."""
@@ -31,7 +31,7 @@ class ContextResult(NamedTuple):
     sentence_weights: Tensor
     """[batch, heads, query, J]"""
     word_weights: Tensor | None
-    """[batch, heads, query, J, W], or None (see LookResult)."""
+    """[batch, heads, query, J, W], or None (see AttentionOutput)."""
     gate: Tensor
     """[batch, query, d]: 1 is all of the sentence's own state, 0 all context."""
 
@@ -56,7 +56,7 @@ class ContextLayer(nn.Module):
             nn.init.xavier_uniform_(linear.weight)
 
     @torch.no_grad()
-    def open_gate(self, gate: float) -> None:
+    def initialize_gate(self, gate: float) -> None:
         """Set weights so that the gate begins at `gate` (below 1), whatever the query and the context. 0.95 is nearly
         the sentence model. Random weights begin at about 0.5, which destroys half of a state that later layers were
         trained to read.
@@ -70,7 +70,7 @@ class ContextLayer(nn.Module):
         self.gate_context.weight.fill_(math.log(gate / (1 - gate)) / (width * START_BIAS))
 
     def project_store(self, key: Tensor, value: Tensor, word_keep: Tensor) -> Store:
-        """Word representations [batch, J, W, d] and word_keep bool [batch, J, W] -> what is kept of them."""
+        """Word representations [batch, J, W, d] and word_keep bool [batch, J, W] -> their store."""
         return Store(self.attention.project_store(key, value, word_keep), word_keep)
 
     def forward(self, query: Tensor, state: Tensor, store: Store, distance: Tensor) -> ContextResult:
@@ -80,8 +80,8 @@ class ContextLayer(nn.Module):
         found = self.attention(query, store.tensors, VisibleSentences(visible, store.word_keep, self.decay(distance)))
         return self.mix(found, state, visible)
 
-    def mix(self, attended: LookResult, state: Tensor, visible: Tensor) -> ContextResult:
-        """Mix what attention found into state [batch, query, d]; visible bool [batch, 1 or query, J]. A query that sees
+    def mix(self, attended: AttentionOutput, state: Tensor, visible: Tensor) -> ContextResult:
+        """Mix the attention output into state [batch, query, d]; visible bool [batch, 1 or query, J]. A query that sees
         no sentence keeps its state."""
         context = self.attention_norm(self.dropout(attended.output))
         context = self.ffn_norm(self.dropout(self.ffn(context)))

@@ -1,5 +1,6 @@
 """Transformer decoder with N-gram masked self-attention (Chelba et al. 2019). Teacher forcing, decoding step by step
-and the graphs that the server runs all run this code; they differ in where a layer's past comes from.
+and the graphs that the server runs all run this code; they differ in where the cached keys and values of a layer come
+from.
 
 Differs from the papers: recipes normalize before each sublayer, train matrices by Muon and run in bf16, where these use
 normalization behind the residual sum, Adam and fp32; no dropout stands on attention weights."""
@@ -17,20 +18,20 @@ from model.layers import FeedForward, ResidualLayer, last_norm
 LayerMemory = tuple[Tensor, ...]
 """The projected tensors of one attention, in the order of its `memory_names`, each [batch, heads, key, head_dim]."""
 
-Remember = Callable[[int, LayerMemory], LayerMemory]
+CacheUpdate = Callable[[int, LayerMemory], LayerMemory]
 """(layer, counted from 0; its self-attention's projection of this pass) -> the memory that it attends to: the ring with
 the projection written into it."""
 
 
-class Decoded(NamedTuple):
+class DecoderOutput(NamedTuple):
     """The result of a pass through all layers."""
 
     state: Tensor
     """[batch, target, d]"""
     query: Tensor
-    """[batch, target, d]: what the last feed-forward layer read, that is the state after source attention."""
+    """[batch, target, d]: the input of the last feed-forward layer, that is the state after cross-attention."""
     memory: list[LayerMemory]
-    """What the self-attention of every layer attended to."""
+    """The keys and values that the self-attention of every layer attended to."""
 
 
 class DecoderLayer(ResidualLayer):
@@ -47,22 +48,24 @@ class DecoderLayer(ResidualLayer):
         self.number = number
 
     def forward(
-        self, x: Tensor, target: VisibleKeys, cross: LayerMemory, source: VisibleKeys, remember: Remember | None
+        self, x: Tensor, target: VisibleKeys, cross: LayerMemory, source: VisibleKeys, update_cache: CacheUpdate | None
     ) -> tuple[Tensor, Tensor, LayerMemory]:
-        """x [batch, target, d] -> state, query and memory as in Decoded."""
-        x, y, memory = self.past(x, target, remember)
-        x = self.leave(self.cross_norm, x, self.cross_attention(y, cross, source))
-        query = self.enter(self.ffn_norm, x)
-        return self.leave(self.ffn_norm, x, self.ffn(query)), query, memory
+        """x [batch, target, d] -> state, query and memory as in DecoderOutput."""
+        x, y, memory = self.self_attend(x, target, update_cache)
+        x = self.add_residual(self.cross_norm, x, self.cross_attention(y, cross, source))
+        query = self.sublayer_input(self.ffn_norm, x)
+        return self.add_residual(self.ffn_norm, x, self.ffn(query)), query, memory
 
-    def past(self, x: Tensor, target: VisibleKeys, remember: Remember | None) -> tuple[Tensor, Tensor, LayerMemory]:
-        """x [batch, target, d] -> x after self-attention, what cross-attention asks with, and memory as in Decoded."""
-        y = self.enter(self.self_norm, x)
+    def self_attend(
+        self, x: Tensor, target: VisibleKeys, update_cache: CacheUpdate | None
+    ) -> tuple[Tensor, Tensor, LayerMemory]:
+        """x [batch, target, d] -> x after self-attention, the input of cross-attention, memory as in DecoderOutput."""
+        y = self.sublayer_input(self.self_norm, x)
         memory = self.self_attention.project_memory(y)
-        if remember is not None:
-            memory = remember(self.number - 1, memory)
-        x = self.leave(self.self_norm, x, self.self_attention(y, memory, target))
-        return x, self.enter(self.cross_norm, x), memory
+        if update_cache is not None:
+            memory = update_cache(self.number - 1, memory)
+        x = self.add_residual(self.self_norm, x, self.self_attention(y, memory, target))
+        return x, self.sublayer_input(self.cross_norm, x), memory
 
 
 class Decoder(nn.Module):
@@ -76,7 +79,7 @@ class Decoder(nn.Module):
         return [layer for layer in self.layers if isinstance(layer, DecoderLayer)]
 
     def project_source(self, memory: Tensor) -> list[LayerMemory]:
-        """Source memory [batch, source, d] -> every layer's cross-attention keys and values, once per sentence."""
+        """Encoder output [batch, source, d] -> every layer's cross-attention keys and values, once per sentence."""
         return [layer.cross_attention.project_memory(memory) for layer in self.decoder_layers()]
 
     def forward(
@@ -85,14 +88,14 @@ class Decoder(nn.Module):
         target: VisibleKeys,
         cross: list[LayerMemory],
         source: VisibleKeys,
-        remember: Remember | None = None,
-    ) -> Decoded:
-        """x [batch, target, d]. Without `remember` a layer attends to what it projects in this pass."""
+        update_cache: CacheUpdate | None = None,
+    ) -> DecoderOutput:
+        """x [batch, target, d]. Without `update_cache` a layer attends to the keys and values of this pass."""
         memories, query = [], x
         for layer, projected in zip(self.decoder_layers(), cross, strict=True):
-            x, query, memory = layer(x, target, projected, source, remember)
+            x, query, memory = layer(x, target, projected, source, update_cache)
             memories.append(memory)
-        return Decoded(self.norm(x), query, memories)
+        return DecoderOutput(self.norm(x), query, memories)
 
     def source_weights(
         self, x: Tensor, target: VisibleKeys, cross: list[LayerMemory], source: VisibleKeys, number: int
@@ -102,5 +105,5 @@ class Decoder(nn.Module):
         *below, layer = self.decoder_layers()[:number]
         for each, projected in zip(below, cross, strict=False):
             x, _, _ = each(x, target, projected, source, None)
-        _, y, _ = layer.past(x, target, None)
+        _, y, _ = layer.self_attend(x, target, None)
         return layer.cross_attention.weights(y, cross[number - 1], source)

@@ -1,7 +1,7 @@
 """Batched greedy decoding of documents: the fast twin of `search_document` with a beam of one.
 
-A document's sentences are decoded in the same batches, online too: what they see of each other never depends on a
-final translation (see `document_search`).
+The sentences of a document are decoded in the same batches, also online: context never depends on final translations
+(see `document_search`).
 """
 
 from collections.abc import Sequence

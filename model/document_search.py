@@ -1,4 +1,5 @@
-"""Translating documents, slow and plain: what every fast path is compared with (Maruf et al. 2019, section 3.3).
+"""The slow reference search for documents, with which the tests compare every fast path (Maruf et al. 2019, section
+3.3).
 
 One sentence at a time on top of `reference_search`. Offline, a sentence sees all others of its document; online,
 those before it. On the decoder's side context is made of translations, so documents are translated twice: first by
@@ -63,20 +64,17 @@ def contextual_search(
     `options` are those of `beam_search`."""
     ids = torch.tensor([[*source, EOS_ID]])
     keep = torch.ones_like(ids, dtype=torch.bool)
-    memory = model.encode(ids, keep, store, distance)
+    encoder_output = model.encode(ids, keep, store, distance)
 
     def next_token(target: Tensor) -> Tensor:
-        hidden = model.decode(target, memory, keep, store, distance)
+        hidden = model.decode(target, encoder_output, keep, store, distance)
         return model.base.embedding.logits(hidden)[0, -1]
 
     return beam_search(next_token, **options)
 
 
 def search_document(
-    model: DocumentModel,
-    sources: Sequence[Sequence[int]],
-    online: bool = False,
-    **options: Any,
+    model: DocumentModel, sources: Sequence[Sequence[int]], online: bool = False, **options: Any
 ) -> list[list[ReferenceHypothesis]]:
     """Hypotheses of every sentence; `sources` are ids without EOS."""
     drafts = [draft(model, source, **options) for source in sources]

@@ -20,10 +20,10 @@ class EncoderLayer(ResidualLayer):
 
     def forward(self, x: Tensor, visible: VisibleKeys) -> Tensor:
         """x [batch, length, d] -> [batch, length, d]."""
-        y = self.enter(self.self_norm, x)
+        y = self.sublayer_input(self.self_norm, x)
         memory = self.self_attention.project_memory(y)
-        x = self.leave(self.self_norm, x, self.self_attention(y, memory, visible))
-        return self.leave(self.ffn_norm, x, self.ffn(self.enter(self.ffn_norm, x)))
+        x = self.add_residual(self.self_norm, x, self.self_attention(y, memory, visible))
+        return self.add_residual(self.ffn_norm, x, self.ffn(self.sublayer_input(self.ffn_norm, x)))
 
 
 class Encoder(nn.Module):

@@ -58,24 +58,24 @@ def greedy_rows(
     max_length: int,
     ids: SpecialIds,
 ) -> list[list[int]]:
-    """The best token of every row at every step until it is EOS; rows that have ended leave the batch.
+    """The best token of every row at every step until it is EOS; finished rows are removed from the batch.
 
-    `per_row` [row, ...] is what `step` gets besides token, position, rings and cross.
+    `per_row` [row, ...] are the arguments of `step` after token, position, rings and cross.
     """
     rows = len(per_row[0])
     out: list[list[int]] = [[] for _ in range(rows)]
     live, token = list(range(rows)), torch.full((rows,), ids.bos, device=per_row[0].device)
     for position in range(max_length):
         logits, rings = step(token, torch.full_like(token, position), rings, cross, *per_row)
-        logits[:, list(ids.unspeakable)] = -torch.inf
+        logits[:, list(ids.suppressed)] = -torch.inf
         token = logits.argmax(dim=-1)
-        going_on = (token != ids.eos).nonzero()[:, 0]
-        live = [live[row] for row in going_on.tolist()]
+        unfinished = (token != ids.eos).nonzero()[:, 0]
+        live = [live[row] for row in unfinished.tolist()]
         if not live:
             break
         if len(live) < len(token):
-            rings, cross = (select_rows(tensors, going_on) for tensors in (rings, cross))
-            token, per_row = token[going_on], tuple(tensor[going_on] for tensor in per_row)
+            rings, cross = (select_rows(tensors, unfinished) for tensors in (rings, cross))
+            token, per_row = token[unfinished], tuple(tensor[unfinished] for tensor in per_row)
         for row, word in zip(live, token.tolist(), strict=True):
             out[row].append(word)
     return out

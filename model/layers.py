@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from model.config import ConfigError, ModelConfig
-from model.spelling import constant, shaped, sizes_of, spelled
+from model.symbolic import constant, shaped, sizes_of, with_symbolic
 
 
 def sinusoidal_positions(length: int, d_model: int, interleaved: bool = False) -> Tensor:
@@ -36,15 +36,15 @@ class Dropout(nn.Module):
         return x * (keep.to(x.dtype) * (256 / (256 - self.dropped)))
 
 
-def spell_leading(graph: Any, table: Any, ids: Any) -> Any:
+def symbolic_leading(graph: Any, table: Any, ids: Any) -> Any:
     length = graph.op("Shape", ids, start_i=1, end_i=2)
     rows = graph.op("Slice", table, constant(graph, [0]), length)
     return shaped(rows, table, [None, sizes_of(table)[1]])
 
 
-@spelled(spell_leading)
+@with_symbolic(symbolic_leading)
 def leading_rows(table: Tensor, ids: Tensor) -> Tensor:
-    """As many rows of a table [row, d] as ids [batch, length] are long: [length, d]."""
+    """The first rows of a table [row, d], one for every position of ids [batch, length]: [length, d]."""
     return table[: ids.shape[1]]
 
 
@@ -98,7 +98,7 @@ class TargetEmbedding(TokenEmbedding):
     def unbiased_projection(self) -> Tensor:
         """`projection`, for a loss that has no bias. Raises ConfigError where the model has one."""
         if self.output_bias is not None:
-            raise ConfigError("output_bias is for models that were trained elsewhere: set it to false to train here")
+            raise ConfigError("output_bias is for imported models: set it to false to train")
         return self.projection
 
     def logits(self, hidden: Tensor) -> Tensor:
@@ -107,18 +107,18 @@ class TargetEmbedding(TokenEmbedding):
 
 
 class ResidualLayer(nn.Module):
-    """What layers of encoder and decoder share: norms and residual connections around sub-layers."""
+    """Base of encoder and decoder layers: norms and residual connections around sub-layers."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.norm_before = config.norm == "before"
         self.dropout = Dropout(config.dropout)
 
-    def enter(self, norm: nn.Module, x: Tensor) -> Tensor:
+    def sublayer_input(self, norm: nn.Module, x: Tensor) -> Tensor:
         """The input of the sub-layer that `norm` belongs to."""
         return norm(x) if self.norm_before else x
 
-    def leave(self, norm: nn.Module, x: Tensor, found: Tensor) -> Tensor:
+    def add_residual(self, norm: nn.Module, x: Tensor, found: Tensor) -> Tensor:
         """x plus the output `found` of that sub-layer."""
         x = x + self.dropout(found)
         return x if self.norm_before else norm(x)

@@ -1,10 +1,10 @@
-"""Keep masks: bool tensors, True = may attend. Nothing else says which keys a query sees."""
+"""Keep masks: bool tensors, True = may attend."""
 
 import torch
 from torch import Tensor
 
 HIDDEN = -1e9
-"""Energy or logit of what may not be chosen, where it stands in a graph or a search."""
+"""Energy or logit of a hidden key or a suppressed token in graphs and searches."""
 
 
 def padding_keep(keep: Tensor) -> Tensor:
@@ -39,12 +39,12 @@ def context_distance(
     online: bool,
     reach: int | None = None,
 ) -> Tensor:
-    """How many sentences away each sentence is of those that it may look at, 0 where it may not (Maruf et al. 2019,
-    section 3). What reads distances takes bools as well: True is a sentence away.
+    """The distance in sentences between a sentence and those that it may attend to, 0 for hidden ones (Maruf et al.
+    2019, section 3). Functions of distances take bools as well: True is a distance of one.
 
     The query tensors [query] and the key tensors [sentence] hold a document number and the place within the document.
-    Never another document, never the sentence itself; online also none that comes later; with a `reach` none that is
-    more sentences away. Returns int64 [query, sentence].
+    Hidden are other documents and the sentence itself; online also later sentences; with a `reach` sentences that are
+    further away. Returns int64 [query, sentence].
     """
     later = query_index[:, None] - key_index[None, :]
     distance = later.clamp(min=0) if online else later.abs()
@@ -54,5 +54,5 @@ def context_distance(
 
 
 def distance_before(sentences: int) -> Tensor:
-    """The same [sentence] for a sentence that comes after so many others and sees them all: the last is one away."""
+    """Distances [sentence] of a sentence to all `sentences` before it: the last is at distance one."""
     return torch.arange(sentences, 0, -1)

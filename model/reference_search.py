@@ -1,6 +1,6 @@
-"""Slow, plain beam search: what every fast path is compared with.
+"""The slow reference beam search, with which the tests compare every fast path.
 
-One sentence at a time; the whole prefix is computed anew at every step, without rings or batches.
+One sentence at a time; the whole prefix is computed again at every step, without rings or batches.
 """
 
 from collections.abc import Callable, Sequence
@@ -47,10 +47,10 @@ def reference_search(
     """Best hypotheses of one sentence (`source_ids` end with EOS), best first."""
     source = torch.tensor([source_ids])
     keep = torch.ones_like(source, dtype=torch.bool)
-    memory = model.encode(source, keep)
+    encoder_output = model.encode(source, keep)
 
     def next_token(target: Tensor) -> Tensor:
-        return model.embedding.logits(model.decode(target, memory, keep))[0, -1]
+        return model.embedding.logits(model.decode(target, encoder_output, keep))[0, -1]
 
     ids = model.config.ids
     return beam_search(next_token, beam_size, num_hypotheses, length_penalty, max_length, words, ids, prefix)
@@ -67,37 +67,39 @@ def beam_search(
     ids: SpecialIds = SPECIAL_IDS,
     prefix: Sequence[int] = (),
 ) -> list[ReferenceHypothesis]:
-    """Best hypotheses of whatever `next_token` scores, best first.
+    """Beam search over the scores of `next_token`: the best hypotheses, best first.
 
-    At every step the 2*beam_size best continuations of all beams are looked at, ties going to the lower beam, then the
-    lower token. EOS among the first `beam_size` of them ends a hypothesis; the best `beam_size` others go on. The
-    search is over when `beam_size` hypotheses have ended or `max_length` tokens, EOS included, were decoded; beams cut
-    there make up for hypotheses that are missing. With `words` only these can be chosen, and log-probabilities are
-    among them. Hypotheses begin with the `prefix`, whatever its words are; the search begins behind it, with score and
-    length 0, but `max_length` counts it.
+    Candidates of a step are the 2*beam_size best continuations of all beams; ties go to the lower beam, then to the
+    lower token. EOS among the first `beam_size` candidates finishes a hypothesis; the best `beam_size` others stay in
+    the beam. The search ends when `beam_size` hypotheses are finished or `max_length` tokens, EOS included, are
+    decoded; beams that are cut there fill up missing hypotheses. With `words` only these words are candidates, and
+    log-probabilities are normalised over them. Hypotheses begin with the `prefix`, whatever its words are; the search
+    begins behind it, with score and length 0, but `max_length` counts the prefix.
     """
-    given = len(prefix)
+    prefix_length = len(prefix)
     live, finished = [LiveBeam(tuple(prefix), 0.0)], list[ReferenceHypothesis]()
-    for length in range(1, max_length - given + 1):
+    for length in range(1, max_length - prefix_length + 1):
         candidates = best_continuations(next_token, live, words, 2 * beam_size, ids)
         for score, beam, token in candidates[:beam_size]:
             if token == ids.eos:
                 finished.append(ReferenceHypothesis(live[beam].ids, score, score / length**length_penalty, "eos"))
-        going_on = [candidate for candidate in candidates if candidate[2] != ids.eos][:beam_size]
-        live = [LiveBeam((*live[beam].ids, token), score) for score, beam, token in going_on]
+        continuing = [candidate for candidate in candidates if candidate[2] != ids.eos][:beam_size]
+        live = [LiveBeam((*live[beam].ids, token), score) for score, beam, token in continuing]
         if len(finished) >= beam_size:
             break
     finished.sort(key=lambda hypothesis: -hypothesis.normalized_score)
     cut = [
-        ReferenceHypothesis(b.ids, b.score, b.score / (len(b.ids) - given) ** length_penalty, "length") for b in live
+        ReferenceHypothesis(b.ids, b.score, b.score / (len(b.ids) - prefix_length) ** length_penalty, "length")
+        for b in live
     ]
     return (finished[:num_hypotheses] + cut)[:num_hypotheses]
 
 
-def all_but(words: Sequence[int] | None, vocab_size: int, ids: SpecialIds = SPECIAL_IDS) -> Tensor:
-    """Every word id that is not among `words`, ascending; without `words`, what no sentence contains."""
+def suppressed_ids(words: Sequence[int] | None, vocab_size: int, ids: SpecialIds = SPECIAL_IDS) -> Tensor:
+    """Every word id that is not among `words`, ascending; without `words`, the special ids that no translation
+    contains."""
     if words is None:
-        return torch.tensor(ids.unspeakable)
+        return torch.tensor(ids.suppressed)
     left_out = torch.ones(vocab_size, dtype=torch.bool)
     left_out[list(words)] = False
     return left_out.nonzero()[:, 0]
@@ -111,7 +113,7 @@ def best_continuations(
     for beam, hypothesis in enumerate(live):
         target = torch.tensor([[ids.bos, *hypothesis.ids]])
         logits = next_token(target)
-        logits[all_but(words, len(logits), ids)] = HIDDEN
+        logits[suppressed_ids(words, len(logits), ids)] = HIDDEN
         total = torch.log_softmax(logits, dim=-1) + torch.tensor(hypothesis.score, dtype=torch.float32)
         scored += [(float(score), beam, token) for token, score in enumerate(total)]
     return sorted(scored, key=lambda candidate: (-candidate[0], candidate[1], candidate[2]))[:count]

@@ -11,11 +11,12 @@ from model.data.batching import Batch, Pair, collate
 from model.data.items import ContrastiveItem
 from model.data.vocabulary import Vocabulary
 from model.document import DocumentModel, Words, is_word, words_of
+from model.language_model import LanguageModel
 from model.masks import distance_before
 from model.translation_model import TranslationModel
 
 
-def log_probabilities(model: TranslationModel, hidden: Tensor, target_out: Tensor) -> Tensor:
+def log_probabilities(model: TranslationModel | LanguageModel, hidden: Tensor, target_out: Tensor) -> Tensor:
     """hidden [row, target, d], target_out [row, target] ending with EOS -> summed log-probability [row], nats."""
     chosen = torch.log_softmax(model.embedding.logits(hidden).float(), dim=-1).gather(2, target_out[:, :, None])[
         :, :, 0
@@ -27,8 +28,8 @@ def log_probabilities(model: TranslationModel, hidden: Tensor, target_out: Tenso
 def score_alone(model: TranslationModel, source: list[int], targets: Sequence[list[int]]) -> list[float]:
     """log p(target | source) of each target, in nats. Ids come without EOS, but its probability counts."""
     batch = batch_of(source, targets)
-    memory = model.encode(batch.source, batch.source_keep)
-    hidden = model.decode(batch.target_in, memory, batch.source_keep)
+    encoder_output = model.encode(batch.source, batch.source_keep)
+    hidden = model.decode(batch.target_in, encoder_output, batch.source_keep)
     return [float(score) for score in log_probabilities(model, hidden, batch.target_out)]
 
 
@@ -48,7 +49,7 @@ def score_in_context(
 
 
 def within_reach(model: DocumentModel, context: Sequence[Pair]) -> list[Pair]:
-    """The sentences of `context` that a sentence after them may look at."""
+    """The sentences of `context` that a sentence after them may attend to."""
     return list(context)[-(model.config.reach or len(context)) :]
 
 
@@ -86,7 +87,7 @@ def score_items(model: DocumentModel, items: Sequence[Item], max_tokens: int = 4
 
 @torch.no_grad()
 def score_items_alone(model: TranslationModel, items: Sequence[Item], max_tokens: int = 4096) -> list[list[float]]:
-    """`score_alone` of every item, many at once; their contexts do not matter."""
+    """`score_alone` of every item, many at once; their contexts are not used."""
     items = [item._replace(context=[]) for item in items]
     return _in_groups(items, max_tokens, lambda some: _score_alone_together(model, some))
 
@@ -99,13 +100,13 @@ def _in_groups(
     order = sorted(range(len(items)), key=lambda number: (len(items[number].context), item_width(items[number])))
     group: list[int] = []
     for number in order:
-        rows = sum(len(items[one].context) + len(items[one].targets) for one in [*group, number])
-        if group and rows * max(item_width(items[one]) for one in [*group, number]) > max_tokens:
-            scores |= dict(zip(group, score([items[one] for one in group]), strict=True))
+        rows = sum(len(items[index].context) + len(items[index].targets) for index in [*group, number])
+        if group and rows * max(item_width(items[index]) for index in [*group, number]) > max_tokens:
+            scores |= dict(zip(group, score([items[index] for index in group]), strict=True))
             group = []
         group.append(number)
     if group:
-        scores |= dict(zip(group, score([items[one] for one in group]), strict=True))
+        scores |= dict(zip(group, score([items[index] for index in group]), strict=True))
     return [scores[number] for number in range(len(items))]
 
 
@@ -117,7 +118,7 @@ def item_width(item: Item) -> int:
 def _score_together(model: DocumentModel, items: Sequence[Item]) -> list[list[float]]:
     base, places = model.base, [number for number, item in enumerate(items) for _ in item.targets]
     read = collate([pair for item in items for pair in (Pair(item.source, []), *item.context)])
-    memory = base.encode(read.source, read.source_keep)
+    encoder_output = base.encode(read.source, read.source_keep)
     first, starts = 0, []
     for item in items:
         starts.append(first)
@@ -128,12 +129,12 @@ def _score_together(model: DocumentModel, items: Sequence[Item]) -> list[list[fl
         [start + 1 + j if j < len(item.context) else -1 for j in range(width)]
         for start, item in zip(starts, items, strict=True)
     ]
-    words = Words(memory, memory, is_word(read.source))
-    distance = torch.zeros(len(items), len(memory), dtype=torch.long)
+    words = Words(encoder_output, encoder_output, is_word(read.source))
+    distance = torch.zeros(len(items), len(encoder_output), dtype=torch.long)
     for number, (start, item) in enumerate(zip(starts, items, strict=True)):
         distance[number, start + 1 : start + 1 + len(item.context)] = distance_before(len(item.context))
-    seen = model.look_within(
-        memory[own], memory[own], words, torch.arange(len(items))[:, None], torch.tensor(rows), distance
+    seen = model.attend_within(
+        encoder_output[own], encoder_output[own], words, torch.arange(len(items))[:, None], torch.tensor(rows), distance
     ).state
     return _of_targets(base, items, seen[places], read.source_keep[own][places])
 
@@ -141,14 +142,16 @@ def _score_together(model: DocumentModel, items: Sequence[Item]) -> list[list[fl
 def _score_alone_together(model: TranslationModel, items: Sequence[Item]) -> list[list[float]]:
     places = [number for number, item in enumerate(items) for _ in item.targets]
     read = collate([Pair(item.source, []) for item in items])
-    memory = model.encode(read.source, read.source_keep)
-    return _of_targets(model, items, memory[places], read.source_keep[places])
+    encoder_output = model.encode(read.source, read.source_keep)
+    return _of_targets(model, items, encoder_output[places], read.source_keep[places])
 
 
-def _of_targets(model: TranslationModel, items: Sequence[Item], memory: Tensor, keep: Tensor) -> list[list[float]]:
+def _of_targets(
+    model: TranslationModel, items: Sequence[Item], encoder_output: Tensor, keep: Tensor
+) -> list[list[float]]:
     """memory [row, source, d] and keep bool [row, source], a row for every target of every item."""
     batch = collate([Pair(item.source, target) for item in items for target in item.targets])
-    hidden = model.decode(batch.target_in, memory, keep)
+    hidden = model.decode(batch.target_in, encoder_output, keep)
     flat = iter(log_probabilities(model, hidden, batch.target_out).tolist())
     return [[next(flat) for _ in item.targets] for item in items]
 

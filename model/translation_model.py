@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from model.attention.ring_cache import ring_positions, ring_write
 from model.attention.visible_keys import VisibleKeys
 from model.config import ConfigError, ModelConfig
-from model.decoder import Decoded, Decoder, LayerMemory
+from model.decoder import Decoder, DecoderOutput, LayerMemory
 from model.encoder import Encoder
 from model.layers import TargetEmbedding, TokenEmbedding
 from model.masks import ngram_keep, padding_keep, positions_of
@@ -36,15 +36,15 @@ class TranslationModel(nn.Module):
         embedding = self.source_embedding or self.embedding
         return self.encoder(embedding(source), padding_keep(source_keep), position)  # type: ignore[no-any-return]
 
-    def decode(self, target: Tensor, memory: Tensor, source_keep: Tensor) -> Tensor:
+    def decode(self, target: Tensor, encoder_output: Tensor, source_keep: Tensor) -> Tensor:
         """Teacher-forced: target ids [batch, target] beginning with BOS -> hidden [batch, target, d]."""
-        return self.decoded(target, memory, source_keep).state
+        return self.decoder_output(target, encoder_output, source_keep).state
 
-    def decoded(self, target: Tensor, memory: Tensor, source_keep: Tensor) -> Decoded:
+    def decoder_output(self, target: Tensor, encoder_output: Tensor, source_keep: Tensor) -> DecoderOutput:
         """`decode`, with everything that a context layer reads."""
-        return self.decoded_from(target, self.decoder.project_source(memory), source_keep)
+        return self.decoder_output_from(target, self.decoder.project_source(encoder_output), source_keep)
 
-    def decoded_from(self, target: Tensor, cross: list[LayerMemory], source_keep: Tensor) -> Decoded:
+    def decoder_output_from(self, target: Tensor, cross: list[LayerMemory], source_keep: Tensor) -> DecoderOutput:
         """`decoded`, for sources that were projected before (see Decoder.project_source)."""
         position = positions_of(target)
         seen = VisibleKeys(ngram_keep(position, position, self.config.ngram), position, position)
@@ -83,21 +83,21 @@ class TranslationModel(nn.Module):
 
         Returns logits [row, vocabulary] of the next token and the rings with this token written.
         """
-        decoded = self.stepped(token, position, rings, cross, source_keep)
+        decoded = self.step_output(token, position, rings, cross, source_keep)
         return self.embedding.logits(decoded.state[:, 0]), decoded.memory
 
-    def stepped(
+    def step_output(
         self, token: Tensor, position: Tensor, rings: list[LayerMemory], cross: list[LayerMemory], source_keep: Tensor
-    ) -> Decoded:
+    ) -> DecoderOutput:
         """`step`, with everything that a context layer reads. Layers write their slots, then attend to their rings."""
         key_position = ring_positions(position, self.config.ring_capacity)
         here = position[:, None]
         # Every filled slot is within the window by construction, so no order is needed for the N-gram mask.
         seen = VisibleKeys(ngram_keep(here, key_position, None), here, key_position, ordered=False)
 
-        def remember(layer: int, new: LayerMemory) -> LayerMemory:
+        def update_cache(layer: int, new: LayerMemory) -> LayerMemory:
             return tuple(ring_write(ring, token, position) for ring, token in zip(rings[layer], new, strict=True))
 
         return self.decoder(  # type: ignore[no-any-return]
-            self.embedding(token[:, None], here), seen, cross, self.visible_source(here, source_keep), remember
+            self.embedding(token[:, None], here), seen, cross, self.visible_source(here, source_keep), update_cache
         )

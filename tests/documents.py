@@ -7,7 +7,7 @@ import torch
 
 from export.artifact_writer import ExportOptions, export_artifact
 from export.context_parity import check_context_parity
-from export.parity import ways_to_run
+from export.parity import graph_pairs
 from model.config import ContextConfig
 from model.data.batching import Pair
 from model.document import DocumentModel
@@ -76,6 +76,6 @@ def write_document_artifact(
 def differences_in_context(model: DocumentModel, artifact: Artifact) -> dict[str, float]:
     """Between the model and every pair of graphs, by its kind. Raises ParityError."""
     found: dict[str, float] = {}
-    for way in ways_to_run(artifact):
+    for way in graph_pairs(artifact):
         found |= check_context_parity(model, way)
     return found

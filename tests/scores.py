@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import torch
 
-from export.context_parity import rounded
+from export.context_parity import half_precision
 from model.config import BOS_ID, PAD_ID, UNK_ID
 from model.data.batching import Pair, collate
 from model.document import DocumentModel, words_of
@@ -21,7 +21,7 @@ def teacher_forced(
     base = model.base if isinstance(model, DocumentModel) else model
     batch = collate([Pair(list(source[:-1]), list(target[:-1]))])
     if context and isinstance(model, DocumentModel):
-        store = rounded(model.store(words_of(base, model.config.side, collate(list(context)))))
+        store = half_precision(model.store(words_of(base, model.config.side, collate(list(context)))))
         hidden = model.hidden(batch, store, torch.ones(1, len(context), dtype=torch.bool))
     else:
         hidden = base.decode(batch.target_in, base.encode(batch.source, batch.source_keep), batch.source_keep)

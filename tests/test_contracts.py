@@ -67,7 +67,7 @@ PLANTED = [
     ("model.layers", "model.decoder"),
     ("model.reference_search", "model.training.train"),
     ("model.config", "server.artifact.manifest"),
-    ("model.spelling", "model.layers"),
+    ("model.symbolic", "model.layers"),
     ("model.masks", "model.config"),
     ("model.attention.sparsemax", "model.attention.selective"),
     ("server.artifact.signature", "server.artifact.manifest"),

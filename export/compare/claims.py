@@ -8,22 +8,22 @@ from functools import cached_property
 
 import numpy as np
 
-from export.compare.contenders import (
-    LOG_PERPLEXITY,
-    Contender,
-    Contrast,
-    Family,
-    Yardstick,
-    contrast,
-    mean_costs,
-    named,
-    read_text,
-    seed_spread,
-    tokens_text,
-)
 from export.compare.estimate import ALPHA, SeedSpread, holm, p_value
 from export.compare.measurements import Measured
 from export.compare.papers import INFERIOR, OWN, PaperClaim, PaperTable
+from export.compare.variants import (
+    LOG_PERPLEXITY,
+    Contrast,
+    Family,
+    Metric,
+    Variant,
+    contrast,
+    mean_costs,
+    named,
+    range_text,
+    seed_spread,
+    tokens_text,
+)
 
 TIE = 0.01
 """Nats per token within which two variants may count as equal."""
@@ -34,9 +34,8 @@ ONE_SEED = "not comparable: one seed"
 
 @dataclass(frozen=True)
 class Step:
-    """One expected difference in log-perplexity: it should be positive; or at most `allowed`, where the first row
-    should not be much worse; or for a tie next to nothing. `difference` is None where a row was not trained; `beside`
-    is the effect that a tie must be small against."""
+    """One expected difference in log-perplexity: positive; or at most `allowed`, for a non-inferiority claim; or small,
+    for a tie. `difference` is None where a row was not trained; `beside` is the effect that a tie is compared with."""
 
     label: str
     difference: Contrast | None
@@ -45,16 +44,16 @@ class Step:
     allowed: float | None = None
 
     @property
-    def unanswered(self) -> str | None:
-        """Why there is no answer, whatever the difference."""
+    def untestable(self) -> str | None:
+        """The reason why the step cannot be tested; None where it can."""
         if self.difference is None:
             return NOT_TRIED
         return ONE_SEED if self.difference.seeds < 2 else None
 
     @property
     def evidence(self) -> float:
-        """How far the difference is from where the claim would end, in units of the difference: positive where it is as
-        claimed."""
+        """The distance of the difference from the bound of the claim, in units of the difference: positive where the
+        claim holds."""
         assert self.difference is not None
         value = self.difference.estimate.value
         if self.allowed is not None:
@@ -66,16 +65,16 @@ class Step:
 
     @cached_property
     def p_value(self) -> float:
-        """Of the evidence, two-sided: a claim of at most `allowed` is tested one-sidedly at half of ALPHA, which is
-        where the 95% interval ends."""
+        """Of the evidence, two-sided: a claim of at most `allowed` is tested one-sidedly at ALPHA / 2, the end of the
+        95% interval."""
         assert self.difference is not None
         found = self.difference
         return p_value(self.evidence, found.estimate, found.seed_error, found.freedom or math.inf)
 
     @property
     def tie(self) -> float:
-        """The difference within which both count as equal: TIE, but at most half of the effect beside it, because
-        without an effect everything would be equal."""
+        """The difference within which both sides count as equal: TIE, but at most half of the effect `beside`, because
+        without an effect all rows would be equal."""
         if self.beside is None:
             return TIE
         effect = abs(self.beside.estimate.value)
@@ -87,25 +86,25 @@ class Claim:
     """Holds when every step holds, is contradicted when one step is; each step's p-value is corrected for the number of
     steps, so that a claim of true ties is contradicted in at most 5 of 100 comparisons.
 
-    `read`: what each row read in training. `paper`: whose claim it is (None: an own hypothesis). `is_of_bleu`: the
-    paper's figures are BLEU, whatever these rows are judged by. `incomparable`: why these rows can say nothing of it.
+    `tokens`: the target tokens of each row's training. `paper`: the author of the claim (None: an own hypothesis).
+    `is_of_bleu`: the paper's figures are BLEU, whatever the metric here. `incomparable`: why the rows cannot test it.
     """
 
     text: str
     steps: tuple[Step, ...]
     source: str = ""
-    yardstick: Yardstick = LOG_PERPLEXITY
-    read: str = ""
+    metric: Metric = LOG_PERPLEXITY
+    tokens: str = ""
     paper: str | None = None
     is_of_bleu: bool = False
     incomparable: str = ""
 
     @cached_property
     def corrected(self) -> tuple[float | None, ...]:
-        """Each step's p-value, corrected; None where there is no answer."""
-        answered = [step for step in self.steps if step.unanswered is None]
+        """Each step's corrected p-value; None where the step cannot be tested."""
+        answered = [step for step in self.steps if step.untestable is None]
         found = iter(holm([step.p_value for step in answered]))
-        return tuple(next(found) if step.unanswered is None else None for step in self.steps)
+        return tuple(next(found) if step.untestable is None else None for step in self.steps)
 
     @property
     def verdicts(self) -> tuple[str, ...]:
@@ -115,7 +114,7 @@ class Claim:
     @staticmethod
     def _verdict(step: Step, corrected: float | None) -> str:
         if corrected is None:
-            return step.unanswered or NOISE
+            return step.untestable or NOISE
         if corrected >= ALPHA:
             return NOISE
         return HOLDS if step.evidence > 0 else AGAINST
@@ -153,12 +152,12 @@ def claim_of(claim: PaperClaim, paper: PaperTable, family: Family) -> Claim:
         )
         for worse, better in claim.steps
     )
-    is_of_bleu = family.yardstick is LOG_PERPLEXITY and any(name.startswith("BLEU") for name in paper.columns)
+    is_of_bleu = family.metric is LOG_PERPLEXITY and any(name.startswith("BLEU") for name in paper.columns)
     author = None if paper.is_own else paper.author
-    here = {name for step in claim.steps for side in step for name in side}
-    tokens = [member.target_tokens for name, member in family.members.items() if name in here]
-    read = read_text(min(tokens), max(tokens)) if tokens else ""
-    return Claim(claim.text, steps, paper.reference, family.yardstick, read, author, is_of_bleu, claim.incomparable)
+    names = {name for step in claim.steps for side in step for name in side}
+    tokens = [member.target_tokens for name, member in family.members.items() if name in names]
+    token_range = range_text(min(tokens), max(tokens)) if tokens else ""
+    return Claim(claim.text, steps, paper.reference, family.metric, token_range, author, is_of_bleu, claim.incomparable)
 
 
 CHELBA_AUTHOR = "Chelba et al. 2019"
@@ -170,7 +169,7 @@ def short(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Order(Contender):
+class Order(Variant):
     """All seeds of one N (None: full attention)."""
 
     order: int | None = None
@@ -178,8 +177,8 @@ class Order(Contender):
 
 @dataclass(frozen=True)
 class OrderGroup:
-    """Rows that differ in N and seed alone, ascending in N, full attention last; `attention` is what they share,
-    `target_tokens` what each read."""
+    """Rows that differ only in N and seed, ascending in N, full attention last; they share `attention`, and each read
+    `target_tokens` in training."""
 
     attention: str
     target_tokens: int
@@ -196,7 +195,7 @@ class OrderGroup:
 
 
 def ngram_groups(rows: Sequence[Measured]) -> list[OrderGroup]:
-    """Groups of at least two orders; seeds differ as they do in all rows of the same budget."""
+    """Groups of at least two orders; the spread of seeds is pooled over all rows of the same budget."""
     groups: dict[str, list[Measured]] = {}
     for measured in rows:
         if measured.alone and measured.row.section is None:
@@ -229,7 +228,7 @@ def ngram_claims(group: OrderGroup) -> list[Claim]:
 
     def claim(text: str, *pairs: tuple[Order, Order], allowed: float | None = None) -> Claim:
         steps = (Step(f"{a.name} - {b.name}", between(a, b), allowed=allowed) for a, b in pairs)
-        return Claim(text, tuple(steps), source, read=tokens_text(group.target_tokens), paper=author)
+        return Claim(text, tuple(steps), source, tokens=tokens_text(group.target_tokens), paper=author)
 
     author = CHELBA_AUTHOR if group.is_plain else None
     source = f"{CHELBA_AUTHOR}, Tables 1 and 2" if group.is_plain else f"{OWN}, {group.attention} attention"
@@ -244,5 +243,5 @@ def ngram_claims(group: OrderGroup) -> list[Claim]:
     if len(orders) > 2:
         claims.append(claim("log-perplexity falls as N grows", *itertools.pairwise(orders)))
     if None in by_order and len(orders) > 2:
-        claims.append(claim("full attention is better than every N", *((one, orders[-1]) for one in orders[:-1])))
+        claims.append(claim("full attention is better than every N", *((order, orders[-1]) for order in orders[:-1])))
     return claims

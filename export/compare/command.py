@@ -8,7 +8,7 @@ import torch
 
 from export.compare.measurements import MeasurementPlan, collect, measure
 from export.compare.page import write_page
-from export.compare.report import Found, markdown, short_sections
+from export.compare.report import Comparison, markdown, short_sections
 from export.compare.rows import CompareError, find_rows
 from export.compare.store import Store
 
@@ -62,7 +62,7 @@ class CompareCommand:
         plan, store = plan_of(args), Store(args.json)
         if args.only is None:
             measure(rows, plan, store, say=lambda line: print(line, file=sys.stderr))
-        found = Found(collect(rows, plan, store), plan, args.reference or DEFAULT_REFERENCE)
+        found = Comparison(collect(rows, plan, store), plan, args.reference or DEFAULT_REFERENCE)
         print(markdown(short_sections(found)))
         if args.out:
             write_page(args.out, found)
@@ -71,18 +71,12 @@ class CompareCommand:
 
 def plan_of(args: argparse.Namespace) -> MeasurementPlan:
     sets = names(args.sets)
+    translated = sets if args.translate is None else names(args.translate)
+    translate_limit = args.limit if args.translate_limit is None else args.translate_limit
     return MeasurementPlan(
-        args.data,
-        sets,
-        sets if args.translate is None else names(args.translate),
-        args.limit,
-        args.limit if args.translate_limit is None else args.translate_limit,
-        args.most,
-        args.beam,
-        names(args.contrastive),
-        args.items,
-        args.int8,
-    )
+        args.data, sets, translated, args.limit, translate_limit, args.most, args.beam, names(args.contrastive),
+        args.items, args.int8,
+    )  # fmt: skip
 
 
 compare_command = CompareCommand()

@@ -3,11 +3,11 @@
 import math
 from collections.abc import Mapping, Sequence
 
+from export.compare.attention_statistics import AttentionCounts
 from export.compare.conditions import ALONE, IN_CONTEXT, OFFLINE, WITHOUT
-from export.compare.contenders import Contender, contrast, tokens_text
-from export.compare.look import Looks
 from export.compare.measurements import Measured
-from export.compare.table import NONE, difference_text, estimate_text, table
+from export.compare.tables import NONE, difference_text, estimate_text, table
+from export.compare.variants import Variant, contrast, tokens_text
 from model.data.items import ContrastiveItem
 from model.evaluation.contrastive_accuracy import by_group
 
@@ -15,19 +15,19 @@ TRAINED_WITH = {"document": "its document", "shuffled": "another document", "non
 
 
 def context_summary(rows: Sequence[Measured]) -> str:
-    """One line a row: what it costs alone, and what every context takes from that (-) or adds to it (+)."""
+    """One line per row: its log-perplexity without context, and the difference in each condition."""
     cells = []
     for measured in rows:
         row, section = measured.row, measured.row.section
         if section is None:
             continue
         kind = f"{section.layer.attention}, {section.layer.side}" if row.has_context else NONE
-        looks = totals(measured)
+        counts = totals(measured)
         cells.append(
             [row.name, kind, "the layer" if section.freezes_base else "everything", TRAINED_WITH[section.context],
              tokens_text(row.target_tokens), estimate_text(measured.log_perplexity()),
              *(change(measured, condition) for condition in IN_CONTEXT),
-             zero_share(looks.get(OFFLINE))]
+             zero_share(counts.get(OFFLINE))]
         )  # fmt: skip
     head = ["row", "attention, side", "learns", "context in training", "target tokens", ALONE]
     return table([*head, *(f"{name} less alone" for name in IN_CONTEXT), "sentences without weight"], cells)
@@ -36,31 +36,31 @@ def context_summary(rows: Sequence[Measured]) -> str:
 def change(measured: Measured, condition: str) -> str:
     if not (measured.alone and condition in measured.costs):
         return NONE
-    seen = Contender(condition, measured.costs[condition])
-    return difference_text(contrast([seen], [Contender(ALONE, measured.alone)]))
+    seen = Variant(condition, measured.costs[condition])
+    return difference_text(contrast([seen], [Variant(ALONE, measured.alone)]))
 
 
-def totals(measured: Measured) -> dict[str, Looks]:
+def totals(measured: Measured) -> dict[str, AttentionCounts]:
     """Over all sets."""
     found = {}
-    for condition, sets in measured.looks.items():
-        found[condition] = Looks()
-        for look in sets.values():
-            found[condition].add(look)
+    for condition, sets in measured.attention.items():
+        found[condition] = AttentionCounts()
+        for counts in sets.values():
+            found[condition].add(counts)
     return found
 
 
-def zero_share(look: Looks | None) -> str:
-    return NONE if look is None else f"{look.shares()['zero sentences']:.0%}"
+def zero_share(counts: AttentionCounts | None) -> str:
+    return NONE if counts is None else f"{counts.shares()['zero sentences']:.0%}"
 
 
 def zero_table(rows: Sequence[Measured]) -> str:
-    """Where layers look: shares over all sets."""
+    """Shares of attention weights over all sets."""
     cells = []
     for measured in rows:
-        for condition, look in totals(measured).items():
-            shares = look.shares()
-            words = f"{shares['zero words']:.1%}" if look.words else NONE
+        for condition, counts in totals(measured).items():
+            shares = counts.shares()
+            words = f"{shares['zero words']:.1%}" if counts.words else NONE
             cells.append(
                 [measured.row.name, condition, f"{shares['zero sentences']:.1%}", words, f"{shares['used']:.1%}",
                  f"{shares['context']:.1%}"]
@@ -69,7 +69,7 @@ def zero_table(rows: Sequence[Measured]) -> str:
 
 
 def contrastive_table(rows: Sequence[Measured], items: Sequence[ContrastiveItem], name: str) -> str:
-    """Accuracy on all items and on every gender, without context, with its own and with another's."""
+    """Accuracy on all items and on every gender, without context, with the context and with another's."""
     everything = by_group(items, [True] * len(items))
     groups = [group for group in everything if not group.startswith("template ")]
     cells = []

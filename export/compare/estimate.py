@@ -60,11 +60,11 @@ def per_token(total: Array, tokens: Array) -> Estimate:
 def mean_estimate(estimates: Sequence[Estimate]) -> Estimate:
     """The mean of estimates from independent sets of text, every set counting the same."""
     value = sum(estimate.value for estimate in estimates) / len(estimates)
-    error, freedom = together([(estimate.error / len(estimates), estimate.freedom) for estimate in estimates])
+    error, freedom = combined([(estimate.error / len(estimates), estimate.freedom) for estimate in estimates])
     return Estimate(value, error, freedom)
 
 
-def together(sources: Sequence[tuple[float, float]]) -> tuple[float, float]:
+def combined(sources: Sequence[tuple[float, float]]) -> tuple[float, float]:
     """Independent errors, each with its degrees of freedom -> the error of their sum, and its degrees of freedom by
     Welch and Satterthwaite."""
     variance = sum(error**2 for error, _ in sources)
@@ -115,12 +115,12 @@ def _beta(x: float, a: float, b: float) -> float:
 
 TINY = 1e-30
 ALPHA = 0.05
-"""A verdict is wrong in at most so many of the claims of which it should have said nothing."""
+"""The share of true null hypotheses that a verdict rejects, at most."""
 
 
 @functools.cache
 def student_t(freedom: float, alpha: float = ALPHA) -> float:
-    """Student's t: outside plus and minus this lies a share of `alpha`."""
+    """The critical value of Student's t: a share of `alpha` lies outside of plus and minus this value."""
     low, high = 0.0, 1.0
     while student_p(high, freedom) > alpha:
         high *= 2
@@ -131,15 +131,15 @@ def student_t(freedom: float, alpha: float = ALPHA) -> float:
 
 
 def margin(estimate: Estimate, seed_error: float = 0.0, seed_freedom: float = math.inf, alpha: float = ALPHA) -> float:
-    """Half of the interval of a value (95%), over text and seeds: each error at its own degrees of freedom, so that a
-    known text does not make up for seeds of which there are two."""
+    """Half of the interval of a value (95%), over text and seeds: each error at its own degrees of freedom, so that
+    much text does not compensate for few seeds."""
     over_text = student_t(estimate.freedom, alpha) * estimate.error if math.isfinite(estimate.error) else math.inf
     return math.hypot(over_text, student_t(seed_freedom, alpha) * seed_error)
 
 
 def p_value(value: float, estimate: Estimate, seed_error: float = 0.0, seed_freedom: float = math.inf) -> float:
     """The two-sided p-value of `value`, which has the errors of `estimate` and of seeds: the least alpha at which the
-    interval of `margin` leaves out 0."""
+    interval of `margin` excludes 0."""
     if value == 0 or math.isinf(estimate.error):
         return 1.0
     if not seed_error and estimate.error:
@@ -153,8 +153,8 @@ def p_value(value: float, estimate: Estimate, seed_error: float = 0.0, seed_free
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Corrected for their number (Holm 1979): if none of the effects is real, the chance that any of these is below
-    alpha is at most alpha, however they depend on each other."""
+    """p-values corrected for their number (Holm 1979): if no effect is real, the probability that any corrected value
+    is below alpha is at most alpha, also for dependent tests."""
     corrected, largest = [1.0] * len(p_values), 0.0
     for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
         largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[place]))

@@ -7,33 +7,33 @@ from typing import Any
 
 import numpy as np
 
+from export.compare.attention_statistics import AttentionCounts, costs_in_context
 from export.compare.conditions import ALONE, ANOTHERS, IN_CONTEXT, SHUFFLED, WITHOUT, distances, stored_document
 from export.compare.estimate import Costs, Estimate, mean_estimate
 from export.compare.likelihood import sentence_nll
-from export.compare.look import Looks, costs_in_context
-from export.compare.precisions import at_both_precisions
+from export.compare.precisions import score_precisions
 from export.compare.rows import CompareError, Row
 from export.compare.store import Store
 from export.compare.text import TextChoice, TextSet, read_set
 from export.compare.translate import longest, translations_alone, translations_in_context
-from export.compare.windows import SENTENCES, Json, mean_window_sizes, shown_pair, window_masks
+from export.compare.windows import SENTENCES, Json, example_pair, mean_window_sizes, window_masks
 from model.config import SITES
 from model.data.items import ContrastiveItem, read_items
 from model.data.vocabulary import Vocabulary
 from model.document_greedy import document_store
-from model.evaluation.contrastive_accuracy import judge, judge_in_context, with_context_of_another
+from model.evaluation.contrastive_accuracy import evaluate_in_context, evaluate_items, with_shuffled_context
 from model.translation_model import TranslationModel
 
 By = dict[str, dict[str, Any]]
-"""Condition -> set -> what was measured."""
+"""Condition -> set -> measurement."""
 
 
 @dataclass(frozen=True)
 class MeasurementPlan:
-    """What is measured: log-perplexity on `sets`, BLEU and chrF on `translated` (names below `data`), the first
-    documents that hold `limit` and `translate_limit` sentences of each, documents cut after `most` (None: all of
-    them); accuracy on the first `items` of `contrastive` sets, spread evenly; with `int8` what that costs on `sets`,
-    of rows that have their weights."""
+    """Planned measurements: log-perplexity on `sets`, BLEU and chrF on `translated` (names below `data`), on the first
+    documents with `limit` and `translate_limit` sentences of each set, documents cut after `most` sentences (None: no
+    limit); accuracy on `items` of each `contrastive` set, spread evenly; with `int8` the cost of int8 on `sets`, for
+    rows with weights."""
 
     data: Path
     sets: tuple[str, ...]
@@ -47,27 +47,27 @@ class MeasurementPlan:
     int8: bool = False
 
     def scored(self, row: Row) -> list[TextSet]:
-        """The sets for log-perplexity, in the row's languages. Raises CorpusError for one that is not there."""
+        """The sets for log-perplexity, in the row's languages. Raises CorpusError for a missing set."""
         return [self.read(row, name, self.limit) for name in self.sets]
 
     def to_translate(self, row: Row) -> list[TextSet]:
-        """The sets for BLEU; none for a language model. Raises CorpusError for one that is not there."""
+        """The sets for BLEU; none for a language model. Raises CorpusError for a missing set."""
         return [] if row.is_language_model else [self.read(row, name, self.translate_limit) for name in self.translated]
 
     def read(self, row: Row, name: str, limit: int | None) -> TextSet:
-        """Raises CompareError for a set without documents where the row needs some."""
+        """Raises CompareError for a set without documents, if the row has context."""
         data = row.recipe.data
         choice = TextChoice(data.max_pair_length, self.most, limit)
         text = read_set(self.data, name, (data.source, data.target), row.vocabulary, choice)
         if row.has_context and not text.is_divided:
             raise CompareError(
                 f"set '{name}' is not divided into documents (an empty line in both files ends one), and {row.name} "
-                f"looks at documents"
+                f"needs documents"
             )
         return text
 
     def read_items(self, name: str) -> list[ContrastiveItem]:
-        """Raises OSError for a set that is not there, as NAME.jsonl.gz or NAME.jsonl."""
+        """Reads NAME.jsonl.gz or NAME.jsonl. Raises OSError if both are missing."""
         packed = self.data / f"{name}.jsonl.gz"
         items = read_items(packed if packed.is_file() else packed.with_suffix(""))
         count = min(self.items, len(items))
@@ -76,7 +76,7 @@ class MeasurementPlan:
     def cost_key(self, condition: str, text: TextSet) -> str:
         return f"nll {condition} {text.key}"
 
-    def look_key(self, condition: str, text: TextSet) -> str:
+    def attention_key(self, condition: str, text: TextSet) -> str:
         return f"looks {condition} {text.key}"
 
     def translation_key(self, condition: str, text: TextSet) -> str:
@@ -94,12 +94,12 @@ class MeasurementPlan:
 
 @dataclass(frozen=True)
 class Measured:
-    """What is known of one row, by condition and set; what was not measured is absent."""
+    """The measurements of one row, by condition and set."""
 
     row: Row
     costs: dict[str, dict[str, Costs]]
     translations: dict[str, dict[str, list[str]]] = field(default_factory=dict)
-    looks: dict[str, dict[str, Looks]] = field(default_factory=dict)
+    attention: dict[str, dict[str, AttentionCounts]] = field(default_factory=dict)
     right: dict[str, dict[str, list[bool]]] = field(default_factory=dict)
     """Contrastive set -> WITHOUT, WITH or ANOTHERS -> every item."""
     window_sizes: Json = field(default_factory=list)
@@ -118,12 +118,12 @@ class Measured:
 
 
 def mean_log_perplexity(costs: Mapping[str, Costs]) -> Estimate | None:
-    return mean_estimate([one.estimate for one in costs.values()]) if costs else None
+    return mean_estimate([set_costs.estimate for set_costs in costs.values()]) if costs else None
 
 
 def measure(rows: Sequence[Row], plan: MeasurementPlan, store: Store, say: Callable[[str], None]) -> None:
-    """Measure what the store lacks, the quick measurements of all rows first. Raises CompareError for a row without
-    weights of which something is missing."""
+    """Measure what the store lacks, the fast measurements of all rows first. Raises CompareError for a row without
+    weights whose measurements are incomplete."""
     steps = {"log-perplexity": measure_costs, "windows": measure_windows, "translations": measure_translations}
     if plan.contrastive:
         steps["contrastive sets"] = measure_contrastive
@@ -139,7 +139,7 @@ Key = Callable[[str, TextSet], str]
 
 
 def missing(row: Row, texts: Sequence[TextSet], store: Store, key: Key) -> list[tuple[str, TextSet]]:
-    """Condition and set. No other document can be shown in a set that has one only."""
+    """Condition and set of missing measurements. SHUFFLED needs a set of two documents."""
     return [
         (condition, text)
         for text in texts
@@ -154,23 +154,23 @@ def measure_costs(row: Row, plan: MeasurementPlan, store: Store) -> None:
         if condition == ALONE:
             found = sentence_nll(row.load_alone(), [pair for document in text.pairs for pair in document])
         else:
-            found, looks = costs_of_set(row, condition, text)
-            store.put(row.weights_hash, plan.look_key(condition, text), vars(looks))
+            found, attention = costs_of_set(row, condition, text)
+            store.put(row.weights_hash, plan.attention_key(condition, text), vars(attention))
         store.put(row.subject(condition), plan.cost_key(condition, text), [round(value, 4) for value in found])
 
 
-def costs_of_set(row: Row, condition: str, text: TextSet) -> tuple[list[float], Looks]:
-    """What every sentence costs in context, and where the layer looked in all of them."""
+def costs_of_set(row: Row, condition: str, text: TextSet) -> tuple[list[float], AttentionCounts]:
+    """The negative log-likelihood of every sentence in context, and counts of attention weights."""
     model = row.load_in_context()
     stores = [document_store(model, [pair.source for pair in document], longest(row)) for document in text.pairs]
-    found, looks = [], Looks()
+    found, attention = [], AttentionCounts()
     for index, document in enumerate(text.pairs):
         stored = stored_document(condition, index, len(stores))
         distance = distances(condition, len(document), len(text.documents[stored]))
-        costs, look = costs_in_context(model, document, stores[stored], distance)
+        costs, counts = costs_in_context(model, document, stores[stored], distance)
         found += costs
-        looks.add(look)
-    return found, looks
+        attention.add(counts)
+    return found, attention
 
 
 def measure_translations(row: Row, plan: MeasurementPlan, store: Store) -> None:
@@ -186,14 +186,14 @@ def measure_translations(row: Row, plan: MeasurementPlan, store: Store) -> None:
 
 
 def measure_windows(row: Row, plan: MeasurementPlan, store: Store) -> None:
-    """What windows learned, of rows that have some."""
+    """Widths and masks of windows, for rows that have windows."""
     texts = plan.scored(row)
     kinds = {row.config.attention(site)[0].kind for site in SITES}
     if texts and kinds != {"plain"} and store.get(row.alone_hash, plan.window_key(texts)) is None:
         model, vocabulary = row.load_alone(), Vocabulary(row.vocabulary)
         sets = [[sentence.ids for sentence in text.sentences] for text in texts]
         sizes = mean_window_sizes(model, [pair for pairs in sets for pair in pairs[:SENTENCES]])
-        masks = window_masks(model, shown_pair(sets[0]), vocabulary)
+        masks = window_masks(model, example_pair(sets[0]), vocabulary)
         store.put(row.alone_hash, plan.window_key(texts), {"sizes": sizes, "masks": masks})
 
 
@@ -205,12 +205,12 @@ def measure_contrastive(row: Row, plan: MeasurementPlan, store: Store) -> None:
         vocabulary, items = Vocabulary(row.vocabulary), plan.read_items(name)
         if row.has_context:
             model = row.load_in_context()
-            right = judge(model, vocabulary, items)
-            right[ANOTHERS] = judge_in_context(model, vocabulary, with_context_of_another(items))
+            right = evaluate_items(model, vocabulary, items)
+            right[ANOTHERS] = evaluate_in_context(model, vocabulary, with_shuffled_context(items))
         else:
             alone = row.load_alone()
             assert isinstance(alone, TranslationModel)
-            right = judge(alone, vocabulary, items)
+            right = evaluate_items(alone, vocabulary, items)
         found = {condition: list(map(int, every)) for condition, every in right.items()}
         store.put(row.weights_hash, plan.items_key(name), found)
 
@@ -219,18 +219,18 @@ def measure_precisions(row: Row, plan: MeasurementPlan, store: Store) -> None:
     key = plan.precisions_key(texts := plan.scored(row))
     is_served = row.section is None and not row.is_language_model
     if is_served and row.has_weights and store.get(row.alone_hash, key) is None:
-        store.put(row.alone_hash, key, at_both_precisions(row, texts, plan.beam))
+        store.put(row.alone_hash, key, score_precisions(row, texts, plan.beam))
 
 
 def collect(rows: Sequence[Row], plan: MeasurementPlan, store: Store) -> list[Measured]:
-    """What the store knows of the rows."""
+    """The stored measurements of the rows."""
     return [collect_row(row, plan, store) for row in rows]
 
 
 def collect_row(row: Row, plan: MeasurementPlan, store: Store) -> Measured:
     scored, to_translate = plan.scored(row), plan.to_translate(row)
     nll = known(row, scored, store, plan.cost_key)
-    looks = known(row, scored, store, plan.look_key)
+    attention = known(row, scored, store, plan.attention_key)
     windows = store.get(row.alone_hash, plan.window_key(scored)) or {"sizes": [], "masks": []}
     right = {name: store.get(row.weights_hash, plan.items_key(name)) for name in plan.contrastive}
     texts = {text.name: text for text in scored}
@@ -238,7 +238,11 @@ def collect_row(row: Row, plan: MeasurementPlan, store: Store) -> Measured:
         row,
         {c: {name: by_document(found, texts[name]) for name, found in sets.items()} for c, sets in nll.items()},
         known(row, to_translate, store, plan.translation_key),
-        {c: {name: Looks(**found) for name, found in sets.items()} for c, sets in looks.items() if c in IN_CONTEXT},
+        {
+            c: {name: AttentionCounts(**found) for name, found in sets.items()}
+            for c, sets in attention.items()
+            if c in IN_CONTEXT
+        },
         {name: {c: list(map(bool, every)) for c, every in found.items()} for name, found in right.items() if found},
         windows["sizes"],
         windows["masks"],

@@ -16,6 +16,9 @@ CHELBA, YANG, NGUYEN, MARUF, OWN = (
 UNTRIED = {_VALUES["sources"][name]: tuple(parts) for name, parts in _VALUES["untried"].items()}
 """Source -> parts of the paper that no recipe trains and nothing measures."""
 ATTENTION_DEVIATIONS, CONTEXT_DEVIATIONS = (tuple(_VALUES["deviations"][name]) for name in ("attention", "context"))
+NOTES: dict[str, str] = _VALUES["notes"]
+"""Notes below the tables of the page."""
+PLUS_MINUS = NOTES["plus_minus"]
 INFERIOR = 0.02
 """Nats per token by which a variant may be worse and still count as good enough: the gap that Chelba et al. have
 between N=8 and full attention on English-German (2.66 and 2.64 on the test set; 0.03 on the dev set; 0.01 and 0.00 on

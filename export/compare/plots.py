@@ -103,7 +103,7 @@ def plot_window_masks(layers: Sequence[LayerMasks], picture: Path) -> None:
 
 
 def grid(panels: int, columns: int, inches: float) -> tuple[Any, list[Any]]:
-    """A figure, and the axes of its panels; places that are left over stay empty."""
+    """A figure, and the axes of its panels; unused panels are hidden."""
     columns = min(panels, columns)
     rows = -(-panels // columns)
     figure, axes = pyplot.subplots(rows, columns, figsize=(inches * columns, inches * rows), squeeze=False)

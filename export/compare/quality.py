@@ -13,8 +13,8 @@ METRICS = ("BLEU", "chrF")
 @dataclass(frozen=True)
 class Quality:
     """A corpus score; half the width of its 95% bootstrap interval; p-value of the paired bootstrap test against the
-    reference row, None for that row itself or where there is none. The test asks for a difference in the direction that
-    was seen: it is about one-sided."""
+    reference row, None for that row itself or where there is none. The test is about
+    one-sided, in the observed direction."""
 
     score: float
     half_width: float
@@ -25,7 +25,7 @@ def qualities(
     systems: Mapping[str, Sequence[str]], references: Sequence[str], reference_row: str | None
 ) -> tuple[dict[str, dict[str, Quality]], list[str]]:
     """Row -> metric -> score, and the metrics' signatures (seed and resamples included)."""
-    names = sorted(systems, key=lambda name: name != reference_row)  # the first is what others are tested against
+    names = sorted(systems, key=lambda name: name != reference_row)  # the first is the baseline of the tests
     test = PairedTest(
         [(name, list(systems[name])) for name in names],
         {"BLEU": BLEU(), "chrF": CHRF()},
@@ -35,7 +35,7 @@ def qualities(
     )
     signatures, scores = test()
     found: dict[str, dict[str, Quality]] = {name: {} for name in names}
-    # sacreBLEU calls two systems that say the same significantly different.
+    # sacreBLEU reports equal systems as significantly different.
     same = {name for name in names if list(systems[name]) == list(systems.get(reference_row or "", ()))}
     for metric, key in zip(METRICS, signatures, strict=True):
         results = [result for result in scores[key] if isinstance(result, Result)]

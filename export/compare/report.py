@@ -1,9 +1,10 @@
-"""The report of a comparison: what is left of the papers' claims, and all tables."""
+"""The report of a comparison: verdicts on the papers' claims, and all tables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from export.compare import tables
 from export.compare.claims import (
     AGAINST,
     CHELBA_AUTHOR,
@@ -18,65 +19,22 @@ from export.compare.claims import (
     ngram_claims,
     ngram_groups,
 )
-from export.compare.contenders import LOG_PERPLEXITY, WRONG_ITEMS, Family, families
 from export.compare.context_table import context_summary, contrastive_table, zero_table
 from export.compare.measurements import Measured, MeasurementPlan
-from export.compare.papers import INFERIOR, ITEM_TABLES, OWN, PAPER_TABLES, UNTRIED, PaperTable
+from export.compare.papers import INFERIOR, ITEM_TABLES, NOTES, OWN, PAPER_TABLES, UNTRIED, PaperTable
 from export.compare.quality import qualities
 from export.compare.rows import known_rows
 from export.compare.summaries import context, localness, soft_windows, windows
-from export.compare.table import (
-    Qualities,
-    claim_table,
-    has_rows,
-    language_table,
-    likelihood_table,
-    order_table,
-    overview,
-    paper_table,
-    precision_table,
-    quality_table,
-    summary,
-    system_name,
-    verdict_table,
-)
 from export.compare.translate import LONGEST
+from export.compare.variants import LOG_PERPLEXITY, WRONG_ITEMS, Family, families
 
-PLUS_MINUS = (
-    "± is half of a 95% interval wherever it stands on this page: of what a row costs, over documents (over sentences "
-    "in sets without documents); of differences between rows, over documents and seeds; of BLEU and chrF, over "
-    "bootstraps."
-)
-LIKELIHOOD_NOTE = (
-    "Nats per target token, EOS included; the mean counts every set the same. Pairs that training would leave out as "
-    "too long are left out. Rows see the same text, so differences between rows are known better than the rows "
-    "themselves."
-)
-LANGUAGE_NOTE = (
-    "exp of the log-perplexity per piece, target side only. Language models do not translate: they have no BLEU, and "
-    "are not exported or served."
-)
-PRECISION_NOTE = (
-    "The row's own graphs in the server's engine at fp32 and int8, calibrated by the sentences that come with `ringmt "
-    "export`; the text of all sets together. Nats per token of the references, BLEU of what a beam search finds. Only "
-    "rows whose weights are kept."
-)
-ZERO_NOTE = (
-    "Of the weights that one word of a sentence gives to visible sentences, and to the words in them, the share that "
-    "is exactly zero; the share of visible sentences that any head of any word of a sentence uses (the rest can be "
-    "left out without changing anything); and the mean of 1 - gate, how much of the layer's output gets through."
-)
-CONTRASTIVE_NOTE = (
-    "Accuracy with 95% intervals (Wilson). Items that context gains and loses against the same row without it, and the "
-    "two-sided exact p-value of that split (McNemar)."
-)
 Section = tuple[str, str]
 """Title and text."""
 
 
 @dataclass(frozen=True)
-class Found:
-    """The measured rows, and what was concluded from them."""
+class Comparison:
+    """The measured rows, with their claims and verdicts."""
 
     rows: Sequence[Measured]
     plan: MeasurementPlan
@@ -112,10 +70,10 @@ class Found:
         come first."""
         return [
             (family, paper, [claim_of(claim, paper, family) for claim in paper.claims])
-            for tables, found in ((ITEM_TABLES, self.item_families), (PAPER_TABLES, self.families))
+            for group, found in ((ITEM_TABLES, self.item_families), (PAPER_TABLES, self.families))
             for family in found
-            for paper in tables
-            if has_rows(paper, family.members)
+            for paper in group
+            if tables.has_rows(paper, family.members)
         ]
 
     @cached_property
@@ -128,32 +86,32 @@ class Found:
 
     @cached_property
     def claims(self) -> list[Claim]:
-        """Those of papers of which something was measured."""
+        """The papers' claims with measured differences."""
         return [claim for claim in self.every_claim if claim.paper is not None and claim.tried]
 
     @cached_property
     def hypotheses(self) -> list[Claim]:
-        """Own ones of which something was measured."""
+        """Own hypotheses with measured differences."""
         return [claim for claim in self.every_claim if claim.paper is None and claim.tried]
 
     @cached_property
     def sentences(self) -> list[str]:
         """One a paper."""
-        item_claims = [claim for claim in self.claims if claim.yardstick is WRONG_ITEMS]
+        item_claims = [claim for claim in self.claims if claim.metric is WRONG_ITEMS]
         found = (windows(self.orders), localness(self.families), soft_windows(self.families), context(item_claims))
         return [sentence for sentence in found if sentence]
 
     @cached_property
     def untried(self) -> list[str]:
-        """What papers have and nobody trained here: a sentence a paper, of papers that any row is about."""
+        """Parts of the papers that no row tests: a line per paper with claims."""
         here = {claim.paper for claim in self.claims}
         lines = []
         for paper, more in UNTRIED.items():
             author = paper.partition(",")[0]
             if author not in here:
                 continue
-            tables = [table for table in PAPER_TABLES if table.author == author and not self.is_tried(table)]
-            titles = dict.fromkeys(table.title for table in tables)
+            untried = [table for table in PAPER_TABLES if table.author == author and not self.is_tried(table)]
+            titles = dict.fromkeys(table.title for table in untried)
             lines.append(f"- {author}: {'; '.join([*titles, *more])}.")
         return lines
 
@@ -163,11 +121,11 @@ class Found:
         return any(claim.tried for claims in same for claim in claims)
 
     @cached_property
-    def together(self) -> tuple[Qualities, str]:
+    def together(self) -> tuple[tables.Qualities, str]:
         """BLEU and chrF of the text of all sets together, for systems that translated all of them; and a note."""
         names = self.plan.translated
         systems = {
-            system_name(measured, condition): [line for name in names for line in found[name]]
+            tables.system_name(measured, condition): [line for name in names for line in found[name]]
             for measured in self.translating
             for condition, found in measured.translations.items()
             if names and all(name in found for name in names)
@@ -186,29 +144,37 @@ class Found:
         )
 
 
-def short_sections(found: Found) -> list[Section]:
-    """What the papers claim and what was found of it, first of all; then one table of rows."""
+def short_sections(comparison: Comparison) -> list[Section]:
+    """The papers' claims with verdicts first; then one table of rows."""
     sections = []
-    if found.claims:
-        parts = ["\n".join(f"- {sentence}" for sentence in found.sentences), verdict_table(found.claims)]
-        sections.append(("What the papers claim, and what these rows say", text_of(*parts, verdict_note(found))))
-    if found.untried:
-        sections.append(("Not tried", "\n".join(found.untried)))
-    if found.hypotheses:
+    if comparison.claims:
+        parts = [
+            "\n".join(f"- {sentence}" for sentence in comparison.sentences),
+            tables.verdict_table(comparison.claims),
+        ]
+        sections.append(("What the papers claim, and what these rows say", text_of(*parts, verdict_note(comparison))))
+    if comparison.untried:
+        sections.append(("Not tried", "\n".join(comparison.untried)))
+    if comparison.hypotheses:
         text = "No paper states these; they are tried as the claims above."
-        sections.append((OWN, text_of(text, verdict_table(found.hypotheses, "of"))))
-    scores, note = found.together
-    if any(measured.row.section is None for measured in found.rows):
-        notes = [f"Log-perplexity: the mean over {', '.join(found.plan.sets)}.", note]
-        text = "\n\n".join([summary(found.families, found.rows, scores, found.reference), " ".join(notes).strip()])
-        sections.append(("The rows", f"{text} Cache: the ring of one hypothesis in fp32."))
-    if found.in_context:
-        text = (
-            f"Log-perplexity: the mean over {', '.join(found.plan.sets)}. online: a sentence sees those before it; "
-            f"offline: all others of its document; shuffled: those of another document, the control. Differences are "
-            f"of one seed, over documents."
+        sections.append((OWN, text_of(text, tables.verdict_table(comparison.hypotheses, "of"))))
+    scores, note = comparison.together
+    if any(measured.row.section is None for measured in comparison.rows):
+        notes = [f"Log-perplexity: the mean over {', '.join(comparison.plan.sets)}.", note]
+        text = "\n\n".join(
+            [
+                tables.summary(comparison.families, comparison.rows, scores, comparison.reference),
+                " ".join(notes).strip(),
+            ]
         )
-        sections.append(("The rows", f"{context_summary(found.in_context)}\n\n{text}"))
+        sections.append(("The rows", f"{text} Cache: the ring of one hypothesis in fp32."))
+    if comparison.in_context:
+        text = (
+            f"Log-perplexity: the mean over {', '.join(comparison.plan.sets)}. online: a sentence sees "
+            f"those before it; offline: all others of its document; shuffled: those of another document, the control. "
+            f"Differences are of one seed, over documents."
+        )
+        sections.append(("The rows", f"{context_summary(comparison.in_context)}\n\n{text}"))
     return sections
 
 
@@ -216,9 +182,9 @@ def text_of(*parts: str) -> str:
     return "\n\n".join(filter(None, parts))
 
 
-def verdict_note(found: Found) -> str:
-    seeds = "".join(map(seeds_note, (found.families, found.item_families)))
-    about = " and ".join([LOG_PERPLEXITY.name, *([WRONG_ITEMS.name] if found.item_families else [])])
+def verdict_note(comparison: Comparison) -> str:
+    seeds = "".join(map(seeds_note, (comparison.families, comparison.item_families)))
+    about = " and ".join([LOG_PERPLEXITY.name, *([WRONG_ITEMS.name] if comparison.item_families else [])])
     return (
         f"Claims are tested in {about}, by paired differences between rows of one budget: the same text, order, steps "
         f"and rates (rows that see other context may read other amounts of it, which stand beside them). Each "
@@ -233,73 +199,82 @@ def verdict_note(found: Found) -> str:
 
 
 def seeds_note(families: Sequence[Family]) -> str:
-    """By how much seeds of one variant differ, budget by budget; all families have one yardstick."""
+    """The spread between seeds of one variant, for each budget; all families share one metric."""
     spreads = [
-        f"{family.spread.deviation:.3f} {family.yardstick.unit.partition(' per ')[0]} ({family.spread.freedom} degrees "
-        f"of freedom, {family.read} target tokens)"
+        f"{family.spread.deviation:.3f} {family.metric.unit.partition(' per ')[0]} ({family.spread.freedom} degrees "
+        f"of freedom, {family.token_range} target tokens)"
         for family in families
         if family.spread
     ]
-    return f"From seed to seed {families[0].yardstick.name} differs by {'; '.join(spreads)}. " if spreads else ""
+    return f"From seed to seed {families[0].metric.name} differs by {'; '.join(spreads)}. " if spreads else ""
 
 
-def full_sections(found: Found) -> list[Section]:
+def full_sections(comparison: Comparison) -> list[Section]:
     """Every table."""
-    rows, plan = found.rows, found.plan
+    rows, plan = comparison.rows, comparison.plan
     sections = []
-    if found.translating:
-        scores, note = found.together
-        alone = [measured for measured in found.translating if measured.row.section is None]
+    if comparison.translating:
+        scores, note = comparison.together
+        alone = [measured for measured in comparison.translating if measured.row.section is None]
         if alone:
-            sections.append(("Rows, seed by seed", f"{overview(alone, scores, found.reference)}\n\n{note}"))
-    for group in found.orders:
-        parts = [*([order_table(group)] if group.is_plain else []), *map(claim_table, ngram_claims(group))]
+            sections.append(("Rows, seed by seed", f"{tables.overview(alone, scores, comparison.reference)}\n\n{note}"))
+    for group in comparison.orders:
+        parts = [
+            *([tables.order_table(group)] if group.is_plain else []),
+            *map(tables.claim_table, ngram_claims(group)),
+        ]
         author = CHELBA_AUTHOR if group.is_plain else OWN
         sections.append((f"{author}: N, {group.name}", "\n\n".join(parts)))
-    for family, paper, claims in found.papers:
-        title = f"{paper.author}: {paper.title}, {family.read} target tokens"
-        sections.append((title, "\n\n".join([paper_table(paper, family), *map(claim_table, claims)])))
-    if found.language_models:
-        sections.append(("Language models", f"{language_table(found.language_models)}\n\n{LANGUAGE_NOTE}"))
-    sections.append(("Log-perplexity, set by set", f"{likelihood_table(rows, plan.sets)}\n\n{LIKELIHOOD_NOTE}"))
+    for family, paper, claims in comparison.papers:
+        title = f"{paper.author}: {paper.title}, {family.token_range} target tokens"
+        sections.append((title, "\n\n".join([tables.paper_table(paper, family), *map(tables.claim_table, claims)])))
+    if comparison.language_models:
+        sections.append(
+            ("Language models", f"{tables.language_table(comparison.language_models)}\n\n{NOTES['language']}")
+        )
+    sections.append(
+        ("Log-perplexity, set by set", f"{tables.likelihood_table(rows, plan.sets)}\n\n{NOTES['likelihood']}")
+    )
     at_int8 = [measured for measured in rows if measured.precisions]
     if at_int8:
-        sections.append(("What int8 costs", f"{precision_table(at_int8)}\n\n{PRECISION_NOTE}"))
-    return [*sections, *quality_sections(found), *context_sections(found)]
+        sections.append(("What int8 costs", f"{tables.precision_table(at_int8)}\n\n{NOTES['precision']}"))
+    return [*sections, *quality_sections(comparison), *context_sections(comparison)]
 
 
-def quality_sections(found: Found) -> list[Section]:
+def quality_sections(comparison: Comparison) -> list[Section]:
     """Set by set."""
     sections = []
-    for place, name in enumerate(found.plan.translated):
+    for place, name in enumerate(comparison.plan.translated):
         systems, lines = {}, {}
-        for measured in found.translating:
+        for measured in comparison.translating:
             for condition in measured.row.conditions:
                 if name in measured.translations.get(condition, {}):
-                    systems[system_name(measured, condition)] = measured
-                    lines[system_name(measured, condition)] = measured.translations[condition][name]
+                    systems[tables.system_name(measured, condition)] = measured
+                    lines[tables.system_name(measured, condition)] = measured.translations[condition][name]
         if lines:
-            references = found.plan.to_translate(found.translating[0].row)[place].references
-            scores, signatures = qualities(lines, references, found.reference)
-            note = found.quality_note(len(references), signatures)
-            sections.append((f"BLEU and chrF, {name}", f"{quality_table(systems, scores, found.reference)}\n\n{note}"))
+            references = comparison.plan.to_translate(comparison.translating[0].row)[place].references
+            scores, signatures = qualities(lines, references, comparison.reference)
+            note = comparison.quality_note(len(references), signatures)
+            sections.append(
+                (f"BLEU and chrF, {name}", f"{tables.quality_table(systems, scores, comparison.reference)}\n\n{note}")
+            )
     return sections
 
 
-def context_sections(found: Found) -> list[Section]:
-    if not found.in_context:
+def context_sections(comparison: Comparison) -> list[Section]:
+    if not comparison.in_context:
         return []
-    sections = [("Exact zeros", f"{zero_table(found.in_context)}\n\n{ZERO_NOTE}")]
-    for name in found.plan.contrastive:
-        if any(name in measured.right for measured in found.in_context):
-            text = contrastive_table(found.in_context, found.plan.read_items(name), name)
-            sections.append((f"Contrastive set {name}", f"{text}\n\n{CONTRASTIVE_NOTE}"))
+    sections = [("Exact zeros", f"{zero_table(comparison.in_context)}\n\n{NOTES['zero']}")]
+    for name in comparison.plan.contrastive:
+        if any(name in measured.right for measured in comparison.in_context):
+            text = contrastive_table(comparison.in_context, comparison.plan.read_items(name), name)
+            sections.append((f"Contrastive set {name}", f"{text}\n\n{NOTES['contrastive']}"))
     return sections
 
 
-def not_trained(found: Found) -> list[str]:
+def not_trained(comparison: Comparison) -> list[str]:
     """Rows of the bundled recipes of these rows that are not among them."""
-    trained = {measured.row.bundled for measured in found.rows}
+    trained = {measured.row.bundled for measured in comparison.rows}
     recipes = {name.partition("/")[0] for name in trained if name}
     return [row for row in known_rows() if row.partition("/")[0] in recipes and row not in trained]
 

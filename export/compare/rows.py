@@ -1,6 +1,6 @@
 """Rows of the comparison: finished checkpoints, and finished runs with context on top of one.
 
-A row may be kept without its weights: its record has their hashes, and what was measured of them counts.
+A row may be stored without its weights: its record has their hashes, by which measurements are found.
 """
 
 import dataclasses
@@ -34,8 +34,8 @@ class CompareError(ValueError):
 @dataclass(frozen=True)
 class Row:
     """A finished run: its name (the folder's), where it is, how it was trained; `bundled` is the bundled recipe that
-    trains the same, whatever the seed. `weights_hash` names its weights, context layer included, `alone_hash` those
-    that translate a sentence by itself, which are the same for a row without context."""
+    trains the same, whatever the seed. `weights_hash` is the hash of all its weights, `alone_hash` that of the sentence
+    model, which are equal for a row without context."""
 
     name: str
     folder: Path
@@ -86,7 +86,7 @@ class Row:
         return find_vocabulary(find_base(self.section.base) if self.section else self.folder)
 
     def subject(self, condition: str) -> str:
-        """What was measured under this condition: rows on one frozen sentence model share what it does alone."""
+        """The hash of the weights that are measured under this condition: rows share a frozen sentence model."""
         return self.alone_hash if condition == ALONE else self.weights_hash
 
     @property
@@ -112,19 +112,19 @@ class Row:
 
     @property
     def place(self) -> tuple[bool, int, int, str]:
-        """Where it stands in a table: as in the file of the bundled rows, seed by seed; others by name."""
+        """Sort key in tables: the order of the bundled rows, then seed, then name."""
         rows = known_rows()
         place = rows.index(self.bundled) if self.bundled in rows else len(rows)
         return self.is_language_model, place, self.seed, self.name
 
     @property
     def command(self) -> str:
-        """What trains the same again."""
+        """The command that trains the same row again."""
         return train_command_line(self.bundled or self.recipe.name, self.recipe)
 
     @property
     def budget(self) -> str:
-        """Equal for rows that may be compared: the same pieces, text, steps and rates; whatever the model and seed."""
+        """Equal for rows that may be compared: the same pieces, text, steps and rates; with any model and seed."""
         training = dataclasses.asdict(self.recipe.training)
         del training["seed"]
         base = self.section.base if self.section else None
@@ -142,7 +142,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Size:
-    """What a configuration costs wherever it runs: parameters, and fp32 bytes of decoder cache per hypothesis (None
+    """The size of a configuration: parameters, and fp32 bytes of decoder cache per hypothesis (None
     for a language model, which is not served)."""
 
     parameters: int

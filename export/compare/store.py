@@ -1,4 +1,4 @@
-"""What has been measured so far, in one JSON file, so that a comparison can go on as rows appear."""
+"""Measurements in one JSON file, which a comparison extends as rows are added."""
 
 import gzip
 import json
@@ -12,7 +12,7 @@ FORMAT = 2
 
 
 class Store:
-    """Measurements by subject (a weights' hash) and what was measured. Without a path nothing is kept on disk."""
+    """Measurements by subject (a weights' hash) and name. Without a path they are not written to disk."""
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
@@ -36,16 +36,16 @@ class Store:
         return self._values.get(subject, {}).get(what)
 
     def measured(self, subject: str) -> list[str]:
-        """What was measured of it."""
+        """The names of its measurements."""
         return list(self._values.get(subject, {}))
 
     def put(self, subject: str, what: str, value: Any) -> None:
-        """Remember, and write everything through a temporary file."""
+        """CacheUpdate, and write everything through a temporary file."""
         self._values.setdefault(subject, {})[what] = value
         if self.path is not None:
             temporary = self.path.with_suffix(self.path.suffix + ".tmp")
             data = (json.dumps({"format": FORMAT, "measured": self._values}) + "\n").encode()
-            # The same measurements are the same bytes: no time of writing in the file.
+            # Equal measurements give equal bytes: the file has no modification time.
             temporary.write_bytes(gzip.compress(data, mtime=0) if self.path.suffix == ".gz" else data)
             os.replace(temporary, self.path)
 

@@ -1,10 +1,10 @@
-"""What all rows of a paper say together, a sentence a paper, in figures that were measured."""
+"""A sentence per paper that summarises the measured differences of its rows."""
 
 from collections.abc import Sequence
 
 from export.compare.claims import HOLDS, Claim, OrderGroup
-from export.compare.contenders import Contrast, Family, contrast, named, tokens_text
 from export.compare.papers import CONTRASTIVE_ITEMS, INFERIOR
+from export.compare.variants import Contrast, Family, contrast, named, tokens_text
 
 
 def changed(found: Contrast, unit: str = "nats") -> str:
@@ -47,13 +47,10 @@ def localness(families: Sequence[Family]) -> str | None:
     alone: list[str] = []
     beside: list[str] = []
     for family in families:
-        for found, name, base in (
-            (alone, "localness-query", "full"),
-            (beside, "localness-query-relative", "relative"),
-        ):
+        for found, name, base in ((alone, "localness-query", "full"), (beside, "localness-query-relative", "relative")):
             difference = less(family, name, base)
             if difference:
-                found.append(f"{changed(difference)} after {family.read} target tokens")
+                found.append(f"{changed(difference)} after {family.token_range} target tokens")
     if not alone:
         return None
     more = f"; beside relative positions it {' and '.join(beside)}" if beside else ""
@@ -69,9 +66,9 @@ def soft_windows(families: Sequence[Family]) -> str | None:
             "one in the decoder": less(family, "window-aw-dec", "full"),
             "one in the encoder": less(family, "window-aw-enc", "full"),
         }
-        said = [f"{place} {changed(found)}" for place, found in places.items() if found]
-        if said:
-            return f"**Nguyen et al. 2020**: {'; '.join(said)}."
+        sentences = [f"{place} {changed(found)}" for place, found in places.items() if found]
+        if sentences:
+            return f"**Nguyen et al. 2020**: {'; '.join(sentences)}."
     return None
 
 

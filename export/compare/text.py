@@ -50,7 +50,7 @@ class TextSet:
 
 @dataclass(frozen=True)
 class TextChoice:
-    """Which sentences of a corpus count: pairs of at most `longest` pieces a side, as in training; the first `most` of
+    """The selected sentences of a corpus: pairs of at most `longest` pieces a side, as in training; the first `most` of
     every document; documents from the first on until they hold `limit` sentences (None: all)."""
 
     longest: int
@@ -85,8 +85,8 @@ def grouped(pairs: Sequence[SentencePair]) -> list[list[SentencePair]]:
 
 
 def encoded(pairs: Sequence[SentencePair], vocabulary: Vocabulary, longest: int) -> tuple[EncodedPair, ...]:
-    """The pairs with their ids, without those that training would leave out."""
+    """The pairs with their ids, without empty and too long pairs, as in training."""
     sources = vocabulary.encode([pair.source for pair in pairs])
     targets = vocabulary.encode([pair.target for pair in pairs])
     every = (EncodedPair(p, Pair(s, t)) for p, s, t in zip(pairs, sources, targets, strict=True))
-    return tuple(one for one in every if 0 < max(len(one.ids.source), len(one.ids.target)) <= longest)
+    return tuple(pair for pair in every if 0 < max(len(pair.ids.source), len(pair.ids.target)) <= longest)

@@ -1,7 +1,8 @@
 """A row's translations: alone by the server's own engine, in context greedily."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from export.artifact_writer import ExportOptions, export_artifact
@@ -16,9 +17,9 @@ from server.backends.load import load_backend
 from server.engine.request import SearchOptions
 
 PRECISION = "fp32"
-"""The one precision that every model can be exported at."""
+"""The precision at which every model can be exported."""
 LONGEST = 100
-"""Tokens at which a translation is cut, since briefly trained models may never end it."""
+"""Tokens at which a translation is cut, since briefly trained models may generate no EOS."""
 
 
 def longest(row: Row) -> int:
@@ -26,15 +27,22 @@ def longest(row: Row) -> int:
     return min(LONGEST, row.config.max_length - 1)
 
 
-def translations_alone(row: Row, texts: Sequence[TextSet], beam: int) -> list[list[str]]:
-    """Every text by the row's own ONNX graphs. Raises what the export raises."""
+@contextmanager
+def exported(row: Row, precisions: Sequence[str], calibration: tuple[str, ...] = ()) -> Iterator[Artifact]:
+    """A temporary artifact of the row's sentence model. Raises the errors of the export."""
     row.require_weights()
     languages = (row.recipe.data.source, row.recipe.data.target)
+    graphs = tuple(("onnx", precision) for precision in precisions)
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "artifact"
-        export_artifact(row.base, out, ExportOptions(row.name, languages, (("onnx", PRECISION),)))
-        artifact = Artifact.load(out)
-        options = SearchOptions(beam_size=beam, max_length=longest(row))
+        export_artifact(row.base, out, ExportOptions(row.name, languages, graphs, calibration=calibration))
+        yield Artifact.load(out)
+
+
+def translations_alone(row: Row, texts: Sequence[TextSet], beam: int) -> list[list[str]]:
+    """Every text by the row's own ONNX graphs. Raises the errors of the export."""
+    options = SearchOptions(beam_size=beam, max_length=longest(row))
+    with exported(row, (PRECISION,)) as artifact:
         backend = load_backend(artifact, "onnx", PRECISION, "off")
         return [translate(artifact, text.sources, backend, options) for text in texts]
 

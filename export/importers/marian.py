@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from export.artifact_writer import Content
-from export.importers.errors import ImportRefused
+from export.importers import ImportRefused
 from export.importers.marian_vocabulary import Numbered, write_vocabulary
 from export.importers.marian_weights import is_tied, model_of, read_weights
 from model.config import ModelConfig
@@ -20,7 +20,7 @@ UNUSUAL = {
     "normalize_embedding": "a norm after the embedding",
     "add_final_layer_norm": "a norm after the last layer",
 }
-"""Keys of config.json that a MarianMT model never sets, and what they would mean."""
+"""Keys of config.json that a MarianMT model never sets -> their meaning."""
 UNKNOWN = "<unk>"
 
 
@@ -80,7 +80,7 @@ class MarianFolder:
         )
 
     def language_tokens(self) -> dict[str, int]:
-        """Tokens that say into which language to translate, like >>deu<<, and their ids."""
+        """Tokens of the target language, like >>deu<<, and their ids."""
         ids = read_json(self.path / VOCABULARY)
         return {text[2:-2]: index for text, index in ids.items() if text.startswith(">>") and text.endswith("<<")}
 
@@ -142,7 +142,7 @@ def config_of(folder: MarianFolder, unknown: int, tied: bool, ngram: int | None,
 
 
 def unwanted_words(folder: MarianFolder) -> tuple[int, ...]:
-    """Words that the checkpoint must never choose. Raises ImportRefused for sequences of several words."""
+    """Words that the checkpoint never generates. Raises ImportRefused for sequences of several words."""
     sequences = folder.generation.get("bad_words_ids") or []
     if any(len(words) != 1 for words in sequences):
         raise ImportRefused(f"{folder.path}: bad_words_ids has sequences of words; only single ones can be kept")
@@ -157,19 +157,19 @@ def forces_eos(folder: MarianFolder, eos: int) -> bool:
     return forced is not None
 
 
-def prefix_of(folder: MarianFolder, target: str, asked: str | None) -> tuple[int, ...]:
-    """The ids before every source. `asked` names a language token, "none" for none; without it the target language's is
-    taken. Raises ImportRefused where a choice is needed."""
+def prefix_of(folder: MarianFolder, target: str, requested: str | None) -> tuple[int, ...]:
+    """The ids before every source. `requested` names a language token, or "none"; without it the token of the target
+    language is taken. Raises ImportRefused where a choice is needed."""
     tokens = folder.language_tokens()
-    if asked == "none":
+    if requested == "none":
         return ()
-    wanted = asked.removeprefix(">>").removesuffix("<<") if asked else target
+    wanted = requested.removeprefix(">>").removesuffix("<<") if requested else target
     if wanted in tokens:
         return (tokens[wanted],)
-    if asked or len(tokens) > 1:
+    if requested or len(tokens) > 1:
         some = ", ".join(sorted(tokens)[:20]) + (", ..." if len(tokens) > 20 else "")
         raise ImportRefused(
-            f"{folder.path} has {'no' if asked else 'several'} language tokens{' ' + wanted if asked else ''}: "
+            f"{folder.path} has {'no' if requested else 'several'} language tokens{' ' + wanted if requested else ''}: "
             f"choose one by --language-token, among {some or 'none'}"
         )
     return ()

@@ -1,10 +1,9 @@
 """Writes a Marian vocabulary as one SentencePiece model whose ids are the model's.
 
-Marian cuts text by SentencePiece and numbers the pieces by vocab.json, which has pieces of both languages. Here every
-word of vocab.json keeps its id. Words that the SentencePiece model lacks are marked as unused, so that text is cut as
-before; only characters that it lacks are looked up among them, as Marian does. Pieces that only the SentencePiece model
-has come last: they are unknown to the model.
-"""
+Marian segments text by SentencePiece and numbers the pieces by vocab.json, which has pieces of both languages. Here
+every word of vocab.json keeps its id. Words that the SentencePiece model lacks are marked as unused, so that
+segmentation does not change; only characters that the model lacks are looked up among them, as Marian does. Pieces that
+only the SentencePiece model has come last: they are unknown to the model."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,14 +12,14 @@ from typing import Any
 
 from sentencepiece import sentencepiece_model_pb2
 
-from export.importers.errors import ImportRefused
+from export.importers import ImportRefused
 from model.config import SpecialIds
 
 PROTO: Any = sentencepiece_model_pb2
 Piece = PROTO.ModelProto.SentencePiece
 UNIGRAM = PROTO.TrainerSpec.UNIGRAM
 SPELLED = (Piece.NORMAL, Piece.USER_DEFINED, Piece.BYTE)
-"""The kinds of pieces that text is cut into."""
+"""The types of pieces in segmentations."""
 
 
 @dataclass(frozen=True)
@@ -68,5 +67,5 @@ def read_spm(path: Path) -> Any:
 
 
 def unused(text: str) -> Any:
-    """A piece that text is never cut into."""
+    """A piece that no segmentation contains."""
     return Piece(piece=text, score=0.0, type=Piece.UNUSED)

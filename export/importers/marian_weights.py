@@ -7,7 +7,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from export.importers.errors import ImportRefused
+from export.importers import ImportRefused
 from model.config import ModelConfig
 from model.layers import sinusoidal_positions
 from model.masks import HIDDEN
@@ -34,11 +34,11 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
     return {name: tensor.float() for name, tensor in found.items()}
 
 
-def is_tied(weights: dict[str, Tensor], says: bool) -> bool:
+def is_tied(weights: dict[str, Tensor], default: bool) -> bool:
     """Whether the target's embedding is the output projection: decided by the weights, not by the configuration."""
     embedding = weights.get(TARGET, weights.get(SHARED))
     if OUTPUT not in weights or embedding is None:
-        return says
+        return default
     return torch.equal(weights[OUTPUT], embedding)
 
 
@@ -113,5 +113,7 @@ def drop_copies(left: dict[str, Tensor], weights: dict[str, Tensor]) -> None:
     """Take out copies of embeddings: a shared one for each side, and a tied output projection."""
     embeddings = [weights[name] for name in (SHARED, TARGET) if name in weights]
     for name in (SHARED, SOURCE, TARGET, OUTPUT):
-        if name in left and any(torch.equal(left[name], one) for one in embeddings if one is not weights[name]):
+        if name in left and any(
+            torch.equal(left[name], embedding) for embedding in embeddings if embedding is not weights[name]
+        ):
             del left[name]

@@ -1,7 +1,7 @@
 """An ONNX graph under construction: nodes, constants, inputs, outputs. Tensors are named by strings.
 
-It begins empty, or with an exported graph (`of`), which is then edited: tensors are found by the nodes that make and
-read them, and replaced by others. The finished model has only what its outputs need.
+It begins empty, or with an exported graph (`of`), which is then edited: tensors are found by the nodes that produce and
+read them, and replaced. The finished model has only the nodes that its outputs need.
 """
 
 from collections.abc import Iterator, Sequence
@@ -61,10 +61,10 @@ class GraphBuilder:
                 graph._nodes.append(node)
         return graph
 
-    # What there is
+    # Queries
 
     def nodes(self, *kinds: str) -> list[NodeProto]:
-        """A new list of the nodes of these kinds, in order, so that the graph may change meanwhile."""
+        """A new list of the nodes of these kinds, in order; the graph may change while it is iterated."""
         return [node for node in self._nodes if node.op_type in kinds]
 
     def maker(self, tensor: str, *kinds: str) -> NodeProto | None:
@@ -88,7 +88,7 @@ class GraphBuilder:
         """ONNX's number of an input's element type; None for tensors that are no inputs."""
         return self._inputs[tensor].type.tensor_type.elem_type if tensor in self._inputs else None
 
-    # What is added
+    # Additions
 
     def input(self, name: str, dtype: str, shape: Sequence[Axis]) -> str:
         self._inputs.setdefault(name, helper.make_tensor_value_info(name, DTYPES[dtype], list(shape)))
@@ -133,7 +133,7 @@ class GraphBuilder:
     def unsqueeze(self, x: str, *axes: int) -> str:
         return self.op("Unsqueeze", x, self.constant(np.array(axes, np.int64)))
 
-    # What changes
+    # Changes
 
     def replace(self, old: str, new: str) -> None:
         """Let all nodes that read `old` read `new`; outputs keep their names."""
@@ -155,7 +155,7 @@ class GraphBuilder:
             rename(node.output, old, new)
 
     def model(self) -> onnx.ModelProto:
-        """The finished model, without what no output needs, checked."""
+        """The finished, checked model, without nodes that no output needs."""
         nodes = needed_in_order(self._nodes, list(self._outputs))
         read = {name for node in nodes for name in node.input}
         graph = helper.make_graph(

@@ -1,8 +1,8 @@
 """Beam candidates inside the step graph: the 2*beam best continuations of every slot.
 
-Its slow twin is in tests/reference/beam_step.py. Each row contributes at most one EOS, so 2*beam candidates always hold
-`beam` that go on. Words are looked at in groups of 64: only groups whose best word is among the 2*beam best groups
-can hold a candidate, so the full sort never sees more than 2*beam*64 scores.
+Its slow twin is in tests/reference/beam_step.py. Each row contributes at most one EOS, so `beam` of 2*beam candidates
+always continue. Words are compared in groups of 64: only groups whose best word is among the 2*beam best groups can
+contain a candidate, so at most 2*beam*64 scores are sorted.
 """
 
 import numpy as np
@@ -21,16 +21,10 @@ def padded_vocabulary(size: int) -> int:
 
 
 def best_candidates(
-    graph: GraphBuilder,
-    log_probability: str,
-    score: str,
-    is_row: str,
-    vocabulary: int,
-    eos_id: int,
-    scored: str = "",
+    graph: GraphBuilder, log_probability: str, score: str, is_row: str, vocabulary: int, eos_id: int, scored: str = ""
 ) -> None:
     """log_probability [slot, beam, vocabulary], score and is_row [slot, beam] -> the graph's candidate outputs
-    [slot, 2*beam] and the next rows. `scored` [slot, vocabulary] says which tokens these are, where not all are.
+    [slot, 2*beam] and the next rows. `scored` [slot, vocabulary] are the ids of these tokens, where not all are scored.
 
     Ties go to the lower parent, then to the token that is scored first: groups and words keep their order wherever
     scores are equal.

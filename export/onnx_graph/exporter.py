@@ -37,20 +37,11 @@ def export_module(module: nn.Module, arguments: tuple[object, ...], inputs: Axes
             do_constant_folding=False,
             dynamo=False,
         )
-    return without_unused_inputs(with_versions(onnx.load_from_string(buffer.getvalue())))
-
-
-def with_versions(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model, with the versions that GraphBuilder declares."""
+    model = onnx.load_from_string(buffer.getvalue())
     model.ir_version, model.producer_name = IR_VERSION, "ringmt"
     model.ClearField("producer_version")
     del model.opset_import[:]
     model.opset_import.extend(opsets())
-    return model
-
-
-def without_unused_inputs(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model without inputs that no operator reads: mechanisms of attention read different ones."""
     read = {name for node in model.graph.node for name in node.input}
     for tensor in [tensor for tensor in model.graph.input if tensor.name not in read]:
         model.graph.input.remove(tensor)

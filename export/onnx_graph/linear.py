@@ -1,7 +1,7 @@
 """The arithmetic of int8, and the output projection at fp32 and int8.
 
-int8: weights are symmetric per output channel; activations have levels of a fixed calibrated width, not one of the
-batch's own, by which a sentence's result would depend on its neighbours.
+int8: weights are symmetric per output channel; activations have levels of a fixed calibrated width. A
+width per batch would make a sentence's result depend on its neighbours.
 """
 
 from collections.abc import Mapping
@@ -17,13 +17,13 @@ Array = NDArray[np.float32]
 SMALLEST_RANGE = np.float32(1e-8)
 WEIGHT_LEVELS = 64
 """Weights take the levels -64 to 64. Processors without VNNI instructions add two products of an unsigned input (up to
-255) and a weight in 16 bits: 2 x 255 x 64 still fits, 2 x 255 x 127 saturates and gives another, wrong sum. So every
-processor computes the same integers, at the full speed of its own instructions."""
+255) and a weight in 16 bits: 2 x 255 x 64 fits, 2 x 255 x 127 saturates and gives a wrong sum. So all processors
+compute the same integers."""
 
 
 @dataclass(frozen=True)
 class Levels:
-    """The levels of unsigned 8-bit activations: which one is zero, and how many are above it."""
+    """The levels of unsigned 8-bit activations: the zero level, and the number of levels above it."""
 
     zero: np.uint8
     above_zero: int
@@ -68,7 +68,7 @@ def fixed_product(
 
 
 class Projection(Protocol):
-    """The part of a graph that makes logits of states x [..., d]: x @ weight.T, weight [vocabulary, d]."""
+    """The part of a graph that computes logits from states x [..., d]: x @ weight.T, weight [vocabulary, d]."""
 
     def apply(self, graph: GraphBuilder, x: str, weight: Array, bias: Array) -> str:
         """x @ weight.T + bias, bias [vocabulary]."""
@@ -76,7 +76,7 @@ class Projection(Protocol):
 
     def give_columns(self, graph: GraphBuilder, words: str, weight: Array, count: int) -> None:
         """Outputs of an encode graph: the projection's columns for words [batch, count], as shortlist.weight
-        [batch, d, count] and what else `project_columns` reads."""
+        [batch, d, count] and the other inputs of `project_columns`."""
         ...
 
     def project_columns(self, graph: GraphBuilder, x: str, count: int, width: int) -> str:

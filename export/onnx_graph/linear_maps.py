@@ -1,4 +1,4 @@
-"""Linear maps in an exported graph: what nn.Linear becomes, found again by the name of its weight."""
+"""Linear maps in an exported graph, found by the names of the weights of nn.Linear."""
 
 from dataclasses import dataclass
 
@@ -63,7 +63,7 @@ def split_linear_maps(graph: GraphBuilder) -> None:
 
 
 def constant_of(graph: GraphBuilder, name: str) -> Array:
-    """Raises KeyError for what is no constant."""
+    """Raises KeyError for a tensor that is not a constant."""
     values = graph.array(name)
     if values is None:
         raise KeyError(name)

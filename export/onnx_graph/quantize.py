@@ -7,16 +7,31 @@ stays at fp32.
 from collections.abc import Mapping
 
 import numpy as np
+import onnx
 
 from export.onnx_graph.builder import GraphBuilder
 from export.onnx_graph.linear import RECTIFIED, SIGNED, fixed_product, level_width, quantize_weight
-from export.onnx_graph.linear_maps import constant_of, linear_maps
+from export.onnx_graph.linear_maps import constant_of, linear_maps, split_linear_maps
+from export.onnx_graph.tidy import drop_idle_casts, join_heads, keep_flags
+
+
+def edited(exported: onnx.ModelProto, name: str, ranges: Mapping[str, float] | None) -> GraphBuilder:
+    """The edited graph, to which nodes may be added: at fp32, or with `ranges` (see export.calibration) at int8."""
+    graph = GraphBuilder.of(exported, name)
+    drop_idle_casts(graph, exported)
+    keep_flags(graph)
+    join_heads(graph)
+    split_linear_maps(graph)
+    if ranges is not None:
+        quantize_linear(graph, ranges)
+        quantize_embedding(graph)
+    return graph
 
 
 def quantize_linear(graph: GraphBuilder, ranges: Mapping[str, float]) -> None:
     """`ranges`: site -> largest absolute input that calibration saw.
 
-    Where a ReLU stands before a linear map, levels from zero up cut off what is negative: the ReLU goes.
+    Where a ReLU stands before a linear map, unsigned levels clip negative inputs, so the ReLU is removed.
     """
     for found in linear_maps(graph):
         if found.site not in ranges:

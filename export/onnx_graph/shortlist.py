@@ -1,6 +1,6 @@
-"""A shortlist of target words per sentence: those that any sentence may need, and those that its source suggests.
+"""A shortlist of target words per sentence: frequent words, and likely translations of the source's words.
 
-The encode graph chooses them and gives their columns of the output projection; the step graph scores no other words.
+The encode graph selects them and outputs their columns of the output projection; the step graph scores no other words.
 A sentence's list depends on its own source alone, so its neighbours in a batch change nothing. Scores are
 log-probabilities among the words of the list.
 """
@@ -31,7 +31,7 @@ class ShortlistPlan:
 
     @classmethod
     def of(cls, lexicon: Lexicon, num_frequent: int, num_extra: int) -> "ShortlistPlan":
-        """Raises ValueError for sizes that are too large or no multiples of 64 (words are looked at in such groups)."""
+        """Raises ValueError for sizes that are too large or no multiples of 64 (the size of groups of words)."""
         words = len(lexicon.by_frequency)
         if num_frequent % GROUP or num_extra % GROUP or min(num_frequent, num_extra) <= 0:
             raise ValueError(f"a shortlist has sizes in multiples of {GROUP}, not {num_frequent}+{num_extra}")
@@ -90,8 +90,8 @@ def extra_words(graph: GraphBuilder, ids: str, padding: str, plan: ShortlistPlan
 
 def other_words(plan: ShortlistPlan) -> tuple[NDArray[np.int64], Ids]:
     """The words that are not on every list, ascending, and each word's place among them, in the smallest type that
-    holds it. Words that are on every list, or cannot be chosen, share the place after the last: no scores are kept for
-    them."""
+    holds it. Words that are on every list, or are never generated, share the index after the last: they have no
+    scores."""
     vocabulary = len(plan.lexicon.words)
     others = np.setdiff1d(plan.lexicon.by_frequency.astype(np.int64), plan.frequent)
     place = np.full(vocabulary, len(others), np.int64)

@@ -1,10 +1,10 @@
 """The step graph: one token for every row, and the best continuations of every slot.
 
 Beams are query positions: a slot's rows attend to the slot's source and ring, nothing is repeated per beam. The ring
-never moves; `ancestry` says which entries belong to a row's own past (see server/artifact/signature.py for all
-tensors)."""
+never moves; `ancestry` marks the entries of a row's own past (see server/artifact/signature.py for all tensors).
+"""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,10 +16,9 @@ from export.example_state import example_state
 from export.graphs import StepStates
 from export.onnx_graph.builder import GraphBuilder
 from export.onnx_graph.candidates import best_candidates, padded_vocabulary
-from export.onnx_graph.edits import edited
 from export.onnx_graph.exporter import Axes, export_module
-from export.onnx_graph.in_place import check_in_place
 from export.onnx_graph.linear import Array, Projection
+from export.onnx_graph.quantize import edited
 from export.onnx_graph.shortlist import ShortlistPlan, project_shortlist
 from export.paged_attention import example_pages, page_axes
 from model.config import SpecialIds
@@ -31,7 +30,7 @@ from server.artifact.manifest import Manifest
 
 @dataclass(frozen=True)
 class Words:
-    """What states are projected to: weight [vocabulary, d] and bias [vocabulary], and which ids are no words."""
+    """The output projection: weight [vocabulary, d], bias [vocabulary], and the special ids."""
 
     weight: Array
     bias: Array
@@ -47,13 +46,13 @@ class Words:
         return cls(weight, bias, model.config.ids)
 
     def padded(self) -> tuple[Array, Array]:
-        """Weight and bias for whole groups of words; what is no word and the padding can't be chosen."""
+        """Weight and bias for whole groups of words; special ids and padding are suppressed."""
         count = len(self.weight)
         weight = np.zeros((padded_vocabulary(count), self.weight.shape[1]), np.float32)
         weight[:count] = self.weight
         bias = np.full(len(weight), HIDDEN, np.float32)
         bias[:count] = self.bias
-        bias[list(self.ids.unspeakable)] = HIDDEN
+        bias[list(self.ids.suppressed)] = HIDDEN
         return weight, bias
 
 
@@ -71,11 +70,11 @@ STEP_AXES: Axes = {
 }
 """StepStates' tensors but rings, sources and documents, in its order, with their free axes."""
 STATE = "state"
-"""What the exported graph ends with: [slot, beam, d]."""
+"""The output of the exported graph: [slot, beam, d]."""
 
 
 def export_step(model: TranslationModel, manifest: Manifest, context: ContextLayer | None = None) -> onnx.ModelProto:
-    """Everything before the choice among candidates. With `context` (on the decoder's side) every slot has a
+    """The step before the selection of candidates. With `context` (on the decoder's side) every slot has a
     document."""
     rings: Axes = dict.fromkeys(manifest.ring_tensors, ("slot", None, "entry"))
     sources: Axes = dict.fromkeys(manifest.source_tensors, ("slot", None, "source"))
@@ -128,9 +127,30 @@ def build_step_graph(
 def project(
     graph: GraphBuilder, projection: Projection, words: Words, shortlist: ShortlistPlan | None
 ) -> tuple[str, int, str]:
-    """Logits of the state, how many words they are of, and the tensor that names these, "" where they are all."""
+    """Logits of the state, their number, and the tensor of their word ids, "" where all words are scored."""
     if shortlist is not None:
         logits, listed = project_shortlist(graph, projection, STATE, shortlist, words.weight, words.bias)
         return logits, shortlist.size, listed
     weight, bias = words.padded()
     return projection.apply(graph, STATE, weight, bias), len(weight), ""
+
+
+class InPlaceError(ValueError):
+    """A step graph that would read a ring after it was overwritten."""
+
+
+def check_in_place(model: onnx.ModelProto, rings: Sequence[str]) -> None:
+    """Raise InPlaceError unless every ring is read by nothing but the ScatterND whose output is its `next_` tensor.
+
+    The server binds a ring and its `next_` output to the same memory. ScatterND then copies nothing and writes its
+    entries; whatever else reads the ring would see them or not, depending on the order of nodes. (Shape reads no data.)
+    """
+    for ring in rings:
+        readers = [node for node in model.graph.node if ring in node.input and node.op_type != "Shape"]
+        wanted = [(node.op_type, node.input[0], list(node.output)) for node in readers]
+        if wanted != [("ScatterND", ring, [f"next_{ring}"])]:
+            kinds = ", ".join(node.op_type for node in readers) or "nothing"
+            raise InPlaceError(
+                f"the step graph reads {ring} in {kinds}: a mechanism must attend to the rings as written in this step "
+                f"(export.graphs.write_ring), never to the ring before it"
+            )

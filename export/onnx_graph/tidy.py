@@ -1,5 +1,5 @@
-"""Edits that take out what tracing leaves behind: casts to the same type, masks that are turned to booleans and back,
-heads that are split before a kernel that splits them itself."""
+"""Edits that remove redundant operators of a traced graph: casts to the same type, masks that are cast to bool and
+back, heads that are split before a kernel that splits them itself."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def attribute(node: NodeProto, name: str) -> Any:
 
 
 def drop_idle_casts(graph: GraphBuilder, model: onnx.ModelProto) -> None:
-    """Take out casts to the type that a tensor has already, and identities. Types are inferred in `model`, the exported
+    """Remove casts to the same type, and identities. Types are inferred in `model`, the exported
     graph."""
     inferred = onnx.shape_inference.infer_shapes(model).graph
     types = {tensor.name: tensor.type.tensor_type.elem_type for tensor in (*inferred.value_info, *inferred.input)}
@@ -63,7 +63,7 @@ def through_casts(graph: GraphBuilder, tensor: str) -> str:
 
 
 def join_heads(graph: GraphBuilder) -> None:
-    """Let attention take keys and values whole where they were only split into heads for it."""
+    """Pass unsplit keys and values to attention kernels that split the heads themselves."""
     for node in graph.nodes("MultiHeadAttention"):
         heads = attribute(node, "num_heads")
         whole = [whole_of(graph, tensor, heads) for tensor in node.input[1:3]]

@@ -1,8 +1,7 @@
-"""How much less a sentence counts the further away it is: its energy falls by a rate for every sentence between.
+"""Decay with distance: the energy of a sentence falls by a rate for every sentence between it and the query.
 
-Beyond Maruf et al. 2019, whose attention knows no distance: to it the noun of the sentence before looks like one of
-fifty sentences ago. The same as linear biases by position (Press et al. 2022, "Train Short, Test Long"), in sentences.
-"""
+Not in Maruf et al. 2019, whose attention does not depend on the distance between sentences. The same as linear biases
+by position (Press et al. 2022, "Train Short, Test Long"), counted in sentences."""
 
 import math
 
@@ -11,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn.functional import softplus
 
 FIRST_RATE = 0.1
-"""Where learned rates begin."""
+"""Initial value of learned rates."""
 
 
 class Decay(nn.Module):
@@ -27,8 +26,8 @@ class Decay(nn.Module):
             self.rate = float(decay)
 
     def forward(self, distance: Tensor) -> Tensor | None:
-        """distance [batch, 1 or query, J]: how many sentences away each is, from 1 on (anything where it is not seen).
-        Returns what is added to energies, [batch, heads or 1, 1 or query, J]; None without decay."""
+        """distance [batch, 1 or query, J]: how many sentences away each sentence is, from 1 on (any value where it is
+        hidden). Returns the bias of the energies, [batch, heads or 1, 1 or query, J]; None without decay."""
         if self.raw_rates is not None:
             rates: Tensor | float = softplus(self.raw_rates)[:, None, None]
         elif self.rate is not None:
@@ -42,11 +41,11 @@ class Decay(nn.Module):
         return torch.get_default_dtype() if self.raw_rates is None else self.raw_rates.dtype
 
 
-def decayed(energy: Tensor, decay: Tensor | None) -> Tensor:
-    """Energies [batch, heads, query, J] with what Decay adds."""
+def with_decay(energy: Tensor, decay: Tensor | None) -> Tensor:
+    """Energies [batch, heads, query, J] plus the bias of Decay."""
     return energy if decay is None else energy + decay.to(energy.dtype)
 
 
-def of_words(decay: Tensor, words: int) -> Tensor:
-    """What Decay adds for sentences [..., J], for each of their `words` words: [..., J*words]."""
+def per_word(decay: Tensor, words: int) -> Tensor:
+    """The bias of Decay for sentences [..., J], repeated for each of their `words` words: [..., J*words]."""
     return decay[..., None].expand(*decay.shape, words).flatten(-2)

@@ -1,7 +1,7 @@
 """Multi-head attention with plain softmax weights, in two functions, so that keys and values can be cached.
 
-`project_memory` makes what may be cached (once per source for cross-attention, one ring slot per token for the
-decoder); `forward` does everything that depends on the query. All mechanisms have these two functions.
+`project_memory` computes the tensors that are cached (once per source for cross-attention, one ring slot per token in
+the decoder); `forward` computes what depends on the query. All mechanisms have these two functions.
 """
 
 from typing import Any
@@ -19,12 +19,12 @@ from model.attention.scaled_dot_product import (
 )
 from model.attention.visible_keys import VisibleKeys
 from model.masks import HIDDEN
-from model.spelling import constant, nothing, shaped, sizes_of, spelled
+from model.symbolic import constant, nothing, shaped, sizes_of, with_symbolic
 
 
-def spell_attend(graph: Any, query: Any, key: Any, value: Any, keep: Any) -> Any:
-    """Write `attend_heads` as ONNX Runtime's fused kernel: a mask that is the same for all queries becomes its padding
-    mask, any other a bias."""
+def symbolic_attend(graph: Any, query: Any, key: Any, value: Any, keep: Any) -> Any:
+    """Export `attend_heads` as ONNX Runtime's fused kernel: a mask that is the same for all queries becomes the padding
+    mask of the kernel, any other mask a bias."""
     num_heads, queries = sizes_of(key)[1], sizes_of(keep)[2]
     inputs = [query, key, value, nothing(graph)]
     if queries == 1:
@@ -36,7 +36,7 @@ def spell_attend(graph: Any, query: Any, key: Any, value: Any, keep: Any) -> Any
     return shaped(graph.op("com.microsoft::MultiHeadAttention", *inputs, num_heads_i=num_heads), query, sizes_of(query))
 
 
-@spelled(spell_attend)
+@with_symbolic(symbolic_attend)
 def attend_heads(query: Tensor, key: Tensor, value: Tensor, keep: Tensor) -> Tensor:
     """query [batch, query, d], key and value [batch, heads, key, head_dim], keep bool broadcastable to
     [batch, heads, query, key]. Returns [batch, query, d]."""
@@ -61,12 +61,12 @@ class MultiHeadAttention(nn.Module):
         return split_heads(key, self.num_heads), split_heads(value, self.num_heads)
 
     def forward(self, x: Tensor, memory: tuple[Tensor, ...], visible: VisibleKeys) -> Tensor:
-        """x [batch, query, d], memory from project_memory -> [batch, query, d]. Positions are for mechanisms that know
-        an order of keys; plain attention needs none."""
+        """x [batch, query, d], memory from project_memory -> [batch, query, d]. Plain attention does not use the
+        positions of the keys."""
         key, value = memory
         return self.output(attend_heads(self.query(x), key, value, visible.keep))  # type: ignore[no-any-return]
 
     def weights(self, x: Tensor, memory: tuple[Tensor, ...], visible: VisibleKeys) -> Tensor:
-        """What `forward` weighs the values with: arguments as there -> fp32 [batch, heads, query, key], zero at hidden
+        """The attention weights of `forward`, with its arguments: fp32 [batch, heads, query, key], zero at hidden
         keys."""
         return masked_softmax(attention_energy(split_heads(self.query(x), self.num_heads), memory[0]), visible.keep)

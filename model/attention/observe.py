@@ -1,7 +1,4 @@
-"""Watches what attentions decide while a model runs: the widths of windows, and soft windows.
-
-The modules compute these quantities; this only records the tensors that they are computed from.
-"""
+"""Records the calls of attentions while a model runs, from which widths of windows and soft windows follow."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +16,7 @@ from model.attention.visible_keys import VisibleKeys
 
 
 @dataclass(frozen=True)
-class Seen:
+class AttentionCall:
     """One call of one attention; see MultiHeadAttention.forward."""
 
     attention: MultiHeadAttention
@@ -29,7 +26,8 @@ class Seen:
 
     @property
     def window_sizes(self) -> Tensor | None:
-        """D of every query, [batch, heads, query, 1], of an attention with Gaussian localness; None of others."""
+        """D of every query, [batch, heads, query, 1], of an attention with Gaussian localness; None for other
+        attentions."""
         terms = self.attention.terms.values() if isinstance(self.attention, TermedAttention) else ()
         for term in terms:
             if isinstance(term, GaussianLocalness):
@@ -40,7 +38,7 @@ class Seen:
 
     @property
     def window_mask(self) -> Tensor | None:
-        """m, [batch, heads, query, key], of an attention with a differentiable window; None of others."""
+        """m, [batch, heads, query, key], of an attention with a differentiable window; None for other attentions."""
         if not isinstance(self.attention, WindowAttention):
             return None
         by_name = dict(zip(self.attention.memory_names, self.memory, strict=True))
@@ -48,22 +46,22 @@ class Seen:
 
 
 @contextmanager
-def watch(model: nn.Module) -> Iterator[dict[str, list[Seen]]]:
+def record_calls(model: nn.Module) -> Iterator[dict[str, list[AttentionCall]]]:
     """While the context is open, every call of every attention of `model` is added to the list at the attention's
     name."""
-    calls: dict[str, list[Seen]] = {}
+    calls: dict[str, list[AttentionCall]] = {}
     hooks = []
 
-    def catcher(name: str) -> Any:
-        def catch(attention: nn.Module, given: tuple[Tensor, tuple[Tensor, ...], VisibleKeys]) -> None:
+    def recorder(name: str) -> Any:
+        def record(attention: nn.Module, given: tuple[Tensor, tuple[Tensor, ...], VisibleKeys]) -> None:
             assert isinstance(attention, MultiHeadAttention)
-            calls.setdefault(name, []).append(Seen(attention, *given))
+            calls.setdefault(name, []).append(AttentionCall(attention, *given))
 
-        return catch
+        return record
 
     for name, module in model.named_modules():
         if isinstance(module, MultiHeadAttention):
-            hooks.append(module.register_forward_pre_hook(catcher(name)))
+            hooks.append(module.register_forward_pre_hook(recorder(name)))
     try:
         yield calls
     finally:

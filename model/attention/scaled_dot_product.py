@@ -6,13 +6,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from model.spelling import constant, shaped, sizes_of, spelled
+from model.symbolic import constant, shaped, sizes_of, with_symbolic
 
 MASKED_ENERGY = -1e30
 """Energy of a key that a query may not see, before the softmax: finite, so that a row without visible keys is too."""
 
 
-def spell_split(graph: Any, x: Any, num_heads: int) -> Any:
+def symbolic_split(graph: Any, x: Any, num_heads: int) -> Any:
     batch, length, width = sizes_of(x)
     parts = graph.op("Reshape", x, constant(graph, [0, 0, num_heads, -1]))
     head_dim = None if width is None else width // num_heads
@@ -20,47 +20,47 @@ def spell_split(graph: Any, x: Any, num_heads: int) -> Any:
     return shaped(graph.op("Transpose", parts, perm_i=[0, 2, 1, 3]), x, [batch, num_heads, length, head_dim])
 
 
-def spell_merge(graph: Any, x: Any) -> Any:
+def symbolic_merge(graph: Any, x: Any) -> Any:
     batch, heads, length, head_dim = sizes_of(x)
     turned = shaped(graph.op("Transpose", x, perm_i=[0, 2, 1, 3]), x, [batch, length, heads, head_dim])
     width = None if heads is None or head_dim is None else heads * head_dim
     return shaped(graph.op("Reshape", turned, constant(graph, [0, 0, -1])), x, [batch, length, width])
 
 
-def spell_halves(graph: Any, x: Any) -> Any:
+def symbolic_halves(graph: Any, x: Any) -> Any:
     batch, length, width = sizes_of(x)
     parts = graph.op("Split", x, axis_i=-1, num_outputs_i=2, outputs=2)
     return tuple(shaped(part, x, [batch, length, None if width is None else width // 2]) for part in parts)
 
 
-@spelled(spell_halves)
+@with_symbolic(symbolic_halves)
 def halves(x: Tensor) -> tuple[Tensor, Tensor]:
     """[batch, length, 2d] -> the first and the second [batch, length, d]"""
     first, second = x.chunk(2, dim=-1)
     return first, second
 
 
-@spelled(spell_split)
+@with_symbolic(symbolic_split)
 def split_heads(x: Tensor, num_heads: int) -> Tensor:
     """[batch, length, d] -> [batch, heads, length, head_dim]"""
     batch, length, width = x.shape
     return x.view(batch, length, num_heads, width // num_heads).transpose(1, 2)
 
 
-@spelled(spell_merge)
+@with_symbolic(symbolic_merge)
 def merge_heads(x: Tensor) -> Tensor:
     """[batch, heads, length, head_dim] -> [batch, length, d]"""
     batch, heads, length, head_dim = x.shape
     return x.transpose(1, 2).reshape(batch, length, heads * head_dim)
 
 
-def spell_scaled(graph: Any, query: Any) -> Any:
+def symbolic_scaled(graph: Any, query: Any) -> Any:
     head_dim = sizes_of(query)[-1]
     assert head_dim is not None
     return shaped(graph.op("Mul", query, constant(graph, 1.0 / math.sqrt(head_dim))), query, sizes_of(query))
 
 
-@spelled(spell_scaled)
+@with_symbolic(symbolic_scaled)
 def scaled(query: Tensor) -> Tensor:
     """query/sqrt(head_dim), head_dim being the last axis"""
     return query * (1.0 / math.sqrt(query.shape[-1]))

@@ -1,4 +1,4 @@
-"""The attention that a configuration asks for at one place of the model.
+"""Builds the attention that the configuration names for one place of the model.
 
 A kind of attention is a file of model/attention/kinds. Its function `build` makes either a whole attention or a term
 that is added to plain attention.
@@ -17,15 +17,15 @@ Build = Callable[[ModelConfig, AttentionConfig], MultiHeadAttention | AttentionT
 
 def build_attention(config: ModelConfig, site: Site, number: int) -> MultiHeadAttention:
     """The attention of layer `number`, counted from 1, of the encoder, of the decoder, or between the two."""
-    wanted, layers = config.attention(site)
+    attention, layers = config.attention(site)
     shape = config.d_model, config.num_heads
     terms: dict[str, AttentionTerm] = {}  # parameters carry these names
-    if wanted.relative:
+    if attention.relative:
         terms["relative"] = RelativePositions(config.head_dim)
-    if wanted.kind != "plain" and number in wanted.layer_numbers(layers):
-        build: Build = import_module(f"model.attention.kinds.{wanted.kind}").build
-        built = build(config, wanted)
+    if attention.kind != "plain" and number in attention.layer_numbers(layers):
+        build: Build = import_module(f"model.attention.kinds.{attention.kind}").build
+        built = build(config, attention)
         if isinstance(built, MultiHeadAttention):
             return built
-        terms[wanted.kind] = built
+        terms[attention.kind] = built
     return TermedAttention(*shape, terms) if terms else MultiHeadAttention(*shape)

@@ -1,35 +1,34 @@
 """Attention over the sentences of a document (Maruf et al. 2019, "Selective Attention for Context-aware Neural
 Machine Translation", section 3.1): four ways to weigh J sentences of up to W words.
 
-`project_store` makes what is kept of every sentence for the rest of the document; `forward` does everything that
-depends on the query. Projections have no bias, so the projection of a mean is the mean of projections. A query that
-sees no sentence gets weights of zero everywhere.
-"""
+`project_store` computes the tensors that are stored of every sentence for the rest of the document; `forward` computes
+what depends on the query. Projections have no bias, so the projection of a mean is the mean of projections. A query
+that sees no sentence gets weights of zero everywhere."""
 
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from model.attention.decay import decayed, of_words
+from model.attention.decay import per_word, with_decay
 from model.attention.scaled_dot_product import attention_energy, masked_softmax, merge_heads, split_heads
 from model.attention.sparsemax import sparsemax
 from model.config import ConfigError, ContextConfig
 
 
 class VisibleSentences(NamedTuple):
-    """What each query may see of a document."""
+    """The sentences of a document that each query may attend to."""
 
     keep: Tensor
     """bool [batch, 1 or query, J], False for sentences without words"""
     word_keep: Tensor
     """bool [batch, J, W]"""
     decay: Tensor | None = None
-    """What energies lose with distance (see Decay), [batch, heads or 1, 1 or query, J]."""
+    """Bias of the energies by distance (see Decay), [batch, heads or 1, 1 or query, J]."""
 
 
-class LookResult(NamedTuple):
-    """What an attention found and where it looked."""
+class AttentionOutput(NamedTuple):
+    """The output of an attention, with its attention weights."""
 
     output: Tensor
     """[batch, query, d]"""
@@ -40,7 +39,7 @@ class LookResult(NamedTuple):
 
 
 class ContextAttention(nn.Module):
-    """What the four mechanisms have in common."""
+    """Base of the four mechanisms."""
 
     store_names: tuple[str, ...] = ()
     """The tensors of `project_store`: those of a sentence are [batch, J, d], those of words [batch, J, W, d]."""
@@ -58,7 +57,7 @@ class ContextAttention(nn.Module):
         """Word representations key and value [batch, J, W, d], word_keep bool [batch, J, W] -> the stored tensors."""
         raise NotImplementedError
 
-    def forward(self, query: Tensor, store: tuple[Tensor, ...], visible: VisibleSentences) -> LookResult:
+    def forward(self, query: Tensor, store: tuple[Tensor, ...], visible: VisibleSentences) -> AttentionOutput:
         """query [batch, query, d], store from project_store."""
         raise NotImplementedError
 
@@ -75,15 +74,15 @@ class FlatSentenceAttention(ContextAttention):
     def project_store(self, key: Tensor, value: Tensor, word_keep: Tensor) -> tuple[Tensor, ...]:
         return self.key(mean_of_words(key, word_keep)), self.value(mean_of_words(value, word_keep))
 
-    def forward(self, query: Tensor, store: tuple[Tensor, ...], visible: VisibleSentences) -> LookResult:
+    def forward(self, query: Tensor, store: tuple[Tensor, ...], visible: VisibleSentences) -> AttentionOutput:
         key, value = (self.heads(tensor) for tensor in store)
-        energy = decayed(attention_energy(self.heads(self.query(query)), key), visible.decay)
+        energy = with_decay(attention_energy(self.heads(self.query(query)), key), visible.decay)
         weights = masked_softmax(energy, visible.keep[:, None])
-        return LookResult(self.output(merge_heads(torch.matmul(weights.to(value.dtype), value))), weights, None)
+        return AttentionOutput(self.output(merge_heads(torch.matmul(weights.to(value.dtype), value))), weights, None)
 
 
 class FlatWordAttention(ContextAttention):
-    """Softmax over all words of all visible sentences. A sentence's weight is the sum of its words'."""
+    """Softmax over all words of all visible sentences. A sentence's weight is the sum of the weights of its words."""
 
     store_names = ("word_key", "word_value")
 
@@ -94,14 +93,14 @@ class FlatWordAttention(ContextAttention):
     def project_store(self, key: Tensor, value: Tensor, word_keep: Tensor) -> tuple[Tensor, ...]:
         return self.key(key), self.value(value)
 
-    def forward(self, query: Tensor, store: tuple[Tensor, ...], visible: VisibleSentences) -> LookResult:
+    def forward(self, query: Tensor, store: tuple[Tensor, ...], visible: VisibleSentences) -> AttentionOutput:
         key, value = (tensor.flatten(1, 2) for tensor in store)
         word_keep = visible.word_keep
         keep = (visible.keep[..., None] & word_keep[:, None]).flatten(2)
-        decay = None if visible.decay is None else of_words(visible.decay, word_keep.shape[-1])
+        decay = None if visible.decay is None else per_word(visible.decay, word_keep.shape[-1])
         output, weights = self.mix_words(query, key, value, keep, decay)
         weights = by_sentence(weights, word_keep)
-        return LookResult(output, weights.sum(dim=-1), weights)
+        return AttentionOutput(output, weights.sum(dim=-1), weights)
 
     def mix_words(
         self, query: Tensor, key: Tensor, value: Tensor, keep: Tensor, decay: Tensor | None
@@ -110,7 +109,7 @@ class FlatWordAttention(ContextAttention):
         query, word], decay [batch, heads or 1, 1 or query, word] -> output [batch, query, d], weights [batch, heads,
         query, word]."""
         key, value = self.heads(key), self.heads(value)
-        energy = decayed(attention_energy(self.heads(self.query(query)), key), decay)
+        energy = with_decay(attention_energy(self.heads(self.query(query)), key), decay)
         weights = masked_softmax(energy, keep[:, None])
         return self.output(merge_heads(torch.matmul(weights.to(value.dtype), value))), weights
 
@@ -134,11 +133,11 @@ class HierarchicalAttention(ContextAttention):
     def project_store(self, key: Tensor, value: Tensor, word_keep: Tensor) -> tuple[Tensor, ...]:
         return self.sentence_key(mean_of_words(key, word_keep)), self.word_key(key), self.word_value(value)
 
-    def forward(self, query: Tensor, store: tuple[Tensor, ...], visible: VisibleSentences) -> LookResult:
+    def forward(self, query: Tensor, store: tuple[Tensor, ...], visible: VisibleSentences) -> AttentionOutput:
         sentence_key, word_key, word_value = store
         sentence_weights = self.sentence_weights(query, sentence_key, visible.keep, visible.decay)
         mixed, word_weights = self.mix_words(query, word_key, word_value, visible.word_keep, sentence_weights)
-        return LookResult(self.output(mixed), sentence_weights, word_weights)
+        return AttentionOutput(self.output(mixed), sentence_weights, word_weights)
 
     def sentence_weights(
         self, query: Tensor, sentence_key: Tensor, sentence_keep: Tensor, decay: Tensor | None = None
@@ -150,7 +149,7 @@ class HierarchicalAttention(ContextAttention):
     def sentence_energy(self, query: Tensor, sentence_key: Tensor, decay: Tensor | None) -> Tensor:
         """[batch, heads, query, J], before masking."""
         energy = attention_energy(self.heads(self.sentence_query(query)), self.heads(sentence_key))
-        return decayed(energy, decay)
+        return with_decay(energy, decay)
 
     def mix_words(
         self, query: Tensor, word_key: Tensor, word_value: Tensor, word_keep: Tensor, sentence_weights: Tensor

@@ -1,6 +1,6 @@
 """Attention with terms that are added to the energies or to the values, each term a module of its own.
 
-A term sees the query, the keys and their order, but no other term.
+A term depends on the query, the keys and their order, but on no other term.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from model.attention.visible_keys import VisibleKeys
 
 
 class AttentionTerm(nn.Module):
-    """What a subclass adds to plain attention: it overrides `energy`, and `value` if it adds to values too."""
+    """A term of plain attention. A subclass overrides `energy`, and `value` if it adds to values as well."""
 
     def energy(self, query: Tensor, key: Tensor, visible: VisibleKeys) -> Tensor:
         """query [batch, heads, query, head_dim], not scaled, key [batch, heads, key, head_dim] -> fp32, broadcastable

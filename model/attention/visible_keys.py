@@ -1,4 +1,4 @@
-"""What the queries of an attention may see, and the order of the visible keys: ranks, prefix sums and suffix sums.
+"""The keys that the queries of an attention may attend to, and their order: ranks, prefix sums and suffix sums.
 
 Keys may lie anywhere in memory (a ring; the rings of several beams side by side), and two keys may share a position
 as long as no query sees both. Where the caller knows that memory order is position order (encoder, cross-attention,
@@ -15,7 +15,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class VisibleKeys:
-    """What each query may see, and in which order. One value serves all layers of a pass."""
+    """The keys that each query may attend to, and their order. All layers of a pass share one value."""
 
     keep: Tensor
     """bool, broadcastable to [batch, heads, query, key]"""
@@ -66,6 +66,6 @@ class VisibleKeys:
 
 
 def _sum_over(weight: Tensor, relation: Tensor) -> Tensor:
-    """weight [batch, heads, query, x], relation [batch or 1, x, j] -> [batch, heads, query, j]; heads and queries are
-    one axis, so that the relation is not repeated for every head."""
+    """weight [batch, heads, query, x], relation [batch or 1, x, j] -> [batch, heads, query, j]; heads and queries
+    share one axis, so that the relation is not repeated for every head."""
     return torch.matmul(weight.flatten(1, 2), relation).view(weight.shape)

@@ -73,7 +73,7 @@ def batches_by_tokens(pairs: Sequence[Pair], max_tokens: int) -> list[list[Pair]
 
 
 def epoch_items(corpora: Mapping[str, list[T]], passes: Mapping[str, float], seed: int, epoch: int) -> list[T]:
-    """One epoch: whole passes of a corpus, then a fresh random part of it for the fraction that is left."""
+    """One epoch: whole passes of a corpus, then a new random sample of it for the remaining fraction."""
     items: list[T] = []
     for name, corpus in corpora.items():
         whole, part = divmod(passes[name], 1)
@@ -88,7 +88,7 @@ def epoch_batches(
     """One epoch's batches: sorted by length, with a little noise, so that epochs differ; then shuffled.
 
     `sorted_by`: "longest", by the longer side and then by the source, leaves a twenty-fifth of what is computed to
-    padding, and "target", by the target and half of the source, a fifth (five corpora of English and German).
+    padding, and "target", by the target and half of the source, a fifth (measured on five English-German corpora).
     """
     order = random.Random(f"{seed}/{epoch}")
     length = _longest if sorted_by == "longest" else _mostly_target

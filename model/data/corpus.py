@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 class CorpusError(ValueError):
-    """Parallel files that are missing or do not fit together."""
+    """Parallel files that are missing or not parallel."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def _pairs(name: str, source_lines: list[str], target_lines: list[str]) -> Itera
 
 
 def data_hash(folder: Path, names: list[str], languages: tuple[str, str]) -> str:
-    """SHA-256 over the files of the named corpora, so that a checkpoint can say what it was trained on."""
+    """SHA-256 over the files of the named corpora, so that a checkpoint records its training data."""
     digest = hashlib.sha256()
     for name in sorted(names):
         for language in languages:

@@ -1,7 +1,8 @@
-"""Documents for training with context: sentences that know their place, and passages, the unit of one update.
+"""Documents for training with context: sentences with their index in the document, and passages, the unit of one
+update.
 
-A passage holds whole documents up to a number of tokens. Its sentences are looked from (`queries`) and looked at
-(`keys`), which differ only where a foreign document is shown instead of the true one.
+A passage holds whole documents up to a number of tokens. The sentences that attend (`queries`) and the
+sentences that are attended to (`keys`) differ only where the context of another document replaces the true context.
 """
 
 import dataclasses
@@ -22,9 +23,9 @@ from model.masks import context_distance
 
 @dataclass(frozen=True)
 class PlacedPair:
-    """A pair at place `index` of document number `document`; `draft` is the sentence model's own translation, where
-    context in the target language is used. `needs_context`: it stands in a made document, and by itself may have any
-    of several translations."""
+    """Pair number `index` of document number `document`; `draft` is the translation by the sentence model, where
+    context in the target language is used. `needs_context`: the pair is of a made document, and without context it has
+    several valid translations."""
 
     pair: Pair
     document: int
@@ -34,7 +35,7 @@ class PlacedPair:
 
 
 MADE = "context-"
-"""What the names of corpora begin with that are made so that context decides."""
+"""Prefix of the names of corpora that are made so that context decides."""
 Document = list[PlacedPair]
 
 
@@ -48,14 +49,14 @@ class Passage:
         return context_distance(*places(self.queries), *places(self.keys), online, reach)
 
     def grids(self) -> tuple[Tensor, Tensor]:
-        """The numbers of queries and of keys, a row for each document, -1 where it has no more: [document, J] each."""
+        """The indices of queries and of keys, a row for each document, padded with -1: [document, J] each."""
         order = {document: row for row, document in enumerate(dict.fromkeys(s.document for s in self.queries))}
         return grid(self.queries, order), grid(self.keys, order)
 
 
 def grid(sentences: Sequence[PlacedPair], order: dict[int, int]) -> Tensor:
-    """The place of every sentence in `sentences`, by the row that `order` gives its document: [document, J], -1 where
-    a document has no more."""
+    """The index of every sentence in `sentences`, in the row that `order` gives its document: [document, J], padded
+    with -1."""
     rows: list[list[int]] = [[] for _ in order]
     for number, sentence in enumerate(sentences):
         rows[order[sentence.document]].append(number)
@@ -64,7 +65,7 @@ def grid(sentences: Sequence[PlacedPair], order: dict[int, int]) -> Tensor:
 
 
 def places(sentences: Sequence[PlacedPair]) -> tuple[Tensor, Tensor]:
-    """Document numbers and places, [sentence] each."""
+    """Document numbers and indices, [sentence] each."""
     return torch.tensor([s.document for s in sentences]), torch.tensor([s.index for s in sentences])
 
 
@@ -78,7 +79,8 @@ def read_documents(
     alone: bool = False,
 ) -> list[Document]:
     """The documents among a corpus's first `limit` pairs, without pairs longer than `max_pair_length` pieces.
-    Where nothing separates documents, every pair is one, if they may stand `alone`; otherwise raises CorpusError."""
+    In a corpus that is not divided into documents every pair is a document with `alone`; otherwise raises
+    CorpusError."""
     pairs = read_corpus(folder, name, *languages)
     is_divided = not pairs or pairs[-1].document > 0
     if not is_divided and not alone:
@@ -103,7 +105,7 @@ def read_documents(
 
 
 def cut_documents(documents: Sequence[Document], max_sentences: int) -> list[Document]:
-    """Pieces of at most `max_sentences`, each a document of its own, numbered anew."""
+    """Parts of at most `max_sentences`, each a document, with new numbers."""
     pieces = (
         document[start : start + max_sentences]
         for document in documents
@@ -115,11 +117,13 @@ def cut_documents(documents: Sequence[Document], max_sentences: int) -> list[Doc
     ]
 
 
-def passages(documents: Sequence[Document], max_tokens: int, shown: dict[int, Document] | None = None) -> list[Passage]:
+def passages(
+    documents: Sequence[Document], max_tokens: int, foreign: dict[int, Document] | None = None
+) -> list[Passage]:
     """Pack documents, in the order given, into passages: all sentences together, each as long as the longest side of
     any, stay within `max_tokens`, unless one document alone is beyond. Documents of like length together waste least.
 
-    `shown` gives, by document number, another document to look at; its sentences take the places of the true ones.
+    `foreign` gives, by document number, the document whose sentences are the keys instead of the document's own.
     """
     groups: list[list[Document]] = []
     sentences = widest = 0
@@ -130,14 +134,14 @@ def passages(documents: Sequence[Document], max_tokens: int, shown: dict[int, Do
             groups.append([])
             sentences, widest = len(document), width(document)
         groups[-1].append(document)
-    return [_passage(group, shown) for group in groups]
+    return [_passage(group, foreign) for group in groups]
 
 
-def _passage(documents: list[Document], shown: dict[int, Document] | None) -> Passage:
+def _passage(documents: list[Document], foreign: dict[int, Document] | None) -> Passage:
     queries = [sentence for document in documents for sentence in document]
-    if shown is None:
-        return Passage(queries, queries)  # the same list: what is read once need not be read again
-    return Passage(queries, [sentence for document in documents for sentence in looked_at(document, shown)])
+    if foreign is None:
+        return Passage(queries, queries)  # the same list: its sentences are encoded once
+    return Passage(queries, [sentence for document in documents for sentence in looked_at(document, foreign)])
 
 
 def width(document: Document) -> int:
@@ -150,16 +154,16 @@ def by_length(documents: Sequence[Document], seed: str) -> list[Document]:
     numbers = random.Random(seed)
     noise = [numbers.random() * 3 for _ in documents]
     key = [(len(document), width(document) + extra) for document, extra in zip(documents, noise, strict=True)]
-    return [documents[place] for place in sorted(range(len(documents)), key=lambda place: key[place])]
+    return [documents[index] for index in sorted(range(len(documents)), key=lambda index: key[index])]
 
 
-def looked_at(document: Document, shown: dict[int, Document]) -> Document:
+def looked_at(document: Document, foreign: dict[int, Document]) -> Document:
     number = document[0].document
-    return [dataclasses.replace(sentence, document=number) for sentence in shown[number]]
+    return [dataclasses.replace(sentence, document=number) for sentence in foreign[number]]
 
 
 def foreign_documents(documents: Sequence[Document], seed: str) -> dict[int, Document]:
-    """For every document number a document that is another one (where there are at least two)."""
+    """For every document number another document (where there are at least two)."""
     order = list(documents)
     random.Random(seed).shuffle(order)
     return {one[0].document: other for one, other in zip(order, order[1:] + order[:1], strict=True)}
@@ -171,5 +175,5 @@ def epoch_documents(
     """One epoch of documents, shuffled; see `epoch_items`."""
     documents = epoch_items(corpora, passes, seed, epoch)
     random.Random(f"{seed}/{epoch}").shuffle(documents)
-    # The same document may come twice, and corpora count from zero each: numbers are given anew.
+    # The same document may come twice, and each corpus counts from zero: documents get new numbers.
     return [[dataclasses.replace(s, document=number) for s in document] for number, document in enumerate(documents)]

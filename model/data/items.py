@@ -9,7 +9,7 @@ from model.data.corpus import CorpusError, read_lines
 
 NEEDED = ("src", "ref", "contrastive")
 GROUPS = ("gender", "template")
-"""Keys by which results are also shown, where items have them."""
+"""Optional keys by which results are also grouped."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class ContrastiveItem:
     source_context: tuple[str, ...]
     """Sentences before the source, in order."""
     reference_context: tuple[str, ...]
-    """Their translations, or nothing where the set has none."""
+    """Their translations; empty where the set has none."""
     groups: tuple[tuple[str, str], ...]
     antecedent: Antecedent | None = None
-    """Where the set says so."""
+    """None where the set has no antecedents."""
 
 
 def sentences(value: Any) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
-"""Which target words a source sentence is likely to need: word translation probabilities (IBM model 1, Brown et al.
+"""The target words that a source sentence is likely to need: word translation probabilities (IBM model 1, Brown et al.
 1993, section 4.3) and the words that every sentence may need.
 
-A shortlist made from it spares the decoder most of its output projection. Words are the vocabulary's pieces.
+With a shortlist from it the decoder computes a small part of its output projection. Words are the vocabulary's pieces.
 """
 
 import os
@@ -15,7 +15,7 @@ from model.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 from model.data.batching import Pair
 
 NULL_ID = UNK_ID
-"""The empty source word, which explains target words that no other explains, has the place of UNK."""
+"""The empty source word, which generates target words without a source word, has the id of UNK."""
 PAIRS_AT_ONCE = 5000
 LEXICON = "lexicon.npz"
 
@@ -27,14 +27,15 @@ Ids = NDArray[np.int16] | NDArray[np.int32]
 @dataclass(frozen=True)
 class Lexicon:
     """`words` [vocabulary, k] are the likeliest translations of every source word, best first, with `probability`
-    (same shape); `by_frequency` are all words that can be chosen, EOS first, then the most frequent of the target."""
+    (same shape); `by_frequency` are all words that can be generated, EOS first, then by frequency in the target."""
 
     words: Ids
     probability: NDArray[np.float16]
     by_frequency: Ids
 
     def save(self, path: Path) -> None:
-        """The file is the same for the same lexicon. It is renamed when whole: who is killed leaves no half of it."""
+        """Equal lexicons give equal files. The file is renamed when complete: a killed process leaves no partial
+        file."""
         temporary = path.with_suffix(".tmp.npz")
         np.savez_compressed(temporary, words=self.words, probability=self.probability, by_frequency=self.by_frequency)
         os.replace(temporary, path)

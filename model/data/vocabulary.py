@@ -9,8 +9,8 @@ import sentencepiece
 from model.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 
 TEMPERATURE = 0.2
-"""The alpha of Kudo 2018, section 3.2: a segmentation is drawn with its probability to this power. Of a vocabulary of
-the kind bpe SentencePiece leaves out this share of the merges (Provilkov et al. 2020)."""
+"""The alpha of Kudo 2018, section 3.2: a segmentation is drawn with its probability to this power. In a vocabulary of
+the kind bpe SentencePiece skips this share of the merges (Provilkov et al. 2020)."""
 
 
 def train_vocabulary(sentences: Iterable[str], size: int, path: Path, kind: str = "unigram") -> None:
@@ -49,9 +49,9 @@ class Vocabulary:
         """Ids without BOS or EOS."""
         return [list(ids) for ids in self._pieces.encode(texts)]
 
-    def draw(self, texts: list[str]) -> list[list[int]]:
-        """Ids as `encode` gives them, but of a segmentation that is drawn among all that a text has (Kudo 2018,
-        "Subword regularization"). No seed decides it: SentencePiece draws otherwise in every process."""
+    def sample(self, texts: list[str]) -> list[list[int]]:
+        """Ids as `encode` gives them, but of a segmentation that is sampled among all segmentations of a text (Kudo
+        2018, "Subword regularization"). There is no seed: SentencePiece samples differently in every process."""
         drawn = self._pieces.encode(texts, enable_sampling=True, alpha=TEMPERATURE, nbest_size=-1)
         return [list(ids) for ids in drawn]
 
@@ -59,5 +59,5 @@ class Vocabulary:
         return [str(text) for text in self._pieces.decode(ids)]
 
     def pieces(self, ids: list[int]) -> list[str]:
-        """The pieces themselves, as they are listed in the vocabulary."""
+        """The pieces as the vocabulary lists them."""
         return [str(piece) for piece in self._pieces.id_to_piece(ids)]

@@ -13,21 +13,21 @@ KINDS: dict[str, tuple[str, ...]] = {
     "interface": (),
     "everyday": (),
 }
-"""Sentences for words of each kind; a word stands in one of them, in turn. German keeps the form of nouns and verbs in
-all of theirs."""
+"""Sentences for words of each kind; a word is put into one of them, in turn. Nouns and verbs have the same German form
+in all of them."""
 PHRASES = ("interface", "everyday")
-"""Kinds that are asked as they are."""
+"""Kinds whose items are translated as they are."""
 ALONE = {"verb": "to {}"}
-"""How words of a kind are asked alone, if not as they are."""
+"""Kind -> the form in which its words are translated alone, if not as they are."""
 
 
 class WordSetError(ValueError):
-    """A line that is no item."""
+    """A line that is not an item."""
 
 
 @dataclass(frozen=True)
 class WordItem:
-    """A source that is right when one of `accepted` stands in its translation."""
+    """A source whose translation is right when it contains one of `accepted`."""
 
     kind: str
     source: str
@@ -35,7 +35,8 @@ class WordItem:
 
 
 def read_word_set(path: Path) -> list[WordItem]:
-    """Every item; a word is asked alone and in a sentence. Raises WordSetError with the line that is no item."""
+    """Every item; a word gives two items, alone and in a sentence. Raises WordSetError with the line that is not an
+    item."""
     items = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         kind, *rest = line.split("\t")

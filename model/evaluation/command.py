@@ -13,8 +13,14 @@ from model.config import ConfigError
 from model.data.items import ContrastiveItem, read_items
 from model.data.vocabulary import Vocabulary
 from model.document import DocumentModel
-from model.evaluation.contrastive_accuracy import Accuracy, by_group, judge, judge_in_context, with_context_of_another
-from model.evaluation.explained_sources import explained
+from model.evaluation.contrastive_accuracy import (
+    Accuracy,
+    by_group,
+    evaluate_in_context,
+    evaluate_items,
+    with_shuffled_context,
+)
+from model.evaluation.explanation_accuracy import explanation_accuracy
 from model.training.checkpoint import find_vocabulary, load_model
 from model.training.document_checkpoint import has_context, load_document_model
 from model.translation_model import TranslationModel
@@ -75,20 +81,20 @@ class ContrastiveAccuracyCommand:
             raise ConfigError(f"{args.set} holds no items")
         count = min(args.limit or len(items), len(items))
         items = [items[index * len(items) // count] for index in range(count)]
-        right = judge(model, vocabulary, tqdm(items, unit="item", mininterval=1), args.reference_context)
+        right = evaluate_items(model, vocabulary, tqdm(items, unit="item", mininterval=1), args.reference_context)
         if args.shuffled:
             if not isinstance(model, DocumentModel):
                 raise ConfigError(f"{args.checkpoint} knows no context: there is none of another item to try")
             if len(items) < 2:
                 raise ConfigError("--shuffled needs two items or more")
-            others = tqdm(with_context_of_another(items), unit="item", mininterval=1)
-            right["with another's context"] = judge_in_context(model, vocabulary, others, args.reference_context)
+            others = tqdm(with_shuffled_context(items), unit="item", mininterval=1)
+            right["with another's context"] = evaluate_in_context(model, vocabulary, others, args.reference_context)
         results = {condition: by_group(items, found) for condition, found in right.items()}
         print(table(results))
         if args.explain:
-            looked = _explained(model, vocabulary, items)
-            print(f"\nWhere the highest weight is, of items with an antecedent:\n\n{table(looked)}")
-            results |= {f"explained: {condition}": found for condition, found in looked.items()}
+            explanations = _explained(model, vocabulary, items)
+            print(f"\nWhere the highest weight is, of items with an antecedent:\n\n{table(explanations)}")
+            results |= {f"explained: {condition}": found for condition, found in explanations.items()}
         print("\nIn brackets: 95% confidence interval (Wilson).")
         if args.json:
             plain = {c: {g: dataclasses.asdict(a) for g, a in groups.items()} for c, groups in results.items()}
@@ -102,7 +108,7 @@ def _explained(
     named = [item for item in items if item.antecedent is not None]
     if not isinstance(model, DocumentModel) or not named:
         raise ConfigError("--explain needs a checkpoint with context, and items with an antecedent")
-    right = explained(model, vocabulary, named)
+    right = explanation_accuracy(model, vocabulary, named)
     return {condition: by_group(named, found) for condition, found in right.items()}
 
 

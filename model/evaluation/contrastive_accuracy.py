@@ -16,7 +16,7 @@ from model.scoring import Item, prefers_reference, score_items, score_items_alon
 from model.translation_model import TranslationModel
 
 AT_ONCE = 64
-"""Items that are scored together."""
+"""Items that are scored in one batch."""
 Z_95 = 1.959964
 
 
@@ -44,8 +44,8 @@ def accuracy(right: Sequence[bool]) -> Accuracy:
 def context_pairs(
     model: DocumentModel, vocabulary: Vocabulary, item: ContrastiveItem, from_reference: bool
 ) -> list[Pair]:
-    """The item's context as ids. On the decoder's side, its targets are the model's own translations, as in use; with
-    `from_reference` those of the set, where it has some."""
+    """The item's context as ids. On the decoder's side the targets are the model's translations, as in use, or with
+    `from_reference` those of the set, if it has any."""
     sources = vocabulary.encode(list(item.source_context))
     if from_reference and item.reference_context:
         targets = vocabulary.encode(list(item.reference_context))
@@ -56,7 +56,7 @@ def context_pairs(
     return [Pair(*both) for both in zip(sources, targets, strict=True)]
 
 
-def judge(
+def evaluate_items(
     model: TranslationModel | DocumentModel,
     vocabulary: Vocabulary,
     items: Iterable[ContrastiveItem],
@@ -65,21 +65,21 @@ def judge(
     """Condition ("without context", and for a document model "with context") -> is each item right?"""
     base = model.base if isinstance(model, DocumentModel) else model
     right: dict[str, list[bool]] = {"without context": []}
-    for some in _some_at_a_time(items):
+    for some in _chunks(items):
         encoded = [_without_context(vocabulary, item) for item in some]
         right["without context"] += map(prefers_reference, score_items_alone(base, encoded))
         if isinstance(model, DocumentModel):
-            in_context = judge_in_context(model, vocabulary, some, from_reference)
+            in_context = evaluate_in_context(model, vocabulary, some, from_reference)
             right.setdefault("with context", []).extend(in_context)
     return right
 
 
-def judge_in_context(
+def evaluate_in_context(
     model: DocumentModel, vocabulary: Vocabulary, items: Iterable[ContrastiveItem], from_reference: bool = False
 ) -> list[bool]:
     """Is each item right, with its context?"""
     right: list[bool] = []
-    for some in _some_at_a_time(items):
+    for some in _chunks(items):
         encoded = [
             _without_context(vocabulary, item)._replace(context=context_pairs(model, vocabulary, item, from_reference))
             for item in some
@@ -88,9 +88,9 @@ def judge_in_context(
     return right
 
 
-def with_context_of_another(items: Sequence[ContrastiveItem], seed: int = 1) -> list[ContrastiveItem]:
-    """Every item with the context of another item, each context used once. A control: what a layer gains by having any
-    context at all, it gains here too. Raises ValueError for fewer than two items."""
+def with_shuffled_context(items: Sequence[ContrastiveItem], seed: int = 1) -> list[ContrastiveItem]:
+    """Every item with the context of another item, each context used once. A control: a gain from any context at all
+    shows here too. Raises ValueError for fewer than two items."""
     if len(items) < 2:
         raise ValueError("a context of another item needs two items")
     order = list(range(len(items)))
@@ -106,7 +106,7 @@ def with_context_of_another(items: Sequence[ContrastiveItem], seed: int = 1) -> 
     ]
 
 
-def _some_at_a_time(items: Iterable[ContrastiveItem]) -> Iterator[list[ContrastiveItem]]:
+def _chunks(items: Iterable[ContrastiveItem]) -> Iterator[list[ContrastiveItem]]:
     remaining = iter(items)
     while some := list(itertools.islice(remaining, AT_ONCE)):
         yield some

@@ -34,7 +34,7 @@ def word_accuracy(items: Sequence[WordItem], translate: Callable[[list[str]], li
     translations = translate([item.source for item in items])
     found = []
     for kind in dict.fromkeys(item.kind for item in items):
-        asked = [(item, text) for item, text in zip(items, translations, strict=True) if item.kind == kind]
-        mistakes = tuple((item.source, text) for item, text in asked if not is_right(item, text))
-        found.append(WordAccuracy(kind, len(asked), len(asked) - len(mistakes), mistakes))
+        of_kind = [(item, text) for item, text in zip(items, translations, strict=True) if item.kind == kind]
+        mistakes = tuple((item.source, text) for item, text in of_kind if not is_right(item, text))
+        found.append(WordAccuracy(kind, len(of_kind), len(of_kind) - len(mistakes), mistakes))
     return found

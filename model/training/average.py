@@ -1,5 +1,6 @@
-"""`ringmt average`: the mean of several runs of one model, which is often better than any of them. It needs models that
-went on from one another: their weights lie in one valley of the loss (Izmailov et al. 2018, Wortsman et al. 2022)."""
+"""`ringmt average`: checkpoint averaging: the mean of several runs of one model, which is often better than each run.
+The runs must continue one another, so that their weights lie in one basin of the loss (Izmailov et al. 2018, Wortsman
+et al. 2022)."""
 
 import argparse
 import dataclasses
@@ -29,19 +30,19 @@ from model.training.document_checkpoint import CONTEXT_WEIGHTS, has_context, loa
 
 def average_runs(runs: Sequence[Path], out: Path) -> None:
     """Write `out`, a run like the last of `runs`, with the mean of all sentence models, that of the context layers of
-    those that have one, and the lexicon of the last that has one. A run that is named twice counts twice. Raises
-    ConfigError for models of several shapes or vocabularies, for a last run that is not finished, and for an `out`
-    among the runs. Dropout, which is a matter of training, may differ: what goes on from here has the least."""
+    those that have one, and the lexicon of the last that has one. A run that is named twice has twice the weight.
+    Raises ConfigError for models of several shapes or vocabularies, for a last run that is not finished, and for an
+    `out` among the runs. Dropout may differ: the average has the lowest."""
     last = runs[-1]
     if out.resolve() in {run.resolve() for run in runs}:
         raise ConfigError(f"{out} is one of the runs: give --out a folder of its own")
     if not (last / SUMMARY).is_file():
         raise ConfigError(f"{last} is not finished: `ringmt train` ends by writing {SUMMARY} there")
     configs, vocabulary = [load_config(run) for run in runs], find_vocabulary(last)
-    config = dataclasses.replace(configs[-1], dropout=min(one.dropout for one in configs))
+    config = dataclasses.replace(configs[-1], dropout=min(run_config.dropout for run_config in configs))
     layers = [run for run in runs if has_context(run)] if has_context(last) else []
-    for run, one in zip(runs, configs, strict=True):
-        if dataclasses.replace(one, dropout=config.dropout) != config:
+    for run, run_config in zip(runs, configs, strict=True):
+        if dataclasses.replace(run_config, dropout=config.dropout) != config:
             raise ConfigError(f"{run} holds a model of another shape than {last}: only like models can be averaged")
         if find_vocabulary(run).read_bytes() != vocabulary.read_bytes():
             raise ConfigError(f"{run} has another vocabulary than {last}: only models of one can be averaged")
@@ -64,7 +65,7 @@ def average_runs(runs: Sequence[Path], out: Path) -> None:
 
 
 def _reading(run: Path) -> dict[str, Any]:
-    """What a run says of how it was trained; nothing where it does not say."""
+    """Recipe, steps and tokens from the summary of a run; empty without a summary."""
     if not (run / SUMMARY).is_file():
         return {}
     summary = read_json(run / SUMMARY)

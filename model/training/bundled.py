@@ -46,19 +46,19 @@ def sentence_recipes() -> list[str]:
 
 
 def bundled_name(recipe: Recipe) -> str | None:
-    """What a bundled recipe or row is called that trains the same, whatever its seed; None where there is none."""
+    """The name of the bundled recipe or row that trains the same, whatever the seed; None where there is none."""
     return next((name for name, bundled in _all_bundled().items() if trains_the_same(bundled, recipe)), None)
 
 
 @functools.cache
 def _all_bundled() -> dict[str, Recipe]:
-    """The recipes of sentence and language models; rows before the recipes that they change: one of them may change
+    """The recipes of sentence and language models; rows before the recipes that they change: a row may change
     nothing."""
     names = [name for base in sentence_recipes() for name in (*bundled_rows(base), base)]
     return {name: find_recipe(name) for name in names}
 
 
-def trains_the_same(one: Recipe, other: Recipe) -> bool:
+def trains_the_same(recipe: Recipe, other: Recipe) -> bool:
     """Whatever their names and seeds."""
-    training = dataclasses.replace(one.training, seed=other.training.seed)
-    return dataclasses.replace(one, name=other.name, training=training) == other
+    training = dataclasses.replace(recipe.training, seed=other.training.seed)
+    return dataclasses.replace(recipe, name=other.name, training=training) == other

@@ -15,7 +15,7 @@ from model.language_model import LanguageModel
 from model.translation_model import TranslationModel
 
 AnyModel = TranslationModel | LanguageModel
-"""What can be trained: anything with an embedding and hidden states of target positions."""
+"""Models that can be trained: they have an embedding and hidden states of target positions."""
 Model = TypeVar("Model", bound=nn.Module)
 
 SUMMARY, METRICS = "training.json", "metrics.csv"
@@ -24,16 +24,16 @@ WEIGHTS, CONFIG, VOCABULARY, STATE = "weights.safetensors", "config.json", "voca
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Raises FileNotFoundError, and ConfigError for a file that holds no JSON object."""
+    """Raises FileNotFoundError, and ConfigError for a file that does not hold a JSON object."""
     return parse_json(path.read_text(encoding="utf-8"), str(path))
 
 
 def parse_json(text: str, where: str) -> dict[str, Any]:
-    """Raises ConfigError, with `where` the text is from, for what is no JSON object."""
+    """Raises ConfigError, with `where` the text is from, for text that is not a JSON object."""
     try:
         values = json.loads(text)
     except json.JSONDecodeError as error:
-        raise ConfigError(f"{where} is no JSON: {error}") from error
+        raise ConfigError(f"{where} is not JSON: {error}") from error
     if not isinstance(values, dict):
         raise ConfigError(f"{where} must be a JSON object, not {type(values).__name__}")
     return values
@@ -89,7 +89,7 @@ def load_any_model(folder: Path) -> AnyModel:
 
 
 def load_model(folder: Path) -> TranslationModel:
-    """Like load_any_model, for what translates. Raises ConfigError for a language model."""
+    """Like load_any_model, for translation models. Raises ConfigError for a language model."""
     return load_weights(TranslationModel(load_config(folder)), folder).eval()
 
 

@@ -1,9 +1,9 @@
 """A document model on disk: the checkpoint of its sentence model, and beside it context.json and
-context.safetensors. What loads sentence models loads the folder as one, without context.
+context.safetensors. A loader of sentence models reads the folder as a sentence model, without context.
 
 Where the sentence model was frozen, context.json and context.safetensors are enough: one sentence model serves any
-number of context layers. context-training.json, of layers that are kept, says how they were trained and on which
-weights.
+number of context layers. context-training.json, of stored layers, records how and on which weights they were
+trained.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A recipe with the section `document`: a trained sentence model learns to look at the rest of the document."""
+"""A recipe with the section `document`: a trained sentence model learns to use context."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ NOT_FOR_DOCUMENTS = {
     "sorted_by": "documents are sorted otherwise",
     "guided": "a sentence model learns to align by a recipe of its own",
 }
-"""Keys of the training section that sentence models alone have, and why."""
+"""Keys of the training section that only recipes of sentence models have -> the reason."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class DocumentSection:
     """context_only: the sentence model stays as it is and only the context layer learns; all: everything learns, as
     in the paper; corpora that nothing divides into documents then teach it single sentences."""
     base_rate: float = 1.0
-    """Where everything learns, what the rates are multiplied by for the sentence model: the layer is new to the task,
-    and the sentence model is not."""
+    """Where everything learns, what the rates are multiplied by for the sentence model: the layer begins
+    at random, the sentence model is trained."""
     alone: float = 0.0
     """Where everything learns, the share of updates in which no sentence sees another, so that the sentence model
     stays as good by itself on text that comes in documents. Corpora context-* are left out of these: without the
@@ -47,7 +47,7 @@ class DocumentSection:
     rep_refresh: str = "epoch"
     """Where everything learns, which model represents stored sentences: that of the epoch's start (epoch), or for
     ever the one training began with (never, as in the paper). update: the model as it is, and gradients flow into
-    what is stored, so that sentences learn to show what others need."""
+    what is stored, so that the states learn what other sentences need."""
     visible: str = "offline"
     """offline: all other sentences of the document; online: earlier ones only; both: either, from update to update."""
     context: str = "document"
@@ -56,23 +56,24 @@ class DocumentSection:
     max_sentences: int = 32
     """Longer documents are cut. Documents share an update up to `batch_tokens`, sentences x longest side."""
     start: str | None = None
-    """Where a context layer of the same shape is to go on from, a folder or the name of a model that comes with RingMT;
-    null: `first_gate` says how it begins."""
+    """The context layer of the same shape that training continues, a folder or the name of a model that comes with
+    RingMT; null: a new layer, see `first_gate`."""
     quiet: float = 0.0
     """Loss, in nats, for moving the state of a source position by its own length, so that the layer learns to change
     only what context decides."""
     first_gate: float | None = 0.95
-    """How much of its own state a sentence keeps as training begins, so that it begins almost as the sentence model;
+    """The gate at the start of training, that is the weight of a sentence's own state: near 1 the model starts as the
+    sentence model;
     null: random weights, about 0.5, as in the paper."""
     stressed: tuple[str, ...] = ()
-    """Target words of one piece each that context is there to decide, as pronouns are."""
+    """Target words of one piece each that context decides, such as pronouns."""
     stress: float = 0.0
-    """What is added to the weight of stressed words in the loss; that of other words is 1."""
+    """Added to the weight of stressed words in the loss; other words have the weight 1."""
     items: Mapping[str, int] = field(default_factory=dict)
     """Contrastive set below the data folder, without .jsonl.gz -> number of its first items. The checkpoint is chosen
     by dev perplexity and by the share of these items that are right, because a pronoun hardly changes perplexity."""
     items_weight: float = 0.5
-    """What is added to the mean dev nll if all items are wrong, in nats."""
+    """Added to the mean dev nll if all items are wrong, in nats."""
 
     def __post_init__(self) -> None:
         choices = {
@@ -131,11 +132,7 @@ def parse_document_recipe(values: dict[str, Any]) -> DocumentRecipe:
             raise ConfigError(f"'{key}' is not for a recipe with the section 'document': {why}")
     document: DocumentSection = parse_section(
         DocumentSection,
-        {
-            **section,
-            "layer": ContextConfig.from_dict(section["layer"]),
-            "stressed": tuple(section.get("stressed", ())),
-        },
+        {**section, "layer": ContextConfig.from_dict(section["layer"]), "stressed": tuple(section.get("stressed", ()))},
         "the recipe's document section",
     )
     return DocumentRecipe(

@@ -1,6 +1,6 @@
 """Drafts: the sentence model's greedy translations of all training sentences, made once and kept as token ids.
 
-Context in the target language is made of them, in training as in use, and never of reference translations.
+Context in the target language consists of drafts, in training as in use, and never of reference translations.
 
 Differs from the paper (Maruf et al. 2019, Eq. 1), which trains with the references of the other sentences.
 """

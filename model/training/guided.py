@@ -1,11 +1,11 @@
 """Guided alignment: one head of cross-attention learns which source piece each piece of a translation comes from (Garg
 et al. 2019, "Jointly Learning to Align and Translate with Transformer Models", section 4).
 
-Without it a model may or may not have a head that tells, by luck; tags, terms of glossaries and the words of an
-explanation are placed by it.
+Without guided alignment a model has a head that aligns well only by chance. Tags, terms of glossaries and the words of
+explanations are placed by the alignment.
 
 Differs from the paper: the head is the last of the decoder's first layer, at the step that reads a piece, so that it
-knows the piece. It learns from links that a lexicon is sure of instead of from the alignment of every piece.
+knows the piece. It learns from sure links of a lexicon instead of from the alignment of every piece.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model.alignment import LEAST, MARGIN, SMALLEST_SUM, layer_weights
+from model.alignment import MARGIN, MIN_PROBABILITY, SMALLEST_SUM, layer_weights
 from model.config import EOS_ID, ConfigError
 from model.data.batching import Batch, Pair
 from model.data.lexicon import LEXICON, Lexicon, train_lexicon
@@ -24,13 +24,13 @@ from model.translation_model import TranslationModel
 
 
 class SureLinks:
-    """Which pieces of a batch translate each other beyond doubt: those of `alignment.lexicon_links`, and where both
-    languages share a vocabulary those that are the same, once on either side."""
+    """The pieces of a batch that translate each other with high probability: the links of `alignment.lexicon_links`,
+    and with a shared vocabulary equal pieces that occur once on each side."""
 
     def __init__(self, lexicon: Lexicon, source_embedding: str) -> None:
         self.size, self.shares_vocabulary = len(lexicon.words), source_embedding == "shared"
-        # What is less probable than this neither makes a link nor stands in the way of one.
-        source, rank = np.nonzero(lexicon.probability >= LEAST / MARGIN)
+        # Less probable pairs neither form a link nor prevent one.
+        source, rank = np.nonzero(lexicon.probability >= MIN_PROBABILITY / MARGIN)
         key = np.append(source * self.size + lexicon.words[source, rank], self.size**2)  # the last is no pair's
         probability = np.append(lexicon.probability[source, rank], np.float16(0))
         self.key, order = torch.from_numpy(key.astype(np.int64)).sort()
@@ -44,7 +44,7 @@ class SureLinks:
         place = torch.searchsorted(self.key, wanted).clamp(max=len(self.key) - 1)
         probability = torch.where(words & (self.key[place] == wanted), self.probability[place], 0.0)
         others = torch.maximum(largest_elsewhere(probability, 1), largest_elsewhere(probability, 2))
-        links = (probability >= LEAST) & (probability > MARGIN * others)
+        links = (probability >= MIN_PROBABILITY) & (probability > MARGIN * others)
         if self.shares_vocabulary:
             same = (target[:, :, None] == source[:, None, :]) & words
             links |= same & (same.sum(1, keepdim=True) == 1) & (same.sum(2, keepdim=True) == 1)
@@ -61,16 +61,16 @@ def largest_elsewhere(values: Tensor, dim: int) -> Tensor:
 
 
 def alignment_loss(model: TranslationModel, batch: Batch, cross: list[LayerMemory], links: SureLinks) -> Tensor:
-    """Sum over all sure links of -log of the weight that the target piece has on its source piece; `cross` is what the
-    decoder reads of the source."""
+    """Sum over all sure links of -log of the weight that the target piece has on its source piece; `cross` are the
+    source memories of the decoder's layers."""
     sure = links(batch.source.cpu(), batch.target_in[:, 1:].cpu()).to(batch.source.device)
     weights = layer_weights(model, cross, batch.source_keep, batch.target_in, layer=1)
     return -weights[:, -1, 1:][sure].clamp(min=SMALLEST_SUM).log().sum()
 
 
 def lexicon_of(run: Path, start: Path | None, pairs: Callable[[], list[Pair]], vocab_size: int) -> Lexicon:
-    """The lexicon of the run in the folder `run`: the one that is there, else that of the model `start`, else one that
-    is learned of `pairs`; it stays there. Raises ConfigError for a vocabulary that is too large."""
+    """The lexicon of the run in the folder `run`: the stored one, else that of the model `start`, else one that
+    is trained on `pairs`; it is stored there. Raises ConfigError for a vocabulary that is too large."""
     path = run / LEXICON
     if not path.is_file():
         if start is not None and (start / LEXICON).is_file():
@@ -80,5 +80,5 @@ def lexicon_of(run: Path, start: Path | None, pairs: Callable[[], list[Pair]], v
                 lexicon = train_lexicon(pairs(), vocab_size)
             except ValueError as error:
                 raise ConfigError(f"training with 'guided' needs a lexicon: {error}") from error
-        lexicon.save(path)  # whole or not at all, whoever is killed
+        lexicon.save(path)
     return Lexicon.load(path)

@@ -1,6 +1,6 @@
 """Muon: every matrix moves by its momentum made orthogonal (K. Jordan, "Muon: an optimizer for hidden layers", 2024).
 
-torch.optim.Muon always iterates in bf16, which a processor without bf16 products does ten times slower than in fp32.
+torch.optim.Muon always iterates in bf16, which is ten times slower than fp32 on processors without bf16 products.
 """
 
 import math

@@ -9,7 +9,7 @@ from model.data.vocabulary import Vocabulary
 from model.training.checkpoint import AnyModel
 
 
-def carry_over(table: Tensor, old: Vocabulary, new: Vocabulary) -> Tensor:
+def transferred_embedding(table: Tensor, old: Vocabulary, new: Vocabulary) -> Tensor:
     """`table` [len(old), width] as a table [len(new), width]: the row of the same piece, or the mean of the rows that
     the old vocabulary cuts the piece's text into."""
     rows = {piece: index for index, piece in enumerate(old.pieces(list(range(len(old)))))}
@@ -29,9 +29,9 @@ def parts_of(piece: str, rows: dict[str, int], old: Vocabulary) -> list[int]:
 
 
 @torch.no_grad()
-def move_embedding(model: AnyModel, old: Vocabulary, new: Vocabulary) -> None:
+def transfer_embedding(model: AnyModel, old: Vocabulary, new: Vocabulary) -> None:
     """Carry a model's tied embedding over to a vocabulary of the same size. Raises ConfigError for separate ones."""
     embedding = model.embedding
     if set(dict(embedding.named_parameters())) != {"weight"}:
         raise ConfigError("vocab_anew: a model with separate embeddings or an output bias keeps its vocabulary")
-    embedding.weight.copy_(carry_over(embedding.weight, old, new))
+    embedding.weight.copy_(transferred_embedding(embedding.weight, old, new))

@@ -2,7 +2,7 @@
 
 Matrices inside the layers are updated by Muon (orthogonalized momentum), everything else (norms, biases) by Adam. A
 module whose two-dimensional parameters are no maps between hidden states, but tables of vectors or narrow maps to a
-number per head, names them in `adam_matrices`: orthogonal updates would mean nothing there.
+number per head, names them in `adam_matrices`: orthogonal updates have no meaning for them.
 """
 
 from collections.abc import Callable
@@ -31,17 +31,21 @@ def adam_matrices(model: nn.Module) -> set[str]:
     }
 
 
-def one_rate(name: str) -> float:
+def uniform_scale(name: str) -> float:
     """All parameters learn at the same rates."""
     return 1.0
 
 
 class MasterOptimizer:
-    """Steps fp32 masters from the model's gradients and writes them back into the model's own precision. `scale` says,
-    by a parameter's name, what the rates are multiplied by for it."""
+    """Steps fp32 masters from the model's gradients and writes them back into the model's own precision. `scale`: the
+    name of a parameter -> the factor of its learning rates."""
 
     def __init__(
-        self, model: nn.Module, matrix_weight_decay: float, use_muon: bool, scale: Callable[[str], float] = one_rate
+        self,
+        model: nn.Module,
+        matrix_weight_decay: float,
+        use_muon: bool,
+        scale: Callable[[str], float] = uniform_scale,
     ) -> None:
         named = [(name, parameter) for name, parameter in model.named_parameters() if parameter.requires_grad]
         self._pairs: list[tuple[nn.Parameter, Tensor]] = []
@@ -67,7 +71,7 @@ class MasterOptimizer:
         norm = torch.nn.utils.clip_grad_norm_([master for _, master in self._pairs], max_norm)
         for optimizer, rate in zip(self._optimizers, learning_rates, strict=False):
             for group in optimizer.param_groups:
-                group["lr"] = rate * group.get("scale", 1.0)  # runs that were saved without one go on
+                group["lr"] = rate * group.get("scale", 1.0)  # states without a scale can be resumed
             optimizer.step()
         with torch.no_grad():
             for parameter, master in self._pairs:
@@ -90,5 +94,5 @@ class MasterOptimizer:
 
 
 def groups(by_scale: dict[float, list[Tensor]]) -> list[dict[str, Any]]:
-    """Parameters by what their rate is multiplied by, as optimizers take them."""
+    """Parameters by the factor of their rate -> parameter groups."""
     return [{"params": parameters, "scale": scale} for scale, parameters in by_scale.items()]

@@ -1,5 +1,5 @@
-"""A recipe says how one model is trained. It is a YAML file; keys that are not known are refused by name. One that is
-like another says only what it changes."""
+"""A recipe is the configuration of a training: a YAML file. Unknown keys are refused by name. A recipe with the key
+`like` contains only its differences from another recipe."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from model.config import ConfigError, ModelConfig, reject_unknown_keys
 from model.training.checkpoint import find_base, load_config
 
 RECIPES = Path(__file__).parent.parent / "recipes"
-"""Those that come with the package."""
+"""The folder of bundled recipes."""
 ROWS = "-rows.yaml"
 LIKE = "like"
 
@@ -36,8 +36,8 @@ class DataRecipe:
     max_pair_length: int = 120
     """Longest side of a training pair, in pieces; longer pairs are left out."""
     drawn: float = 0.0
-    """Share of the source sentences that are cut into pieces at random, anew in every epoch, so that a model learns
-    words by their parts (Kudo 2018). How they are cut is chance: two runs never read the same, whatever their seed."""
+    """Share of the source sentences whose segmentation is sampled again in every epoch (Kudo 2018). Two runs never have
+    the same samples, whatever their seed."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.drawn, int | float) or not 0 <= self.drawn <= 1:
@@ -59,8 +59,7 @@ class TrainingRecipe:
     decay_fraction: float = 0.2
     label_smoothing: float = 0.1
     guided: float = 0.0
-    """What guided alignment counts beside the translation: one head of cross-attention learns where words come from
-    (model/training/guided.py). 0.1 was tried; 0 leaves it to luck."""
+    """The weight of the guided alignment loss (model/training/guided.py), for example 0.1; 0: no guided alignment."""
     max_gradient_norm: float = 1.0
     evaluate_every: int = 500
     keep_last: int = 5
@@ -83,7 +82,7 @@ class Recipe:
     weights only: data.vocab_anew); the section `model` says only what differs from it, and may be left out. null:
     random weights, a vocabulary of the corpora."""
     anew: tuple[str, ...] = dataclasses.field(default=(), kw_only=True)
-    """Only with `start`: parts that begin at random all the same, such as `decoder`."""
+    """Only with `start`: parts that begin with random weights nevertheless, such as `decoder`."""
 
 
 def parse_section(kind: type[Any], values: Any, where: str) -> Any:

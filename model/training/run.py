@@ -1,4 +1,4 @@
-"""The training loop of all models: steps, evaluations, checkpoints. An interrupted run goes on where it stopped."""
+"""The training loop of all models: steps, evaluations, checkpoints. An interrupted run resumes where it stopped."""
 
 import csv
 import math
@@ -25,16 +25,16 @@ from model.training.plot import plot_metrics
 from model.training.recipe import TrainingRecipe
 from model.training.schedule import learning_rate
 
-Work = TypeVar("Work")
-"""What one update learns from."""
+Update = TypeVar("Update")
+"""The data of one update."""
 
 PROGRESS = ("step", "epoch", "next_batch", "tokens", "seconds", "best", "stale")
 
 
-class TrainingRun(ABC, Generic[Work]):
+class TrainingRun(ABC, Generic[Update]):
     """State of one run: step, epoch, place in the epoch, model, optimizer, metrics.
 
-    A subclass brings its model and text: `epoch_work`, `backward`, `dev_scores`, `write_checkpoint`, `summary`.
+    A subclass has the model and the text: `epoch_updates`, `backward`, `dev_scores`, `write_checkpoint`, `summary`.
     """
 
     def __init__(self, name: str, training: TrainingRecipe, model: nn.Module, out: Path) -> None:
@@ -42,17 +42,17 @@ class TrainingRun(ABC, Generic[Work]):
         self.device = next(model.parameters()).device
         if training.precision == "bf16" and has_fast_bf16(self.device):
             model.bfloat16()
-        self.optimizer = MasterOptimizer(model, training.weight_decay, training.muon_rate is not None, self.rate_of)
+        self.optimizer = MasterOptimizer(model, training.weight_decay, training.muon_rate is not None, self.rate_scale)
         self.step = self.epoch = self.next_batch = self.tokens = 0
         self.seconds = 0.0
         self.best, self.stale = math.inf, 0
 
     @abstractmethod
-    def epoch_work(self, epoch: int) -> list[Work]:
+    def epoch_updates(self, epoch: int) -> list[Update]:
         """The updates of one epoch, in order; decided by seed and epoch alone."""
 
     @abstractmethod
-    def backward(self, work: Work) -> tuple[float, int]:
+    def backward(self, update_data: Update) -> tuple[float, int]:
         """Leave the gradient of the mean loss per target token in the model. Returns the summed nll and the tokens."""
 
     @abstractmethod
@@ -65,18 +65,18 @@ class TrainingRun(ABC, Generic[Work]):
 
     @abstractmethod
     def summary(self) -> dict[str, Any]:
-        """What training.json says of recipe and data; the model holds its final weights."""
+        """The fields of training.json about recipe and data; the model holds its final weights."""
 
-    def rate_of(self, parameter: str) -> float:
-        """What the recipe's rates are multiplied by for the parameter of this name."""
+    def rate_scale(self, parameter: str) -> float:
+        """The factor of the recipe's rates for the parameter of this name."""
         return 1.0
 
     def objective(self, scores: dict[str, float]) -> float:
-        """What early stopping and the choice of final weights look at."""
+        """The score by which training stops early and the final weights are chosen; lower is better."""
         return sum(scores.values()) / len(scores)
 
     def resume(self) -> dict[str, Any] | None:
-        """Go on from `out`'s training state; None where there is none."""
+        """Resume from the training state in `out`; None where there is none."""
         state = load_state(self.out)
         if state is not None:
             self.optimizer.load_state_dict(state["optimizer"])
@@ -95,10 +95,10 @@ class TrainingRun(ABC, Generic[Work]):
         names = [name for name, parameter in self.model.named_parameters() if parameter.requires_grad]
         return dict(zip(names, self.optimizer.master_weights(), strict=True))
 
-    def update(self, work: Work) -> tuple[float, float]:
+    def update(self, update_data: Update) -> tuple[float, float]:
         """One optimizer step. Returns the batch's mean nll and the gradient norm."""
         training = self.training
-        nll, tokens = self.backward(work)
+        nll, tokens = self.backward(update_data)
         self.step += 1
         rate = learning_rate(self.step, 1.0, training.warmup_steps, training.steps, training.decay_fraction)
         rates = (training.adam_rate * rate, (training.muon_rate or 0.0) * rate)
@@ -139,7 +139,7 @@ class TrainingRun(ABC, Generic[Work]):
         bar = tqdm(total=training.steps, initial=self.step, unit="step", desc=self.name, mininterval=1)
         going, recent = self.step < training.steps, [0.0, 0]
         while going:
-            batches = self.epoch_work(self.epoch)
+            batches = self.epoch_updates(self.epoch)
             while going and self.next_batch < len(batches):
                 start = time.monotonic()
                 nll, norm = self.update(batches[self.next_batch])

@@ -1,4 +1,4 @@
-"""What is kept of a finished run beside its weights: configuration, summary of training, learning curve.
+"""Records of finished runs without their weights: configuration, summary of training, learning curve.
 
 A run with weights has a folder of its own. Runs without weights share the two files of the folder that they are kept
 in: a line each of runs.jsonl, sorted by name, and their rows of curves.csv.

@@ -23,12 +23,12 @@ from model.training.checkpoint import (
     new_model,
     save_model,
 )
-from model.training.drawn import DrawnSources
 from model.training.guided import SureLinks, alignment_loss, lexicon_of
 from model.training.loss import projected_cross_entropy
-from model.training.new_vocabulary import move_embedding
+from model.training.new_vocabulary import transfer_embedding
 from model.training.recipe import DataRecipe, Recipe
 from model.training.run import TrainingRun
+from model.training.subword_sampling import SampledSources
 from model.translation_model import TranslationModel
 
 
@@ -41,8 +41,8 @@ class TrainingText:
 
 
 def prepare_vocabulary(recipe: DataRecipe, data: Path, out: Path, start: Path | None) -> Vocabulary:
-    """That of the checkpoint `start`, or else (or with `vocab_anew`) a SentencePiece model trained on both sides of the
-    corpora; `out` keeps the one that it already holds."""
+    """The vocabulary of the checkpoint `start`; without `start`, or with `vocab_anew`, a SentencePiece model trained on
+    both sides of the corpora. A vocabulary that `out` already holds is kept."""
     path = out / VOCABULARY
     if not path.is_file() and start is not None and not recipe.vocab_anew:
         shutil.copyfile(start / VOCABULARY, path)
@@ -78,14 +78,14 @@ def find_start(name: str) -> Path:
     folder = find_base(name)
     if not (folder / WEIGHTS).is_file():
         raise ConfigError(
-            f"{folder} says how '{name}' was trained, but its weights are not there: take them out of an artifact "
+            f"{folder} has the record of '{name}', but its weights are missing: unpack them from an artifact "
             f"(ringmt unpack ARTIFACT {name}), or train it"
         )
     return folder
 
 
-def begin_as(model: AnyModel, start: Path, anew: tuple[str, ...]) -> None:
-    """Put the weights of the checkpoint `start` into `model`, but for those of the parts `anew`. Raises ConfigError
+def initialize_from(model: AnyModel, start: Path, anew: tuple[str, ...]) -> None:
+    """Load the weights of the checkpoint `start` into `model`, except for the parts `anew`. Raises ConfigError
     where the model has no such part or another shape."""
     reject_unknown_keys(anew, [name for name, _ in model.named_children()], "the recipe's 'anew'")
     fresh = {name: weight.clone() for name, weight in model.state_dict().items() if name.partition(".")[0] in anew}
@@ -109,9 +109,9 @@ def hidden_loss(model: AnyModel, hidden: Tensor, batch: Batch, smoothing: float)
 def guided_loss(
     model: TranslationModel, batch: Batch, smoothing: float, links: SureLinks, share: float
 ) -> tuple[Tensor, Tensor]:
-    """`batch_loss` with guided alignment beside it, which counts `share`."""
+    """`batch_loss` plus the guided alignment loss times `share`."""
     cross = model.decoder.project_source(model.encode(batch.source, batch.source_keep))
-    hidden = model.decoded_from(batch.target_in, cross, batch.source_keep).state
+    hidden = model.decoder_output_from(batch.target_in, cross, batch.source_keep).state
     loss, nll = hidden_loss(model, hidden, batch, smoothing)
     return loss + share * alignment_loss(model, batch, cross, links), nll
 
@@ -141,23 +141,23 @@ class Training(TrainingRun[list[Pair]]):
             raise ConfigError(
                 f"{vocabulary.path} has {len(vocabulary)} pieces, the recipe says {recipe.model.vocab_size}"
             )
-        self.drawn = DrawnSources(recipe.data, vocabulary, recipe.training.seed, out / "drawn")
+        self.drawn = SampledSources(recipe.data, vocabulary, recipe.training.seed, out / "drawn")
         self.text = load_text(recipe.data, data, vocabulary)
         self.data_hash = data_hash(data, list(recipe.data.corpora), (recipe.data.source, recipe.data.target))
         torch.manual_seed(recipe.training.seed)
         self.translator = new_model(recipe.model)
         if start is not None:
-            begin_as(self.translator, start, recipe.anew)
+            initialize_from(self.translator, start, recipe.anew)
             if recipe.data.vocab_anew:
-                move_embedding(self.translator, Vocabulary(find_vocabulary(start)), vocabulary)
+                transfer_embedding(self.translator, Vocabulary(find_vocabulary(start)), vocabulary)
         self.translator.to("cuda" if torch.cuda.is_available() else "cpu")
         super().__init__(recipe.name, recipe.training, self.translator, out)
         self.links = self.sure_links(start) if recipe.training.guided else None
         self.resume()
 
     def sure_links(self, start: Path | None) -> SureLinks:
-        """What guided alignment learns from: links by the lexicon of `start`, where the vocabulary is its own, or of
-        the text. Raises ConfigError for a language model, and for a vocabulary that is too large."""
+        """The links for guided alignment: by the lexicon of `start`, if the vocabulary is the same, or of the text.
+        Raises ConfigError for a language model, and for a vocabulary that is too large."""
         if not isinstance(self.translator, TranslationModel):
             raise ConfigError("a language model has no source: leave 'guided' out of the recipe's training section")
         data, model = self.recipe.data, self.recipe.model
@@ -169,13 +169,13 @@ class Training(TrainingRun[list[Pair]]):
         )
         return SureLinks(lexicon, model.source_embedding)
 
-    def epoch_work(self, epoch: int) -> list[list[Pair]]:
+    def epoch_updates(self, epoch: int) -> list[list[Pair]]:
         data, training = self.recipe.data, self.training
         pairs = self.drawn.pairs(epoch_items(self.text.train, data.corpora, training.seed, epoch), epoch)
         return epoch_batches(pairs, training.batch_tokens, training.seed, epoch, training.sorted_by)
 
-    def backward(self, work: list[Pair]) -> tuple[float, int]:
-        batch = collate(work).to(self.device)
+    def backward(self, pairs: list[Pair]) -> tuple[float, int]:
+        batch = collate(pairs).to(self.device)
         tokens = batch.num_target_tokens
         smoothing, model = self.training.label_smoothing, self.translator
         if self.links is not None and isinstance(model, TranslationModel):
@@ -196,5 +196,5 @@ class Training(TrainingRun[list[Pair]]):
 
 
 def train(recipe: Recipe, data: Path, out: Path) -> None:
-    """Train `recipe` on the corpora below `data` into the folder `out`; goes on from what `out` already holds."""
+    """Train `recipe` on the corpora below `data` into the folder `out`; resumes from the state in `out`."""
     Training(recipe, data, out).run()

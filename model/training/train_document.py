@@ -38,15 +38,15 @@ from model.training.checkpoint import VOCABULARY, WEIGHTS, find_base, find_vocab
 from model.training.document_checkpoint import load_context, save_document_model, split_weights
 from model.training.document_recipe import DocumentRecipe
 from model.training.drafts import drafts_of, with_drafts
-from model.training.drawn import DrawnSources
 from model.training.loss import projected_cross_entropy
 from model.training.run import TrainingRun
+from model.training.subword_sampling import SampledSources
 from model.translation_model import TranslationModel
 
 
 class DocumentTraining(TrainingRun[Passage]):
-    """One run; an update learns from one passage, whose sentences are encoded once: to be translated, and to be looked
-    at by the others of their document."""
+    """One run; an update learns from one passage, whose sentences are encoded once, as sources and as context of the
+    other sentences of their document."""
 
     def __init__(self, recipe: DocumentRecipe, data: Path, out: Path) -> None:
         out.mkdir(parents=True, exist_ok=True)
@@ -54,7 +54,7 @@ class DocumentTraining(TrainingRun[Passage]):
         self.base_folder = find_base(self.section.base)
         shutil.copyfile(find_vocabulary(self.base_folder), out / VOCABULARY)
         self.vocabulary = Vocabulary(out / VOCABULARY)
-        self.drawn = DrawnSources(recipe.data, self.vocabulary, recipe.training.seed, out / "drawn")
+        self.drawn = SampledSources(recipe.data, self.vocabulary, recipe.training.seed, out / "drawn")
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         base = load_model(self.base_folder).to(self.device)
         self.load_text(base, data, out)
@@ -65,13 +65,13 @@ class DocumentTraining(TrainingRun[Passage]):
         if self.section.start is not None:
             self.documents.context.load_state_dict(load_context(find_base(self.section.start)))
         elif self.section.first_gate is not None:
-            self.documents.context.open_gate(self.section.first_gate)
+            self.documents.context.initialize_gate(self.section.first_gate)
         base.requires_grad_(not self.section.freezes_base)
         self.documents.context.requires_grad_(self.section.context != "none")
         super().__init__(recipe.name, recipe.training, self.documents, out)
         follows = self.section.freezes_base or self.section.rep_refresh == "update"
-        self.represents = base if follows else copy.deepcopy(base).requires_grad_(False)
-        self.represents_epoch = 0
+        self.state_model = base if follows else copy.deepcopy(base).requires_grad_(False)
+        self.state_model_epoch = 0
         self.last_accuracy: float | None = None
         self.resume()
         self.training_mode()
@@ -100,12 +100,12 @@ class DocumentTraining(TrainingRun[Passage]):
         ]
         self.dev_documents = {name: documents(name, limit) for name, limit in recipe.dev.items()}
 
-    def rate_of(self, parameter: str) -> float:
+    def rate_scale(self, parameter: str) -> float:
         return self.section.base_rate if parameter.startswith("base.") else 1.0
 
     def training_mode(self) -> None:
-        """Dropout only where something learns: a frozen sentence model computes what it computes in use."""
-        self.represents.eval()
+        """Dropout only in trained modules: a frozen sentence model computes the same as in use."""
+        self.state_model.eval()
         self.documents.train()
         if self.section.freezes_base:
             self.documents.base.eval()
@@ -117,53 +117,53 @@ class DocumentTraining(TrainingRun[Passage]):
         random.Random(seed).shuffle(packed)
         return packed
 
-    def epoch_work(self, epoch: int) -> list[Passage]:
-        if self.section.rep_refresh == "epoch" and not self.section.freezes_base and epoch != self.represents_epoch:
-            self.represents.load_state_dict(self.documents.base.state_dict())
-            self.represents_epoch = epoch
+    def epoch_updates(self, epoch: int) -> list[Passage]:
+        if self.section.rep_refresh == "epoch" and not self.section.freezes_base and epoch != self.state_model_epoch:
+            self.state_model.load_state_dict(self.documents.base.state_dict())
+            self.state_model_epoch = epoch
         seed = self.training.seed
         documents = epoch_documents(self.train_documents, self.recipe.data.corpora, seed, epoch)
         return self.passages_of(self.drawn.documents(documents, epoch), f"{seed}/{epoch}")
 
-    def backward(self, work: Passage) -> tuple[float, int]:
+    def backward(self, passage: Passage) -> tuple[float, int]:
         numbers = random.Random(f"{self.training.seed}/{self.step}")
         online = self.section.visible == "online" or (self.section.visible == "both" and numbers.random() < 0.5)
-        distance = work.distance(online, self.documents.config.reach)
-        # Where the sentence model is frozen, a sentence that sees no other teaches nothing.
+        distance = passage.distance(online, self.documents.config.reach)
+        # Where the sentence model is frozen, a sentence without context has no gradient.
         skips = self.section.freezes_base and bool(distance.any())
-        rows = distance.any(dim=1).nonzero()[:, 0] if skips else torch.arange(len(work.queries))
-        represents: TranslationModel | None = self.represents
+        rows = distance.any(dim=1).nonzero()[:, 0] if skips else torch.arange(len(passage.queries))
+        state_model: TranslationModel | None = self.state_model
         if numbers.random() < self.section.alone:
-            alone = [row for row, sentence in enumerate(work.queries) if not sentence.needs_context]
-            rows, represents = (torch.tensor(alone), None) if alone else (rows, represents)
-        loss, nll, tokens = self.loss(work, distance, rows, represents, self.training.label_smoothing)
+            alone = [row for row, sentence in enumerate(passage.queries) if not sentence.needs_context]
+            rows, state_model = (torch.tensor(alone), None) if alone else (rows, state_model)
+        loss, nll, tokens = self.loss(passage, distance, rows, state_model, self.training.label_smoothing)
         if loss.requires_grad:
             (loss / tokens).backward()  # type: ignore[no-untyped-call]
         return nll, tokens
 
     def loss(
-        self, passage: Passage, distance: Tensor, rows: Tensor, represents: TranslationModel | None, smoothing: float
+        self, passage: Passage, distance: Tensor, rows: Tensor, state_model: TranslationModel | None, smoothing: float
     ) -> tuple[Tensor, float, int]:
         """(smoothed loss, nll, target tokens), summed over the sentences `rows` of the passage. distance [query,
-        key] says what each sees. `represents` makes the states of stored sentences; without it there is no context."""
+        key] gives the visible sentences. `state_model` computes the states of stored sentences; None: no context."""
         model, base = self.documents, self.documents.base
         batch = collate([sentence.pair for sentence in passage.queries]).to(self.device)
         distance, rows = distance.to(self.device), rows.to(self.device)
         with torch.set_grad_enabled(torch.is_grad_enabled() and not self.section.freezes_base):
-            memory = base.encode(batch.source, batch.source_keep)
+            encoder_output = base.encode(batch.source, batch.source_keep)
         own, shown = (numbers.to(self.device) for numbers in passage.grids())
         target, source_keep, changed = batch.target_in[rows], batch.source_keep[rows], None
-        if represents is None or self.section.context == "none":
-            hidden = base.decode(target, memory[rows], source_keep)
+        if state_model is None or self.section.context == "none":
+            hidden = base.decode(target, encoder_output[rows], source_keep)
         elif model.on_encoder:
-            words = self.words(passage, represents, batch, memory)
-            seen = model.look_within(memory, memory, words, own, shown, distance).state
-            changed = relative_change(memory[rows], seen[rows], source_keep)
+            words = self.words(passage, state_model, batch, encoder_output)
+            seen = model.attend_within(encoder_output, encoder_output, words, own, shown, distance).state
+            changed = relative_change(encoder_output[rows], seen[rows], source_keep)
             hidden = base.decode(target, seen[rows], source_keep)
         else:
-            words = self.words(passage, represents, batch, memory)
-            decoded = base.decoded(batch.target_in, memory, batch.source_keep)
-            hidden = model.look_within(decoded.query, decoded.state, words, own, shown, distance).state[rows]
+            words = self.words(passage, state_model, batch, encoder_output)
+            decoded = base.decoder_output(batch.target_in, encoder_output, batch.source_keep)
+            hidden = model.attend_within(decoded.query, decoded.state, words, own, shown, distance).state[rows]
         wanted = batch.target_out[rows] != PAD_ID
         loss, nll = projected_cross_entropy(
             hidden[wanted], base.embedding.unbiased_projection(), batch.target_out[rows][wanted], smoothing
@@ -178,34 +178,34 @@ class DocumentTraining(TrainingRun[Passage]):
             loss = loss + self.section.stress * more
         return loss, float(nll), int(wanted.sum())
 
-    def words(self, passage: Passage, represents: TranslationModel, batch: Batch, memory: Tensor) -> Words:
-        """What is stored of the sentences that are shown. Where `memory` already holds their states, these are stored,
-        with gradients; otherwise `represents` computes them, as constants."""
-        if passage.keys is passage.queries and represents is self.documents.base and self.documents.on_encoder:
-            return Words(memory, memory, is_word(batch.source))
-        return self.constant_words(passage.keys, represents)
+    def words(self, passage: Passage, state_model: TranslationModel, batch: Batch, encoder_output: Tensor) -> Words:
+        """The stored words of the key sentences. Where the encoder output already holds their states, these are stored,
+        with gradients; otherwise `state_model` computes them, as constants."""
+        if passage.keys is passage.queries and state_model is self.documents.base and self.documents.on_encoder:
+            return Words(encoder_output, encoder_output, is_word(batch.source))
+        return self.constant_words(passage.keys, state_model)
 
     @torch.no_grad()
-    def constant_words(self, sentences: list[PlacedPair], represents: TranslationModel) -> Words:
+    def constant_words(self, sentences: list[PlacedPair], state_model: TranslationModel) -> Words:
         batch = collate([Pair(sentence.pair.source, list(sentence.draft)) for sentence in sentences])
-        training = represents.training
+        training = state_model.training
         try:
-            return words_of(represents.eval(), self.section.layer.side, batch.to(self.device))
+            return words_of(state_model.eval(), self.section.layer.side, batch.to(self.device))
         finally:
-            represents.train(training)
+            state_model.train(training)
 
     @torch.no_grad()
     def dev_scores(self, with_context: bool = True) -> dict[str, float]:
-        """Dev nll of the model as it would be used: the sentence model as it is now makes the stores."""
+        """Dev nll of the model as in use: the current sentence model computes the stores."""
         self.documents.eval()
-        represents = self.documents.base if with_context else None
+        state_model = self.documents.base if with_context else None
         scores = {}
         for name, documents in self.dev_documents.items():
             numbered = epoch_documents({name: documents}, {name: 1}, 0, 0)
             total, tokens = 0.0, 0
             for passage in self.passages_of(numbered, "dev"):
                 distance = passage.distance(self.section.visible != "offline", self.documents.config.reach)
-                _, nll, count = self.loss(passage, distance, torch.arange(len(passage.queries)), represents, 0.0)
+                _, nll, count = self.loss(passage, distance, torch.arange(len(passage.queries)), state_model, 0.0)
                 total, tokens = total + nll, tokens + count
             scores[name] = total / tokens
         self.training_mode()
@@ -232,19 +232,19 @@ class DocumentTraining(TrainingRun[Passage]):
 
     def state(self) -> dict[str, Any]:
         state = super().state()
-        if self.represents is not self.documents.base:
-            state |= {"represents": self.represents.state_dict(), "represents_epoch": self.represents_epoch}
+        if self.state_model is not self.documents.base:
+            state |= {"represents": self.state_model.state_dict(), "represents_epoch": self.state_model_epoch}
         return state
 
     def resume(self) -> dict[str, Any] | None:
         state = super().resume()
-        if state is not None and self.represents is not self.documents.base:
-            self.represents.load_state_dict(state["represents"])
-            self.represents_epoch = state["represents_epoch"]
+        if state is not None and self.state_model is not self.documents.base:
+            self.state_model.load_state_dict(state["represents"])
+            self.state_model_epoch = state["represents_epoch"]
         return state
 
     def write_checkpoint(self, weights: dict[str, Tensor]) -> None:
-        """A frozen sentence model is written as it came; the control without context is a sentence model."""
+        """A frozen sentence model is written unchanged; the control without context is written as a sentence model."""
         if self.section.context == "none":
             save_model(split_weights(weights)[0], self.documents.base.config, self.out)
             return
@@ -263,12 +263,13 @@ class DocumentTraining(TrainingRun[Passage]):
 
 
 def relative_change(before: Tensor, after: Tensor, keep: Tensor) -> Tensor:
-    """How far context moved the states [row, length, d], by their own size, summed over the positions to keep."""
+    """The distance by which context moved the states [row, length, d], relative to their norm, summed over kept
+    positions."""
     moved = (after - before).float().pow(2).sum(dim=-1).add(1e-12).sqrt()
     share: Tensor = moved / before.float().norm(dim=-1).clamp(min=1e-6)
     return share[keep].sum()
 
 
 def train_document(recipe: DocumentRecipe, data: Path, out: Path) -> None:
-    """Train `recipe` on the corpora below `data` into the folder `out`; goes on from what `out` already holds."""
+    """Train `recipe` on the corpora below `data` into the folder `out`; resumes from the state in `out`."""
     DocumentTraining(recipe, data, out).run()

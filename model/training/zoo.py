@@ -1,4 +1,4 @@
-"""`ringmt zoo`: finished runs as small folders that can be kept, each with the command that trains it again."""
+"""`ringmt zoo`: stores finished runs as small folders, each with the command that trains it again."""
 
 import argparse
 import shutil
@@ -42,7 +42,7 @@ HASHES = "sha256"
 
 
 class ZooError(ValueError):
-    """A run that can't be kept; the message says why."""
+    """A run that cannot be stored; the message says why."""
 
 
 def train_command_line(name: str, recipe: Recipe) -> str:
@@ -132,8 +132,8 @@ def write_summary(summary: dict[str, Any], path: Path) -> None:
 
 
 def drop_weights(folder: Path) -> None:
-    """Keep the run without its weights: its configuration, metrics and how to train the same again move from `folder`
-    into the files of runs beside it. A vocabulary of its own stays in `folder`. Raises ZooError for a folder without
+    """Drop the weights of the run: its configuration, metrics and training command move from `folder` into the files of
+    runs beside it. A vocabulary of its own stays in `folder`. Raises ZooError for a folder without
     weights or whose summary does not have their hashes."""
     files = [folder / name for name in (WEIGHTS, CONTEXT_WEIGHTS) if (folder / name).is_file()]
     record = read_run(folder)

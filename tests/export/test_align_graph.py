@@ -11,10 +11,9 @@ from export.align_graph import build_align_graph
 from export.alignment import alignment_difference, check_alignments, head_of
 from export.calibration import Ranges, recorded_ranges
 from export.manifest import graph_files, make_manifest
-from export.onnx_graph.encode import build_encode_graph
-from export.onnx_writer import write_sharing
-from export.parity import TOLERANCE, ParityError, padded, sample_sources, ways_to_run
-from export.signature import aligning, encode_signature, read_signature
+from export.onnx_writer import build_encode_graph, write_sharing
+from export.parity import TOLERANCE, ParityError, graph_pairs, padded, sample_sources
+from export.signature import align_signature, encode_signature, read_signature
 from model.alignment import AlignmentHead
 from model.data.batching import Pair, collate
 from model.training.checkpoint import load_model
@@ -41,7 +40,7 @@ def aligner_of(model: TranslationModel, at: AlignmentHead, folder: Path, ranges:
     planned = encode_signature(model)
     signatures = {
         files.encode: read_signature(folder / files.encode, planned),
-        files.align: read_signature(folder / files.align, aligning(planned)),
+        files.align: read_signature(folder / files.align, align_signature(planned)),
     }
     artifact = Artifact(folder, dataclasses.replace(manifest, signatures=signatures))
     aligner = OnnxAligner(artifact, files.align, open_graph(artifact, files.encode), "cpu")
@@ -104,10 +103,10 @@ def test_an_artifact_has_small_align_graphs_and_says_where_they_look(tiny_artifa
 def test_a_graph_that_looks_elsewhere_is_refused(tiny_artifact: Path) -> None:
     artifact = Artifact.load(tiny_artifact)
     model = load_model(tiny_artifact.with_name(f"{tiny_artifact.name}-checkpoint"))
-    for way in ways_to_run(artifact):
+    for way in graph_pairs(artifact):
         check_alignments(model.eval(), way)
     elsewhere = dataclasses.replace(artifact.manifest, alignment=AlignmentKind(1, 1, True, 0.9, 100))
     assert head_of(model, elsewhere) == AlignmentHead(1, 1, reads=True)
-    [fp32] = (way for way in ways_to_run(Artifact(artifact.folder, elsewhere)) if way.kind == "onnx fp32")
+    [fp32] = (way for way in graph_pairs(Artifact(artifact.folder, elsewhere)) if way.kind == "onnx fp32")
     with pytest.raises(ParityError, match="onnx fp32: alignments differ from the model's"):
         check_alignments(model, fp32)

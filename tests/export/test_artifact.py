@@ -26,7 +26,7 @@ from model.data.batching import Pair, collate
 from model.data.corpus import read_corpus
 from model.data.vocabulary import Vocabulary
 from model.synthetic.context.write import write_documents
-from model.synthetic.everyday.typed import slipped
+from model.synthetic.everyday.typed import with_typo
 from model.training.checkpoint import VOCABULARY, load_model
 from model.translation_model import TranslationModel
 from server.artifact.artifact import Artifact, file_hash
@@ -189,9 +189,9 @@ def test_an_artifact_is_there_until_the_new_one_is(tmp_path: Path, monkeypatch: 
     with monkeypatch.context() as patched:
         patched.setattr(os, "replace", refuse_new)
         with pytest.raises(OSError, match="no room"):
-            artifact_writer.put_in_place(new, out)
+            artifact_writer.replace_folder(new, out)
     assert (out / "name").read_text() == "out"
-    artifact_writer.put_in_place(new, out)
+    artifact_writer.replace_folder(new, out)
     assert (out / "name").read_text() == "new"
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
@@ -245,7 +245,7 @@ def test_the_command_writes_an_artifact_and_evaluates_it(
 
 def test_slips_are_made_in_what_is_read(tiny_artifact: Path, tmp_path: Path) -> None:
     pairs = read_corpus(SAMPLE, "tatoeba-dev", "en", "de")
-    sources = [slipped(pair.source, random.Random(f"tatoeba-dev/{number}")) for number, pair in enumerate(pairs)]
+    sources = [with_typo(pair.source, random.Random(f"tatoeba-dev/{number}")) for number, pair in enumerate(pairs)]
     assert sum(source != pair.source for source, pair in zip(sources, pairs, strict=True)) > 30
     write_documents(
         [[(source, pair.target) for source, pair in zip(sources, pairs, strict=True)]],
@@ -270,7 +270,7 @@ def test_references_are_as_probable_as_the_model_finds_them(checkpoint: Path, ti
     for source, target in zip(*map(vocabulary.encode, sides), strict=True):
         batch = collate([Pair(source, target)])
         logits = model.embedding.logits(model.hidden(batch.source, batch.source_keep, batch.target_in)).detach()
-        logits[..., list(model.config.ids.unspeakable)] = -1e9  # nobody can say them, so they take no probability
+        logits[..., list(model.config.ids.suppressed)] = -1e9  # nobody can say them, so they take no probability
         total -= float(torch.log_softmax(logits, -1)[0].gather(1, batch.target_out.T).sum())
         tokens += len(target) + 1
     assert reference_nll(artifact, *sides, backend) == pytest.approx(total / tokens, abs=1e-4)

@@ -98,7 +98,7 @@ def test_context_on_other_graphs(tmp_path: Path) -> None:
     assert "onnx fp32 context" in export_artifact(checkpoint, tmp_path / "x", options)
     artifact = Artifact.load(tmp_path / "x")
     assert load_backend(artifact, "torchscript", "fp32").context is None
-    with pytest.raises(ExportError, match="ask for onnx-fp32 or onnx-int8"):
+    with pytest.raises(ExportError, match="add onnx-fp32 or onnx-int8"):
         export_artifact(checkpoint, tmp_path / "y", dataclasses.replace(options, graphs=(("torchscript", "fp32"),)))
 
 

@@ -6,11 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from export.decoder_context import (
-    LookGraph,
-    StatesGraph,
-    decoder_context_graphs,
-)
+from export.decoder_context import StatesGraph, TranslationAttendGraph, decoder_context_graphs
 from export.document_graphs import ContextAttendGraph, projected
 from export.manifest import graph_files, make_manifest
 from export.paged_attention import example_pages, page_inputs
@@ -40,8 +36,8 @@ def test_eager_and_onnx_agree(attention: str) -> None:
     memory = model.base.encode(BATCH.source, BATCH.source_keep)
     sources = projected(model.base, memory)
     states: list[Tensor] = StatesGraph(model)(keep, BATCH.target_in, words, sources)
-    look: list[Tensor] = LookGraph(model)(keep, BATCH.target_in, sources, pages)
-    decoded = model.base.decoded(BATCH.target_in, memory, BATCH.source_keep)
+    attended: list[Tensor] = TranslationAttendGraph(model)(keep, BATCH.target_in, sources, pages)
+    decoded = model.base.decoder_output(BATCH.target_in, memory, BATCH.source_keep)
     store = model.context.project_store(decoded.query[None], decoded.state[None], words[None] > 0)
     close(states, [tensor[0] for tensor in store.tensors])
 
@@ -49,7 +45,7 @@ def test_eager_and_onnx_agree(attention: str) -> None:
     tensors = dict(zip(page_inputs(model.context.attention), pages, strict=True))
     tensors |= {"source_keep": keep, "target_ids": BATCH.target_in, "word_keep": words}
     tensors |= dict(zip(manifest.source_tensors, sources, strict=True))
-    for name, expected in (("store", states), ("attend", look)):
+    for name, expected in (("store", states), ("attend", attended)):
         session = onnxruntime.InferenceSession(graphs[name].SerializeToString(), providers=["CPUExecutionProvider"])
         feeds = {tensor.name: tensors[tensor.name].numpy() for tensor in session.get_inputs()}
         close([torch.from_numpy(np.asarray(out)) for out in session.run(None, feeds)], expected)

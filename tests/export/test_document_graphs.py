@@ -9,13 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from export.document_graphs import (
-    ContextAttendGraph,
-    ContextEncodeGraph,
-    ProjectGraph,
-    attend_outputs,
-    document_graphs,
-)
+from export.document_graphs import ContextAttendGraph, ContextEncodeGraph, ProjectGraph, attend_outputs, document_graphs
 from export.graphs import EncodeGraph
 from export.paged_attention import page_inputs
 from model.config import CONTEXT_ATTENTIONS
@@ -125,9 +119,9 @@ def test_the_graphs_are_the_document_model(attention: str) -> None:
     each = store._replace(
         tensors=tuple(t.expand(4, *t.shape[1:]) for t in store.tensors), word_keep=words.expand(4, 4, -1)
     )
-    looked = model.look(memory, memory, each, KEEP > 0)
+    attended = model.attend(memory, memory, each, KEEP > 0)
     expected = model.encode(BATCH.source, BATCH.source_keep, store, KEEP > 0)
-    torch.testing.assert_close(looked.state, expected, atol=1e-5, rtol=0)
+    torch.testing.assert_close(attended.state, expected, atol=1e-5, rtol=0)
     real = BATCH.source_keep
     torch.testing.assert_close(found["new_memory"][real], expected[real], atol=1e-5, rtol=0)
     assert torch.equal(found["new_memory"][~real], memory[~real])
@@ -137,8 +131,8 @@ def test_the_graphs_are_the_document_model(attention: str) -> None:
     sums = found["sentence_weights"].sum(dim=-1)
     sees = (real & torch.tensor([True, True, False, True])[:, None])[:, None].expand(sums.shape)
     torch.testing.assert_close(sums, sees.float(), atol=1e-5, rtol=0)
-    if looked.word_weights is not None:
-        weights = looked.word_weights * real[:, None, :, None, None]
+    if attended.word_weights is not None:
+        weights = attended.word_weights * real[:, None, :, None, None]
         means = weights.sum(dim=2) / real.sum(dim=1)[:, None, None, None]
         for page, (first, last) in enumerate(PLACES):
             ours = found[f"word_weights.{page}"][:, :, : last - first, : means.shape[3]]

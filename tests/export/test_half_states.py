@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from export.context_parity import rounded
+from export.context_parity import half_precision
 from model.config import CONTEXT_ATTENTIONS, PAD_ID
 from model.context import Store
 from model.data.batching import collate
@@ -34,7 +34,7 @@ def scores(model: DocumentModel, store: Store) -> Tensor:
 def moved(model: DocumentModel) -> float:
     """By how much rounding moves the score that moves most."""
     store = model.store(words_of(model.base, model.config.side, BATCH))
-    return float((scores(model, rounded(store)) - scores(model, store)).abs().max())
+    return float((scores(model, half_precision(store)) - scores(model, store)).abs().max())
 
 
 @pytest.mark.parametrize("side", ["encoder", "decoder"])

@@ -11,9 +11,9 @@ import torch
 
 from export.artifact_writer import write_graph
 from export.calibration import context_ranges, input_ranges, recorded_ranges
-from export.context_parity import rounded
+from export.context_parity import half_precision
 from export.manifest import context_kind, graph_files, make_manifest, with_context
-from export.onnx_writer import InContext
+from export.onnx_writer import ContextExport
 from export.parity import sample_sources
 from export.signature import with_signatures
 from model import document_search
@@ -51,7 +51,7 @@ def backend_of(model: TranslationModel | DocumentModel, ranges: dict[str, float]
     base = model.base if isinstance(model, DocumentModel) else model
     in_context = None
     if document is not None:
-        graph, in_context = with_context(graph, document), InContext(document, ranges)
+        graph, in_context = with_context(graph, document), ContextExport(document, ranges)
     manifest = make_manifest(base, "x", ("en", "de"), (graph,), "", "", 1.0, {})
     if document is not None:
         manifest = dataclasses.replace(manifest, context=context_kind(document))
@@ -93,7 +93,7 @@ def test_documents_are_translated_as_the_reference_protocol_does(
     attention: str, side: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Offline; the reference keeps states at half precision, as the server does."""
-    monkeypatch.setattr(document_search, "stack_store", lambda sentences: rounded(stack_store(sentences)))
+    monkeypatch.setattr(document_search, "stack_store", lambda sentences: half_precision(stack_store(sentences)))
     model = lively_document_model(attention, side)
     sources = [tuple(ids) for ids in sample_sources(320, 40)[:4]]
     sample = [*sources, *sample_sources(320, 40, seed=1)]

@@ -16,7 +16,7 @@ from export.calibration import input_ranges
 from export.example_state import example_state
 from export.graphs import StepGraph
 from export.manifest import graph_files, make_manifest
-from export.onnx_graph.in_place import InPlaceError, check_in_place
+from export.onnx_graph.step import InPlaceError, check_in_place
 from export.parity import padded, sample_sources, step_difference
 from export.signature import with_signatures
 from model.attention.scaled_dot_product import attention_energy, masked_softmax, merge_heads, split_heads

@@ -67,9 +67,9 @@ def test_the_pruned_graph_is_attend_and_project(attention: str, decay: str | Non
         pages = document(model, rows, sentences)
         state, weights, gate, *_ = ContextAttendGraph(model)(memory, keep, pages)
         length = keep.sum(dim=1)
-        looked = weights.sum(dim=2) / length[:, None, None]
+        attended = weights.sum(dim=2) / length[:, None, None]
         gates = torch.stack([gate[row, :count].mean() for row, count in enumerate(length.tolist())])
-        expected = [*ProjectGraph(model)(state), looked, gates]
+        expected = [*ProjectGraph(model)(state), attended, gates]
         feeds = dict(zip(names, (x.numpy() for x in (memory, keep, *pages)), strict=True))
         found = session.run(None, {each.name: feeds[each.name] for each in session.get_inputs()})
         for ours in (
@@ -78,8 +78,8 @@ def test_the_pruned_graph_is_attend_and_project(attention: str, decay: str | Non
         ):
             for one, other in zip(ours, expected, strict=True):
                 torch.testing.assert_close(one, other, atol=1e-5, rtol=0)
-        assert not looked[-1].any()
-        assert sentences == 1 or (looked[0] == 0).any()  # there was something to leave out
+        assert not attended[-1].any()
+        assert sentences == 1 or (attended[0] == 0).any()  # there was something to leave out
 
 
 def test_kinds_without_zeros_have_no_pruned_graph() -> None:

@@ -10,13 +10,7 @@ import onnxruntime
 import pytest
 
 from export.manifest import in_lines
-from export.signature import (
-    SignatureError,
-    check,
-    read_signature,
-    role_of,
-    step_signature,
-)
+from export.signature import SignatureError, check, read_signature, role_of, step_signature
 from model.translation_model import TranslationModel
 from server.artifact.artifact import Artifact
 from server.artifact.manifest import EXPORT_AGAIN, ArtifactError, parse_manifest
@@ -37,7 +31,7 @@ def test_every_kind_of_tensor_has_its_role(name: str, role: str) -> None:
 
 
 def test_a_tensor_that_no_server_knows_is_refused() -> None:
-    with pytest.raises(SignatureError, match="tensor temperature, which no server would know"):
+    with pytest.raises(SignatureError, match="tensor temperature, which is unknown to the server"):
         role_of("temperature")
 
 
@@ -53,10 +47,7 @@ def test_the_manifest_lists_every_tensor_of_every_graph(
         if name.endswith(".pt"):
             continue
         session = onnxruntime.InferenceSession(str(artifact.path(name)), providers=["CPUExecutionProvider"])
-        for listed, present in (
-            (signature.inputs, session.get_inputs()),
-            (signature.outputs, session.get_outputs()),
-        ):
+        for listed, present in ((signature.inputs, session.get_inputs()), (signature.outputs, session.get_outputs())):
             assert [one.name for one in listed] == [one.name for one in present]
             for one, other in zip(listed, present, strict=True):
                 assert len(one.axes) == len(other.shape)

@@ -102,7 +102,7 @@ def test_artifacts_of_other_weights_are_refused(tmp_path: Path) -> None:
     manifest = read_manifest(artifact)
     described = {**tiny_config().to_dict(), "d_model": 16}
     for change, message in (
-        ({"origin": {"imported": "marian"}}, "does not say how its model is built: it was imported"),
+        ({"origin": {"imported": "marian"}}, "has no model configuration: it was imported"),
         ({"origin": {"model": described}}, r"do not hold embedding.weight \(\d+ of \d+ weights are missing\)"),
         ({"graphs": ()}, "has no ONNX graphs to read weights from"),
     ):

@@ -10,7 +10,7 @@ from export.artifact_writer import ExportOptions, export_artifact, write_graph
 from export.calibration import recorded_ranges
 from export.manifest import graph_files, make_manifest
 from export.parity import padded, sample_sources, step_difference, swap_beams
-from export.signature import encode_signature, step_signature, traced, with_signatures
+from export.signature import encode_signature, step_signature, traced_signature, with_signatures
 from export.torchscript import FlatEncode, FlatStep
 from model.config import BOS_ID
 from model.masks import HIDDEN
@@ -37,7 +37,7 @@ class EagerBackend(TorchScriptBackend):
     def __init__(self, model: TranslationModel, manifest: Manifest) -> None:
         self.manifest = manifest
         self.shortlist, self._name = False, "the eager step"
-        self._encode_signature, self._signature = encode_signature(model), traced(step_signature(model))
+        self._encode_signature, self._signature = encode_signature(model), traced_signature(step_signature(model))
         self._encode = FlatEncode(model)  # type: ignore[assignment]
         self._step = FlatStep(model, self._signature)  # type: ignore[assignment]
 
@@ -69,9 +69,7 @@ def test_steps_over_a_shared_ring_equal_teacher_forcing_along_the_ancestry(name:
         step()
         targets = torch.tensor(pasts).flatten(0, 1)
         hidden = model.decode(
-            targets,
-            memory.repeat_interleave(beam, dim=0),
-            torch.from_numpy(keep > 0).repeat_interleave(beam, dim=0),
+            targets, memory.repeat_interleave(beam, dim=0), torch.from_numpy(keep > 0).repeat_interleave(beam, dim=0)
         )
         logits = model.embedding.logits(hidden[:, -1]).detach()
         logits[:, [0, 1, 2]] = HIDDEN

@@ -5,18 +5,18 @@ import pytest
 import torch
 
 from model.alignment import (
-    FEWEST_LINKS,
+    MIN_LINKS,
     Agreement,
     AlignmentHead,
     Link,
     alignment,
+    all_heads,
     best_head,
     copied_links,
     default_head,
-    every_head,
     lexicon_links,
 )
-from model.attention.observe import Seen, watch
+from model.attention.observe import AttentionCall, record_calls
 from model.attention.scaled_dot_product import merge_heads
 from model.config import BOS_ID, EOS_ID
 from model.data.batching import Pair
@@ -37,7 +37,7 @@ def test_an_attention_weighs_its_values_with_what_it_says(name: str) -> None:
     torch.testing.assert_close(attention(inputs.x_query, memory, inputs.visible()), wanted, atol=1e-5, rtol=1e-5)
 
 
-def of_query(seen: Seen) -> torch.Tensor:
+def of_query(seen: AttentionCall) -> torch.Tensor:
     """Weights of the last query of a call, [heads, source]."""
     return seen.attention.weights(seen.x, seen.memory, seen.visible)[0, :, -1]
 
@@ -48,7 +48,7 @@ def slow_alignment(model: TranslationModel, source: list[int], target: list[int]
     keep = torch.ones_like(ids, dtype=torch.bool)
     for number in range(1, len(target) + 1):
         read = torch.tensor([[BOS_ID, *target][: number + at.reads]])
-        with watch(model) as calls:
+        with record_calls(model) as calls:
             model.decode(read, model.encode(ids, keep), keep)
         [seen] = calls[f"decoder.layers.{at.layer - 1}.cross_attention"]
         weights = of_query(seen)
@@ -84,9 +84,9 @@ def test_the_look_that_agrees_with_most_links_is_chosen() -> None:
         chosen = weights[:, : len(pair.source)].argmax(dim=1).tolist()
         links.append([Link(source, target) for target, source in enumerate(chosen)])
     assert best_head(model, pairs, links) == (planted, Agreement(1.0, 60))
-    few = [links[0][:1]] * (FEWEST_LINKS - 1) + [[]]
-    assert best_head(model, [pairs[0]] * FEWEST_LINKS, few) == (default_head(model), None)
-    assert len(set(every_head(model))) == 2 * 3 * 2
+    few = [links[0][:1]] * (MIN_LINKS - 1) + [[]]
+    assert best_head(model, [pairs[0]] * MIN_LINKS, few) == (default_head(model), None)
+    assert len(set(all_heads(model))) == 2 * 3 * 2
 
 
 def small_lexicon(chances: dict[int, dict[int, float]]) -> Lexicon:

@@ -42,9 +42,9 @@ def test_looking_within_documents_is_looking_at_one_store_each(
     with torch.no_grad():
         words = words_of(model.base, "encoder", batch)
         memory = model.base.encode(batch.source, batch.source_keep)
-        together = model.look_within(memory, memory, words, *passage.grids(), distance).state
+        together = model.attend_within(memory, memory, words, *passage.grids(), distance).state
         for row in range(len(passage.queries)):
-            alone = model.look(memory[[row]], memory[[row]], model.store(words), distance[[row]])
+            alone = model.attend(memory[[row]], memory[[row]], model.store(words), distance[[row]])
             real = batch.source_keep[row]
             assert torch.allclose(together[row][real], alone.state[0][real], atol=1e-5)
 

@@ -67,7 +67,7 @@ def test_an_empty_translation_is_no_context(side: str) -> None:
     assert store.word_keep.any(dim=-1).tolist() == [[True, False]]
     with torch.no_grad():
         query = torch.randn(1, 3, 32)
-        unseen = model.look(query, query, store, torch.tensor([[False, True]]))
+        unseen = model.attend(query, query, store, torch.tensor([[False, True]]))
     assert torch.equal(unseen.state, query)
 
 

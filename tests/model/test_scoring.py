@@ -24,9 +24,9 @@ from model.evaluation.contrastive_accuracy import (
     accuracy,
     by_group,
     context_pairs,
-    judge,
-    judge_in_context,
-    with_context_of_another,
+    evaluate_in_context,
+    evaluate_items,
+    with_shuffled_context,
 )
 from model.greedy import greedy
 from model.reference_search import reference_search
@@ -149,7 +149,7 @@ def test_a_limit_takes_items_from_all_over_the_set(
         taken.extend(int(item.source.strip("Number .")) for item in items)
         return {"without context": [True] * len(taken)}
 
-    monkeypatch.setattr("model.evaluation.command.judge", judged)
+    monkeypatch.setattr("model.evaluation.command.evaluate_items", judged)
     command, parser = ContrastiveAccuracyCommand(), Parser("ringmt contrastive-accuracy", "")
     command.add_arguments(parser)
     assert command.run(parser.parse([str(checkpoint), "--set", str(path), "--limit", str(count)])) == 0
@@ -202,26 +202,26 @@ def test_items_are_judged_with_their_own_context(checkpoint: Path, tmp_path: Pat
     assert own[0].target == greedy(model.base, [own[0].source], 64)[0]
     source, *targets = vocabulary.encode([item.source, item.reference, *item.wrong])
     expected = prefers_reference(score_in_context(model, source, targets, own))
-    assert judge(model, vocabulary, [item])["with context"] == [expected]
-    assert list(judge(model.base, vocabulary, [item])) == ["without context"]
+    assert evaluate_items(model, vocabulary, [item])["with context"] == [expected]
+    assert list(evaluate_items(model.base, vocabulary, [item])) == ["without context"]
 
 
 def test_the_control_has_everybody_elses_context(checkpoint: Path, tmp_path: Path) -> None:
     """No item keeps its own, every context is used once, and nothing else of an item changes."""
     path = write_items(tmp_path / "set.jsonl.gz", *(ITEM | {"src_context": f"Number {index}."} for index in range(9)))
     items = read_items(path)
-    others = with_context_of_another(items)
+    others = with_shuffled_context(items)
     own, theirs = ([item.source_context for item in some] for some in (items, others))
     assert sorted(own) == sorted(theirs)
     assert all(one != other for one, other in zip(own, theirs, strict=True))
     assert [dataclasses.replace(item, source_context=()) for item in others] == [
         dataclasses.replace(item, source_context=()) for item in items
     ]
-    assert others == with_context_of_another(items)
+    assert others == with_shuffled_context(items)
     with pytest.raises(ValueError, match="needs two items"):
-        with_context_of_another(items[:1])
+        with_shuffled_context(items[:1])
     model, vocabulary = lively_document_model(seed=4), Vocabulary(checkpoint / VOCABULARY)
-    assert judge_in_context(model, vocabulary, others) == judge(model, vocabulary, others)["with context"]
+    assert evaluate_in_context(model, vocabulary, others) == evaluate_items(model, vocabulary, others)["with context"]
 
 
 def test_the_command_prints_groups_and_conditions(

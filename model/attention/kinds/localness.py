@@ -77,8 +77,8 @@ class GaussianLocalness(AttentionTerm):
         return visible.count * torch.sigmoid(per_head(self.spread, hidden)) + NARROWEST
 
 
-def build(config: ModelConfig, wanted: AttentionConfig) -> GaussianLocalness:
-    return GaussianLocalness(config.d_model, config.num_heads, wanted.gauss_window, wanted.gauss_coords)
+def build(config: ModelConfig, attention: AttentionConfig) -> GaussianLocalness:
+    return GaussianLocalness(config.d_model, config.num_heads, attention.gauss_window, attention.gauss_coords)
 
 
 def gaussian(coordinate: Tensor, center: Tensor, window: Tensor) -> Tensor:

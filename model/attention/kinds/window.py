@@ -28,7 +28,7 @@ SMALLEST_SUM = 1e-6
 
 
 class WindowAttention(MultiHeadAttention):
-    """The two pointers, which both forms have. `segment`: keys in a segment; None: every key is one of its own."""
+    """The two pointers, which both forms have. `segment`: keys in a segment; None: no segments."""
 
     def __init__(self, d_model: int, num_heads: int, segment: int | None) -> None:
         super().__init__(d_model, num_heads)
@@ -106,11 +106,11 @@ class AdditiveWindow(WindowAttention):
         return masked_softmax(energy, visible.keep)
 
 
-def build(config: ModelConfig, wanted: AttentionConfig) -> WindowAttention:
+def build(config: ModelConfig, attention: AttentionConfig) -> WindowAttention:
     shape = config.d_model, config.num_heads
-    if wanted.window_mode == "multiplicative":
-        return MultiplicativeWindow(*shape, wanted.segment, wanted.window_renorm)
-    return AdditiveWindow(*shape, wanted.segment)
+    if attention.window_mode == "multiplicative":
+        return MultiplicativeWindow(*shape, attention.segment, attention.window_renorm)
+    return AdditiveWindow(*shape, attention.segment)
 
 
 def token_mask(left: Tensor, right: Tensor, visible: VisibleKeys) -> Tensor:

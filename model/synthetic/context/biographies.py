@@ -1,11 +1,11 @@
-"""Made biographies: a sentence that says he or she, and one with a profession."""
+"""Made biographies: a sentence with he or she, and a sentence with a profession."""
 
 import random
 from collections.abc import Sequence
 
 from model.synthetic.context.frames import FRAMES
 from model.synthetic.context.german import Gender
-from model.synthetic.context.it import Decided
+from model.synthetic.context.it import AmbiguousSentence
 from model.synthetic.context.professions import Profession, with_article
 from model.synthetic.context.words import capitalized
 from model.synthetic.tables import Text, first_cells, texts
@@ -16,7 +16,7 @@ FIRST_NAMES = {gender: first_cells(FRAMES[f"first names {gender}"]) for gender i
 
 
 def life(gender: Gender, surname: str, frames: Sequence[Text], numbers: random.Random) -> Text:
-    """A sentence that says he or she."""
+    """A sentence with he or she."""
     p, q, h, i = ("he", "er", "his", "sein") if gender == "m" else ("she", "sie", "her", "ihr")
     values = {"p": p, "P": capitalized(p), "q": q, "Q": capitalized(q), "h": h, "H": capitalized(h)}
     values |= {"i": i, "I": capitalized(i), "e": "e", "S": surname, "F": numbers.choice(FIRST_NAMES[gender])}
@@ -25,18 +25,25 @@ def life(gender: Gender, surname: str, frames: Sequence[Text], numbers: random.R
     return frame[0].format(**values), frame[1].format(**values)
 
 
-def work(one: Profession, other: Profession, surname: str, frames: Sequence[Text], numbers: random.Random) -> Decided:
+def work(
+    profession: Profession, other: Profession, surname: str, frames: Sequence[Text], numbers: random.Random
+) -> AmbiguousSentence:
     """A sentence with a profession, or with two of the same person."""
     source_adjective, target_adjective = numbers.choice(ADJECTIVES)
     frame = numbers.choice(frames)
-    values = {"S": surname, "C": numbers.choice(CITIES), "Y": str(numbers.randrange(1780, 2020)), "e": one.source}
-    values |= {"a": with_article(one.source), "ja": with_article(f"{source_adjective} {one.source}")}
+    values = {
+        "S": surname,
+        "C": numbers.choice(CITIES),
+        "Y": str(numbers.randrange(1780, 2020)),
+        "e": profession.source,
+    }
+    values |= {"a": with_article(profession.source), "ja": with_article(f"{source_adjective} {profession.source}")}
     values |= {"b": with_article(other.source), "J": source_adjective, "j": target_adjective}
-    masculine = {"N": one.masculine, "A": one.oblique, "G": one.genitive, "M": other.masculine}
+    masculine = {"N": profession.masculine, "A": profession.oblique, "G": profession.genitive, "M": other.masculine}
     masculine |= {"ein": "ein", "er": "er", "en": "en"}
     masculine |= {"der": "der", "Der": "Der", "den": "den", "dem": "dem", "des": "des"}
-    feminine = dict.fromkeys("NAG", one.feminine) | {"M": other.feminine, "ein": "eine", "er": "e", "en": "e"}
+    feminine = dict.fromkeys("NAG", profession.feminine) | {"M": other.feminine, "ein": "eine", "er": "e", "en": "e"}
     feminine |= {"der": "die", "Der": "Die", "den": "die", "dem": "der", "des": "der"}
     grammar: dict[Gender, dict[str, str]] = {"m": masculine, "f": feminine}
     targets = {gender: frame[1].format(**values, **grammar[gender]) for gender in PEOPLE}
-    return Decided(frame[0].format(**values), targets, "biography")
+    return AmbiguousSentence(frame[0].format(**values), targets, "biography")

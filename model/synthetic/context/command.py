@@ -8,7 +8,7 @@ from model.data.corpus import read_corpus
 from model.data.documents import MADE
 from model.data.items import read_items
 from model.synthetic.context.genders import read_lexicon
-from model.synthetic.context.make import UNRELATED, Maker, decided_sentences, made_documents
+from model.synthetic.context.make import UNRELATED, DocumentGenerator, ambiguous_sentences, made_documents
 from model.synthetic.context.material import find_material
 from model.synthetic.context.write import write_documents, write_items
 
@@ -61,9 +61,11 @@ class MakeContextDataCommand:
             sentences = [document.sentences for document in documents]
             write_documents(sentences, args.out, MADE + kind, ("en", "de"))
             print(f"{MADE}{kind}: {len(documents):,} documents")
-        unrelated = list(Maker(training, f"{args.seed}/unrelated").unrelated())[: round(UNRELATED * args.size)]
+        unrelated = list(DocumentGenerator(training, f"{args.seed}/unrelated").unrelated())[
+            : round(UNRELATED * args.size)
+        ]
         write_documents(unrelated, args.out, f"{MADE}unrelated", ("en", "de"))
-        items = made_documents(dev, args.seed, args.size * DEV_SHARE, without=decided_sentences(made))
+        items = made_documents(dev, args.seed, args.size * DEV_SHARE, without=ambiguous_sentences(made))
         write_items(items, args.out / "dev" / f"{MADE}items.jsonl.gz", args.seed)
         print(f"{MADE}unrelated: {len(unrelated):,} documents; dev/{MADE}items: {sum(map(len, items.values())):,}")
         return 0

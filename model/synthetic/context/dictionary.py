@@ -1,4 +1,4 @@
-"""Nouns that people use, with the translation that they use: counted in the text, and where the text has a noun seldom,
+"""Frequent nouns with their most frequent translation: counted in the text, or for nouns that are rare in the text,
 chosen from a dictionary."""
 
 from collections import Counter, defaultdict
@@ -14,11 +14,11 @@ from model.synthetic.context.nouns import Noun, is_person, is_plural
 from model.synthetic.context.words import flat, split
 
 MIN_USES = 2
-"""Times that a noun stands behind a determiner in the text."""
+"""Least number of uses of a noun behind a determiner in the text."""
 MIN_ENTRIES = 3
 """Entries of the dictionary ("raspberry jam", "raspberry bush") with a noun that the text has less often."""
 COMMON, MIN_SHARE = 10, 0.1
-"""Where the text has a word so often, its noun must be said in such a share: "good" is no "Gut", "van" no "Vorhut"."""
+"""In this share of the pairs with a word, which occurs this often, its translation must occur: "good" is not "Gut"."""
 ENDINGS = ("e", "n", "en", "er", "s")
 
 
@@ -31,7 +31,7 @@ class Meaning:
     together: int
     """Pairs of the text that have both."""
     is_first: bool
-    """Whether the lexicon names the English noun first: the German one then means little else."""
+    """Whether the English noun is the first translation in the lexicon, and so the main meaning of the German noun."""
     entries: int
     """Pairs of the text and entries of the dictionary that have the German noun."""
 
@@ -41,18 +41,18 @@ class Meaning:
 
     @property
     def weight(self) -> float:
-        """How likely it is to be said, up to a factor: counted where it was, otherwise guessed."""
+        """Its estimated frequency as a translation, up to a factor."""
         return self.together + (0.5 if self.is_first else 0.1) + min(self.entries, 50) / 50
 
 
 @dataclass(frozen=True)
 class Entry:
-    """An English noun, and how it is said in German, best first."""
+    """An English noun and its German translations, best first."""
 
     source: str
     meanings: tuple[Meaning, ...]
     uses: int
-    """Times that it stands behind a determiner in the text."""
+    """Uses behind a determiner in the text."""
     entries: int
     """Entries of the dictionary that have it."""
 
@@ -63,7 +63,7 @@ class Entry:
 
     @property
     def has_sure_gender(self) -> bool:
-        """Whether translations of other genders are much less likely."""
+        """Whether translations of other genders are much less frequent."""
         best = self.meanings[0]
         return best.weight >= 3 * sum(other.weight for other in self.meanings if other.gender != best.gender)
 
@@ -75,21 +75,21 @@ def used_nouns(
     genders: Mapping[str, Gender],
     things: Sequence[Noun],
 ) -> list[Entry]:
-    """Nouns of the text and of the dictionary, which is the lexicon and the entries `terms`, in the singular; those
-    first that the text has most, then those that the dictionary has most. Words that hardly stand in either are left
+    """Nouns of the text and of the dictionary, which is the lexicon and the entries `terms`, in the singular; the
+    most frequent in the text first, then the most frequent in the dictionary. Rare words are left
     out. `genders` and `things`: those of text and lexicon (`known_genders`, `things_in_text`)."""
     by_noun = translations(lexicon, terms, genders)
     for thing in things:
         by_noun[thing.target].add(thing.source)
     # English words are in lower case and German nouns are not, so that one counter holds both.
-    uses, said = Counter[str](), Counter[str]()
+    uses, counts = Counter[str](), Counter[str]()
     together = Counter[tuple[str, str]]()
     for pair in pairs:
         words = flat(pair.source)
         uses.update(after for before, after in pairwise(words) if before in DETERMINERS)
         known = set(words)
         nouns = {word.core for word in split(pair.target)} & by_noun.keys()
-        said.update(known | nouns)
+        counts.update(known | nouns)
         together.update((word, noun) for noun in nouns for word in by_noun[noun] & known)
     entries = Counter(word for text in english_entries(lexicon, terms) for word in set(text.lower().split()))
     entries.update(word.core for term in terms for word in split(term.target) if word.core in by_noun)
@@ -98,12 +98,12 @@ def used_nouns(
         for source in sources:
             if uses[source] >= MIN_USES or (entries[source] >= MIN_ENTRIES and not source.endswith("ing")):
                 is_first = noun in lexicon and lexicon[noun][1][:1] == (source,)
-                count = said[noun] + entries[noun]
+                count = counts[noun] + entries[noun]
                 meanings[source].append(Meaning(noun, genders[noun], together[source, noun], is_first, count))
     found = [
         Entry(source, several, uses[source], entries[source])
         for source, several in ((source, by_rank(some)) for source, some in meanings.items())
-        if said[source] < COMMON or several[0].together >= MIN_SHARE * said[source]
+        if counts[source] < COMMON or several[0].together >= MIN_SHARE * counts[source]
     ]
     return sorted(found, key=lambda entry: (-entry.uses, -entry.entries, entry.source))
 
@@ -117,7 +117,7 @@ def by_rank(meanings: Sequence[Meaning]) -> tuple[Meaning, ...]:
 
 
 def english_entries(lexicon: Lexicon, terms: Sequence[SentencePair]) -> list[str]:
-    """The English side of the dictionary: of the terms, which name more, or else of the lexicon."""
+    """The English side of the dictionary: of the terms, or of the lexicon where there are none."""
     return [term.source for term in terms] or [gloss for _, glosses in lexicon.values() for gloss in glosses]
 
 
@@ -135,7 +135,7 @@ def translations(
 
 
 def rare_things(entries: Sequence[Entry], things: Sequence[Noun], genders: Mapping[str, Gender]) -> list[Noun]:
-    """Nouns of a sure gender that "it" can stand for and that the text has too seldom for `things_in_text`."""
+    """Nouns of an unambiguous gender that "it" can refer to and that are too rare in the text for `things_in_text`."""
     known = {noun.source for noun in things}
     return [
         entry.noun

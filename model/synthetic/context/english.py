@@ -1,4 +1,4 @@
-"""What is known of English words: which verbs and adjectives take a pleonastic "it", which an event, which a thing.
+"""Sets of English words: verbs and adjectives whose "it" is pleonastic, an event, or a thing.
 
 A pleonastic "it" refers to nothing ("It rains."); an event "it" to what a sentence says ("It came as a surprise.");
 a referential "it" has a noun as its antecedent ("It is broken."). German keeps "es" for the first two.
@@ -35,4 +35,4 @@ EVENT_VERBS = _SETS["EVENT_VERBS"]
 """Verbs after which "it" is an event as often as a thing."""
 PERSONS = _SETS["PERSONS"]
 NO_THINGS = _SETS["NO_THINGS"]
-"""Nouns that "it" seldom stands for, and words that only look like nouns."""
+"""Nouns that "it" rarely refers to, and words that only look like nouns."""

@@ -1,4 +1,4 @@
-"""Made sentences with a slot for a noun, for nouns that real pairs have too seldom: "I sold the NOUN. It was ADJ."
+"""Made sentences with a slot for a noun, for nouns that are rare in real pairs: "I sold the NOUN. It was ADJ."
 
 In the German frames, `der1 den4 dem3` and `ein1 einen4 einem3` are determiners in their case (1 nominative, 3 dative,
 4 accusative), `er` and `ihn` pronouns in the gender of the noun.
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from model.synthetic.context.german import GENDERS, PRONOUNS, Gender, determiner
-from model.synthetic.context.it import Decided
+from model.synthetic.context.it import AmbiguousSentence
 from model.synthetic.context.nouns import Noun
 from model.synthetic.context.words import capitalized
 from model.synthetic.tables import Text, read_sections, texts
@@ -19,7 +19,7 @@ ADJECTIVES, BEFORE = texts(FRAMES["adjectives"]), texts(FRAMES["before"])
 
 
 def slots(noun: Noun, adjective: Text) -> dict[str, str]:
-    """What fills a frame."""
+    """Slot -> its text in a frame."""
     article = "an" if noun.source[0] in "aeiou" else "a"
     filled = {"e": noun.source, "a": f"{article} {noun.source}", "N": noun.target}
     filled |= {"adjective": adjective[0], "adjektiv": adjective[1]}
@@ -40,8 +40,8 @@ def slots(noun: Noun, adjective: Text) -> dict[str, str]:
 
 
 def pronouns(gender: Gender) -> dict[str, str]:
-    spoken = {"er": PRONOUNS["nominative"][gender], "ihn": PRONOUNS["accusative"][gender]}
-    return spoken | {"Er": capitalized(spoken["er"])}
+    forms = {"er": PRONOUNS["nominative"][gender], "ihn": PRONOUNS["accusative"][gender]}
+    return forms | {"Er": capitalized(forms["er"])}
 
 
 def fill(frame: Text, values: dict[str, str]) -> Text:
@@ -53,10 +53,10 @@ def noun_frame(noun: Noun, numbers: random.Random) -> Text:
     return fill(numbers.choice(BEFORE), slots(noun, numbers.choice(ADJECTIVES)))
 
 
-def it_frame(numbers: random.Random, frames: Sequence[Text], kind: str = "frame") -> Decided:
+def it_frame(numbers: random.Random, frames: Sequence[Text], kind: str = "frame") -> AmbiguousSentence:
     """A sentence with "it"."""
     source, target = numbers.choice(frames)
     adjective, adjektiv = numbers.choice(ADJECTIVES)
     words = {"adjective": adjective, "adjektiv": adjektiv}
     targets = {gender: target.format(**words, **pronouns(gender)) for gender in GENDERS}
-    return Decided(source.format(**words), targets, kind)
+    return AmbiguousSentence(source.format(**words), targets, kind)

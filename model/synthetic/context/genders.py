@@ -26,7 +26,7 @@ CASE_SHARE = {"nominative": 0.35, "accusative": 0.35, "dative": 0.22, "genitive"
 STEM_SHARE = {"der": 0.6, "ein": 0.25}
 """The share of each stem among determiners in text, roughly; the other stems divide the rest."""
 IMPOSSIBLE = 0.001
-"""Probability of a determiner that the gender does not have: mistakes, and plurals."""
+"""Probability of a determiner that the gender does not have: errors, and plurals."""
 MARGIN = 4.0
 """Log-odds between the two best genders below which a noun has none."""
 MIN_COUNT = 3
@@ -49,7 +49,7 @@ def read_lexicon(path: Path) -> Lexicon:
 
 
 def known_genders(sentences: Iterable[str], lexicon: Lexicon) -> dict[str, Gender]:
-    """Those of the lexicon, and of other nouns those of the text."""
+    """Noun -> gender, from the lexicon, and for other nouns from the text."""
     return {**genders_in_text(sentences), **{noun: gender for noun, (gender, _) in lexicon.items()}}
 
 
@@ -69,17 +69,17 @@ def determiner_chances() -> dict[Gender, dict[str, float]]:
 
 
 def genders_in_text(sentences: Iterable[str]) -> dict[str, Gender]:
-    """Naive Bayes over the determiners before each noun, with one adjective between them or none. Nouns that stand
-    after plural-looking determiners only, or too seldom, are left out."""
+    """Naive Bayes over the determiners before each noun, with one adjective between them or none. Rare
+    nouns, and nouns that occur only after possible plural determiners, are left out."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for sentence in sentences:
         words = [word.core for word in split(sentence)]
-        for place in range(1, len(words)):
-            noun, before = words[place], words[place - 1].lower()
+        for index in range(1, len(words)):
+            noun, before = words[index], words[index - 1].lower()
             if not (noun[:1].isupper() and noun[1:].islower() and len(noun) > 2):
                 continue
-            if before not in DETERMINERS and before not in CONTRACTED and ADJECTIVE.fullmatch(before) and place > 1:
-                before = words[place - 2].lower()
+            if before not in DETERMINERS and before not in CONTRACTED and ADJECTIVE.fullmatch(before) and index > 1:
+                before = words[index - 2].lower()
             if before in DETERMINERS or before in CONTRACTED:
                 counts[noun][before] += 1
     chances = determiner_chances()

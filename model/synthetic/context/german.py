@@ -1,4 +1,4 @@
-"""What German grammar says of gender: paradigms of articles and pronouns, and how professions become feminine."""
+"""German gender: paradigms of articles and pronouns, and the feminine forms of professions."""
 
 import re
 from collections.abc import Mapping
@@ -30,15 +30,15 @@ THIRD_PERSON = {"er", "sie", "es", "ihn", "ihm", "ihr", "ihnen", "sich"}
 
 def determiner(stem: str, gender: Gender, case: Case) -> str:
     """The singular form of "der" or of a stem in STRONG_STEMS or MIXED_STEMS."""
-    place = CASES.index(case)
+    index = CASES.index(case)
     if stem == "der":
-        return _DEFINITE[gender].split()[place]
-    ending = (_STRONG if stem in STRONG_STEMS else _MIXED)[gender].split()[place].replace("-", "")
+        return _DEFINITE[gender].split()[index]
+    ending = (_STRONG if stem in STRONG_STEMS else _MIXED)[gender].split()[index].replace("-", "")
     return ("eur" if stem == "euer" and ending else stem) + ending
 
 
 def determiner_forms() -> dict[str, set[tuple[Gender, Case]]]:
-    """Form -> what it can be, over all stems."""
+    """Form -> its possible genders and cases, over all stems."""
     forms: dict[str, set[tuple[Gender, Case]]] = {}
     for stem in ("der", *STRONG_STEMS, *MIXED_STEMS):
         for gender in GENDERS:
@@ -75,31 +75,31 @@ _RELATIVE = {"der": "die", "den": "die", "dem": "der", "dessen": "deren"}
 def only_person(words: list[Word], nouns: Mapping[str, str]) -> tuple[int, str] | None:
     """Place and first form of the only one of `nouns` (masculine -> feminine), in the singular; None where there is not
     exactly one."""
-    found = [(place, noun) for place, word in enumerate(words) if (noun := _masculine(word.core, nouns))]
+    found = [(index, noun) for index, word in enumerate(words) if (noun := _masculine(word.core, nouns))]
     return found[0] if len(found) == 1 else None
 
 
 def feminine(words: list[Word], nouns: Mapping[str, str]) -> list[Word] | None:
     """The sentence with its only masculine person of `nouns` (masculine -> feminine) made feminine: the noun, its
     determiner, an adjective between them and a relative pronoun after them. None where there is not exactly one, where
-    a possessive may mean it, or where the rule cannot tell."""
+    a possessive may refer to it, or where the rule is ambiguous."""
     person, result = only_person(words, nouns), list(words)
     if person is None or any(map(_is_his, words, words[1:])):
         return None
-    place, noun = person
-    result[place] = words[place]._replace(core=nouns[noun])
-    before = words[place - 1].core if place else ""
-    two_before = words[place - 2].core if place > 1 else ""
+    index, noun = person
+    result[index] = words[index]._replace(core=nouns[noun])
+    before = words[index - 1].core if index else ""
+    two_before = words[index - 2].core if index > 1 else ""
     if before.lower() in _TO_FEMININE:
-        result[place - 1] = _feminine_determiner(words[place - 1])
+        result[index - 1] = _feminine_determiner(words[index - 1])
     elif ADJECTIVE.fullmatch(before) and two_before.lower() in _TO_FEMININE:
-        result[place - 2] = _feminine_determiner(words[place - 2])
+        result[index - 2] = _feminine_determiner(words[index - 2])
         if two_before.lower() not in ("dem", "des", "einem", "eines", "zum", "vom", "beim"):
-            result[place - 1] = words[place - 1]._replace(core=re.sub(r"(er|en|es|e)$", "e", before))
-    elif noun != words[place].core or before.endswith(("er", "en", "em", "es")) or before in _JOINING:
+            result[index - 1] = words[index - 1]._replace(core=re.sub(r"(er|en|es|e)$", "e", before))
+    elif noun != words[index].core or before.endswith(("er", "en", "em", "es")) or before in _JOINING:
         return None  # an inflected noun without its determiner, perhaps an adjective, or two that share an article
-    if words[place].after.startswith(",") and place + 1 < len(words) and words[place + 1].core in _RELATIVE:
-        result[place + 1] = words[place + 1]._replace(core=_RELATIVE[words[place + 1].core])
+    if words[index].after.startswith(",") and index + 1 < len(words) and words[index + 1].core in _RELATIVE:
+        result[index + 1] = words[index + 1]._replace(core=_RELATIVE[words[index + 1].core])
     return result
 
 
@@ -119,9 +119,9 @@ def inflected(adjective: str, ending: str) -> str:
     return adjective.removesuffix("e") + ending
 
 
-def is_nominative(words: list[Word], place: int) -> bool:
-    """Whether the determiner of the masculine noun at `place`, perhaps with an adjective between, says so."""
-    before = [word.lower for word in words[max(0, place - 2) : place]]
+def is_nominative(words: list[Word], index: int) -> bool:
+    """Whether the determiner of the masculine noun at `place`, perhaps with an adjective between, is nominative."""
+    before = [word.lower for word in words[max(0, index - 2) : index]]
     if len(before) == 2 and ADJECTIVE.fullmatch(before[1]):
         return before[0] in NOMINATIVE
     return before[-1:] != [] and before[-1] in NOMINATIVE

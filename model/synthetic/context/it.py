@@ -1,7 +1,7 @@
 """The pronoun "it" in a sentence pair: what it refers to, and its German forms.
 
 Referential: a noun is its antecedent, and German agrees with the gender of its translation. Pleonastic ("It rains.")
-and event ("It came as a surprise."): German says "es" whatever stood before. What cannot be told is left out.
+and event ("It came as a surprise."): The German pronoun is always "es". Ambiguous cases are left out.
 """
 
 import re
@@ -19,8 +19,8 @@ Reference = Literal["referential", "pleonastic", "event"]
 
 
 @dataclass(frozen=True)
-class Decided:
-    """A sentence with one place that context decides: its translation for each possible answer."""
+class AmbiguousSentence:
+    """A sentence with one ambiguous word, which context decides: its translation for each possible answer."""
 
     source: str
     targets: Mapping[Gender, str]
@@ -34,30 +34,30 @@ class Decided:
 
 def one_it(words: Sequence[str]) -> int | None:
     """The place of the only third-person pronoun, if it is "it"."""
-    places = [place for place, word in enumerate(words) if word in english.THIRD_PERSON]
-    return places[0] if len(places) == 1 and words[places[0]] == "it" else None
+    indices = [index for index, word in enumerate(words) if word in english.THIRD_PERSON]
+    return indices[0] if len(indices) == 1 and words[indices[0]] == "it" else None
 
 
 def answers(target: str, case: Case) -> dict[Gender, str] | None:
     """The target with its only "es" (or er, sie, ihn) in every gender; None where there is not exactly one."""
     words = split(target)
     forms = set(PRONOUNS[case].values())
-    third = [place for place, word in enumerate(words) if word.lower in {"er", "sie", "es", "ihn", "ihm", "sein"}]
-    places = [place for place in third if words[place].lower in forms]
-    if len(places) != 1 or len(third) != 1:
+    third = [index for index, word in enumerate(words) if word.lower in {"er", "sie", "es", "ihn", "ihm", "sein"}]
+    indices = [index for index in third if words[index].lower in forms]
+    if len(indices) != 1 or len(third) != 1:
         return None
-    place = places[0]
-    spoken = words[place].core
-    if spoken == "Sie" and (place > 0 or _is_plural_verb(words[1].core if len(words) > 1 else "")):
+    index = indices[0]
+    pronoun = words[index].core
+    if pronoun == "Sie" and (index > 0 or _is_plural_verb(words[1].core if len(words) > 1 else "")):
         return None  # polite "you", or "they"
     return {
-        gender: join([*words[:place], words[place]._replace(core=like(form, spoken)), *words[place + 1 :]])
+        gender: join([*words[:index], words[index]._replace(core=like(form, pronoun)), *words[index + 1 :]])
         for gender, form in PRONOUNS[case].items()
     }
 
 
-def spoken_gender(target: str, forms: Mapping[Gender, str]) -> Gender | None:
-    """Which of the answers the target is, blanks aside; None for spelling that no answer has ("ES")."""
+def gender_of_answer(target: str, forms: Mapping[Gender, str]) -> Gender | None:
+    """The gender of the answer that equals the target, up to blanks; None where no answer does ("ES")."""
     plain = " ".join(target.split())
     return next((gender for gender in GENDERS if forms[gender] == plain), None)
 
@@ -67,20 +67,20 @@ def _is_plural_verb(word: str) -> bool:
 
 
 class ThingPredicates:
-    """Adjectives and verbs that text uses of things: "The lamp is broken.", "I lost the key."."""
+    """Adjectives and verbs that the text uses with things: "The lamp is broken.", "I lost the key."."""
 
     def __init__(self, sentences: Iterable[str], things: Set[str]) -> None:
         adjectives, verbs, governing = Counter[str](), Counter[str](), Counter[str]()
         for sentence in sentences:
             words = flat(sentence)
-            for place in range(1, len(words) - 1):
-                if words[place] not in things or words[place - 1] not in english.DEFINITE:
+            for index in range(1, len(words) - 1):
+                if words[index] not in things or words[index - 1] not in english.DEFINITE:
                     continue
-                rest = [word for word in words[place + 1 :] if word not in english.AUXILIARIES]
-                if place == 1 and rest:
+                rest = [word for word in words[index + 1 :] if word not in english.AUXILIARIES]
+                if index == 1 and rest:
                     (adjectives if words[2] in ("is", "was", "'s") else verbs).update(rest[:1])
-                if place > 1 and words[place - 2].isalpha() and words[place - 2] not in english.PREPOSITIONS:
-                    governing[words[place - 2]] += 1
+                if index > 1 and words[index - 2].isalpha() and words[index - 2] not in english.PREPOSITIONS:
+                    governing[words[index - 2]] += 1
         judgements = english.JUDGEMENTS | english.TIME_AND_WEATHER
         known = english.FUNCTION | english.DETERMINERS | judgements
         self.things = things
@@ -89,26 +89,26 @@ class ThingPredicates:
         self.verbs = {word for word, n in verbs.items() if n > 1 and word.isalpha() and word not in impersonal}
         self.governing = {word for word, n in governing.items() if n > 1 and word not in english.FUNCTION}
 
-    def reference(self, words: Sequence[str], place: int) -> tuple[Reference, Case] | None:
-        """What the "it" at `place` is, and the case of its translation; None where nothing is sure."""
-        before = words[place - 1] if place else "."
-        if place == 0 or before in ("is", "was", "does", "did", "will", "has", "that", "think", "hope", ",", "``", '"'):
-            found = self._subject(words[place + 1 :])
+    def reference(self, words: Sequence[str], index: int) -> tuple[Reference, Case] | None:
+        """The reference of the "it" at `index`, and the case of its translation; None where it is uncertain."""
+        before = words[index - 1] if index else "."
+        if index == 0 or before in ("is", "was", "does", "did", "will", "has", "that", "think", "hope", ",", "``", '"'):
+            found = self._subject(words[index + 1 :])
             return (found, "nominative") if found else None
-        after = words[place + 1] if place + 1 < len(words) else "."
+        after = words[index + 1] if index + 1 < len(words) else "."
         if before in english.EVENT_VERBS:
             return "event", "accusative"
-        if self.things & set(words[:place]):
+        if self.things & set(words[:index]):
             return None  # the antecedent may stand in the same sentence
         if before in self.governing and (after in OBJECT_ENDS or not after.isalpha()):
             return "referential", "accusative"
         return None
 
     def _subject(self, rest: Sequence[str]) -> Reference | None:
-        said = [word for word in rest if word.isalpha() and word not in english.AUXILIARIES]
-        if not said:
+        content_words = [word for word in rest if word.isalpha() and word not in english.AUXILIARIES]
+        if not content_words:
             return None
-        head = said[0]
+        head = content_words[0]
         clause = any(word in english.CLAUSE for word in rest)
         if head in english.WEATHER | english.IMPERSONAL | english.TIME_AND_WEATHER:
             return "pleonastic"
@@ -116,12 +116,12 @@ class ThingPredicates:
             return "pleonastic"
         if head in english.EVENTS | english.JUDGEMENTS:
             return "event"
-        if head in english.DETERMINERS and set(said[1:4]) & english.EVENT_NOUNS:
+        if head in english.DETERMINERS and set(content_words[1:4]) & english.EVENT_NOUNS:
             return "event"
         is_state = any(word in ("is", "was", "'s", "been", "be") for word in rest[:3])
-        if set(said) & (english.JUDGEMENTS | english.TIME_AND_WEATHER):
+        if set(content_words) & (english.JUDGEMENTS | english.TIME_AND_WEATHER):
             return None
-        if not clause and head in self.adjectives and is_state and len(said) <= 2:
+        if not clause and head in self.adjectives and is_state and len(content_words) <= 2:
             return "referential"
         if not clause and head in self.verbs and not is_state:
             return "referential"
@@ -142,22 +142,22 @@ _GERMAN_EXPLETIVE = re.compile(r", (dass|wenn|ob|wie|was|zu)\b|\b(es gibt|es gab
 
 def sort_pronouns(
     pairs: Iterable[SentencePair], predicates: ThingPredicates, max_words: int = 16
-) -> dict[Reference, list[Decided]]:
-    """The pairs with one "it" whose reference is sure, without another third person on either side."""
-    found: dict[Reference, list[Decided]] = {"referential": [], "pleonastic": [], "event": []}
+) -> dict[Reference, list[AmbiguousSentence]]:
+    """The pairs with one "it" whose reference is sure, without another third-person pronoun on either side."""
+    found: dict[Reference, list[AmbiguousSentence]] = {"referential": [], "pleonastic": [], "event": []}
     for pair in pairs:
         words = flat(pair.source)
-        place = one_it(words) if len(words) <= max_words else None
-        sorted_as = predicates.reference(words, place) if place is not None else None
+        index = one_it(words) if len(words) <= max_words else None
+        sorted_as = predicates.reference(words, index) if index is not None else None
         if sorted_as is None:
             continue
         reference, case = sorted_as
         forms = answers(pair.target, case)
         if forms is None:
             continue
-        spoken = spoken_gender(pair.target, forms)
-        if spoken and reference == "referential" and not _GERMAN_EXPLETIVE.search(pair.target):
-            found[reference].append(Decided(pair.source, forms, "swap"))
-        elif reference != "referential" and spoken == "n":
-            found[reference].append(Decided(pair.source, forms, reference))
+        gender = gender_of_answer(pair.target, forms)
+        if gender and reference == "referential" and not _GERMAN_EXPLETIVE.search(pair.target):
+            found[reference].append(AmbiguousSentence(pair.source, forms, "swap"))
+        elif reference != "referential" and gender == "n":
+            found[reference].append(AmbiguousSentence(pair.source, forms, reference))
     return found

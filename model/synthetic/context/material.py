@@ -1,5 +1,5 @@
-"""The material of documents, found in parallel text and divided between training and dev: no noun or profession that
-decides a translation is in both."""
+"""The material of documents, found in parallel text and divided between training and dev: no deciding noun or
+profession is in both."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -9,10 +9,10 @@ from model.data.corpus import SentencePair
 from model.synthetic.context.antecedents import Antecedents, find_antecedents
 from model.synthetic.context.dictionary import rare_things, used_nouns
 from model.synthetic.context.genders import Lexicon, known_genders
-from model.synthetic.context.it import Decided, ThingPredicates, sort_pronouns
+from model.synthetic.context.it import AmbiguousSentence, ThingPredicates, sort_pronouns
 from model.synthetic.context.nouns import Noun, for_dev, things_in_text
 from model.synthetic.context.persons import PersonPair, person_pairs
-from model.synthetic.context.professions import Profession, feminines, professions, said_of_persons
+from model.synthetic.context.professions import Profession, feminines, person_word_counts, professions
 from model.synthetic.context.pronominal import Pronominal, pronominal_pairs
 from model.synthetic.context.wordlists import DEV_WORDS, TRAINING_WORDS, WordLists
 from model.synthetic.tables import Text
@@ -25,14 +25,14 @@ class Material:
     antecedents: Antecedents
     things: list[Noun]
     pronominal: list[Pronominal]
-    referential: list[Decided]
-    pleonastic: list[Decided]
-    event: list[Decided]
+    referential: list[AmbiguousSentence]
+    pleonastic: list[AmbiguousSentence]
+    event: list[AmbiguousSentence]
     persons: list[PersonPair]
     professions: list[Profession]
     everything: list[Text]
     words: WordLists
-    """What is drawn from lists instead of text."""
+    """Word lists, for sentences that are made without real pairs."""
 
 
 def find_material(
@@ -52,8 +52,8 @@ def find_material(
     for noun in things:
         by_source[noun.source].append(noun)
     forms = feminines(genders)
-    known = professions(entries, forms, said_of_persons(pairs))
-    pronominal = [one for one in pronominal_pairs(pairs, by_source) if one.decided.source not in excluded]
+    known = professions(entries, forms, person_word_counts(pairs))
+    pronominal = [pair for pair in pronominal_pairs(pairs, by_source) if pair.ambiguous.source not in excluded]
     sorts = sort_pronouns(pairs, ThingPredicates((pair.source for pair in pairs), set(by_source)))
     persons = person_pairs(pairs, known, forms)
     antecedents = find_antecedents(pairs, by_source, genders)
@@ -62,16 +62,16 @@ def find_material(
     def deal(dev: bool) -> Material:
         taken = TRAINING_WORDS.german_words if dev else frozenset()
         nouns = [noun for noun in things if noun.is_dev == dev and noun.target not in taken]
-        here = {one for one in known if one.is_dev == dev and taken.isdisjoint((one.masculine, one.feminine))}
+        here = {word for word in known if word.is_dev == dev and taken.isdisjoint((word.masculine, word.feminine))}
         return Material(
             antecedents=antecedents.of(set(nouns)),
             things=nouns,
-            pronominal=[one for one in pronominal if one.noun.is_dev == dev and one.noun.target not in taken],
+            pronominal=[pair for pair in pronominal if pair.noun.is_dev == dev and pair.noun.target not in taken],
             referential=_deal(sorts["referential"], dev),
             pleonastic=_deal(sorts["pleonastic"], dev),
             event=_deal(sorts["event"], dev),
-            persons=[one for one in persons if one.profession in here],
-            professions=[one for one in known if one in here],
+            persons=[pair for pair in persons if pair.profession in here],
+            professions=[word for word in known if word in here],
             everything=everything,
             words=DEV_WORDS if dev else TRAINING_WORDS,
         )
@@ -79,5 +79,5 @@ def find_material(
     return deal(False), deal(True)
 
 
-def _deal(sentences: Iterable[Decided], dev: bool) -> list[Decided]:
-    return [one for one in sentences if for_dev(one.source) == dev]
+def _deal(sentences: Iterable[AmbiguousSentence], dev: bool) -> list[AmbiguousSentence]:
+    return [sentence for sentence in sentences if for_dev(sentence.source) == dev]

@@ -1,4 +1,4 @@
-"""Things that "it" can stand for: an English noun, its German translation, the German gender."""
+"""Things that "it" can refer to: an English noun, its German translation, the German gender."""
 
 import hashlib
 import itertools
@@ -14,7 +14,7 @@ from model.synthetic.context.words import flat, split
 
 MIN_DICE, MIN_SHARE, MIN_PAIRS = 0.22, 0.3, 3
 DEV_SHARE = 10
-"""One noun, profession or sentence in so many is kept for dev."""
+"""One in this many nouns, professions and sentences is kept for dev."""
 ABSTRACT = ("heit", "keit", "ung", "tion", "ität", "ismus", "schaft", "ieren", "nis", "enz", "anz", "logie", "sicht")
 
 
@@ -28,7 +28,7 @@ class Noun:
 
     @property
     def is_concrete(self) -> bool:
-        """Its ending is not that of a quality or an action: it is something that can be bought and lost."""
+        """Whether it is a physical object: its ending is not that of a quality or an action."""
         return not self.target.endswith(ABSTRACT)
 
     @property
@@ -37,7 +37,7 @@ class Noun:
 
 
 def for_dev(text: str) -> bool:
-    """True for one text in DEV_SHARE, decided by the text alone, so that it is the same for every seed and corpus."""
+    """True for one text in DEV_SHARE, decided by a hash, so that it is the same for every seed and corpus."""
     return hashlib.sha256(text.encode()).digest()[0] % DEV_SHARE == 0
 
 
@@ -52,11 +52,7 @@ def is_plural(word: str) -> bool:
     return word.endswith("s") and not word.endswith(("ss", "us", "is"))
 
 
-def things_in_text(
-    pairs: Sequence[SentencePair],
-    genders: Mapping[str, Gender],
-    lexicon: Lexicon,
-) -> list[Noun]:
+def things_in_text(pairs: Sequence[SentencePair], genders: Mapping[str, Gender], lexicon: Lexicon) -> list[Noun]:
     """Noun pairs by how often they stand in the same sentence pairs (Dice), or by the lexicon's translations where
     those stand together at all; persons, times and words with several translations of different gender left out.
     The most frequent come first."""

@@ -1,5 +1,5 @@
-"""Persons of whom English does not say who they are: German must say whether the teacher is a man or a woman ("Lehrer",
-"Lehrerin"). The sentence before tells by its pronoun. Real pairs with a masculine profession are made feminine by rule,
+"""Persons whose gender English leaves open, while German marks it ("Lehrer", "Lehrerin"). The pronoun of the sentence
+before decides. Real pairs with a masculine profession are made feminine by rule,
 and other professions are put in its place."""
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from model.data.corpus import SentencePair
 from model.synthetic.context import english
 from model.synthetic.context.german import feminine, is_nominative, only_person
-from model.synthetic.context.it import Decided
+from model.synthetic.context.it import AmbiguousSentence
 from model.synthetic.context.professions import Profession, with_article
-from model.synthetic.context.words import Word, capitalized, flat, join, like, only_place, split
+from model.synthetic.context.words import Word, capitalized, flat, join, like, split, unique_index
 
 MAX_WORDS = 30
 
 
 @dataclass(frozen=True)
 class PersonPair:
-    """A real pair with one profession and nothing else that says who it is."""
+    """A real pair with one profession and no other mark of its gender."""
 
     source: str
     masculine: str
@@ -28,11 +28,11 @@ class PersonPair:
     """Whether a weak noun can stand in the profession's place: it is in the nominative."""
 
     @property
-    def decided(self) -> Decided:
-        return Decided(self.source, {"m": self.masculine, "f": self.feminine}, "person")
+    def ambiguous(self) -> AmbiguousSentence:
+        return AmbiguousSentence(self.source, {"m": self.masculine, "f": self.feminine}, "person")
 
     def with_profession(self, other: Profession) -> "PersonPair | None":
-        """Another one in its place; None where its form cannot be told."""
+        """The pair with another profession in its place; None where the form is ambiguous."""
         if not self.takes_weak and (other.is_weak or self.profession.is_weak):
             return None
         source = _other_source(self.source, self.profession.source, other.source)
@@ -47,8 +47,8 @@ def person_pairs(
     pairs: Iterable[SentencePair], known: Sequence[Profession], forms: Mapping[str, str]
 ) -> list[PersonPair]:
     """Real pairs with one profession and no other person, masculine as they are and made feminine."""
-    by_words = {(one.source, one.masculine): one for one in known}
-    sources = {one.source for one in known}
+    by_words = {(profession.source, profession.masculine): profession for profession in known}
+    sources = {profession.source for profession in known}
     found = []
     for pair in pairs:
         words = set(flat(pair.source))
@@ -59,10 +59,10 @@ def person_pairs(
         person, made = only_person(target, forms), feminine(target, forms)
         if person is None or made is None:
             continue
-        place, masculine = person
+        index, masculine = person
         profession = by_words.get((here.pop(), masculine))
         if profession is not None:
-            takes_weak = is_nominative(target, place)
+            takes_weak = is_nominative(target, index)
             found.append(PersonPair(pair.source, pair.target, join(made), profession, takes_weak))
     return found
 
@@ -70,12 +70,12 @@ def person_pairs(
 def _other_source(sentence: str, old: str, new: str) -> str | None:
     """`new` in the place of the only `old`, with the article that it needs; None where there is not exactly one."""
     words = split(sentence)
-    place = _exchange(words, old, new)
-    if place is None:
+    index = _exchange(words, old, new)
+    if index is None:
         return None
-    if place and words[place - 1].lower in ("a", "an"):
+    if index and words[index - 1].lower in ("a", "an"):
         article = with_article(new).split()[0]
-        words[place - 1] = words[place - 1]._replace(core=like(article, words[place - 1].core))
+        words[index - 1] = words[index - 1]._replace(core=like(article, words[index - 1].core))
     return join(words)
 
 
@@ -88,7 +88,7 @@ def _other_target(sentence: str, old: str, new: str) -> str | None:
 def _exchange(words: list[Word], old: str, new: str) -> int | None:
     """Put `new` in the place of the only `old`, in `words` itself. Returns the place; None where there is not exactly
     one."""
-    place = only_place(words, lambda word: word.core in (old, capitalized(old)))
-    if place is not None:
-        words[place] = words[place]._replace(core=like(new, words[place].core))
-    return place
+    index = unique_index(words, lambda word: word.core in (old, capitalized(old)))
+    if index is not None:
+        words[index] = words[index]._replace(core=like(new, words[index].core))
+    return index

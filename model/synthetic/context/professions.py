@@ -1,4 +1,4 @@
-"""Professions, and other words for a person that do not say whether it is a man or a woman: the English word, and the
+"""Professions, and other gender-neutral English words for a person: the English word, and the
 masculine and the feminine German noun with their forms."""
 
 import re
@@ -14,7 +14,7 @@ from model.synthetic.context.nouns import for_dev
 from model.synthetic.context.words import flat
 
 LIKELY = 0.25
-"""A translation counts if it is so likely beside the best: "Schriftsteller" and "Autor" are both writers."""
+"""Least weight of a translation relative to the best: "Schriftsteller" and "Autor" are both writers."""
 NOT_NEUTRAL = re.compile(r".*(man|men|ess|woman|ette|trix|boy|father|son|king|lord)")
 PERSON_ENDINGS = ("ist", "ian", "eer")
 """Endings of words for persons, also where the text does not have them."""
@@ -52,7 +52,7 @@ class Profession:
 
     @property
     def weight(self) -> float:
-        """How often it is to be drawn beside others: frequent words more, but not as much as text has them."""
+        """Its sampling weight: it grows with the frequency, but less than linearly."""
         return float((min(self.uses, 60) + 1) ** 0.5)
 
     @property
@@ -78,27 +78,27 @@ def _stems(stem: str) -> tuple[str, ...]:
     return stem, f"{stem}e", plain, f"{plain}er"
 
 
-def said_of_persons(pairs: Iterable[SentencePair]) -> Counter[str]:
-    """English words -> how often they stand where a person stands: "she is a singer", "the mayor said"."""
+def person_word_counts(pairs: Iterable[SentencePair]) -> Counter[str]:
+    """English words -> how often they occur in the position of a person: "she is a singer", "the mayor said"."""
     found = Counter[str]()
     for pair in pairs:
         words = flat(pair.source)
-        for place, word in enumerate(words):
-            if word in english.PERSON_VERBS and place:
-                found[words[place - 1]] += 1
+        for index, word in enumerate(words):
+            if word in english.PERSON_VERBS and index:
+                found[words[index - 1]] += 1
             if (
                 word in ("a", "an")
-                and place > 1
-                and words[place - 1] in english.BEING
-                and words[place - 2] in english.PERSON_SUBJECTS
+                and index > 1
+                and words[index - 1] in english.BEING
+                and words[index - 2] in english.PERSON_SUBJECTS
             ):
-                found.update(after for after in words[place + 1 : place + 4] if after.isalpha())
+                found.update(after for after in words[index + 1 : index + 4] if after.isalpha())
     return found
 
 
 def professions(entries: Sequence[Entry], forms: Mapping[str, str], persons: Mapping[str, int]) -> list[Profession]:
-    """The entries whose likely translations have a feminine, and whose English is said of persons (`persons`) and does
-    not tell the gender. `forms`: masculine -> feminine."""
+    """The entries whose likely translations have a feminine, and whose English word denotes persons (`persons`) of
+    either gender. `forms`: masculine -> feminine."""
     found = []
     for entry in entries:
         word = entry.source

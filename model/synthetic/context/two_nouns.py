@@ -1,13 +1,13 @@
-"""Two nouns of different gender, of which only one can be meant: by agreement in number ("The shoes were next to the
-box. It was empty."), by animacy ("The girl found the key. It was rusty."), by selection ("The cake was next to the
-letter. It tasted sweet.") or because words are repeated ("The cup was in the kitchen and the book in the garden. It had
-been in the garden for days.")."""
+"""Two nouns of different gender, only one of which can be the antecedent: by agreement in number ("The shoes were next
+to the box. It was empty."), by animacy ("The girl found the key. It was rusty."), by selection ("The cake was next to
+the letter. It tasted sweet.") or because words are repeated ("The cup was in the kitchen and the book in the garden. It
+had been in the garden for days.")."""
 
 import random
 from collections.abc import Sequence
 
 from model.synthetic.context.frames import ADJECTIVES, FRAMES, it_frame, slots
-from model.synthetic.context.it import Decided
+from model.synthetic.context.it import AmbiguousSentence
 from model.synthetic.context.nouns import Noun
 from model.synthetic.context.wordlists import WordLists
 from model.synthetic.context.words import capitalized
@@ -16,29 +16,29 @@ from model.synthetic.tables import Text, texts
 TOGETHER, ACTIONS, BESIDE_PLURAL, BESIDE_PERSON, APART = (
     texts(FRAMES[name]) for name in ("together", "actions", "beside plural", "beside person", "apart")
 )
-Made = tuple[Text, Decided, Noun, Noun | None]
-"""The sentence before, the one with "it", the noun that is meant, the other noun."""
+Made = tuple[Text, AmbiguousSentence, Noun, Noun | None]
+"""The sentence before, the sentence with "it", the antecedent, the other noun."""
 
 
 def _both(noun: Noun, other: Noun) -> dict[str, str]:
-    """Slots of the noun that is meant, and with a b those of the other."""
+    """Slots of the antecedent, and with a suffix b those of the other noun."""
     first, second = slots(noun, ADJECTIVES[0]), slots(other, ADJECTIVES[0])
     return first | {"f": other.source, "M": other.target} | {f"{name}b": value for name, value in second.items()}
 
 
 def by_selection(words: WordLists, numbers: random.Random) -> Made:
-    ours, theirs = numbers.sample(words.classes, 2)
-    noun = numbers.choice(ours.nouns)
-    other = numbers.choice([other for other in theirs.nouns if other.gender != noun.gender])
+    meant, others = numbers.sample(words.classes, 2)
+    noun = numbers.choice(meant.nouns)
+    other = numbers.choice([other for other in others.nouns if other.gender != noun.gender])
     values = _both(*((noun, other) if numbers.random() < 0.5 else (other, noun)))
     frame = numbers.choice(TOGETHER)
     text = with_articles(frame[0].format(**values)), frame[1].format(**values)
-    return text, it_frame(numbers, ours.predicates, "selection"), noun, other
+    return text, it_frame(numbers, meant.predicates, "selection"), noun, other
 
 
 def by_action(words: WordLists, numbers: random.Random) -> Made:
-    """An animal and what it found; either can be meant."""
-    animals, things = words.classes[0], numbers.choice([one for one in words.classes if one.within_reach])
+    """An animal and a thing; either can be the antecedent."""
+    animals, things = words.classes[0], numbers.choice([cls for cls in words.classes if cls.within_reach])
     animal = numbers.choice(animals.nouns)
     thing = numbers.choice([thing for thing in things.nouns if thing.gender != animal.gender])
     values = _both(animal, thing)
@@ -77,8 +77,8 @@ def by_repetition(words: WordLists, things: Sequence[Noun], numbers: random.Rand
     values = _both(noun, other) | {"p": here[0], "P": here[1], "q": there[0], "Q": there[1]}
     frame, repeated = numbers.choice(APART), numbers.choice(words.repeated)
     text = frame[0].format(**values), frame[1].format(**values)
-    said = repeated[0].format(**values), repeated[1].replace("{P}", here[1])
-    return text, it_frame(numbers, [said], "repetition"), noun, other
+    repeated_frame = repeated[0].format(**values), repeated[1].replace("{P}", here[1])
+    return text, it_frame(numbers, [repeated_frame], "repetition"), noun, other
 
 
 def with_articles(text: str) -> str:

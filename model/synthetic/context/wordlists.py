@@ -22,8 +22,8 @@ class SemanticClass:
 
 @dataclass(frozen=True)
 class WordLists:
-    """The nouns and the predicates of made sentences. Frames of the sentence before, which say nothing of what "it"
-    means, are the same for training and dev, and so are the cities, first names and adjectives in them."""
+    """The nouns and the predicates of made sentences. Frames of the sentence before, which do not decide the
+    antecedent, are the same for training and dev, and so are the cities, first names and adjectives in them."""
 
     classes: tuple[SemanticClass, ...]
     """The first are the animals."""
@@ -45,12 +45,12 @@ class WordLists:
     @property
     def nouns(self) -> list[Noun]:
         """Those of all classes."""
-        return [noun for one in self.classes for noun in one.nouns]
+        return [noun for cls in self.classes for noun in cls.nouns]
 
     @property
     def predicates(self) -> list[Text]:
-        """Every frame of a sentence that a context decides."""
-        selecting = [predicate for one in self.classes for predicate in one.predicates]
+        """Every frame of an ambiguous sentence."""
+        selecting = [predicate for cls in self.classes for predicate in cls.predicates]
         return [*selecting, *self.after, *self.repeated, *self.event, *self.pleonastic, *self.work]
 
     @cached_property

@@ -44,10 +44,10 @@ def flat(sentence: str) -> list[str]:
     return TOKEN.findall(sentence.replace("’", "'").lower())  # noqa: RUF001 - both apostrophes occur in text
 
 
-def only_place(words: Sequence[Word], fits: Callable[[Word], bool]) -> int | None:
+def unique_index(words: Sequence[Word], fits: Callable[[Word], bool]) -> int | None:
     """Where the only word that fits stands; None where there is not exactly one."""
-    places = [place for place, word in enumerate(words) if fits(word)]
-    return places[0] if len(places) == 1 else None
+    indices = [index for index, word in enumerate(words) if fits(word)]
+    return indices[0] if len(indices) == 1 else None
 
 
 def listed(words: str) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ def write_documents(documents: Sequence[Sequence[Text]], folder: Path, name: str
 
 
 def write_items(documents: dict[str, list[Document]], path: Path, seed: int) -> None:
-    """One item for each document, in random order; its kind stands as the template."""
+    """One item for each document, in random order; the template is its kind."""
     lines = [
         json.dumps(
             {
@@ -27,8 +27,8 @@ def write_items(documents: dict[str, list[Document]], path: Path, seed: int) -> 
                 "gender": document.answer,
                 "src_context": [text[0] for text in document.context],
                 "ref_context": [text[1] for text in document.context],
-                "src": document.decided.source,
-                "ref": document.decided.targets[document.answer],
+                "src": document.ambiguous.source,
+                "ref": document.ambiguous.targets[document.answer],
                 "contrastive": wrong_answers(document),
             }
             | ({"antecedent": dataclasses.asdict(document.antecedent)} if document.antecedent else {}),
@@ -43,8 +43,8 @@ def write_items(documents: dict[str, list[Document]], path: Path, seed: int) -> 
 
 
 def wrong_answers(document: Document) -> list[str]:
-    right = document.decided.targets[document.answer]
-    return sorted({target for target in document.decided.targets.values() if target != right})
+    right = document.ambiguous.targets[document.answer]
+    return sorted({target for target in document.ambiguous.targets.values() if target != right})
 
 
 def _write(path: Path, text: str) -> None:

@@ -1,7 +1,7 @@
 """`ringmt make-everyday-data`.
 
-What the files `held-out*.tsv` ask is no sentence of this text, but its words and near twins of it are: they measure how
-much of a phrase book a model recalls."""
+No source of the files `held-out*.tsv` is in this text, but their words and near duplicates are: they measure how well a
+model recalls a phrase book."""
 
 import argparse
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from model.data.corpus import read_corpus
 from model.data.word_sets import read_word_set
 from model.synthetic.context.write import write_documents
 from model.synthetic.everyday.interfaces import interface_phrases, read_words
-from model.synthetic.everyday.letters import beginnings
+from model.synthetic.everyday.letters import salutations
 from model.synthetic.everyday.nationalities import nationalities_in_sentences, read_nationalities
 from model.synthetic.everyday.phrases import from_english, from_german, read_phrases
 from model.synthetic.everyday.places import places_in_sentences, read_places
@@ -20,12 +20,12 @@ from model.synthetic.everyday.quantities import quantities
 from model.synthetic.everyday.spoken import spoken
 from model.synthetic.everyday.things import read_sentences, read_things, things_in_sentences
 from model.synthetic.everyday.typed import typed
-from model.synthetic.everyday.verbs import deeds, read_verbs
-from model.synthetic.words.command import WORD_SET, bare
+from model.synthetic.everyday.verbs import read_verbs, verb_sentences
+from model.synthetic.words.command import WORD_SET, normalized_source
 
 HERE = Path(__file__).parent
 VERB_USES = 3
-"""Things that a verb is used with in each sentence."""
+"""Things for each verb and frame."""
 
 
 class MakeEverydayDataCommand:
@@ -70,11 +70,11 @@ class MakeEverydayDataCommand:
         things = read_things(args.things)
         made: dict[str, Iterable[tuple[str, str]]] = {
             "everyday-phrases": from_english(phrases) if to_german else _turned(from_german(phrases)),
-            "everyday-letters": beginnings(),
+            "everyday-letters": salutations(),
             "everyday-places": places_in_sentences(read_places(args.places)),
             "everyday-nationalities": nationalities_in_sentences(read_nationalities(args.nationalities)),
             "everyday-things": things_in_sentences(things, read_sentences(args.sentences)),
-            "everyday-verbs": deeds(read_verbs(args.verbs), things, VERB_USES, args.seed),
+            "everyday-verbs": verb_sentences(read_verbs(args.verbs), things, VERB_USES, args.seed),
             "everyday-quantities": quantities(args.amount, args.seed),
             "everyday-spoken": spoken(2 * args.amount, args.seed),
             "everyday-interfaces": interface_phrases(*read_words(args.interface), args.amount, args.seed),
@@ -84,11 +84,11 @@ class MakeEverydayDataCommand:
             read = [pair for name in args.corpora for pair in read_corpus(args.data, name, *languages)]
             as_typed = typed(read, args.source, 20 * args.amount, args.seed)
             made["everyday-typed"] = as_typed if to_german else _turned(as_typed)
-        tested = {bare(item.source) for path in args.exclude for item in read_word_set(path)}
+        tested = {normalized_source(item.source) for path in args.exclude for item in read_word_set(path)}
         args.out.mkdir(parents=True, exist_ok=True)
         for name, sentences in made.items():
             pairs = dict.fromkeys(sentences) if to_german else _first_said(sentences)
-            kept = [pair for pair in pairs if tested.isdisjoint(map(bare, pair))]
+            kept = [pair for pair in pairs if tested.isdisjoint(map(normalized_source, pair))]
             write_documents([kept], args.out, name, ("en", "de"))
             print(f"{name}: {len(kept):,} pairs")
         return 0
@@ -99,11 +99,11 @@ def _turned(pairs: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
 
 
 def _first_said(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Of the English sides of a German one, the first."""
-    said: dict[str, str] = {}
+    """One English side for each German side, the first."""
+    first: dict[str, str] = {}
     for english, german in pairs:
-        said.setdefault(german, english)
-    return [(english, german) for german, english in said.items()]
+        first.setdefault(german, english)
+    return [(english, german) for german, english in first.items()]
 
 
 make_everyday_data_command = MakeEverydayDataCommand()

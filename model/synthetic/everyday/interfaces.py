@@ -1,5 +1,5 @@
-"""What interfaces say: "Delete file" is "Datei löschen", "Could not open the file." is "Die Datei konnte nicht geöffnet
-werden."."""
+"""Phrases of user interfaces: "Delete file" is "Datei löschen", "Could not open the file." is "Die Datei konnte nicht
+geöffnet werden."."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from model.synthetic.words.phrases import ENDINGS
 
 ADJECTIVES = dict(texts(FRAMES["adjectives"]))
 SEPARABLE = ("aus", "an", "hinzu", "hoch", "herunter", "um", "wieder", "ein", "ab")
-"""First parts of verbs that "zu" parts: "herunterladen" is "herunterzuladen"."""
+"""Separable prefixes, between which and the verb stands "zu": "herunterladen" is "herunterzuladen"."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""How letters begin: "Dear Ms. Miller," is "Sehr geehrte Frau Miller,", "Dear Anna," is "Liebe Anna,"."""
+"""Salutations of letters: "Dear Ms. Miller," is "Sehr geehrte Frau Miller,", "Dear Anna," is "Liebe Anna,"."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from model.synthetic.tables import first_cells
 FAMILIES, WOMEN, MEN = (first_cells(FRAMES[name]) for name in ("families", "women", "men"))
 
 
-def beginnings() -> Iterator[tuple[str, str]]:
+def salutations() -> Iterator[tuple[str, str]]:
     """(English, German) for every name."""
     for name in FAMILIES:
         for title in ("Mr.", "Mr"):

@@ -13,7 +13,7 @@ from model.synthetic.tables import numbered_lines, texts
 
 @dataclass(frozen=True)
 class Nationality:
-    """`language` is None where none is called so."""
+    """`language` is None where no language has this name."""
 
     english: str
     german: str
@@ -39,15 +39,15 @@ def read_nationalities(path: Path) -> list[Nationality]:
 
 def nationalities_in_sentences(nationalities: Sequence[Nationality]) -> Iterator[tuple[str, str]]:
     """(English, German): every nationality, and every language, in every frame."""
-    for one in nationalities:
+    for nationality in nationalities:
         forms = {
-            "english": one.english,
-            "a": f"{'an' if VOWEL.match(one.english) else 'a'} {one.english}",
-            "german": one.german,
-            "man": one.man,
-            "woman": one.woman,
-            "language": one.language or "",
-            "sprache": capitalized(one.german),
+            "english": nationality.english,
+            "a": f"{'an' if VOWEL.match(nationality.english) else 'a'} {nationality.english}",
+            "german": nationality.german,
+            "man": nationality.man,
+            "woman": nationality.woman,
+            "language": nationality.language or "",
+            "sprache": capitalized(nationality.german),
         }
-        for english, german in texts(FRAMES["nationalities"] + (FRAMES["languages"] if one.language else ())):
+        for english, german in texts(FRAMES["nationalities"] + (FRAMES["languages"] if nationality.language else ())):
             yield english.format(**forms), german.format(**forms)

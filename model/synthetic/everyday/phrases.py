@@ -15,15 +15,15 @@ MAX_HEADLINE = 5
 
 @dataclass(frozen=True)
 class Phrase:
-    """Forms that mean the same; the first of a language is what it says for all of the other's."""
+    """Synonymous forms; the first form of a language is the translation of all forms of the other."""
 
     english: tuple[str, ...]
     german: tuple[str, ...]
 
 
 def read_phrases(path: Path) -> list[Phrase]:
-    """A line each: English forms between bars, tab, German ones; # begins a comment. Raises ConfigError with the line
-    that is none."""
+    """A line each: English forms between bars, tab, German ones; # begins a comment. Raises ConfigError with the
+    malformed line."""
     found = []
     for number, line in numbered_lines(path):
         english, german = (_forms(part) for part in (line if "\t" in line else f"{line}\t").split("\t", 1))
@@ -49,18 +49,18 @@ def _forms(text: str) -> tuple[str, ...]:
 
 def _once(pairs: Iterable[tuple[str, str]], *, headlines: bool) -> Iterator[tuple[str, str]]:
     """A source has one translation, the first."""
-    said: set[str] = set()
+    seen: set[str] = set()
     for source, target in pairs:
         for typed, translated in as_typed(source, target, headlines=headlines):
-            if typed not in said:
-                said.add(typed)
+            if typed not in seen:
+                seen.add(typed)
                 yield typed, translated
 
 
 def as_typed(source: str, target: str, *, headlines: bool = True) -> Iterator[tuple[str, str]]:
     """The pair; both without their last mark; the source in small letters; and with capitals, as English headlines.
 
-    One word stays as it is: "May" and "Polish" are others in small letters.
+    A single word keeps its case: "May" and "Polish" mean something else in lower case.
     """
     yield source, target
     bare, bare_target = _unmarked(source), _unmarked(target)

@@ -12,7 +12,7 @@ from model.synthetic.everyday.frames import FRAMES
 from model.synthetic.tables import numbered_lines, texts
 
 Article = Literal[Gender, "p"]
-"""Of a name in the singular its gender, p of one in the plural."""
+"""The gender of a name in the singular; p: a plural name."""
 ARTICLES: tuple[Article, ...] = (*GENDERS, "p")
 PLURAL: Mapping[Case, str] = {"nominative": "die", "accusative": "die", "dative": "den", "genitive": "der"}
 CONTRACTIONS = {"in dem": "im", "an dem": "am", "in das": "ins"}
@@ -51,9 +51,9 @@ def read_places(path: Path) -> list[Place]:
     ConfigError with the line."""
     found = []
     for number, line in numbered_lines(path):
-        kind, english, german, given = (*line.split("\t"), "", "", "")[:4]
-        article = next((one for one in ARTICLES if one == given), None)
-        if kind not in KINDS or not german or (given and article is None):
+        kind, english, german, article_code = (*line.split("\t"), "", "", "")[:4]
+        article = next((article for article in ARTICLES if article == article_code), None)
+        if kind not in KINDS or not german or (article_code and article is None):
             raise ConfigError(
                 f"{path}, line {number}: a place is its kind ({', '.join(KINDS)}), English, German and, where German "
                 f"has an article, one of {', '.join(ARTICLES)}, with tabs between"
@@ -73,7 +73,7 @@ def places_in_sentences(places: Sequence[Place]) -> Iterator[tuple[str, str]]:
             "is": "sind" if place.article == "p" else "ist",
         }
         for english, german in texts(FRAMES[f"places {place.kind}"]):
-            said = german.format(**forms)
+            sentence = german.format(**forms)
             for apart, together in CONTRACTIONS.items():
-                said = said.replace(f"{apart} ", f"{together} ")
-            yield capitalized(english.format(place.english)), capitalized(said)
+                sentence = sentence.replace(f"{apart} ", f"{together} ")
+            yield capitalized(english.format(place.english)), capitalized(sentence)

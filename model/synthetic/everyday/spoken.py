@@ -41,7 +41,7 @@ def _number_words(number: int, one: str) -> tuple[str, str]:
 
 
 def _ordinal(rng: random.Random) -> tuple[str, str]:
-    """The German one as behind "die"."""
+    """The German form is that behind "die"."""
     number = rng.choice((rng.randrange(1, 13), rng.randrange(1, 32), rng.randrange(13, 100)))
     return num2words(number, lang="en", to="ordinal"), num2words(number, lang="de", to="ordinal")
 
@@ -54,7 +54,7 @@ def _decade(rng: random.Random) -> tuple[str, str]:
 
 
 def _clock(rng: random.Random) -> tuple[str, str]:
-    """As people say it: the hour, and quarters and minutes from there."""
+    """Times in words: the hour, and quarters and minutes before or after it."""
     hour = rng.randrange(1, 13)
     here, there = (tuple(num2words(each, lang=lang) for lang in ("en", "de")) for each in (hour, hour % 12 + 1))
     minutes = rng.choice((5, 10, 20))
@@ -71,7 +71,7 @@ def _clock(rng: random.Random) -> tuple[str, str]:
 
 
 def _half_hour(rng: random.Random) -> tuple[str, str]:
-    """Drawn by themselves: German counts them from the hour that comes, and a model has to see it often to learn it."""
+    """A kind of its own, because German counts half hours from the next hour, which needs many examples."""
     hour = rng.randrange(1, 13)
     return f"half past {num2words(hour, lang='en')}", f"halb {num2words(hour % 12 + 1, lang='de')}"
 

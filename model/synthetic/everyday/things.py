@@ -22,7 +22,7 @@ PRONOUN_SLOTS: dict[str, Case] = {"er": "nominative", "ihn": "accusative"}
 
 @dataclass(frozen=True)
 class Thing:
-    """`several`: English speaks of several, as of "trousers"; `article` p: German does."""
+    """`several`: the English word is plural, such as "trousers"; `article` p: the German word is."""
 
     kinds: frozenset[str]
     english: str
@@ -31,8 +31,8 @@ class Thing:
     several: bool
 
     def fill(self, slot: str) -> str:
-        """What stands for a slot of a German sentence, which says it of a masculine noun: "dem" is "dem Topf" or "der
-        Pfanne", "einen neuen" "einen neuen Topf" or "eine neue Pfanne"."""
+        """The text of a slot of a German sentence, whose name is the form for a masculine noun: "dem" is "dem Topf" or
+        "der Pfanne", "einen neuen" "einen neuen Topf" or "eine neue Pfanne"."""
         if slot == "":
             return self.german
         if slot == "n":
@@ -61,7 +61,7 @@ class ThingSentence:
     german: str
 
     def suits(self, thing: Thing) -> bool:
-        """Whether it is of its kind; not the one of which the sentence speaks already; and one where there is "a"."""
+        """Whether the thing has the right kind and number, and is not in the sentence already."""
         if not self.kinds & thing.kinds:
             return False
         is_there = thing.german in self.german or re.search(rf"\b{re.escape(thing.english)}\b", self.english)
@@ -109,7 +109,7 @@ def adjective_like(masculine: str, stem: str, article: Article, case: Case) -> s
     bare = re.sub(r"(e|en|er)$", "", masculine)
     if article == "p" or case in ("dative", "genitive") or (article, case) == ("m", "accusative"):
         return f"{bare}en"
-    if stem.lower() in MIXED_STEMS:  # "ein" does not show whether it is "der" or "das": the adjective does
+    if stem.lower() in MIXED_STEMS:  # "ein" does not mark the gender, so the adjective does
         return bare + {"m": "er", "f": "e", "n": "es"}[article]
     return f"{bare}e"
 
@@ -123,14 +123,14 @@ def read_things(path: Path) -> list[Thing]:
     of the English word, s or p; # begins a comment. Raises ConfigError with the line."""
     found = []
     for number, line in numbered_lines(path):
-        kinds, english, german, given, said = (*line.split("\t"), "", "", "", "")[:5]
-        article = next((one for one in ARTICLES if one == given), None)
-        if not (kinds and english and german) or article is None or said not in ("", "s", "p"):
+        kinds, english, german, article_code, number_code = (*line.split("\t"), "", "", "", "")[:5]
+        article = next((article for article in ARTICLES if article == article_code), None)
+        if not (kinds and english and german) or article is None or number_code not in ("", "s", "p"):
             raise ConfigError(
                 f"{path}, line {number}: a thing is its kinds, English, German, one of {', '.join(ARTICLES)} and, "
                 f"where English has another number, s or p, with tabs between"
             )
-        found.append(Thing(frozenset(kinds.split(",")), english, german, article, (said or article) == "p"))
+        found.append(Thing(frozenset(kinds.split(",")), english, german, article, (number_code or article) == "p"))
     return found
 
 

@@ -1,5 +1,5 @@
 """Sentences as people type them in a hurry: "i dont know", "thx", "schoene gruesse", a letter too few, all in
-capitals. What they mean stays as it is written in the text."""
+capitals. The translation is that of the original sentence."""
 
 import random
 import re
@@ -13,7 +13,7 @@ SHORTENED = listed(
     "mustn't I'm you're they're it's that's what's where's who's how's there's here's he's she's I've you've we've "
     "they've you'll they'll it'll I'd you'd they'd he'd"
 )
-"""Those that are no other word without the apostrophe, as "we're" is."""
+"""Contractions that are no other word without the apostrophe, unlike "we're"."""
 APOSTROPHE = re.compile(rf"\b({'|'.join(SHORTENED)})\b".replace("'", "['\u2019]"), re.IGNORECASE)
 SHORT: Mapping[str, Mapping[str, str]] = {
     "en": {
@@ -26,9 +26,9 @@ ASCII = {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue",
 LAST_MARK = re.compile(r"[.!?]+$")
 LONG_WORD = re.compile(r"\b[^\W\d_]{5,}\b")
 IN_CAPITALS = 0.08
-"""Share of the sentences that come in capitals, on both sides."""
+"""Share of sentences in capitals, on both sides."""
 SHORT_ENOUGH = 100
-"""Characters of a sentence that somebody types, at most."""
+"""Longest source, in characters."""
 
 
 def typed(pairs: Sequence[SentencePair], language: str, amount: int, seed: int) -> Iterator[tuple[str, str]]:
@@ -55,13 +55,14 @@ def _words(text: str, language: str, rng: random.Random) -> str:
     if language == "de" and rng.random() < 0.4:
         text = "".join(ASCII.get(letter, letter) for letter in text)
     if rng.random() < 0.2:
-        for word, said in SHORT.get(language, {}).items():
-            text = re.sub(rf"\b{word}\b", said, text)
-    return slipped(text, rng) if rng.random() < 0.3 else text
+        for word, short in SHORT.get(language, {}).items():
+            text = re.sub(rf"\b{word}\b", short, text)
+    return with_typo(text, rng) if rng.random() < 0.3 else text
 
 
-def slipped(text: str, rng: random.Random) -> str:
-    """One long word with two letters exchanged, a letter left out or one said twice, none of them at its ends."""
+def with_typo(text: str, rng: random.Random) -> str:
+    """The text with one typing error: two letters of a long word exchanged, one left out or doubled, not at its
+    ends."""
     words = list(LONG_WORD.finditer(text))
     if not words:
         return text

@@ -1,4 +1,4 @@
-"""What people do with things, in tenses and voices: "He has repaired the bike.", "The bike must be repaired." """
+"""Verbs with things, in tenses and voices: "He has repaired the bike.", "The bike must be repaired." """
 
 import random
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from model.synthetic.tables import numbered_lines, texts
 
 @dataclass(frozen=True)
 class Verb:
-    """`prefix` is German's that goes to the end, or empty; `third` the third person singular without it."""
+    """`prefix` is the separable prefix of the German verb, or empty; `third` the third person singular without it."""
 
     kinds: frozenset[str]
     english: str
@@ -79,7 +79,7 @@ def read_verbs(path: Path) -> list[Verb]:
     return found
 
 
-def deeds(verbs: Sequence[Verb], things: Sequence[Thing], uses: int, seed: int) -> Iterator[tuple[str, str]]:
+def verb_sentences(verbs: Sequence[Verb], things: Sequence[Thing], uses: int, seed: int) -> Iterator[tuple[str, str]]:
     """(English, German): every verb in every frame, with so many things of its kinds (fewer where there are fewer)."""
     for number, verb in enumerate(verbs):
         rng = random.Random(f"{seed}/{number}/{verb.english}")

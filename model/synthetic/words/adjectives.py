@@ -1,6 +1,6 @@
-"""Adjectives put into real sentences in the place of others: in front of a noun, and behind "is".
+"""Real sentences with another adjective: in front of a noun, and behind "is".
 
-The ending of an adjective says case, number and gender of its noun, so another one takes the same ending.
+The ending of a German adjective depends on its noun, so another adjective takes the same ending.
 """
 
 from collections import Counter, defaultdict
@@ -11,14 +11,14 @@ from itertools import pairwise
 from model.data.corpus import SentencePair
 from model.synthetic.context.english import BEING, DETERMINERS, FUNCTION, PREPOSITIONS
 from model.synthetic.context.german import ADJECTIVE_ENDINGS, inflected
-from model.synthetic.context.words import Word, only_place, split
-from model.synthetic.words.frames import Frame, only_place_of, put_into, short_sentences
-from model.synthetic.words.translations import Translation, most_said, single_words
+from model.synthetic.context.words import Word, split, unique_index
+from model.synthetic.words.frames import Frame, filled_frames, short_sentences, unique_word_index
+from model.synthetic.words.translations import Translation, most_used_translations, single_words
 
 MIN_USES = 2
-"""Times that text has a word where adjectives stand."""
+"""Least number of uses in positions of adjectives."""
 SHARE, SHARE_OF_PARTICIPLES = 0.12, 0.2
-"""Of all places of a word, so many are such ones."""
+"""Least share of these positions among all uses; for participles."""
 MIN_FORMS = 2
 """Inflected forms in front of a noun, in text or dictionary, by which a word is known as an adjective."""
 DEGREES = frozenset(("very", "so", "too", "quite", "really", "rather"))
@@ -28,8 +28,8 @@ AdjectiveFrame = Frame[str]
 
 
 def used_adjectives(pairs: Sequence[SentencePair], terms: Sequence[SentencePair]) -> list[Translation]:
-    """Adjectives of the dictionary's entries `terms` that text or entries use, each with the translation that they use
-    most, the most used first."""
+    """Adjectives of the dictionary's entries `terms` that text or entries use, each with the most frequent
+    translation, the most frequent first."""
     listed = single_words(terms)
     words, sources = {target for several in listed.values() for target in several}, _said_adjectives(pairs)
     listed = {
@@ -48,13 +48,19 @@ def used_adjectives(pairs: Sequence[SentencePair], terms: Sequence[SentencePair]
         for source, several in listed.items()
         if (known := tuple(target for target in several if len(forms[target]) >= MIN_FORMS))
     }
-    found = most_said(pairs, terms, adjectives, lambda word: (word,), lambda word: (word, *_inflections(word)))
-    german = {one.source: one.target for one in found}
-    return [one for one in found if one.target not in {german.get(other) for other in _without_ly(one.source)}]
+    found = most_used_translations(
+        pairs, terms, adjectives, lambda word: (word,), lambda word: (word, *_inflections(word))
+    )
+    german = {adjective.source: adjective.target for adjective in found}
+    return [
+        adjective
+        for adjective in found
+        if adjective.target not in {german.get(other) for other in _without_ly(adjective.source)}
+    ]
 
 
 def _without_ly(word: str) -> tuple[str, ...]:
-    """What an adverb is made of: probably, probable."""
+    """Adjectives from which the adverb may be derived: probably, probable."""
     stem = word.removesuffix("ly")
     return () if stem == word else (stem, f"{stem}le", f"{stem.removesuffix('i')}y")
 
@@ -65,12 +71,12 @@ def _said_adjectives(pairs: Sequence[SentencePair]) -> set[str]:
     for pair in pairs:
         words = split(pair.source)
         all_words.update(word.lower for word in words)
-        for place, word in enumerate(words):
-            if word.lower in FUNCTION or not place:
+        for index, word in enumerate(words):
+            if word.lower in FUNCTION or not index:
                 continue
-            is_last = bool(word.after) or place + 1 == len(words)
-            in_front = not is_last and words[place + 1].lower not in FUNCTION | PREPOSITIONS
-            if (in_front and words[place - 1].lower in DETERMINERS) or _is_predicate(words, place):
+            is_last = bool(word.after) or index + 1 == len(words)
+            in_front = not is_last and words[index + 1].lower not in FUNCTION | PREPOSITIONS
+            if (in_front and words[index - 1].lower in DETERMINERS) or _is_predicate(words, index):
                 found[word.lower] += 1
     return {
         word
@@ -86,33 +92,37 @@ def _inflections(adjective: str) -> list[str]:
 def adjective_frames(pairs: Sequence[SentencePair], adjectives: Sequence[Translation]) -> list[AdjectiveFrame]:
     """Short sentences with one adjective of `adjectives`, once on both sides."""
     by_form: dict[str, tuple[Translation, str]] = {}
-    for one in reversed(adjectives):  # the most used last: it keeps a form that two have
-        by_form[one.target] = one, ""
-        by_form |= {inflected(one.target, ending): (one, ending) for ending in ADJECTIVE_ENDINGS}
+    for adjective in reversed(adjectives):  # the most frequent last: it keeps a shared form
+        by_form[adjective.target] = adjective, ""
+        by_form |= {inflected(adjective.target, ending): (adjective, ending) for ending in ADJECTIVE_ENDINGS}
     frames = []
     for source, target in short_sentences(pairs):
-        place = only_place(target, lambda word: word.core in by_form)
-        if place is None:
+        index = unique_index(target, lambda word: word.core in by_form)
+        if index is None:
             continue
-        adjective, ending = by_form[target[place].core]
-        spot = only_place_of(source, adjective.source)
-        if spot is not None and (_is_in_front(source, spot, target, place) if ending else _is_predicate(source, spot)):
-            frames.append(Frame(tuple(source), tuple(target), spot, place, ending))
+        adjective, ending = by_form[target[index].core]
+        source_index = unique_word_index(source, adjective.source)
+        if source_index is not None and (
+            _is_in_front(source, source_index, target, index) if ending else _is_predicate(source, source_index)
+        ):
+            frames.append(Frame(tuple(source), tuple(target), source_index, index, ending))
     return frames
 
 
-def _is_in_front(source: Sequence[Word], spot: int, target: Sequence[Word], place: int) -> bool:
+def _is_in_front(source: Sequence[Word], source_index: int, target: Sequence[Word], index: int) -> bool:
     """Of a noun, on both sides."""
-    is_tied = not source[spot].after and not target[place].after
-    return is_tied and spot + 1 < len(source) and place + 1 < len(target) and target[place + 1].core[:1].isupper()
+    is_tied = not source[source_index].after and not target[index].after
+    return (
+        is_tied and source_index + 1 < len(source) and index + 1 < len(target) and target[index + 1].core[:1].isupper()
+    )
 
 
-def _is_predicate(source: Sequence[Word], spot: int) -> bool:
+def _is_predicate(source: Sequence[Word], source_index: int) -> bool:
     """Behind "is" or "is very", at the end of a clause: elsewhere the uninflected form may be an adverb."""
-    before = [word.lower for word in source[max(0, spot - 2) : spot]]
+    before = [word.lower for word in source[max(0, source_index - 2) : source_index]]
     if before and before[-1] in DEGREES:
         before.pop()
-    is_last = bool(source[spot].after) or spot + 1 == len(source)
+    is_last = bool(source[source_index].after) or source_index + 1 == len(source)
     return is_last and bool(before) and (before[-1] in BEING or before[-1].endswith(("'s", "'m", "'re")))
 
 
@@ -120,6 +130,6 @@ def adjectives_in_sentences(
     frames: Sequence[AdjectiveFrame], adjectives: Sequence[Translation], sentences: int, seed: int
 ) -> Iterator[tuple[str, str]]:
     """Every adjective in so many different frames (fewer where there are fewer), and alone."""
-    for source, german in ((one.source, one.target) for one in adjectives):
-        yield from put_into(frames, source, partial(inflected, german), sentences, f"{seed}/{source}")
+    for source, german in ((adjective.source, adjective.target) for adjective in adjectives):
+        yield from filled_frames(frames, source, partial(inflected, german), sentences, f"{seed}/{source}")
         yield source, german

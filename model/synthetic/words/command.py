@@ -14,10 +14,10 @@ from model.synthetic.words.adjectives import adjective_frames, adjectives_in_sen
 from model.synthetic.words.nouns import noun_frames, nouns_in_sentences
 from model.synthetic.words.phrases import phrases
 from model.synthetic.words.terms import used_terms
-from model.synthetic.words.verbs import used_verbs, verb_frames, verbs_in_sentences, what_verbs_take
+from model.synthetic.words.verbs import objects_of_verbs, used_verbs, verb_frames, verbs_in_sentences
 
 PHRASE_NOUNS = 4000
-"""Of the most used nouns, so many stand in phrases."""
+"""The number of nouns in phrases, the most frequent."""
 WORD_SET = Path(__file__).parent / "en-de.tsv"
 
 
@@ -61,7 +61,7 @@ class MakeWordDataCommand:
         made = {"words-nouns": list(nouns_in_sentences(frames, nouns, args.sentences, args.seed))}
         if args.terms:
             adjectives, verbs = used_adjectives(pairs, terms), used_verbs(pairs, terms)
-            takes, said_nouns = what_verbs_take(pairs, terms, verbs), {entry.source for entry in entries}
+            takes, said_nouns = objects_of_verbs(pairs, terms, verbs), {entry.source for entry in entries}
             amount = (args.sentences, args.seed)
             made["words-adjectives"] = list(
                 adjectives_in_sentences(adjective_frames(pairs, adjectives), adjectives, *amount)
@@ -70,17 +70,17 @@ class MakeWordDataCommand:
             with_object = [verb for verb in verbs if takes.get(verb.source) == "object"]
             made["words-phrases"] = list(phrases(nouns[:PHRASE_NOUNS], adjectives, with_object, args.seed))
             made["words-terms"] = list(used_terms(terms, pairs))
-        tested = {bare(item.source) for item in read_word_set(args.exclude)}
+        tested = {normalized_source(item.source) for item in read_word_set(args.exclude)}
         args.out.mkdir(parents=True, exist_ok=True)
         for name, sentences in made.items():
-            kept = [both for both in sentences if bare(both[0]) not in tested]
+            kept = [both for both in sentences if normalized_source(both[0]) not in tested]
             write_documents([kept], args.out, name, ("en", "de"))
             print(f"{name}: {len(kept):,} pairs")
         return 0
 
 
-def bare(source: str) -> str:
-    """What a word set asks, as the same word is written elsewhere: "to borrow" is "borrow"."""
+def normalized_source(source: str) -> str:
+    """The source of a word set in the form of other text: "to borrow" is "borrow"."""
     return source.lower().removeprefix("to ").rstrip(".!?")
 
 

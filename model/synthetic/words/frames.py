@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from model.data.corpus import SentencePair
-from model.synthetic.context.words import Word, join, like, only_place, split
+from model.synthetic.context.words import Word, join, like, split, unique_index
 
 Kind = TypeVar("Kind", bound=Hashable)
 MAX_WORDS = 14
@@ -15,25 +15,25 @@ MAX_WORDS = 14
 
 @dataclass(frozen=True)
 class Frame(Generic[Kind]):
-    """A pair of sentences around one word, which stands at these places. `kind` says which words fit there."""
+    """A pair of sentences around one word, with its indices on both sides. Words of the same `kind` fit."""
 
     source: tuple[Word, ...]
     target: tuple[Word, ...]
-    source_place: int
-    target_place: int
+    source_index: int
+    target_index: int
     kind: Kind
 
     def filled(self, source_word: str, target_word: str) -> tuple[str, str]:
         """The sentences around another word; an article "a" or "an" in front of it goes with it."""
         source, target = list(self.source), list(self.target)
-        place = self.source_place
-        source[place] = source[place]._replace(core=like(source_word, source[place].core))
-        target[self.target_place] = target[self.target_place]._replace(
-            core=like(target_word, target[self.target_place].core)
+        index = self.source_index
+        source[index] = source[index]._replace(core=like(source_word, source[index].core))
+        target[self.target_index] = target[self.target_index]._replace(
+            core=like(target_word, target[self.target_index].core)
         )
-        if place and source[place - 1].lower in ("a", "an"):
+        if index and source[index - 1].lower in ("a", "an"):
             article = "an" if source_word[0] in "aeiou" else "a"
-            source[place - 1] = source[place - 1]._replace(core=like(article, source[place - 1].core))
+            source[index - 1] = source[index - 1]._replace(core=like(article, source[index - 1].core))
         return join(source), join(target)
 
 
@@ -45,14 +45,14 @@ def short_sentences(pairs: Sequence[SentencePair]) -> Iterator[tuple[list[Word],
             yield both
 
 
-def only_place_of(words: Sequence[Word], lower: str) -> int | None:
-    """Where an English word stands, if it does once and no hyphen or apostrophe ties it to another, for which German
-    has one word."""
-    place = only_place(words, lambda word: word.lower == lower)
-    return None if place is None or "-" in words[place].text or "'" in words[place].text else place
+def unique_word_index(words: Sequence[Word], lower: str) -> int | None:
+    """The index of an English word, if it occurs once and not in a compound with a hyphen or apostrophe, which may be
+    one word in German."""
+    index = unique_index(words, lambda word: word.lower == lower)
+    return None if index is None or "-" in words[index].text or "'" in words[index].text else index
 
 
-def put_into(
+def filled_frames(
     frames: Sequence[Frame[Kind]], source: str, form: Callable[[Kind], str], sentences: int, seed: str
 ) -> Iterator[tuple[str, str]]:
     """A word in so many different frames (fewer where there are fewer), on the target side in the `form` of each."""
@@ -60,6 +60,6 @@ def put_into(
         yield frame.filled(source, form(frame.kind))
 
 
-def always(word: str) -> Callable[[object], str]:
-    """The form of a word that is the same everywhere."""
+def constant_form(word: str) -> Callable[[object], str]:
+    """The form function of an uninflected word."""
     return lambda _: word

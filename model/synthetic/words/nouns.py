@@ -1,6 +1,6 @@
-"""Nouns put into real sentences in the place of others of the same gender.
+"""Real sentences with another noun of the same gender.
 
-Articles and adjectives agree with gender and case alone, so they stay as they are.
+Articles and adjectives agree in gender and case, so they do not change.
 """
 
 from collections import defaultdict
@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from model.data.corpus import SentencePair
 from model.synthetic.context.german import ADJECTIVE, CONTRACTED, DETERMINERS, Gender
 from model.synthetic.context.nouns import Noun
-from model.synthetic.context.words import Word, only_place
-from model.synthetic.words.frames import Frame, always, only_place_of, put_into, short_sentences
+from model.synthetic.context.words import Word, unique_index
+from model.synthetic.words.frames import Frame, constant_form, filled_frames, short_sentences, unique_word_index
 
 WEAK = ("e", "ent", "ant", "ist", "at", "oge", "and", "ekt")
 """Endings of masculine nouns that take -n or -en outside of the nominative."""
@@ -30,18 +30,18 @@ def noun_frames(pairs: Sequence[SentencePair], nouns: Sequence[Noun]) -> list[No
     by_target = {noun.target: noun for noun in nouns if keeps_its_form(noun)}
     frames = []
     for source, target in short_sentences(pairs):
-        place = only_place(target, lambda word: word.core in by_target)
-        if place is None or not _has_determiner(target, place):
+        index = unique_index(target, lambda word: word.core in by_target)
+        if index is None or not _has_determiner(target, index):
             continue
-        noun = by_target[target[place].core]
-        spot = only_place_of(source, noun.source)
-        if spot is not None:
-            frames.append(Frame(tuple(source), tuple(target), spot, place, (noun.gender, noun.is_concrete)))
+        noun = by_target[target[index].core]
+        source_index = unique_word_index(source, noun.source)
+        if source_index is not None:
+            frames.append(Frame(tuple(source), tuple(target), source_index, index, (noun.gender, noun.is_concrete)))
     return frames
 
 
-def _has_determiner(words: Sequence[Word], place: int) -> bool:
-    before = [word.lower for word in words[max(0, place - 2) : place]]
+def _has_determiner(words: Sequence[Word], index: int) -> bool:
+    before = [word.lower for word in words[max(0, index - 2) : index]]
     if before and ADJECTIVE.fullmatch(before[-1]) and before[-1] not in DETERMINERS:
         before = before[:-1]
     return bool(before) and (before[-1] in DETERMINERS or before[-1] in CONTRACTED)
@@ -58,6 +58,8 @@ def nouns_in_sentences(
     for noun in nouns:
         if keeps_its_form(noun):
             fitting, german = by_kind[noun.gender, noun.is_concrete], noun.target
-            yield from put_into(fitting, noun.source, always(german), sentences, f"{seed}/{noun.source}/{german}")
+            yield from filled_frames(
+                fitting, noun.source, constant_form(german), sentences, f"{seed}/{noun.source}/{german}"
+            )
             yield f"the {noun.source}", f"{ARTICLES[noun.gender]} {german}"
             yield noun.source, german

@@ -1,4 +1,4 @@
-"""Phrases without an article, as interfaces and headings have them: "Open file" is "Datei öffnen", "New page" is "Neue
+"""Phrases without an article, as in interfaces and headings: "Open file" is "Datei öffnen", "New page" is "Neue
 Seite"."""
 
 import random
@@ -19,18 +19,18 @@ DRAWN = 2
 def phrases(
     nouns: Sequence[Noun], adjectives: Sequence[Translation], verbs: Sequence[Translation], seed: int
 ) -> Iterator[tuple[str, str]]:
-    """Every noun behind adjectives, and as the object of `verbs`, which take one; drawn by how much they
-    are used."""
+    """Every noun behind adjectives, and as the object of `verbs`; sampled by
+    frequency."""
     for noun in nouns:
         rng = random.Random(f"{seed}/{noun.source}/{noun.target}")
-        for one in _drawn(adjectives, rng):
-            german = inflected(one.target, ENDINGS[noun.gender])
-            yield f"{capitalized(one.source)} {noun.source}", f"{capitalized(german)} {noun.target}"
+        for word in _drawn(adjectives, rng):
+            german = inflected(word.target, ENDINGS[noun.gender])
+            yield f"{capitalized(word.source)} {noun.source}", f"{capitalized(german)} {noun.target}"
         if keeps_its_form(noun):
-            for one in _drawn(verbs, rng):
-                yield f"{capitalized(one.source)} {noun.source}", f"{noun.target} {one.target}"
+            for word in _drawn(verbs, rng):
+                yield f"{capitalized(word.source)} {noun.source}", f"{noun.target} {word.target}"
 
 
 def _drawn(words: Sequence[Translation], rng: random.Random) -> list[Translation]:
     """Some words; the root of their uses, so that the most common do not take it all."""
-    return rng.choices(words, [(one.uses + 1) ** 0.5 for one in words], k=DRAWN) if words else []
+    return rng.choices(words, [(word.uses + 1) ** 0.5 for word in words], k=DRAWN) if words else []

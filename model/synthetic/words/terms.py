@@ -1,4 +1,4 @@
-"""Entries of a dictionary that are worth a place in the batches: words that the text uses."""
+"""Entries of a dictionary whose words occur in the text."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -15,14 +15,18 @@ PLACEHOLDERS = frozenset(("etw", "jd", "jdm", "jdn", "jds"))
 def used_terms(terms: Sequence[SentencePair], text: Sequence[SentencePair]) -> Iterator[tuple[str, str]]:
     """Short entries, every English word of which the text has MIN_COUNT times, and one German word at least once.
 
-    Terms drawn evenly from a large dictionary are mostly words that nobody asks for.
+    Most entries of a large dictionary are rare words.
     """
-    said, answered = Counter[str](), Counter[str]()
+    source_counts, target_counts = Counter[str](), Counter[str]()
     for pair in text:
-        said.update(flat(pair.source))
-        answered.update(flat(pair.target))
+        source_counts.update(flat(pair.source))
+        target_counts.update(flat(pair.target))
     for term in terms:
         source, target = flat(term.source), flat(term.target)
         is_short = len(source) <= MAX_WORDS and PLACEHOLDERS.isdisjoint(target)
-        if is_short and all(said[word] >= MIN_COUNT for word in source) and any(answered[word] for word in target):
+        if (
+            is_short
+            and all(source_counts[word] >= MIN_COUNT for word in source)
+            and any(target_counts[word] for word in target)
+        ):
             yield term.source, term.target

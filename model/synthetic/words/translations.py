@@ -1,4 +1,4 @@
-"""The German word that people use most for an English one, of those that a dictionary has."""
+"""The most frequent German translation of an English word among those of a dictionary."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -8,14 +8,15 @@ from model.data.corpus import SentencePair
 from model.synthetic.context.words import flat, split
 
 COMMON, MIN_SHARE = 20, 0.05
-"""Where so many pairs of the text have a word, such a share must have its translation: "plane" is not "eben"."""
+"""In this share of the pairs with a word, which occurs this often, its translation must occur: "plane" is not
+"eben"."""
 Forms = Callable[[str], Iterable[str]]
 """A word -> its forms in text, itself among them. German ones are compared with their case: a noun is no verb."""
 
 
 @dataclass(frozen=True)
 class Translation:
-    """An English word of the dictionary, and how it is said most."""
+    """An English word of the dictionary and its most frequent translation."""
 
     source: str
     target: str
@@ -23,7 +24,7 @@ class Translation:
     """Pairs of the text that have both."""
 
 
-def most_said(
+def most_used_translations(
     text: Sequence[SentencePair],
     entries: Sequence[SentencePair],
     translations: Mapping[str, Sequence[str]],
@@ -31,7 +32,8 @@ def most_said(
     german: Forms,
 ) -> list[Translation]:
     """One translation of each English word, the most used words first, chosen by `text`, and by the dictionary's
-    `entries` ("distant relative") where that is silent. A word that means something else in text is left out."""
+    `entries` ("distant relative") for words that are rare in the text. A word with another meaning in the text is left
+    out."""
     by_form: dict[str, set[str]] = defaultdict(set)
     forms_of = {target: frozenset(german(target)) for several in translations.values() for target in several}
     for source in translations:
@@ -50,14 +52,14 @@ def most_said(
                 )
         return alone, together
 
-    (pairs_with, said), (_, listed) = counted(text), counted(entries)
+    (pairs_with, text_counts), (_, entry_counts) = counted(text), counted(entries)
     found = []
     for source, several in translations.items():
-        best = max(several, key=lambda target: said[source, target] + min(listed[source, target], 20) / 20)
+        best = max(several, key=lambda target: text_counts[source, target] + min(entry_counts[source, target], 20) / 20)
         is_common = pairs_with[source] >= COMMON
-        if said[source, best] >= MIN_SHARE * pairs_with[source] if is_common else listed[source, best]:
-            found.append(Translation(source, best, said[source, best]))
-    return sorted(found, key=lambda one: (-one.uses, one.source))
+        if text_counts[source, best] >= MIN_SHARE * pairs_with[source] if is_common else entry_counts[source, best]:
+            found.append(Translation(source, best, text_counts[source, best]))
+    return sorted(found, key=lambda translation: (-translation.uses, translation.source))
 
 
 def single_words(terms: Sequence[SentencePair]) -> dict[str, tuple[str, ...]]:

@@ -1,7 +1,7 @@
-"""Verbs in the infinitive put into real sentences in the place of others, behind "to", "can" and their like.
+"""Real sentences with another infinitive behind "to" and modal verbs.
 
-German has the infinitive at the end of its clause, where verbs with a separable prefix are one word too. Verbs that
-take an object go where a verb has one, others where it has none.
+German has the infinitive at the end of its clause, where verbs with a separable prefix are one word too. Transitive
+verbs replace verbs with an object, others verbs without.
 """
 
 import re
@@ -13,9 +13,9 @@ from typing import Literal
 from model.data.corpus import SentencePair
 from model.synthetic.context.english import FUNCTION
 from model.synthetic.context.german import CONTRACTED, DATIVE_PRONOUNS, DATIVE_VERBS, REFLEXIVE
-from model.synthetic.context.words import Word, listed, only_place, split
-from model.synthetic.words.frames import Frame, always, only_place_of, put_into, short_sentences
-from model.synthetic.words.translations import Translation, grouped, most_said
+from model.synthetic.context.words import Word, listed, split, unique_index
+from model.synthetic.words.frames import Frame, constant_form, filled_frames, short_sentences, unique_word_index
+from model.synthetic.words.translations import Translation, grouped, most_used_translations
 
 ENTRY = re.compile(r"to ([a-z]{2,})(?: (?:sth|sb)\..*| \{.*)?\t((?:etw|jdn)\.(?:/(?:etw|jdn)\.)? )?([a-zäöüß]+n)")
 """An entry of the dictionary: "to borrow sth.", "etw. leihen"."""
@@ -32,23 +32,23 @@ MIN_USES, MIN_SHARE = 2, 0.6
 """Uses of a verb with an object, or without, and their share of all, by which it is known what it takes."""
 
 COMMON = 200
-"""Pairs of the text with a verb and its translation, above which it teaches more than what is made: "take" is many
-verbs."""
+"""Pairs of the text with a verb and its translation, above which no sentences are made: "take" has many
+meanings."""
 
 Takes = Literal["object", "nothing"]
 VerbFrame = Frame[Takes]
 
 
 def used_verbs(pairs: Sequence[SentencePair], terms: Sequence[SentencePair]) -> list[Translation]:
-    """Verbs of the dictionary's entries `terms`, each with the translation that text and entries use most, the most
-    used first."""
-    said = Counter(verb for pair in pairs for verb in _said(split(pair.source)))
+    """Verbs of the dictionary's entries `terms`, each with the most frequent translation, the most
+    frequent first."""
+    counts = Counter(verb for pair in pairs for verb in _said(split(pair.source)))
     known = grouped(
         (entry[1], entry[3])
         for entry in _entries(terms)
-        if entry[1] not in FUNCTION and sum(said[form] for form in english_forms(entry[1])) >= MIN_USES
+        if entry[1] not in FUNCTION and sum(counts[form] for form in english_forms(entry[1])) >= MIN_USES
     )
-    return most_said(pairs, terms, known, english_forms, german_forms)
+    return most_used_translations(pairs, terms, known, english_forms, german_forms)
 
 
 def _entries(terms: Sequence[SentencePair]) -> Iterator[re.Match[str]]:
@@ -75,17 +75,17 @@ def german_forms(infinitive: str) -> tuple[str, ...]:
     return infinitive, f"{stem}e", f"{stem}t", f"{stem}te", f"ge{stem}t", f"ge{infinitive}"
 
 
-def what_verbs_take(
+def objects_of_verbs(
     pairs: Sequence[SentencePair], terms: Sequence[SentencePair], verbs: Sequence[Translation]
 ) -> dict[str, Takes]:
-    """English verb -> what it takes, where dictionary or text tell."""
+    """English verb -> whether it takes an object, where dictionary or text show it."""
     with_object = {(entry[1], entry[3]) for entry in _entries(terms) if entry[2]}
     known = {form: verb.source for verb in verbs for form in english_forms(verb.source)}
     seen = Counter[tuple[str, Takes]]()
     for pair in pairs:
         words = split(pair.source)
-        for place, word in enumerate(words):
-            takes = _takes(words, place) if word.lower in known else None
+        for index, word in enumerate(words):
+            takes = _takes(words, index) if word.lower in known else None
             if takes is not None:
                 seen[known[word.lower], takes] += 1
     found: dict[str, Takes] = {}
@@ -99,35 +99,35 @@ def what_verbs_take(
     return found
 
 
-def _takes(words: Sequence[Word], place: int) -> Takes | None:
+def _takes(words: Sequence[Word], index: int) -> Takes | None:
     """What the verb at `place` takes; None where the next word leaves it open."""
-    if words[place].after or place + 1 == len(words):
+    if words[index].after or index + 1 == len(words):
         return "nothing"
-    return "object" if words[place + 1].lower in OBJECTS else None
+    return "object" if words[index + 1].lower in OBJECTS else None
 
 
 def verb_frames(pairs: Sequence[SentencePair], verbs: Sequence[Translation]) -> list[VerbFrame]:
     """Short sentences with the infinitive of one of `verbs`, once on both sides."""
     taking = [verb for verb in verbs if verb.target not in DATIVE_VERBS]
-    by_target = {verb.target: verb for verb in reversed(taking)}  # the most used last: it keeps what two have
+    by_target = {verb.target: verb for verb in reversed(taking)}  # the most frequent last: it keeps a shared form
     frames = []
     for source, target in short_sentences(pairs):
-        place = only_place(target, lambda word: word.core in by_target)
-        if place is None or not _ends_clause(target, place) or _has_other_objects(target):
+        index = unique_index(target, lambda word: word.core in by_target)
+        if index is None or not _ends_clause(target, index) or _has_other_objects(target):
             continue
-        spot = only_place_of(source, by_target[target[place].core].source)
-        if spot is None or not spot or source[spot - 1].lower not in MODALS | {"to"}:
+        source_index = unique_word_index(source, by_target[target[index].core].source)
+        if source_index is None or not source_index or source[source_index - 1].lower not in MODALS | {"to"}:
             continue
-        takes = _takes(source, spot)
+        takes = _takes(source, source_index)
         if takes is not None:
-            frames.append(Frame(tuple(source), tuple(target), spot, place, takes))
+            frames.append(Frame(tuple(source), tuple(target), source_index, index, takes))
     return frames
 
 
-def _ends_clause(words: Sequence[Word], place: int) -> bool:
+def _ends_clause(words: Sequence[Word], index: int) -> bool:
     """Not behind "zu", which a separable prefix would take into the word."""
-    is_last = bool(words[place].after) or place + 1 == len(words)
-    return is_last and place > 0 and words[place - 1].lower != "zu"
+    is_last = bool(words[index].after) or index + 1 == len(words)
+    return is_last and index > 0 and words[index - 1].lower != "zu"
 
 
 def _has_other_objects(words: Sequence[Word]) -> bool:
@@ -148,9 +148,11 @@ def verbs_in_sentences(
     """Every verb in so many different frames of what it takes (fewer where there are fewer); with "to"; and alone
     unless it is one of the `nouns`."""
     by_kind = {kind: [frame for frame in frames if frame.kind == kind] for kind in ("object", "nothing")}
-    for source, german, uses in ((one.source, one.target, one.uses) for one in verbs):
+    for source, german, uses in ((verb.source, verb.target, verb.uses) for verb in verbs):
         if source in takes and german not in DATIVE_VERBS and uses <= COMMON:
-            yield from put_into(by_kind[takes[source]], source, always(german), sentences, f"{seed}/{source}")
+            yield from filled_frames(
+                by_kind[takes[source]], source, constant_form(german), sentences, f"{seed}/{source}"
+            )
         yield f"to {source}", german
         if source not in nouns:
             yield source, german

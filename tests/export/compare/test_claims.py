@@ -20,11 +20,11 @@ from export.compare.claims import (
     ngram_claims,
     ngram_groups,
 )
-from export.compare.contenders import Contender, Contrast, Family, contrast, families, seed_spread
 from export.compare.estimate import ALPHA, Costs, Estimate, SeedSpread, pooled_spread
 from export.compare.measurements import Measured
 from export.compare.papers import INFERIOR, OWN, PAPER_TABLES, PaperClaim, PaperTable
 from export.compare.rows import known_rows
+from export.compare.variants import Contrast, Family, Variant, contrast, families, seed_spread
 from tests.export.compare.checkpoints import measured, row
 
 SPREAD = SeedSpread(0.001, 2)
@@ -53,15 +53,15 @@ def verdict_of(*steps: Step) -> str:
     return Claim("c", steps).verdict
 
 
-def family_of(*members: Contender, spread: SeedSpread | None = SPREAD) -> Family:
+def family_of(*members: Variant, spread: SeedSpread | None = SPREAD) -> Family:
     return Family({member.name: member for member in members}, spread, (1_000_000, 1_000_000))
 
 
-def contender(name: str, offset: float, seeds: int = 2) -> Contender:
+def variant(name: str, offset: float, seeds: int = 2) -> Variant:
     """Two hundred sentences of ten tokens; the offset in nats per token, with a little noise of its own."""
     noise = np.random.default_rng([round(1e4 * offset)]).normal(size=200)
     nll = np.random.default_rng(0).gamma(2, 1.5, 200) + offset + 0.01 * (noise - noise.mean())
-    return Contender(name, {"dev": Costs(10 * nll, np.full(200, 10.0))}, seeds)
+    return Variant(name, {"dev": Costs(10 * nll, np.full(200, 10.0))}, seeds)
 
 
 def test_differences_far_below_each_rows_own_error_are_resolved(tmp_path: Path) -> None:
@@ -130,10 +130,10 @@ def test_rows_are_equal_only_beside_an_effect_that_is_larger(effect: float, erro
 
 
 def test_a_difference_has_the_error_of_its_members_seeds() -> None:
-    found = contrast([contender("a", 0.1, 2)], [contender("b", 0.0, 3)], SeedSpread(0.04, 5))
+    found = contrast([variant("a", 0.1, 2)], [variant("b", 0.0, 3)], SeedSpread(0.04, 5))
     assert found.seed_error == pytest.approx(0.04 * (1 / 2 + 1 / 3) ** 0.5)
     assert (found.freedom, found.seeds) == (5, 2)
-    assert contrast([contender("a", 0.1)], [contender("b", 0.0)]).seeds == 1
+    assert contrast([variant("a", 0.1)], [variant("b", 0.0)]).seeds == 1
 
 
 def test_seed_spread_is_pooled_over_variants_with_several(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_seeds_of_one_order_are_averaged_before_the_difference(tmp_path: Path) -
 
 
 def test_rows_that_were_not_trained_leave_a_claim_open() -> None:
-    family = family_of(contender("small/full", 0.1), contender("small/relative", 0.0))
+    family = family_of(variant("small/full", 0.1), variant("small/relative", 0.0))
     known = PaperClaim.parse("c", ["small/full > small/relative"])
     half = PaperClaim.parse("c", ["small/full > small/relative", "small/full > small/window-all"])
     none = PaperClaim.parse("c", ["small/n2 > small/n3"])
@@ -177,7 +177,7 @@ def test_rows_that_were_not_trained_leave_a_claim_open() -> None:
 
 def test_a_gain_can_be_compared_with_another_gain() -> None:
     """(b8 - l8) - (b1 - l1)"""
-    members = [contender(n, offset) for n, offset in {"b8": 0.5, "l8": 0.3, "b1": 0.45, "l1": 0.4}.items()]
+    members = [variant(n, offset) for n, offset in {"b8": 0.5, "l8": 0.3, "b1": 0.45, "l1": 0.4}.items()]
     claim = PaperClaim("c", ((("b8", "l1"), ("l8", "b1")),))
     (step,) = claim_of(claim, PAPER, family_of(*members)).steps
     assert value(step) == pytest.approx(0.15, abs=1e-6)
@@ -273,7 +273,7 @@ def test_own_hypotheses_are_under_no_papers_name(tmp_path: Path) -> None:
     assert {claim.paper for claim in claims} == {"Chelba et al. 2019", None}
     for claim in claims:
         assert claim.source.startswith(OWN) == (claim.paper is None)
-    family = family_of(contender("a", 0.1), contender("b", 0.0))
+    family = family_of(variant("a", 0.1), variant("b", 0.0))
     own = dataclasses.replace(PAPER, source=OWN)
     assert claim_of(PaperClaim.parse("c", ["a > b"]), own, family).paper is None
     of_paper = claim_of(PaperClaim.parse("c", ["a > b"]), PAPER, family)

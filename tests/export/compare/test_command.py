@@ -13,9 +13,9 @@ from export.compare.command import compare_command
 from export.compare.conditions import ALONE
 from export.compare.measurements import Measured, MeasurementPlan
 from export.compare.page import MARK, write_page
-from export.compare.report import Found, full_sections, markdown, short_sections
+from export.compare.report import Comparison, full_sections, markdown, short_sections
 from export.compare.rows import CompareError
-from export.compare.table import likelihood_table
+from export.compare.tables import likelihood_table
 from model.training.bundled import find_recipe
 from server.cli.main import COMMANDS, SERVER_COMMANDS
 from tests.export.compare.checkpoints import SAMPLE, finished, language_model, measured, row
@@ -154,8 +154,8 @@ def test_a_page_of_another_kind_is_not_overwritten(folder: Path, tmp_path: Path)
     assert (tmp_path / "README.md").read_text(encoding="utf-8") == "# Mine\n"
 
 
-def found(rows: list[Measured]) -> Found:
-    return Found(rows, MeasurementPlan(SAMPLE, ("tatoeba-dev",), ()), "full")
+def found(rows: list[Measured]) -> Comparison:
+    return Comparison(rows, MeasurementPlan(SAMPLE, ("tatoeba-dev",), ()), "full")
 
 
 def bundled(folder: Path, name: str, offset: float, seed: int = 1) -> Measured:

@@ -12,25 +12,16 @@ import pytest
 from export.compare import measurements
 from export.compare.claims import HOLDS, NOT_COMPARABLE, NOT_TRIED, ONE_SEED, claim_of
 from export.compare.command import compare_command
-from export.compare.conditions import (
-    ALONE,
-    ANOTHERS,
-    IN_CONTEXT,
-    SHUFFLED,
-    WITH,
-    WITHOUT,
-    distances,
-    stored_document,
-)
-from export.compare.contenders import WRONG_ITEMS, Contender, Family, families
+from export.compare.conditions import ALONE, ANOTHERS, IN_CONTEXT, SHUFFLED, WITH, WITHOUT, distances, stored_document
 from export.compare.estimate import Costs, SeedSpread
 from export.compare.measurements import Measured, MeasurementPlan, measure_contrastive
 from export.compare.papers import CONTEXT_TABLES, OWN_ITEMS
-from export.compare.report import Found, markdown, short_sections
+from export.compare.report import Comparison, markdown, short_sections
 from export.compare.rows import CompareError, find_rows, read_row
 from export.compare.store import Store
 from export.compare.text import TextChoice, read_set
 from export.compare.translate import translations_in_context
+from export.compare.variants import WRONG_ITEMS, Family, Variant, families
 from model.config import CONTEXT_ATTENTIONS, CONTEXT_SIDES
 from model.data.vocabulary import Vocabulary
 from model.document_search import search_document
@@ -102,7 +93,7 @@ def test_rows_are_measured_under_every_condition_once_and_then_only_shown(
     zeros = re.search(r"\| encoder-sparse-soft \| online \| ([\d.]+)% \| ([\d.]+)% \|", tables)
     assert zeros is not None
     assert 0 < float(zeros[1]) < 100
-    for name in ("sentence_nll", "costs_in_context", "translations_alone", "translations_in_context", "judge"):
+    for name in ("sentence_nll", "costs_in_context", "translations_alone", "translations_in_context", "evaluate_items"):
         monkeypatch.setattr(measurements, name, lambda *args, name=name: pytest.fail(f"{name} again"))
     for more in ([], ["--only", "table"]):
         assert compare(*options(runs, data, "--json", kept, *more)) == 0
@@ -145,7 +136,7 @@ def test_translations_in_context_are_those_of_the_greedy_reference(runs: Path, d
 def test_wrong_sets_and_pages_are_refused(runs: Path, data: Path, tmp_path: Path) -> None:
     with pytest.raises(CompareError, match="--items must be at least 1"):
         compare(*options(runs, data), "--items", 0)
-    with pytest.raises(CompareError, match=r"'tatoeba-dev' is not divided into documents .* looks at documents"):
+    with pytest.raises(CompareError, match=r"'tatoeba-dev' is not divided into documents .* needs documents"):
         compare(runs, "--data", SAMPLE, "--sets", "tatoeba-dev", "--limit", 5, "--translate", "")
 
 
@@ -225,7 +216,7 @@ def test_what_a_layer_finds_is_compared_with_what_it_finds_after_another_items_s
     assert resolved.difference.estimate.value == pytest.approx(0.2, abs=0.03)
     assert verdicts[f"encoder-flat-word, {ANOTHERS} - encoder-flat-word, {WITH}"] == ONE_SEED
     assert verdicts[f"encoder-flat-sentence, {ANOTHERS} - encoder-flat-sentence, {WITH}"] == NOT_TRIED
-    text = markdown(short_sections(Found(rows, MeasurementPlan(SAMPLE, (), ()), "full")))
+    text = markdown(short_sections(Comparison(rows, MeasurementPlan(SAMPLE, (), ()), "full")))
     assert " of items | " in text
     assert "From seed to seed share of wrong items differs by 0.0" in text
     assert "Claims are tested in log-perplexity and share of wrong items" in text
@@ -248,7 +239,7 @@ def test_what_text_cannot_show_of_context_has_no_verdict() -> None:
     costs = {"dev": Costs(np.random.default_rng(0).gamma(2, 10, 100), np.full(100, 10.0))}
     for paper in CONTEXT_TABLES:
         names = {name for claim in paper.claims for step in claim.steps for side in step for name in side}
-        members = {name: Contender(name, costs, 3) for name in names | set(paper.figures)}
+        members = {name: Variant(name, costs, 3) for name in names | set(paper.figures)}
         family = Family(members, SeedSpread(0.001, 9), (1, 1))
         assert {claim_of(claim, paper, family).verdict for claim in paper.claims} == {NOT_COMPARABLE}
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from export.compare.measurements import MeasurementPlan, by_document
-from export.compare.table import precision_table
+from export.compare.tables import precision_table
 from export.compare.text import EncodedPair, TextSet
 from model.data.batching import Pair
 from model.data.corpus import SentencePair

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from export.compare.windows import mask_layers, mean_window_sizes, shown_pair, size_panels, window_masks
+from export.compare.windows import example_pair, mask_layers, mean_window_sizes, size_panels, window_masks
 from model.attention.kinds.localness import NARROWEST, GaussianLocalness
-from model.attention.observe import watch
+from model.attention.observe import record_calls
 from model.data.batching import Pair, collate
 from model.data.vocabulary import Vocabulary, train_vocabulary
 from model.language_model import LanguageModel
@@ -79,7 +79,7 @@ def test_masks_are_those_that_the_model_computes(name: str, tmp_path: Path) -> N
 def test_only_windows_are_read_and_nothing_is_left_behind() -> None:
     model = lively_variant("relative")
     assert mean_window_sizes(model, PAIRS) == []
-    with watch(model) as calls:
+    with record_calls(model) as calls:
         pass
     batch = collate(PAIRS[:1])
     model.hidden(batch.source, batch.source_keep, batch.target_in)
@@ -98,5 +98,5 @@ def test_a_language_models_windows_are_its_decoders() -> None:
 def test_the_sentence_that_is_shown_has_a_length_that_can_be() -> None:
     long = Pair(list(range(4, 40)), list(range(4, 40)))
     fitting = Pair(list(range(4, 11)), list(range(4, 12)))
-    assert shown_pair([long, PAIRS[0], fitting]) is fitting
-    assert shown_pair([long, PAIRS[0]]) is PAIRS[0]
+    assert example_pair([long, PAIRS[0], fitting]) is fitting
+    assert example_pair([long, PAIRS[0]]) is PAIRS[0]

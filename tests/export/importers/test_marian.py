@@ -13,7 +13,7 @@ import torch
 from transformers import MarianTokenizer
 
 from export.import_command import import_command
-from export.importers.errors import ImportRefused
+from export.importers import ImportRefused
 from server.artifact.artifact import Artifact
 from server.backends.load import load_backend
 from server.engine.request import SearchOptions
@@ -88,12 +88,12 @@ def test_text_has_the_ids_of_vocab_json(imported: Imported) -> None:
         assert (ids.count(EOS), ids[-1]) == (1, EOS)
 
 
-Found = list[tuple[list[int], float]]
+Comparison = list[tuple[list[int], float]]
 """Tokens without EOS and normalised scores, best first."""
 
 
 @torch.no_grad()
-def their_search(model: Any, ids: list[int], max_length: int, penalty: float) -> Found:
+def their_search(model: Any, ids: list[int], max_length: int, penalty: float) -> Comparison:
     """By the settings under which both define the same search."""
     found = model.generate(
         torch.tensor([ids]), attention_mask=torch.ones(1, len(ids), dtype=torch.long), num_beams=BEAM,

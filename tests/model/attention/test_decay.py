@@ -30,7 +30,7 @@ def alike(model: DocumentModel, sentences: int) -> tuple[Tensor, Tensor, Words]:
 def test_of_sentences_that_are_alike_each_has_so_many_times_the_weight_of_the_one_behind_it(attention: str) -> None:
     model = lively_document_model(attention, decay=0.7)
     query, state, words = alike(model, 5)
-    weights = model.look(query, state, model.store(words), distance_before(5)[None]).sentence_weights[0, :, 0]
+    weights = model.attend(query, state, model.store(words), distance_before(5)[None]).sentence_weights[0, :, 0]
     torch.testing.assert_close(weights[:, 1:] / weights[:, :-1], torch.full((2, 4), math.exp(0.7)))
 
 
@@ -39,7 +39,7 @@ def test_of_sentences_that_are_alike_each_has_so_many_times_the_weight_of_the_on
 def test_sparsemax_gives_the_nearest_alone_all_weight_where_a_sentence_costs_one(attention: str) -> None:
     model = lively_document_model(attention, decay=1.0)
     query, state, words = alike(model, 5)
-    weights = model.look(query, state, model.store(words), distance_before(5)[None]).sentence_weights[0, :, 0]
+    weights = model.attend(query, state, model.store(words), distance_before(5)[None]).sentence_weights[0, :, 0]
     assert torch.equal(weights, torch.tensor([[0.0, 0, 0, 0, 1]]).expand(2, -1))
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from model.attention.selective import (
+    AttentionOutput,
     ContextAttention,
-    LookResult,
     VisibleSentences,
     context_attention,
     mean_of_words,
@@ -61,7 +61,9 @@ def visible(*sentences: int, count: int = len(LENGTHS)) -> Tensor:
     return torch.tensor([[[sentence in sentences for sentence in range(count)]]])
 
 
-def look(module: ContextAttention, query: Tensor, keep: Tensor, raw: tuple[Tensor, Tensor, Tensor]) -> LookResult:
+def attend(
+    module: ContextAttention, query: Tensor, keep: Tensor, raw: tuple[Tensor, Tensor, Tensor]
+) -> AttentionOutput:
     """As the layer calls it: sentences without words are not visible."""
     keep = keep & raw[2].any(dim=-1)[:, None]
     return module(query, module.project_store(*raw), VisibleSentences(keep, raw[2]))  # type: ignore[no-any-return]
@@ -109,7 +111,7 @@ def by_loops(module: ContextAttention, kind: str, query: Tensor, seen: list[bool
 def test_it_is_the_formula(kind: str) -> None:
     module = attention(kind)
     for seen in ((0, 1, 2, 3, 4, 5), (1, 3, 5), (2,)):
-        found = look(module, queries(), visible(*seen), words())
+        found = attend(module, queries(), visible(*seen), words())
         for place in range(3):
             output, weights = by_loops(module, kind, queries()[0, place], [j in seen for j in range(len(LENGTHS))])
             torch.testing.assert_close(found.output[0, place], output, atol=1e-5, rtol=0)
@@ -119,7 +121,7 @@ def test_it_is_the_formula(kind: str) -> None:
 @kinds
 @torch.no_grad()
 def test_weights_sum_to_one_over_what_is_visible(kind: str) -> None:
-    found = look(attention(kind), queries(), visible(0, 2, 3, 5), words())
+    found = attend(attention(kind), queries(), visible(0, 2, 3, 5), words())
     torch.testing.assert_close(found.sentence_weights.sum(dim=-1), torch.ones(1, HEADS, 3))
     assert torch.equal(found.sentence_weights[..., [1, 3, 4]], torch.zeros(1, HEADS, 3, 3))
     if found.word_weights is not None:

@@ -129,10 +129,10 @@ def test_drawn_pieces_are_other_pieces_of_the_same_text(kind: str, tmp_path: Pat
     train_vocabulary(SENTENCES * 4, 320, tmp_path / "v.model", kind)
     vocabulary = Vocabulary(tmp_path / "v.model")
     texts = list(SENTENCES)
-    drawn = vocabulary.draw(texts)
+    drawn = vocabulary.sample(texts)
     assert vocabulary.decode(drawn) == vocabulary.decode(vocabulary.encode(texts)) == texts
     assert sum(map(len, drawn)) > sum(map(len, vocabulary.encode(texts)))
-    assert vocabulary.draw(texts) != drawn
+    assert vocabulary.sample(texts) != drawn
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,7 @@ from model.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 from model.data.batching import Pair
 from model.data.lexicon import NULL_ID, Lexicon, train_lexicon
 
-PAIRS = [
-    Pair([4, 5], [7, 8]),
-    Pair([4, 6], [7, 9]),
-    Pair([5], [8]),
-    Pair([6, 6, 4], [9, 7, 7]),
-    Pair([10], [11]),
-]
+PAIRS = [Pair([4, 5], [7, 8]), Pair([4, 6], [7, 9]), Pair([5], [8]), Pair([6, 6, 4], [9, 7, 7]), Pair([10], [11])]
 
 
 def slow_model_one(pairs: list[Pair], iterations: int) -> dict[tuple[int, int], float]:

@@ -44,7 +44,7 @@ class SmallRun(TrainingRun[float]):
         }
         super().__init__("small", TrainingRecipe(**values | training), self.small, out)
 
-    def epoch_work(self, epoch: int) -> list[float]:
+    def epoch_updates(self, epoch: int) -> list[float]:
         return [1.0] * 5
 
     def backward(self, work: float) -> tuple[float, int]:

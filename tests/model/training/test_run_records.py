@@ -67,7 +67,7 @@ def test_a_run_again_leaves_the_same_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{", r"runs\.jsonl, line 2 is no JSON: "),
+        ("{", r"runs\.jsonl, line 2 is not JSON: "),
         ("[]", r"runs\.jsonl, line 2 must be a JSON object, not list"),
         ('{"row": "b"}', r"runs\.jsonl, line 2 lacks 'row' or 'training'"),
         ('{"row": "b", "training": {}, "confg": {}}', r"'confg' in .*runs\.jsonl, line 2: did you mean 'config'"),
@@ -84,5 +84,5 @@ def test_a_line_that_cannot_be_read_is_named(line: str, message: str, tmp_path: 
 def test_a_summary_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run/training.json").write_text("{", encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"run/training\.json is no JSON: "):
+    with pytest.raises(ConfigError, match=r"run/training\.json is not JSON: "):
         find_records(tmp_path)

@@ -61,7 +61,7 @@ def test_parts_of_a_start_may_begin_anew(trained: Path, tmp_path: Path) -> None:
 
 def test_a_start_without_weights_says_where_they_are(tmp_path: Path) -> None:
     recipe = dataclasses.replace(tiny(10, evaluate_every=10), start="de-en")  # bundled as an artifact alone
-    with pytest.raises(ConfigError, match=r"its weights are not there: .* \(ringmt unpack ARTIFACT de-en\)"):
+    with pytest.raises(ConfigError, match=r"its weights are missing: .* \(ringmt unpack ARTIFACT de-en\)"):
         Training(recipe, SAMPLE, tmp_path)
 
 

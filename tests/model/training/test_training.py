@@ -132,7 +132,7 @@ def test_an_update_has_the_gradient_of_the_mean_over_its_tokens(tmp_path: Path) 
     """Twice the same pairs have the same gradient, and its sum is that of their loss."""
     run = Training(tiny(precision="fp32"), SAMPLE, tmp_path)
     run.translator.eval()  # no dropout
-    pairs = run.epoch_work(0)[0][:3]
+    pairs = run.epoch_updates(0)[0][:3]
     found = []
     for work in (pairs, pairs * 2):
         run.translator.zero_grad()

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from export.context_parity import rounded
+from export.context_parity import half_precision
 from model import document_search
 from model.config import CONTEXT_ATTENTIONS
 from model.data.batching import Pair, collate
@@ -61,7 +61,7 @@ def test_two_passes_are_the_reference_protocol(
     attention: str, context_artifact: ContextArtifact, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Offline, then online from drafts; the reference keeps states at half precision, as the server does."""
-    monkeypatch.setattr(document_search, "stack_store", lambda sentences: rounded(stack_store(sentences)))
+    monkeypatch.setattr(document_search, "stack_store", lambda sentences: half_precision(stack_store(sentences)))
     model = lively_document_model(attention, "decoder")
     artifact = Artifact.load(context_artifact(attention, "decoder"))
     backend = load_backend(artifact, "onnx", "fp32", "off")
@@ -120,14 +120,14 @@ def test_an_explanation_says_where_a_translation_looked(
     assert context is not None
     source, target = (40, 41, 3), (50, 51, 52)
     found = backend.context.explain(source, context, target)
-    store = rounded(
+    store = half_precision(
         stack_store([store_sentence(bilingual_model, s[:-1], t) for s, t in zip(sources, drafts, strict=True)])
     )
     batch = collate([Pair(list(source[:-1]), list(target))])
     with torch.no_grad():
         memory = bilingual_model.base.encode(batch.source, batch.source_keep)
-        decoded = bilingual_model.base.decoded(batch.target_in, memory, batch.source_keep)
-        looked = bilingual_model.look(decoded.query, decoded.state, store, torch.tensor([[True, False, False]]))
+        decoded = bilingual_model.base.decoder_output(batch.target_in, memory, batch.source_keep)
+        looked = bilingual_model.attend(decoded.query, decoded.state, store, torch.tensor([[True, False, False]]))
     np.testing.assert_allclose(found.weights, looked.sentence_weights[0].mean(dim=1)[:, :1].numpy(), atol=1e-4)
     assert found.gate == pytest.approx(float(looked.gate.mean()), abs=1e-4)
     assert found.words is not None

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from export.context_parity import rounded
+from export.context_parity import half_precision
 from model import document_search
 from model.config import CONTEXT_ATTENTIONS
 from model.document import DocumentModel
@@ -65,7 +65,7 @@ def test_documents_are_translated_as_the_reference_protocol_does(
 ) -> None:
     """The reference keeps states at half precision, as the server does: where two hypotheses are nearly equal, that
     decides."""
-    monkeypatch.setattr(document_search, "stack_store", lambda sentences: rounded(stack_store(sentences)))
+    monkeypatch.setattr(document_search, "stack_store", lambda sentences: half_precision(stack_store(sentences)))
     model = lively_document_model(attention)
     artifact = Artifact.load(context_artifact(attention, "encoder"))
     backend = load_backend(artifact, "onnx", "fp32", "off")
@@ -94,7 +94,7 @@ def test_whoever_is_visible_it_is_the_reference_search(
     source = random_source(generator)
     seen = SentenceContext(stored(backend, document), visible) if visible.any() else None
     (found,) = translate_in_context(backend, [source], [seen])
-    store = rounded(stack_store([store_sentence(document_model, ids[:-1]) for ids in document]))
+    store = half_precision(stack_store([store_sentence(document_model, ids[:-1]) for ids in document]))
     (expected, *_) = contextual_search(
         document_model, source[:-1], store, torch.from_numpy(visible)[None], beam_size=3, max_length=20
     )
@@ -219,10 +219,10 @@ def test_results_say_where_a_sentence_looked(load_document: LoadBackend, documen
     visible = np.array([True, False, True, True, False])
     (result,) = translate_in_context(backend, [(5, 6, 7, 3)], [SentenceContext(stored(backend, sources), visible)])
     assert result.context is not None
-    store = rounded(stack_store([store_sentence(document_model, ids[:-1]) for ids in sources]))
+    store = half_precision(stack_store([store_sentence(document_model, ids[:-1]) for ids in sources]))
     with torch.no_grad():
         memory = document_model.base.encode(torch.tensor([[5, 6, 7, 3]]), torch.ones(1, 4, dtype=torch.bool))
-        looked = document_model.look(memory, memory, store, torch.from_numpy(visible)[None])
+        looked = document_model.attend(memory, memory, store, torch.from_numpy(visible)[None])
     expected = looked.sentence_weights[0].mean(dim=1)[:, :4].numpy()  # up to the last that is visible
     np.testing.assert_allclose(result.context.weights, expected, atol=1e-4)
     np.testing.assert_allclose(result.context.weights.sum(axis=1), 1, atol=1e-4)
@@ -268,10 +268,10 @@ def test_an_explanation_has_the_words_that_a_sentence_attends_to(
     assert [words.shape for words in found.words] == [(2, 20), (2, 0), (2, 3), (2, 40)]
     for words, weight in zip(found.words, found.weights.T, strict=True):
         np.testing.assert_allclose(words.sum(axis=1), weight, atol=1e-5)
-    store = rounded(stack_store([store_sentence(model, ids[:-1]) for ids in sources]))
+    store = half_precision(stack_store([store_sentence(model, ids[:-1]) for ids in sources]))
     with torch.no_grad():
         memory = model.base.encode(torch.tensor([source]), torch.ones(1, 4, dtype=torch.bool))
-        expected = model.look(memory, memory, store, torch.from_numpy(visible)[None]).word_weights
+        expected = model.attend(memory, memory, store, torch.from_numpy(visible)[None]).word_weights
     assert expected is not None
     np.testing.assert_allclose(found.words[3], expected[0].mean(dim=1)[:, 3, :40].numpy(), atol=1e-4)
 

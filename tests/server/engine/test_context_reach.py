@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from export.context_parity import rounded
+from export.context_parity import half_precision
 from export.parity import ParityError
 from model import document_search
 from model.config import CONTEXT_ATTENTIONS, ConfigError, ContextConfig
@@ -44,7 +44,7 @@ def test_documents_are_translated_as_the_reference_protocol_does(
     attention: str, decay: float | str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And what lies out of reach is not even read: it costs as much in a document of 6 as in one of 12."""
-    monkeypatch.setattr(document_search, "stack_store", lambda sentences: rounded(stack_store(sentences)))
+    monkeypatch.setattr(document_search, "stack_store", lambda sentences: half_precision(stack_store(sentences)))
     model = lively_document_model(attention, decay=decay)
     model.config = dataclasses.replace(model.config, reach=REACH)
     artifact = Artifact.load(write_document_artifact(model, tmp_path, graphs=(("onnx", "fp32"),)))

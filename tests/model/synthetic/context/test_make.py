@@ -108,15 +108,10 @@ def test_text_without_a_sure_noun_is_refused(tmp_path: Path) -> None:
 
 
 def test_every_document_has_one_right_answer_among_several(documents: dict[str, list[Document]]) -> None:
-    assert {kind for kind, made in documents.items() if made} >= {
-        "frame",
-        "selection",
-        "number",
-        "animacy",
-    }
+    assert {kind for kind, made in documents.items() if made} >= {"frame", "selection", "number", "animacy"}
     for kind, made in documents.items():
         for document in made:
-            assert document.answer in document.decided.targets
+            assert document.answer in document.ambiguous.targets
             assert document.context
             assert "{" not in "".join(text for both in document.sentences for text in both)
             if kind in ("pleonastic", "event"):
@@ -186,7 +181,7 @@ def test_only_one_of_two_nouns_is_selected(documents: dict[str, list[Document]])
         fitting = [
             noun
             for noun in nouns
-            if document.decided.source in {source for source, _ in class_of[noun.source].predicates}
+            if document.ambiguous.source in {source for source, _ in class_of[noun.source].predicates}
         ]
         assert [noun.gender for noun in fitting] == [document.answer]
         assert len({noun.gender for noun in nouns}) == 2
@@ -199,7 +194,7 @@ def test_no_noun_is_in_training_and_dev(material: tuple[Material, Material]) -> 
     assert not {one.profession for one in training.persons} & {one.profession for one in dev.persons}
     assert not {one.noun for one in training.pronominal} & {one.noun for one in dev.pronominal}
     for half, other in ((training, dev), (dev, training)):
-        for _, noun in (one for found in half.antecedents.one.values() for one in found):
+        for _, noun in (one for found in half.antecedents.one_noun.values() for one in found):
             assert noun not in other.things
 
 

@@ -10,7 +10,7 @@ from model.synthetic.context.biographies import work
 from model.synthetic.context.dictionary import Entry, Meaning
 from model.synthetic.context.german import Gender
 from model.synthetic.context.persons import person_pairs
-from model.synthetic.context.professions import Profession, feminines, professions, said_of_persons
+from model.synthetic.context.professions import Profession, feminines, person_word_counts, professions
 from model.synthetic.context.wordlists import TRAINING_WORDS
 
 AUTHOR = Profession("author", "Autor", "Autorin", 90)
@@ -27,7 +27,7 @@ def test_a_masculine_noun_finds_its_feminine() -> None:
 
 def test_words_that_stand_where_a_person_stands() -> None:
     text = ("She is a famous singer.", "He was an actor.", "The mayor said no.", "The printer is a good one.")
-    said = said_of_persons(SentencePair(sentence, "", 0) for sentence in text)
+    said = person_word_counts(SentencePair(sentence, "", 0) for sentence in text)
     assert {"singer", "actor", "mayor"} <= said.keys()
     assert "printer" not in said
 
@@ -107,7 +107,7 @@ def test_a_weak_noun_takes_the_place_in_the_nominative_only() -> None:
     )
     changed = subject.with_profession(PRESIDENT)
     assert changed is not None
-    assert changed.decided.targets == {"m": "Der Präsident ging.", "f": "Die Präsidentin ging."}
+    assert changed.ambiguous.targets == {"m": "Der Präsident ging.", "f": "Die Präsidentin ging."}
     assert thing.with_profession(PRESIDENT) is None
 
 
@@ -117,21 +117,21 @@ def test_every_frame_says_the_profession_in_both_genders(profession: Profession)
     patterns = {frame: re.sub(r"\\{\w+\\}", ".+", re.escape(frame)) for frame, _ in TRAINING_WORDS.work}
     masculine = {profession.masculine, profession.oblique, profession.genitive}
     for _ in range(40 * len(TRAINING_WORDS.work)):
-        decided = work(profession, TEACHER, "Miller", TRAINING_WORDS.work, numbers)
-        assert not set("{}") & set(decided.source + decided.targets["m"] + decided.targets["f"])
-        men, women = (set(decided.targets[gender].replace(".", "").replace(",", "").split()) for gender in ("m", "f"))
+        ambiguous = work(profession, TEACHER, "Miller", TRAINING_WORDS.work, numbers)
+        assert not set("{}") & set(ambiguous.source + ambiguous.targets["m"] + ambiguous.targets["f"])
+        men, women = (set(ambiguous.targets[gender].replace(".", "").replace(",", "").split()) for gender in ("m", "f"))
         assert masculine & men
         assert profession.feminine in women
         assert not masculine & women
-        seen |= {frame for frame, pattern in patterns.items() if re.fullmatch(pattern, decided.source)}
+        seen |= {frame for frame, pattern in patterns.items() if re.fullmatch(pattern, ambiguous.source)}
     assert seen == patterns.keys()
 
 
 def test_forms_agree_in_every_case() -> None:
     numbers, sentences = random.Random(1), set[str]()
     for _ in range(4000):
-        decided = work(PRESIDENT, TEACHER, "Miller", TRAINING_WORDS.work, numbers)
-        sentences |= set(decided.targets.values())
+        ambiguous = work(PRESIDENT, TEACHER, "Miller", TRAINING_WORDS.work, numbers)
+        sentences |= set(ambiguous.targets.values())
     for expected in (
         "Das Buch handelt von der Kindheit des Präsidenten.",
         "Das Buch handelt von der Kindheit der Präsidentin.",

@@ -33,9 +33,9 @@ def pair(source: str, target: str) -> SentencePair:
 def test_a_noun_becomes_the_pronoun_of_its_gender(source: str, target: str, expected: tuple[str, str, str]) -> None:
     made = pronominal(pair(source, target), BY_SOURCE)
     assert made is not None
-    assert (made.decided.source, made.decided.targets[made.answer]) == expected[:2]
+    assert (made.ambiguous.source, made.ambiguous.targets[made.answer]) == expected[:2]
     if expected[2]:
-        assert made.decided.targets["m"] == expected[2]
+        assert made.ambiguous.targets["m"] == expected[2]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from model.synthetic.context.biographies import CITIES, FIRST_NAMES, PEOPLE
 from model.synthetic.context.frames import ADJECTIVES, BEFORE
 from model.synthetic.context.genders import read_lexicon
 from model.synthetic.context.german import GENDERS
-from model.synthetic.context.make import Document, decided_sentences, made_documents
+from model.synthetic.context.make import Document, ambiguous_sentences, made_documents
 from model.synthetic.context.material import Material, find_material
 from model.synthetic.context.nouns import Noun
 from model.synthetic.context.professions import Profession
@@ -77,7 +77,7 @@ def halves(material: tuple[Material, Material]) -> tuple[Made, Made]:
         Recorder.drawn = []
         documents = made_documents(training, seed=1, share=0.05)
         drawn, Recorder.drawn = Recorder.drawn, []
-        items = made_documents(dev, seed=1, share=0.05, without=decided_sentences(documents))
+        items = made_documents(dev, seed=1, share=0.05, without=ambiguous_sentences(documents))
         return (documents, drawn), (items, Recorder.drawn)
 
 
@@ -122,15 +122,15 @@ def test_no_sentence_that_dev_asks_about_is_decided_in_training(halves: tuple[Ma
     assert {kind for kind, made in items.items() if made} >= {
         "pleonastic", "event", "frame", "selection", "number", "animacy", "repetition",
     }  # fmt: skip
-    assert not decided_sentences(documents) & decided_sentences(items)
+    assert not ambiguous_sentences(documents) & ambiguous_sentences(items)
 
 
 def test_a_sentence_that_training_decides_is_left_out_whatever_drew_it(material: tuple[Material, Material]) -> None:
     """Real pairs of different nouns may become the same sentence: "It is broken." """
     dev = with_class_nouns(material[1])
-    decided = sorted(decided_sentences(made_documents(dev, seed=1, share=0.01)))
-    gone = frozenset(decided[::2])
-    left = decided_sentences(made_documents(dev, seed=1, share=0.01, without=gone))
+    ambiguous = sorted(ambiguous_sentences(made_documents(dev, seed=1, share=0.01)))
+    gone = frozenset(ambiguous[::2])
+    left = ambiguous_sentences(made_documents(dev, seed=1, share=0.01, without=gone))
     assert left
     assert not left & gone
 

@@ -10,7 +10,7 @@ from model.config import ConfigError
 from model.data.corpus import read_corpus
 from model.data.word_sets import read_word_set
 from model.synthetic.everyday.command import HERE, make_everyday_data_command
-from model.synthetic.words.command import WORD_SET, bare
+from model.synthetic.words.command import WORD_SET, normalized_source
 
 SAMPLE = Path(__file__).parents[3] / "sample"
 KINDS = ("interfaces", "letters", "nationalities", "phrases", "places", "quantities", "spoken", "things", "verbs")
@@ -27,7 +27,7 @@ def run(out: Path, *flags: str) -> dict[str, list[tuple[str, str]]]:
 
 def words(text: str) -> tuple[str, ...]:
     """What a sentence is compared by: neither case, spaces nor punctuation make it another one."""
-    return tuple(re.findall(r"\w+", bare(text).casefold()))
+    return tuple(re.findall(r"\w+", normalized_source(text).casefold()))
 
 
 def asked(*paths: Path) -> set[tuple[str, ...]]:

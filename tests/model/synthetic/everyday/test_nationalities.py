@@ -7,10 +7,7 @@ import pytest
 from model.config import ConfigError
 from model.synthetic.everyday.command import HERE
 from model.synthetic.everyday.frames import FRAMES
-from model.synthetic.everyday.nationalities import (
-    nationalities_in_sentences,
-    read_nationalities,
-)
+from model.synthetic.everyday.nationalities import nationalities_in_sentences, read_nationalities
 
 OWN = read_nationalities(HERE / "nationalities.tsv")
 SAID = dict(nationalities_in_sentences(OWN))

@@ -4,7 +4,7 @@ import re
 from datetime import datetime
 
 from model.synthetic.everyday.frames import FRAMES
-from model.synthetic.everyday.letters import beginnings
+from model.synthetic.everyday.letters import salutations
 from model.synthetic.everyday.quantities import MONTHS, quantities
 
 MADE = list(quantities(300, 1))
@@ -57,7 +57,7 @@ def test_amounts_have_the_same_value() -> None:
 
 
 def test_letters_begin_by_gender() -> None:
-    said = dict(beginnings())
+    said = dict(salutations())
     assert said["Dear Ms. Miller,"] == said["Dear Mrs. Miller,"] == "Sehr geehrte Frau Miller,"
     assert (said["Dear Mr Miller,"], said["Dear Anna,"]) == ("Sehr geehrter Herr Miller,", "Liebe Anna,")
     assert (said["Dear Peter,"], said["Hi Peter, how are you?"]) == ("Lieber Peter,", "Hallo Peter, wie geht es dir?")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import pytest
 
 from model.data.corpus import SentencePair
-from model.synthetic.everyday.typed import APOSTROPHE, ASCII, slipped, typed
+from model.synthetic.everyday.typed import APOSTROPHE, ASCII, typed, with_typo
 
 ENGLISH = [
     SentencePair("I don't know what we're doing.", "Ich weiß nicht, was wir tun.", 0),
@@ -58,7 +58,7 @@ def test_so_many_at_most_and_the_same_again() -> None:
 @pytest.mark.parametrize("text", ["My sister is a teacher.", "Frühstück", "No one is up."])
 def test_a_slip_is_one_letter_within_one_long_word(text: str) -> None:
     for seed in range(50):
-        slip = slipped(text, random.Random(seed))
+        slip = with_typo(text, random.Random(seed))
         assert abs(len(slip) - len(text)) <= 1
         changed = [(old, new) for old, new in zip(text.split(), slip.split(), strict=True) if old != new]
         assert len(changed) <= 1

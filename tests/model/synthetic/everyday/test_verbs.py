@@ -8,10 +8,10 @@ from model.config import ConfigError
 from model.synthetic.everyday.command import HERE
 from model.synthetic.everyday.frames import FRAMES
 from model.synthetic.everyday.things import read_sentences, read_things, things_in_sentences
-from model.synthetic.everyday.verbs import Verb, deeds, read_verbs
+from model.synthetic.everyday.verbs import Verb, read_verbs, verb_sentences
 
 THINGS, VERBS = read_things(HERE / "things.tsv"), read_verbs(HERE / "verbs.tsv")
-PAIRS = list(deeds(VERBS, THINGS, 10_000, 1))
+PAIRS = list(verb_sentences(VERBS, THINGS, 10_000, 1))
 SAID = dict(PAIRS)
 
 
@@ -54,10 +54,10 @@ def test_an_english_sentence_has_one_translation() -> None:
 
 
 def test_every_verb_stands_in_every_sentence_with_as_many_things_as_are_asked_for() -> None:
-    assert len(list(deeds(VERBS, THINGS, 2, 1))) == 2 * len(VERBS) * len(FRAMES["verbs"])
-    some = list(deeds(VERBS, THINGS, 2, 1))
-    assert some == list(deeds(VERBS, THINGS, 2, 1))
-    assert some != list(deeds(VERBS, THINGS, 2, 2))
+    assert len(list(verb_sentences(VERBS, THINGS, 2, 1))) == 2 * len(VERBS) * len(FRAMES["verbs"])
+    some = list(verb_sentences(VERBS, THINGS, 2, 1))
+    assert some == list(verb_sentences(VERBS, THINGS, 2, 1))
+    assert some != list(verb_sentences(VERBS, THINGS, 2, 2))
     assert not set(some) - set(PAIRS)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from model.synthetic.words.translations import Translation
-from model.synthetic.words.verbs import used_verbs, verb_frames, verbs_in_sentences, what_verbs_take
+from model.synthetic.words.verbs import objects_of_verbs, used_verbs, verb_frames, verbs_in_sentences
 from tests.model.synthetic.words.some import pairs
 
 BUY, SLEEP, HELP = (
@@ -49,7 +49,11 @@ def test_sentences_that_are_no_frame(source: str, target: str) -> None:
 def test_what_verbs_take_is_told_by_the_dictionary_and_by_text() -> None:
     text = pairs(*[("He sleeps. They sleep.", "x"), ("We buy the car.", "x"), ("I bought; you were buying it.", "x")])
     terms = pairs(("to chew sth.", "etw. kauen"), ("to help sb.", "jdm. helfen"), ("to yawn", "gähnen"))
-    assert what_verbs_take(text, terms, [*VERBS, CHEW, YAWN]) == {"sleep": "nothing", "buy": "object", "chew": "object"}
+    assert objects_of_verbs(text, terms, [*VERBS, CHEW, YAWN]) == {
+        "sleep": "nothing",
+        "buy": "object",
+        "chew": "object",
+    }
 
 
 def test_a_verb_of_the_dictionary_is_said_most_as_text_has_it() -> None:

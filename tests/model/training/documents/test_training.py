@@ -54,10 +54,10 @@ def test_the_context_layer_learns_and_the_sentence_model_stays(side: str, base: 
 
 def test_everything_can_learn_and_stores_follow_once_an_epoch(base: Path, tmp_path: Path) -> None:
     class Watching(DocumentTraining):
-        def epoch_work(self, epoch: int) -> list[Passage]:
-            work = super().epoch_work(epoch)
+        def epoch_updates(self, epoch: int) -> list[Passage]:
+            work = super().epoch_updates(epoch)
             current = self.documents.base.state_dict()
-            same.append(all(torch.equal(t, current[n]) for n, t in self.represents.state_dict().items()))
+            same.append(all(torch.equal(t, current[n]) for n, t in self.state_model.state_dict().items()))
             return work
 
     for refresh, expected in (("epoch", [True, True, True]), ("never", [True, False, False])):
@@ -99,7 +99,7 @@ def test_the_control_with_foreign_context_shows_foreign_context(base: Path, tmp_
     run = DocumentTraining(recipe(base, context="shuffled"), SAMPLE, tmp_path)
     true: dict[int, list[int]] = {}
     shown: dict[int, list[int]] = {}
-    for passage in run.epoch_work(0):
+    for passage in run.epoch_updates(0):
         for found, sentences in ((true, passage.queries), (shown, passage.keys)):
             for sentence in sentences:
                 found.setdefault(sentence.document, []).append(id(sentence.pair))
@@ -107,7 +107,7 @@ def test_the_control_with_foreign_context_shows_foreign_context(base: Path, tmp_
     assert shown.keys() == true.keys()
     assert sorted(shown.values()) == sorted(true.values())  # each whole document is shown once
     assert all(shown[number] != true[number] for number in true)
-    run.update(run.epoch_work(0)[0])
+    run.update(run.epoch_updates(0)[0])
 
 
 def test_the_checkpoint_is_chosen_by_perplexity_and_by_items(base: Path, tmp_path: Path) -> None:

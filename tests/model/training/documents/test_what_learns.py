@@ -17,7 +17,7 @@ from tests.model.training.documents.some import SAMPLE, recipe
 @pytest.mark.parametrize("train", ["context_only", "all"])
 def test_gradients_go_where_something_learns_and_never_into_the_store(train: str, base: Path, tmp_path: Path) -> None:
     run = DocumentTraining(recipe(base, train=train, side="decoder"), SAMPLE, tmp_path)
-    passage = run.epoch_work(0)[0]
+    passage = run.epoch_updates(0)[0]
     words = run.constant_words(passage.keys, run.documents.base)
     assert not words.key.requires_grad
     assert not words.value.requires_grad
@@ -36,13 +36,13 @@ def test_where_everything_learns_sentences_can_learn_to_show_what_others_need(
     """The loss of one sentence changes the encoder also by way of the sentences that it sees."""
     run = DocumentTraining(recipe(base, train="all", rep_refresh=refresh), SAMPLE, tmp_path)
     run.documents.eval()
-    passage = next(p for p in run.epoch_work(0) if len(p.queries) > 2)
+    passage = next(p for p in run.epoch_updates(0) if len(p.queries) > 2)
     keep = passage.distance(online=True)
     row = keep.sum(dim=1).argmax()[None]
     read: list[torch.Tensor] = []
     handle = run.documents.base.encoder.register_forward_hook(lambda _module, _inputs, output: read.append(output))
     run.documents.base.encoder.register_forward_hook(lambda _module, _inputs, output: output.retain_grad())
-    run.loss(passage, keep, row, run.represents, 0.0)[0].backward()  # type: ignore[no-untyped-call]
+    run.loss(passage, keep, row, run.state_model, 0.0)[0].backward()  # type: ignore[no-untyped-call]
     handle.remove()
     (memory,) = read
     assert memory.grad is not None
@@ -60,7 +60,7 @@ def test_the_sentence_model_can_learn_more_slowly_than_the_layer(base: Path, tmp
         before = run.weights()
         before = {name: weight.clone() for name, weight in before.items()}
         run.documents.eval()  # without dropout both see the same gradients
-        run.update(run.epoch_work(0)[0])
+        run.update(run.epoch_updates(0)[0])
         moved[rate] = {name: (weight - before[name]).norm().item() for name, weight in run.weights().items()}
     for name, full in moved[1.0].items():
         assert moved[0.1][name] == pytest.approx(full * (0.1 if name.startswith("base.") else 1), rel=0.02), name
@@ -68,7 +68,7 @@ def test_the_sentence_model_can_learn_more_slowly_than_the_layer(base: Path, tmp
 
 def test_in_updates_alone_the_sentence_model_learns_and_the_layer_does_not(base: Path, tmp_path: Path) -> None:
     run = DocumentTraining(recipe(base, train="all", alone=0.5), SAMPLE, tmp_path)
-    passage, alone = run.epoch_work(0)[0], 0
+    passage, alone = run.epoch_updates(0)[0], 0
     for run.step in range(60):
         run.documents.zero_grad()
         run.backward(passage)
@@ -81,7 +81,7 @@ def test_in_updates_alone_the_sentence_model_learns_and_the_layer_does_not(base:
 
 def test_what_context_decides_is_not_learned_without_it(base: Path, tmp_path: Path) -> None:
     run = DocumentTraining(recipe(base, train="all", alone=0.9), SAMPLE, tmp_path)
-    passage = run.epoch_work(0)[0]
+    passage = run.epoch_updates(0)[0]
     sentences = [dataclasses.replace(s, needs_context=number % 2 == 0) for number, s in enumerate(passage.queries)]
     counts = set()
     for run.step in range(20):
@@ -95,7 +95,7 @@ def test_what_context_decides_is_not_learned_without_it(base: Path, tmp_path: Pa
 
 def test_a_frozen_model_learns_only_from_sentences_that_see_another(base: Path, tmp_path: Path) -> None:
     run = DocumentTraining(recipe(base, visible="online"), SAMPLE, tmp_path)
-    passage = run.epoch_work(0)[0]
+    passage = run.epoch_updates(0)[0]
     first = {s.document: len(s.pair.target) + 1 for s in reversed(passage.queries)}
     everything = sum(len(s.pair.target) + 1 for s in passage.queries)
     assert run.backward(passage)[1] == everything - sum(first.values())
@@ -115,11 +115,11 @@ def test_training_begins_almost_as_the_sentence_model(side: str, base: Path, tmp
 
 def test_an_opened_gate_is_the_same_everywhere() -> None:
     model = lively_document_model()
-    model.context.open_gate(0.9)
+    model.context.initialize_gate(0.9)
     with torch.no_grad():
         store = model.store(Words(torch.randn(4, 5, 32), torch.randn(4, 5, 32), torch.ones(4, 5, dtype=torch.bool)))
         query = torch.randn(1, 7, 32)
-        result = model.look(query, query, store, torch.ones(1, 4, dtype=torch.bool))
+        result = model.attend(query, query, store, torch.ones(1, 4, dtype=torch.bool))
     assert torch.allclose(result.gate, torch.full_like(result.gate, 0.9), atol=1e-4)
 
 
@@ -128,13 +128,13 @@ def test_a_layer_that_pays_for_what_it_changes_changes_less(base: Path, tmp_path
     for quiet in (0.0, 5.0):
         run = DocumentTraining(recipe(base, steps=16, quiet=quiet, first_gate=0.6), SAMPLE, tmp_path / str(quiet))
         run.run()
-        passage = run.epoch_work(0)[0]
+        passage = run.epoch_updates(0)[0]
         batch = collate([sentence.pair for sentence in passage.queries])
         with torch.no_grad():
             memory = run.documents.base.encode(batch.source, batch.source_keep)
-            words = run.constant_words(passage.keys, run.represents)
+            words = run.constant_words(passage.keys, run.state_model)
             run.documents.eval()
-            seen = run.documents.look_within(
+            seen = run.documents.attend_within(
                 memory, memory, words, *passage.grids(), passage.distance(online=False)
             ).state
         changed.append(float(relative_change(memory, seen, batch.source_keep)))
@@ -156,7 +156,7 @@ def test_updates_are_online_as_often_as_the_recipe_says(
 ) -> None:
     """Online the first sentence of a document sees none, and teaches a frozen model nothing."""
     run = DocumentTraining(recipe(base, visible=visible), SAMPLE, tmp_path)
-    passage = run.epoch_work(0)[0]
+    passage = run.epoch_updates(0)[0]
     tokens = [len(sentence.pair.target) + 1 for sentence in passage.queries]
     first = [sentence.index == 0 for sentence in passage.queries]
     online = 0
@@ -172,7 +172,7 @@ def parts_of_the_loss(run: DocumentTraining, passage: Passage, **section: object
     run.documents.eval()
     before, run.section = run.section, dataclasses.replace(run.section, **section)  # type: ignore[arg-type]
     rows = torch.arange(len(passage.queries))
-    loss, _, _ = run.loss(passage, passage.distance(online=False), rows, run.represents, 0.0)
+    loss, _, _ = run.loss(passage, passage.distance(online=False), rows, run.state_model, 0.0)
     run.section = before
     return float(loss.detach())
 
@@ -180,7 +180,7 @@ def parts_of_the_loss(run: DocumentTraining, passage: Passage, **section: object
 def test_stressed_words_count_more_by_their_own_loss(base: Path, tmp_path: Path) -> None:
     """All words stressed with 1 double the loss, none leave it, and some add their share of it."""
     run = DocumentTraining(recipe(base, training={"precision": "fp32"}), SAMPLE, tmp_path)
-    passage = run.epoch_work(0)[0]
+    passage = run.epoch_updates(0)[0]
     batch = collate([sentence.pair for sentence in passage.queries])
     ids = torch.unique(batch.target_out[batch.target_out > 0])
     plain = parts_of_the_loss(run, passage)
@@ -209,7 +209,7 @@ def test_the_words_to_stress_are_those_of_one_piece(base: Path, tmp_path: Path) 
 
 def test_moving_states_costs_by_how_far_they_are_moved(base: Path, tmp_path: Path) -> None:
     run = DocumentTraining(recipe(base, first_gate=0.6, training={"precision": "fp32"}), SAMPLE, tmp_path)
-    passage = run.epoch_work(0)[0]
+    passage = run.epoch_updates(0)[0]
     plain, half, one = (parts_of_the_loss(run, passage, quiet=quiet) for quiet in (0.0, 0.5, 1.0))
     assert one > half > plain
     assert one - plain == pytest.approx(2 * (half - plain), rel=1e-3)

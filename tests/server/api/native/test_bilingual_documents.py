@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from export.context_parity import rounded
+from export.context_parity import half_precision
 from model import document_search
 from model.document import DocumentModel
 from model.document_search import search_document, stack_store
@@ -43,7 +43,7 @@ def test_two_passes_are_the_reference_protocol(
     documents: Documents, artifact: Path, bilingual_model: DocumentModel, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The reference keeps states at half precision, as the server does."""
-    monkeypatch.setattr(document_search, "stack_store", lambda sentences: rounded(stack_store(sentences)))
+    monkeypatch.setattr(document_search, "stack_store", lambda sentences: half_precision(stack_store(sentences)))
     pieces, penalty = Pieces(artifact / "vocabulary.model"), Artifact.load(artifact).manifest.length_penalty
     sources = [ids[:-1] for ids in pieces.encode(STORY)]
     expected = search_document(

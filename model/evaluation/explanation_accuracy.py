@@ -1,5 +1,5 @@
-"""How often a look at the context goes where the antecedent is: the sentence and the word with the highest weight, as
-an explanation shows them, beside a word drawn at random and the nearest noun."""
+"""Accuracy of explanations: how often the sentence and the word with the highest attention weight are those of the
+antecedent, compared with a random word and the nearest noun."""
 
 import random
 from collections.abc import Sequence
@@ -24,8 +24,8 @@ BLANK = "\u2581"
 
 
 class Word(NamedTuple):
-    """A word of the context, the number of its sentence, and its weight: of all its pieces, the mean over heads and
-    over the pieces that look."""
+    """A word of the context, the index of its sentence, and its attention weight: summed over its pieces, averaged over
+    heads and queries."""
 
     sentence: int
     text: str
@@ -34,20 +34,22 @@ class Word(NamedTuple):
 
 @torch.no_grad()
 def weighted_words(model: DocumentModel, vocabulary: Vocabulary, item: ContrastiveItem) -> list[Word]:
-    """The words that the item's source can see, in order. Raises ConfigError for a layer that weighs no words of the
+    """The visible words of the item's context, in order. Raises ConfigError for a layer that weighs no words of the
     source language."""
     if not model.on_encoder:
-        raise ConfigError("on the decoder's side context is made of translations: no word of the source is looked at")
+        raise ConfigError(
+            "on the decoder's side context consists of translations: source words have no attention weights"
+        )
     source, *before = vocabulary.encode([item.source, *item.source_context])
     context = within_reach(model, [Pair(ids, []) for ids in before])
     first = len(before) - len(context)
     read = collate([Pair(source, [])])
-    memory = model.base.encode(read.source, read.source_keep)
+    encoder_output = model.base.encode(read.source, read.source_keep)
     store = model.store(words_of(model.base, model.config.side, collate(context)))
-    look = model.look(memory, memory, store, distance_before(len(context))[None])
-    if look.word_weights is None:
+    result = model.attend(encoder_output, encoder_output, store, distance_before(len(context))[None])
+    if result.word_weights is None:
         raise ConfigError(f"attention '{model.config.attention}' weighs sentences, not words")
-    weights = look.word_weights[0].mean(dim=(0, 1))  # [J, W]
+    weights = result.word_weights[0].mean(dim=(0, 1))  # [J, W]
     return [
         Word(first + number, text, weight)
         for number, pair in enumerate(context)
@@ -67,8 +69,8 @@ def _joined(pieces: Sequence[str], weights: Sequence[float]) -> list[tuple[str, 
 
 
 def noun_phrase(words: Sequence[Word], antecedent: Antecedent) -> tuple[set[int], set[int]]:
-    """Numbers of the words that are the noun, wherever its sentence has it, and of those in its noun phrase: from the
-    determiner on, where one stands before it."""
+    """Indices of the words that are the noun, at each occurrence in its sentence, and of the words of its noun phrase,
+    which begins with the determiner, if there is one."""
     noun = antecedent.noun.lower().split()
     cores = [word.text.strip(PUNCTUATION).lower() if word.sentence == antecedent.sentence else "" for word in words]
     nouns: set[int] = set()
@@ -82,7 +84,7 @@ def noun_phrase(words: Sequence[Word], antecedent: Antecedent) -> tuple[set[int]
     return nouns, phrase
 
 
-def explained(
+def explanation_accuracy(
     model: DocumentModel, vocabulary: Vocabulary, items: Sequence[ContrastiveItem], seed: int = 1
 ) -> dict[str, list[bool]]:
     """Condition -> is each item right? All items have an antecedent. The sentence with the highest weight is the

@@ -14,10 +14,10 @@ from model.data.batching import Pair
 from model.data.documents import PlacedPair
 from model.data.vocabulary import Vocabulary, train_vocabulary
 from model.training.document_recipe import DocumentRecipe
-from model.training.drawn import DrawnSources
 from model.training.id_lists import load_id_lists, save_id_lists
 from model.training.recipe import DataRecipe, Recipe
 from model.training.run import TrainingRun
+from model.training.subword_sampling import SampledSources
 from model.training.train import Training
 from model.training.train_document import DocumentTraining
 from tests.model.runs import tiny
@@ -44,8 +44,10 @@ def some_pairs(vocabulary: Vocabulary) -> list[Pair]:
     return [Pair(ids, [number]) for number, ids in enumerate(vocabulary.encode(lines())) if len(ids) <= LONGEST]
 
 
-def drawing(vocabulary: Vocabulary, folder: Path, share: float = 0.5, seed: int = 1) -> DrawnSources:
-    return DrawnSources(DataRecipe("en", "de", {}, {}, max_pair_length=LONGEST, drawn=share), vocabulary, seed, folder)
+def drawing(vocabulary: Vocabulary, folder: Path, share: float = 0.5, seed: int = 1) -> SampledSources:
+    return SampledSources(
+        DataRecipe("en", "de", {}, {}, max_pair_length=LONGEST, drawn=share), vocabulary, seed, folder
+    )
 
 
 def places(pairs: list[Pair], found: list[Pair]) -> set[int]:

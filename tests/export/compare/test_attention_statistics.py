@@ -3,8 +3,8 @@
 import pytest
 import torch
 
+from export.compare.attention_statistics import AttentionCounts, costs_in_context
 from export.compare.likelihood import sentence_nll
-from export.compare.look import Looks, costs_in_context
 from model.config import CONTEXT_ATTENTIONS
 from model.data.batching import Pair, collate
 from model.document import DocumentModel, words_of
@@ -43,33 +43,33 @@ def test_a_documents_costs_are_those_of_its_sentences(attention: str, side: str,
     assert found[1:] != pytest.approx(alone[1:], rel=1e-3)
 
 
-def counted(model: DocumentModel, online: bool) -> Looks:
+def counted(model: DocumentModel, online: bool) -> AttentionCounts:
     """One sentence, head and word at a time."""
-    looks, keep = Looks(), document_distance(len(DOCUMENT), online) > 0
+    counts, keep = AttentionCounts(), document_distance(len(DOCUMENT), online) > 0
     stored = collate(contexts(model))
     store = model.store(words_of(model.base, model.config.side, stored))
     for index, pair in enumerate(DOCUMENT):
         with torch.no_grad():
-            _, result = model.hidden_and_look(collate([pair]), store, keep[index : index + 1])
+            _, result = model.hidden_and_context(collate([pair]), store, keep[index : index + 1])
         used = set()
         for head in result.sentence_weights[0]:
             for query in head:
                 for place in range(len(DOCUMENT)):
                     if keep[index, place] and store.word_keep[0, place].any():
-                        looks.sentences += 1
-                        looks.zero_sentences += float(query[place] == 0)
+                        counts.sentences += 1
+                        counts.zero_sentences += float(query[place] == 0)
                         used |= {place} if query[place] > 0 else set()
         if result.word_weights is not None:
             real = keep[index][:, None] & store.word_keep[0]
             weights = result.word_weights[0][..., real]
-            looks.words += weights.numel()
-            looks.zero_words += float((weights == 0).sum())
-        looks.used += len(used)
-        looks.visible += float((keep[index] & store.word_keep[0].any(dim=-1)).sum())
+            counts.words += weights.numel()
+            counts.zero_words += float((weights == 0).sum())
+        counts.used += len(used)
+        counts.visible += float((keep[index] & store.word_keep[0].any(dim=-1)).sum())
         if keep[index].any():
-            looks.gates += result.gate.numel()
-            looks.context_share += float((1 - result.gate).sum())
-    return looks
+            counts.gates += result.gate.numel()
+            counts.context_share += float((1 - result.gate).sum())
+    return counts
 
 
 @pytest.mark.parametrize("online", [False, True])
@@ -88,4 +88,4 @@ def test_zeros_are_counted_over_what_is_visible(attention: str, side: str, onlin
 
 
 def test_nothing_seen_has_no_shares() -> None:
-    assert set(Looks().shares().values()) == {0.0}
+    assert set(AttentionCounts().shares().values()) == {0.0}

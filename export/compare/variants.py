@@ -1,4 +1,4 @@
-"""What is compared: variants under one condition, each with the mean costs of its seeds, on the same text."""
+"""Variants of a model under one condition: the mean costs of their seeds on the same text, and their differences."""
 
 import json
 import math
@@ -13,9 +13,9 @@ from export.compare.measurements import Measured
 
 
 @dataclass(frozen=True)
-class Yardstick:
-    """What rows are compared by, the less the better. `of` gives a row's costs by condition and set; seeds are compared
-    under `alone`, and those of a row with context under `in_context`."""
+class Metric:
+    """A metric of which less is better. `of` gives a row's costs by condition and set; seeds are compared under the
+    condition `alone`, or `in_context` for rows with context."""
 
     name: str
     unit: str
@@ -39,42 +39,42 @@ def wrong_items(measured: Measured) -> dict[str, dict[str, Costs]]:
     return found
 
 
-LOG_PERPLEXITY = Yardstick("log-perplexity", "nats per token", lambda measured: measured.costs, ALONE, OFFLINE)
-WRONG_ITEMS = Yardstick("share of wrong items", "of items", wrong_items, WITHOUT, WITH)
+LOG_PERPLEXITY = Metric("log-perplexity", "nats per token", lambda measured: measured.costs, ALONE, OFFLINE)
+WRONG_ITEMS = Metric("share of wrong items", "of items", wrong_items, WITHOUT, WITH)
 
 
 @dataclass(frozen=True)
-class Contender:
+class Variant:
     """All seeds of one variant: mean costs of every unit of text."""
 
     name: str
     costs: dict[str, Costs]
     seeds: int = 1
     target_tokens: int = 0
-    """What a seed of it read in training, on average."""
+    """Target tokens of its training, averaged over seeds."""
 
     @property
     def log_perplexity(self) -> Estimate:
-        return mean_estimate([one.estimate for one in self.costs.values()])
+        return mean_estimate([set_costs.estimate for set_costs in self.costs.values()])
 
 
 @dataclass(frozen=True)
 class Family:
-    """Contenders, by name, that were trained alike: the same pieces, text, steps and rates. `spread`: the deviation of
+    """Variants by name, trained with the same vocabulary, text, steps and rates. `spread`: the deviation of
     log-perplexity from seed to seed, pooled over the variants that have several."""
 
-    members: Mapping[str, Contender]
+    members: Mapping[str, Variant]
     spread: SeedSpread | None
     target_tokens: tuple[int, int]
-    """The least and the most that a row read in training."""
-    yardstick: Yardstick = LOG_PERPLEXITY
+    """The least and the most target tokens of a row's training."""
+    metric: Metric = LOG_PERPLEXITY
 
     @property
-    def read(self) -> str:
-        return read_text(*self.target_tokens)
+    def token_range(self) -> str:
+        return range_text(*self.target_tokens)
 
 
-def read_text(least: int, most: int) -> str:
+def range_text(least: int, most: int) -> str:
     """ "10.3 M", or from the least to the most: "0.40 to 0.61 M" """
     first, last = tokens_text(least), tokens_text(most)
     return last if first == last else f"{first.removesuffix(' M')} to {last}"
@@ -86,8 +86,8 @@ def tokens_text(target_tokens: int) -> str:
 
 @dataclass(frozen=True)
 class Contrast:
-    """A difference by a yardstick and what is known of its error. `seeds`: of the side that has
-    the fewest."""
+    """A difference in a metric with its error. `seeds`: the number of seeds of the side with
+    fewer."""
 
     estimate: Estimate
     seeds: int
@@ -100,36 +100,36 @@ class Contrast:
         return margin(self.estimate, self.seed_error, self.freedom or math.inf)
 
 
-def contender_name(measured: Measured, condition: str) -> str:
+def variant_name(measured: Measured, condition: str) -> str:
     """ "small/n8"; of a row of the documents "documents/encoder-flat-word, offline"."""
     name = measured.row.bundled or measured.row.name
     return name if measured.row.section is None else f"{name}, {condition}"
 
 
-def families(rows: Sequence[Measured], yardstick: Yardstick = LOG_PERPLEXITY) -> list[Family]:
+def families(rows: Sequence[Measured], metric: Metric = LOG_PERPLEXITY) -> list[Family]:
     """Rows of the bundled recipes, seeds together; one family for every budget."""
     found: dict[str, list[Measured]] = {}
     for measured in rows:
-        if measured.row.bundled and yardstick.of(measured):
+        if measured.row.bundled and metric.of(measured):
             found.setdefault(measured.row.budget, []).append(measured)
-    return [family(members, yardstick) for members in found.values()]
+    return [family(members, metric) for members in found.values()]
 
 
-def family(rows: Sequence[Measured], yardstick: Yardstick = LOG_PERPLEXITY) -> Family:
+def family(rows: Sequence[Measured], metric: Metric = LOG_PERPLEXITY) -> Family:
     variants: dict[str, list[dict[str, Costs]]] = {}
     for measured in rows:
-        for condition, costs in yardstick.of(measured).items():
-            variants.setdefault(contender_name(measured, condition), []).append(costs)
+        for condition, costs in metric.of(measured).items():
+            variants.setdefault(variant_name(measured, condition), []).append(costs)
     read: dict[str, list[int]] = {}
     for measured in rows:
-        for condition in yardstick.of(measured):
-            read.setdefault(contender_name(measured, condition), []).append(measured.row.target_tokens)
+        for condition in metric.of(measured):
+            read.setdefault(variant_name(measured, condition), []).append(measured.row.target_tokens)
     members = {
-        name: Contender(name, mean_costs(seeds), len(seeds), round(sum(read[name]) / len(read[name])))
+        name: Variant(name, mean_costs(seeds), len(seeds), round(sum(read[name]) / len(read[name])))
         for name, seeds in variants.items()
     }
     tokens = [measured.row.target_tokens for measured in rows]
-    return Family(members, seed_spread(rows, yardstick), (min(tokens), max(tokens)), yardstick)
+    return Family(members, seed_spread(rows, metric), (min(tokens), max(tokens)), metric)
 
 
 def mean_costs(seeds: Sequence[Mapping[str, Costs]]) -> dict[str, Costs]:
@@ -139,7 +139,7 @@ def mean_costs(seeds: Sequence[Mapping[str, Costs]]) -> dict[str, Costs]:
 
 
 def by_seed(rows: Sequence[Measured]) -> list[list[Measured]]:
-    """Rows that differ in their seed alone, together."""
+    """Groups of rows that differ only in their seed."""
     groups: dict[str, list[Measured]] = {}
     for measured in rows:
         groups.setdefault(json.dumps([measured.row.group(), measured.row.budget]), []).append(measured)
@@ -147,25 +147,27 @@ def by_seed(rows: Sequence[Measured]) -> list[list[Measured]]:
 
 
 def seed_groups(rows: Sequence[Measured]) -> list[list[Measured]]:
-    """Rows that differ in their seed alone, where there are several."""
+    """Groups of several rows that differ only in their seed."""
     return [group for group in by_seed(rows) if len(group) > 1]
 
 
-def seed_spread(rows: Sequence[Measured], yardstick: Yardstick = LOG_PERPLEXITY) -> SeedSpread | None:
-    """The spread from seed to seed, pooled over variants with several seeds; a frozen sentence model is the same in
-    all, so rows with context count by what they cost in it."""
+def seed_spread(rows: Sequence[Measured], metric: Metric = LOG_PERPLEXITY) -> SeedSpread | None:
+    """The spread from seed to seed, pooled over variants with several seeds; seeds share
+    a frozen sentence model, so rows with context are measured in context."""
     groups = []
     for group in seed_groups(rows):
-        conditions = [yardstick.in_context if one.row.has_context else yardstick.alone for one in group]
-        found = [yardstick.of(one).get(condition) for one, condition in zip(group, conditions, strict=True)]
-        groups.append([mean_estimate([one.estimate for one in costs.values()]).value for costs in found if costs])
+        conditions = [metric.in_context if measured.row.has_context else metric.alone for measured in group]
+        found = [metric.of(measured).get(condition) for measured, condition in zip(group, conditions, strict=True)]
+        groups.append(
+            [mean_estimate([set_costs.estimate for set_costs in costs.values()]).value for costs in found if costs]
+        )
     return pooled_spread(groups)
 
 
-def contrast(worse: Sequence[Contender], better: Sequence[Contender], spread: SeedSpread | None = None) -> Contrast:
+def contrast(worse: Sequence[Variant], better: Sequence[Variant], spread: SeedSpread | None = None) -> Contrast:
     """Costs of `worse` less those of `better`, summed, unit by unit; the mean over the sets that all have.
 
-    Seeds add the spread's variance over its seeds for every member: they are other models, whatever the text."""
+    Every member adds the variance of the spread divided by its seeds: seeds are different models, whatever the text."""
     members = [*worse, *better]
     signs = [1.0] * len(worse) + [-1.0] * len(better)
     shared = [name for name in members[0].costs if all(name in member.costs for member in members)]
@@ -185,6 +187,6 @@ def contrast(worse: Sequence[Contender], better: Sequence[Contender], spread: Se
     return Contrast(estimate, least, seed_error, spread.freedom)
 
 
-def named(family: Mapping[str, Contender], names: Sequence[str]) -> list[Contender] | None:
+def named(family: Mapping[str, Variant], names: Sequence[str]) -> list[Variant] | None:
     """All of these, or None where one was not trained."""
     return [family[name] for name in names] if all(name in family for name in names) else None

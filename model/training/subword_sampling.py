@@ -1,5 +1,5 @@
-"""Sources cut into pieces at random, anew in every epoch (subword regularization, Kudo 2018), so that a model learns to
-read words by pieces that it seldom sees, as those of misspelled words are."""
+"""Subword regularization (Kudo 2018): the segmentation of sources is sampled again in every epoch, so that a model
+learns rare pieces, such as those of misspelled words."""
 
 import dataclasses
 import hashlib
@@ -14,16 +14,16 @@ from model.training.id_lists import load_id_lists, save_id_lists
 from model.training.recipe import DataRecipe
 
 
-class DrawnSources:
-    """What a run draws. SentencePiece draws otherwise in every process, so the sources of an epoch are kept in
-    `folder`, and a run that was stopped goes on with those that it began with, unless text or share have changed since;
-    two runs never draw the same."""
+class SampledSources:
+    """The sampled sources of a run. SentencePiece samples differently in every process, so the sources of an epoch are
+    stored in `folder`, and a resumed run continues with them, unless the text or the share have changed. Two runs never
+    have the same samples."""
 
     def __init__(self, recipe: DataRecipe, vocabulary: Vocabulary, seed: int, folder: Path) -> None:
         self.recipe, self.vocabulary, self.seed, self.folder = recipe, vocabulary, seed, folder
 
     def pairs(self, pairs: Sequence[Pair], epoch: int) -> list[Pair]:
-        """The epoch's `pairs`, of which the recipe's share have their sources drawn."""
+        """The epoch's `pairs`; the sources of the recipe's share of them are sampled."""
         if not self.recipe.drawn:
             return list(pairs)
         kept = self.folder / f"{epoch}-{self._fingerprint(pairs)[:16]}.safetensors"
@@ -32,24 +32,24 @@ class DrawnSources:
         return [Pair(source, pair.target) for source, pair in zip(load_id_lists(kept), pairs, strict=True)]
 
     def documents(self, documents: Sequence[Document], epoch: int) -> list[Document]:
-        """The same for the sentences of documents, which are shown to each other as they are read. Drafts stay."""
+        """The same for the sentences of documents. Drafts do not change."""
         pairs = [sentence.pair for document in documents for sentence in document]
         drawn = iter(self.pairs(pairs, epoch))
         return [[dataclasses.replace(sentence, pair=next(drawn)) for sentence in document] for document in documents]
 
     def _fingerprint(self, pairs: Sequence[Pair]) -> str:
-        """Changes when the sources, their order or how they are drawn change."""
+        """Changes with the sources, their order and the settings of sampling."""
         drawn = (self.seed, self.recipe.drawn, self.recipe.max_pair_length, [pair.source for pair in pairs])
         return hashlib.sha256(repr(drawn).encode()).hexdigest()
 
     def _draw(self, pairs: Sequence[Pair], epoch: int) -> list[list[int]]:
-        """Sources of `pairs`; one that would be longer than the recipe's pairs may be stays as it is."""
+        """Sources of `pairs`; a sample beyond the recipe's pair length is not used."""
         chosen = random.Random(f"{self.seed}/{epoch}/drawn").sample(
             range(len(pairs)), round(len(pairs) * self.recipe.drawn)
         )
         sources = [pair.source for pair in pairs]
         texts = self.vocabulary.decode([sources[place] for place in chosen])
-        for place, source in zip(chosen, self.vocabulary.draw(texts), strict=True):
+        for place, source in zip(chosen, self.vocabulary.sample(texts), strict=True):
             if 0 < len(source) <= self.recipe.max_pair_length:
                 sources[place] = source
         return sources

@@ -13,9 +13,9 @@ from model.data.corpus import CorpusError
 from model.data.items import Antecedent, ContrastiveItem, read_items
 from model.data.vocabulary import Vocabulary
 from model.document import DocumentModel
-from model.evaluation import explained_sources as module
+from model.evaluation import explanation_accuracy as module
 from model.evaluation.command import ContrastiveAccuracyCommand
-from model.evaluation.explained_sources import Word, explained, nearest_noun, noun_phrase, weighted_words
+from model.evaluation.explanation_accuracy import Word, explanation_accuracy, nearest_noun, noun_phrase, weighted_words
 from model.training.checkpoint import VOCABULARY
 from server.artifact.artifact import Artifact
 from server.backends.context import full_context
@@ -91,7 +91,7 @@ def test_the_highest_weight_decides(
     weights: dict[str, float], expected: tuple[bool, ...], monkeypatch: pytest.MonkeyPatch, vocabulary: Vocabulary
 ) -> None:
     monkeypatch.setattr(module, "weighted_words", lambda *_: words(weights))
-    found = explained(lively_document_model(), vocabulary, [RIVER] * 400)
+    found = explanation_accuracy(lively_document_model(), vocabulary, [RIVER] * 400)
     assert [set(found[name]) for name in ("sentence", "noun", "noun phrase")] == [{right} for right in expected]
     assert sum(found["random word is the noun"]) / 400 == pytest.approx(1 / 14, abs=0.05)
     assert sum(found["random sentence"]) / 400 == pytest.approx(1 / 3, abs=0.1)
@@ -108,7 +108,7 @@ def test_what_the_layer_cannot_see_it_does_not_find(vocabulary: Vocabulary) -> N
     model = lively_document_model()
     near = DocumentModel(model.base, dataclasses.replace(model.config, reach=1)).eval()
     assert {word.sentence for word in weighted_words(near, vocabulary, RIVER)} == {2}
-    found = explained(near, vocabulary, [RIVER])
+    found = explanation_accuracy(near, vocabulary, [RIVER])
     assert not any(found[name][0] for name in ("sentence", "noun", "noun phrase"))
 
 

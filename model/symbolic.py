@@ -1,7 +1,8 @@
-"""Functions that say themselves how they are written in ONNX, in place of what PyTorch's tracer makes of them.
+"""Functions with their own ONNX export (torch's `symbolic`), in place of PyTorch's trace.
 
-A traced function becomes the operators that its lines call: the graph computes shapes again, and an operation that the
-runtime has one kernel for becomes many nodes. A function with the decorator `spelled` is written by its spelling.
+A traced function becomes the operators that its lines call: the graph computes shapes again, and an operation for which
+the runtime has one kernel becomes many nodes. A function with the decorator `with_symbolic` is exported by its symbolic
+function.
 """
 
 import functools
@@ -13,13 +14,13 @@ import torch
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Spelling = Callable[..., Any]
+Symbolic = Callable[..., Any]
 """(graph under construction, values and plain arguments) -> value in the graph, like torch's `symbolic` methods."""
 
 
-def spelled(spelling: Spelling) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """The decorated function of tensors is one operator, written by `spelling`, while a graph is exported to ONNX, and
-    an ordinary function otherwise. Arguments are positional: the exporter knows no others."""
+def with_symbolic(symbolic: Symbolic) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """While a graph is exported to ONNX, the decorated function of tensors is one operator, which `symbolic` writes;
+    otherwise it is an ordinary function. Arguments must be positional, as the exporter requires."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         class Operator(torch.autograd.Function):
@@ -30,7 +31,7 @@ def spelled(spelling: Spelling) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
             @staticmethod
             def symbolic(graph: Any, *arguments: Any) -> Any:
-                return spelling(graph, *arguments)
+                return symbolic(graph, *arguments)
 
         @functools.wraps(function)
         def call(*arguments: P.args, **named: P.kwargs) -> R:
@@ -45,7 +46,7 @@ def spelled(spelling: Spelling) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 @contextmanager
 def untraced() -> Iterator[None]:
-    """While the context is open, the tracer records nothing: all of it is one operator."""
+    """While the context is open, the tracer records nothing."""
     state = torch._C._get_tracing_state()
     torch._C._set_tracing_state(None)  # type: ignore[attr-defined]
     try:
@@ -67,8 +68,8 @@ def nothing(graph: Any) -> Any:
 
 
 def shaped(value: Any, like: Any, sizes: Sequence[int | None]) -> Any:
-    """`value` with the element type of `like` and these sizes, None where they are free. The exporter cannot infer the
-    shapes of operators that it does not know."""
+    """`value` with the element type of `like` and these sizes, None where they are free. The exporter cannot infer
+    the shapes of unknown operators."""
     return value.setType(like.type().with_sizes(list(sizes)))
 
 

@@ -4,22 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from export.compare.claims import AGAINST, HOLDS, NOT_COMPARABLE, NOT_TRIED, Claim, OrderGroup, short
 from export.compare.conditions import ALONE
-from export.compare.contenders import (
-    Contender,
-    Contrast,
-    Family,
-    contender_name,
-    contrast,
-    named,
-    seed_groups,
-    tokens_text,
-)
 from export.compare.estimate import Estimate, margin
 from export.compare.measurements import Measured
 from export.compare.papers import CHELBA, CHELBA_ROWS, OWN, PaperTable
 from export.compare.precisions import PRECISIONS
 from export.compare.quality import METRICS, Quality
 from export.compare.rows import Size
+from export.compare.variants import Contrast, Family, Variant, contrast, named, seed_groups, tokens_text, variant_name
 
 NONE = "-"
 Qualities = Mapping[str, Mapping[str, Quality]]
@@ -48,31 +39,34 @@ def signed(value: float) -> str:
 
 
 def system_name(measured: Measured, condition: str) -> str:
-    """What a row is called among the systems whose translations are scored."""
+    """The name of a row and condition among the scored systems."""
     return measured.row.name if measured.row.section is None else f"{measured.row.name}, {condition}"
 
 
 def summary(found: Sequence[Family], rows: Sequence[Measured], scores: Qualities, reference: str) -> str:
-    """One line a variant, its seeds together; differences are against `reference` of the same budget."""
+    """One line per variant, averaged over its seeds; differences are against `reference` of the same budget."""
     head = ["variant", "attention", "seeds", "target tokens", "parameters", "cache, bytes", "log-perplexity"]
     cells = []
     for family in found:
-        base = next((one for name, one in family.members.items() if short(name) == reference), None)
-        for name, contender in family.members.items():
-            seeds = [one for one in rows if contender_name(one, ALONE) == name]
+        base = next((measured for name, measured in family.members.items() if short(name) == reference), None)
+        for name, variant in family.members.items():
+            seeds = [measured for measured in rows if variant_name(measured, ALONE) == name]
             if not seeds or seeds[0].row.section is not None:
                 continue
-            size, bleu = Size.of(seeds[0].row.config), [scores.get(one.row.name, {}).get("BLEU") for one in seeds]
-            known = [one.score for one in bleu if one]
-            change = contrast([contender], [base], family.spread) if base and base is not contender else None
+            size, bleu = (
+                Size.of(seeds[0].row.config),
+                [scores.get(measured.row.name, {}).get("BLEU") for measured in seeds],
+            )
+            known = [quality.score for quality in bleu if quality]
+            change = contrast([variant], [base], family.spread) if base and base is not variant else None
             cells.append(
-                [name, seeds[0].row.config.variant, str(contender.seeds), tokens_text(contender.target_tokens),
+                [name, seeds[0].row.config.variant, str(variant.seeds), tokens_text(variant.target_tokens),
                  f"{size.parameters:,}", NONE if size.cache_bytes is None else f"{size.cache_bytes:,}",
-                 f"{contender.log_perplexity.value:.3f}", difference_text(change),
+                 f"{variant.log_perplexity.value:.3f}", difference_text(change),
                  f"{sum(known) / len(known):.1f}" if known else NONE]
             )  # fmt: skip
     head += [f"less {reference}'s", "BLEU"]
-    width = len(head) if scores else len(head) - 1  # no column of nothing
+    width = len(head) if scores else len(head) - 1  # no empty column
     return table(head[:width], [row[:width] for row in cells])
 
 
@@ -92,12 +86,12 @@ def overview(rows: Sequence[Measured], scores: Qualities, reference: str) -> str
 
 
 def named_row(rows: Sequence[Measured], name: str) -> Measured | None:
-    return next((one for one in rows if one.row.name == name), None)
+    return next((measured for measured in rows if measured.row.name == name), None)
 
 
-def is_comparable(one: Measured, reference: Measured | None) -> bool:
-    """Whether a difference between both is about their models: trained alike but for the seed."""
-    return reference is not None and one.row.budget == reference.row.budget
+def is_comparable(measured: Measured, reference: Measured | None) -> bool:
+    """Whether both rows have the same training budget."""
+    return reference is not None and measured.row.budget == reference.row.budget
 
 
 def language_table(rows: Sequence[Measured]) -> str:
@@ -114,7 +108,7 @@ def language_table(rows: Sequence[Measured]) -> str:
 
 
 def likelihood_table(rows: Sequence[Measured], sets: Sequence[str]) -> str:
-    """One line for every condition of a row; then one for every group of seeds, with the mean and range over its
+    """One line for every condition of a row; then one line per group of seeds, with the mean and range over its
     rows."""
 
     def estimates(measured: Measured, condition: str = ALONE) -> list[Estimate | None]:
@@ -133,7 +127,7 @@ def likelihood_table(rows: Sequence[Measured], sets: Sequence[str]) -> str:
 
 
 def precision_table(rows: Sequence[Measured]) -> str:
-    """What a row costs at both precisions, and what int8 adds."""
+    """The quality of each row at both precisions, and the difference."""
     cells = []
     for measured in rows:
         fp32, int8 = (measured.precisions[precision] for precision in PRECISIONS)
@@ -145,16 +139,16 @@ def precision_table(rows: Sequence[Measured]) -> str:
 
 
 def quality_table(systems: Mapping[str, Measured], scores: Qualities, reference: str) -> str:
-    """One line a system; then one for every group of seeds, with the mean and range over its rows. `systems`: which
+    """One line a system; then one line per group of seeds, with the mean and range over its rows. `systems`: which
     row each is of."""
     against = systems.get(reference)
     cells = [
-        [name, *quality_columns(scores[name], is_comparable(one, against))]
-        for name, one in systems.items()
+        [name, *quality_columns(scores[name], is_comparable(measured, against))]
+        for name, measured in systems.items()
         if name in scores
     ]
-    for group in seed_groups([one for name, one in systems.items() if name == one.row.name]):
-        members = [scores[one.row.name] for one in group if one.row.name in scores]
+    for group in seed_groups([measured for name, measured in systems.items() if name == measured.row.name]):
+        members = [scores[measured.row.name] for measured in group if measured.row.name in scores]
         spreads = [spread_text([member[metric].score for member in members], 1) for metric in METRICS]
         cells.append([seeds_text(group), *(cell for spread in spreads for cell in (spread, NONE))])
     return table(["row", *quality_head(reference)], cells)
@@ -187,31 +181,27 @@ def spread_text(values: Sequence[float], digits: int) -> str:
 def verdict_table(claims: Sequence[Claim], head: str = "paper") -> str:
     """One line a claim: what was found, and how many of the differences are resolved."""
     cells = [
-        [
-            claim.source.removeprefix(f"{OWN}, "),
-            claim_text(claim),
-            claim.read,
-            found_text(claim),
-            resolved_text(claim),
-            f"**{claim.verdict}**",
-        ]
+        [claim.source.removeprefix(f"{OWN}, "), claim_text(claim), claim.tokens, found_text(claim),
+         resolved_text(claim), f"**{claim.verdict}**"]
         for claim in claims
-    ]
+    ]  # fmt: skip
     return table([head, "claim", "target tokens", "ours, ± 95%", "differences resolved", "verdict"], cells)
 
 
 def claim_text(claim: Claim) -> str:
-    by = f" (of BLEU; judged by {claim.yardstick.name})" if claim.is_of_bleu else ""
+    by = f" (of BLEU; judged by {claim.metric.name})" if claim.is_of_bleu else ""
     return f"{claim.text}{by}"
 
 
 def found_text(claim: Claim) -> str:
     """The difference, or the least and the greatest."""
-    found = sorted((step.difference for step in claim.tried if step.difference), key=lambda one: one.estimate.value)
+    found = sorted(
+        (step.difference for step in claim.tried if step.difference), key=lambda difference: difference.estimate.value
+    )
     if not found:
         return NONE
-    ends = [difference_text(one) for one in dict.fromkeys((found[0], found[-1]))]
-    return f"{' to '.join(ends)} {claim.yardstick.short_unit}"
+    ends = [difference_text(difference) for difference in dict.fromkeys((found[0], found[-1]))]
+    return f"{' to '.join(ends)} {claim.metric.short_unit}"
 
 
 def resolved_text(claim: Claim) -> str:
@@ -234,13 +224,9 @@ def claim_table(claim: Claim) -> str:
         ]  # fmt: skip
         cells.append([step.label, *errors, NONE if corrected is None else p_text(corrected), verdict])
     head = [
-        f"difference in {claim.yardstick.name}",
-        f"{claim.yardstick.unit}, ± 95%",
-        "standard error over text",
-        "over seeds, degrees of freedom",
-        "p, corrected",
-        "",
-    ]
+        f"difference in {claim.metric.name}", f"{claim.metric.unit}, ± 95%", "standard error over text",
+        "over seeds, degrees of freedom", "p, corrected", "",
+    ]  # fmt: skip
     because = f" ({claim.incomparable})" if claim.verdict == NOT_COMPARABLE else ""
     return f"**{claim_text(claim)}: {claim.verdict}**{because}\n\n{table(head, cells)}"
 
@@ -278,11 +264,11 @@ def paper_table(paper: PaperTable, family: Family) -> str:
             change = contrast([ours], [base], family.spread) if base and ours is not base else None
             read = tokens_text(ours.target_tokens)
             cells.append([short(name), *theirs, read, estimate_text(ours.log_perplexity), difference_text(change)])
-    head = ["row", *paper.columns, "target tokens", f"{family.yardstick.name}, ours", f"less {short(paper.base)}'s"]
+    head = ["row", *paper.columns, "target tokens", f"{family.metric.name}, ours", f"less {short(paper.base)}'s"]
     text = table(head, cells)
     return f"{text}\n\n{paper.note}" if paper.note else text
 
 
-def has_rows(paper: PaperTable, members: Mapping[str, Contender]) -> bool:
+def has_rows(paper: PaperTable, members: Mapping[str, Variant]) -> bool:
     """Whether there is anything to compare."""
     return sum(named(members, [name]) is not None for name in paper.figures) > 1

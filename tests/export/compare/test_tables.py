@@ -8,12 +8,12 @@ import pytest
 
 from export.compare.claims import Claim, Step
 from export.compare.conditions import ANOTHERS, WITH, WITHOUT
-from export.compare.contenders import Contrast, families
 from export.compare.context_table import contrastive_table
 from export.compare.estimate import Costs, Estimate, margin
 from export.compare.measurements import Measured
 from export.compare.quality import METRICS, Quality
-from export.compare.table import difference_text, estimate_text, overview, quality_table, resolved_text, summary
+from export.compare.tables import difference_text, estimate_text, overview, quality_table, resolved_text, summary
+from export.compare.variants import Contrast, families
 from model.data.items import ContrastiveItem
 from tests.export.compare.checkpoints import measured, row
 
