@@ -69,7 +69,7 @@ def test_the_graph_is_the_model_by_other_conventions(changes: dict[str, object],
 
 
 @pytest.mark.parametrize("at", HEADS)
-def test_int8_looks_at_nearly_the_same(at: AlignmentHead, tmp_path: Path) -> None:
+def test_int8_attention_is_near_fp32(at: AlignmentHead, tmp_path: Path) -> None:
     model = lively_model(tiny_config())
     batch = collate([Pair(source[:-1], source[-2::-1]) for source in sample_sources(320, 64)])
     with recorded_ranges(model) as ranges, torch.no_grad():
@@ -91,7 +91,7 @@ def test_a_sentence_is_aligned_alone_as_in_company(tiny_artifact: Path, precisio
         assert not together[row, :, len(source) :].any()
 
 
-def test_an_artifact_has_small_align_graphs_and_says_where_they_look(tiny_artifact: Path) -> None:
+def test_an_artifact_has_small_align_graphs_and_names_their_head(tiny_artifact: Path) -> None:
     artifact = Artifact.load(tiny_artifact)
     assert artifact.manifest.alignment == AlignmentKind(2, None, False, 0.0, 0)  # too few links among random words
     for graph in artifact.manifest.graphs:
@@ -100,7 +100,7 @@ def test_an_artifact_has_small_align_graphs_and_says_where_they_look(tiny_artifa
             assert artifact.path(graph.align).stat().st_size < artifact.path(graph.step).stat().st_size
 
 
-def test_a_graph_that_looks_elsewhere_is_refused(tiny_artifact: Path) -> None:
+def test_an_align_graph_of_another_head_is_refused(tiny_artifact: Path) -> None:
     artifact = Artifact.load(tiny_artifact)
     model = load_model(tiny_artifact.with_name(f"{tiny_artifact.name}-checkpoint"))
     for way in graph_pairs(artifact):

@@ -52,7 +52,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_checkpoint(lively_model(tiny_config()), tmp_path_factory.mktemp("checkpoint"))
 
 
-def test_an_artifact_says_what_it_is(tiny_artifact: Path) -> None:
+def test_the_manifest_describes_the_artifact(tiny_artifact: Path) -> None:
     manifest = Artifact.load(tiny_artifact).manifest
     assert (manifest.name, manifest.variant, manifest.order, manifest.ring_capacity) == ("tiny", "ngram-4", 4, 3)
     assert manifest.precisions == ("int8", "fp32")
@@ -94,7 +94,7 @@ def test_a_damaged_artifact_is_refused_and_the_file_named(copied: Path, change: 
         Artifact.load(copied)
 
 
-def test_a_missing_kind_of_graph_lists_what_there_is(tiny_artifact: Path) -> None:
+def test_a_missing_kind_of_graph_lists_the_available_kinds(tiny_artifact: Path) -> None:
     artifact = Artifact.load(tiny_artifact)
     with pytest.raises(ArtifactError, match="no torchscript graphs at int8; it has onnx int8, onnx fp32"):
         load_backend(artifact, "torchscript", "int8")
@@ -143,7 +143,7 @@ def test_goldens_that_show_nothing_are_not_passed(copied: Path, said: str) -> No
         run_self_test(artifact, load_backend(artifact, "onnx", "int8"), "onnx", "int8")
 
 
-def test_one_golden_with_the_same_tokens_is_enough_and_is_told(copied: Path) -> None:
+def test_one_golden_with_equal_tokens_is_enough_and_is_reported(copied: Path) -> None:
     """Near ties fall otherwise on other processors."""
     artifact = Artifact.load(copied)
     rows = json.loads((copied / GOLDEN).read_text(encoding="utf-8"))
@@ -173,7 +173,7 @@ def test_a_graph_that_computes_something_else_is_not_written(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "out"]
 
 
-def test_an_artifact_is_there_until_the_new_one_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_artifact_is_replaced_only_by_a_complete_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever rename fails, the old artifact is at its place afterwards."""
     new, out = tmp_path / "new", tmp_path / "out"
     for folder in (new, out):
@@ -243,7 +243,7 @@ def test_the_command_writes_an_artifact_and_evaluates_it(
     assert row["nll"] == direct[0].nll is not None
 
 
-def test_slips_are_made_in_what_is_read(tiny_artifact: Path, tmp_path: Path) -> None:
+def test_typing_errors_are_made_in_sources_only(tiny_artifact: Path, tmp_path: Path) -> None:
     pairs = read_corpus(SAMPLE, "tatoeba-dev", "en", "de")
     sources = [with_typo(pair.source, random.Random(f"tatoeba-dev/{number}")) for number, pair in enumerate(pairs)]
     assert sum(source != pair.source for source, pair in zip(sources, pairs, strict=True)) > 30

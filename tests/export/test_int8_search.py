@@ -72,7 +72,7 @@ def plain() -> TranslationModel:
 
 
 @pytest.mark.parametrize("name", ["plain", *VARIANTS])
-def test_a_search_finds_what_the_reference_finds(name: str, tmp_path: Path) -> None:
+def test_a_search_equals_the_reference_search(name: str, tmp_path: Path) -> None:
     model = plain() if name == "plain" else lively_variant(name, loudness=1)
     with torch.no_grad(), recorded_ranges(model) as ranges:
         ids = torch.randint(4, 320, (8, 20), generator=torch.Generator().manual_seed(0))

@@ -206,7 +206,7 @@ def test_quantized_weights_lose_at_most_half_a_level() -> None:
     assert np.abs(quantized.values).max() == WEIGHT_LEVELS
 
 
-def test_a_finished_graph_holds_what_its_outputs_need_makers_first() -> None:
+def test_a_finished_graph_has_the_needed_nodes_in_topological_order() -> None:
     graph = GraphBuilder("order")
     x = graph.input("x", "float32", ["a"])
     graph.input("unread", "float32", ["a"])

@@ -83,7 +83,7 @@ def test_steps_over_a_shared_ring_equal_teacher_forcing_along_the_ancestry(name:
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_a_search_finds_what_the_reference_finds(name: str) -> None:
+def test_a_search_equals_the_reference_search(name: str) -> None:
     model = lively_variant(name)
     sources = [Source(tuple(ids)) for ids in sample_sources(320, 40)]
     results = translate_now(EagerBackend(model, manifest_of(model)), sources, SearchOptions(beam_size=3, max_length=14))
@@ -160,7 +160,7 @@ def test_an_artifact_of_a_variant_can_be_written_and_read(tmp_path: Path) -> Non
     assert Artifact.load(tmp_path / "artifact").manifest.variant == "Enc(AW,Seg,full)-Cr(AW,Seg,full)-Dec(AW,full) N=4"
 
 
-def test_the_manifest_lists_what_the_window_caches() -> None:
+def test_the_manifest_lists_the_cached_tensors_of_windows() -> None:
     manifest = manifest_of(lively_variant("aw"))
     assert manifest.variant == "Enc(AW,full)-Cr(AW,full)-Dec(AW,full) N=4"
     names = ("key", "value", "local_key", "left_key", "right_key")

@@ -27,7 +27,7 @@ from tests.variants import VARIANTS, attention_of, lively_variant, padded_keep, 
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_an_attention_weighs_its_values_with_what_it_says(name: str) -> None:
+def test_the_output_is_the_sum_of_values_by_the_returned_weights(name: str) -> None:
     attention = attention_of(name, "cross")
     inputs = some_inputs(padded_keep([7, 3, 1], 7), queries=5)
     memory = attention.project_memory(inputs.x_key)
@@ -60,7 +60,7 @@ def slow_alignment(model: TranslationModel, source: list[int], target: list[int]
 @pytest.mark.parametrize("at", [AlignmentHead(2), AlignmentHead(1, 2, reads=True), AlignmentHead(2, 1, reads=True)])
 @pytest.mark.parametrize("name", ["plain", "mw", "gauss-query"])
 @torch.no_grad()
-def test_an_alignment_is_what_each_step_looked_at(name: str, at: AlignmentHead) -> None:
+def test_an_alignment_is_the_cross_attention_of_each_step(name: str, at: AlignmentHead) -> None:
     model = lively_model(tiny_config()) if name == "plain" else lively_variant(name, loudness=1)
     sources, targets = [[5, 6, 7, 8, EOS_ID], [9, 10, EOS_ID]], [[20, 21, 22, 23, 24, 25], [30, 31]]
     ids = torch.tensor([sources[0], [*sources[1], 0, 0]])
@@ -74,7 +74,7 @@ def test_an_alignment_is_what_each_step_looked_at(name: str, at: AlignmentHead) 
 
 
 @torch.no_grad()
-def test_the_look_that_agrees_with_most_links_is_chosen() -> None:
+def test_the_head_that_agrees_with_most_links_is_chosen() -> None:
     model, planted = lively_model(tiny_config()), AlignmentHead(1, 2, reads=True)
     pairs = [Pair([5 + n, 60 + n, 90 + n, 120 + n], [150 + n, 170 + n, 190 + n, 210 + n, 230 + n]) for n in range(12)]
     links = []

@@ -153,7 +153,7 @@ def test_a_target_word_is_the_step_that_predicts_it() -> None:
 
 
 @torch.no_grad()
-def test_keys_are_what_the_last_feed_forward_layer_reads() -> None:
+def test_keys_are_the_input_of_the_last_feed_forward_layer() -> None:
     model = lively_document_model(side="decoder")
     batch = collate(some_pairs((4,)))
     stored = words(model, batch)

@@ -25,7 +25,7 @@ from tests.documents import lively_document_model, some_pairs
     decay=st.sampled_from((None, 0.4, "learned")),
     seed=st.integers(0, 99),
 )
-def test_looking_within_documents_is_looking_at_one_store_each(
+def test_attending_within_documents_equals_one_store_each(
     lengths: list[int], online: bool, reach: int | None, attention: str, decay: float | str | None, seed: int
 ) -> None:
     numbers = random.Random(seed)
@@ -61,7 +61,7 @@ def some_items(seed: int) -> list[Item]:
 
 @pytest.mark.parametrize("side", ["encoder", "decoder"])
 @pytest.mark.parametrize("max_tokens", [1, 60, 10_000])
-def test_items_are_scored_together_as_one_by_one(side: str, max_tokens: int) -> None:
+def test_items_in_a_batch_equal_single_items(side: str, max_tokens: int) -> None:
     model = lively_document_model(side=side)
     items = some_items(3)
     together = score_items(model, items, max_tokens)
@@ -70,13 +70,13 @@ def test_items_are_scored_together_as_one_by_one(side: str, max_tokens: int) -> 
 
 
 @pytest.mark.parametrize("max_tokens", [1, 60, 10_000])
-def test_items_without_their_context_are_scored_together_as_one_by_one(max_tokens: int) -> None:
+def test_items_without_context_in_a_batch_equal_single_items(max_tokens: int) -> None:
     model, items = lively_document_model().base, some_items(3)
     alone = [score_alone(model, item.source, item.targets) for item in items]
     assert [pytest.approx(scores, abs=1e-4) for scores in alone] == score_items_alone(model, items, max_tokens)
 
 
-def test_items_look_no_further_than_the_reach() -> None:
+def test_items_attend_no_further_than_the_reach() -> None:
     model: DocumentModel = lively_document_model()
     model.config = dataclasses.replace(model.config, reach=1)
     items = [item for item in some_items(3) if len(item.context) > 1]
@@ -86,7 +86,7 @@ def test_items_look_no_further_than_the_reach() -> None:
         assert one == pytest.approx(other, abs=1e-4)
 
 
-def test_what_stands_before_an_item_changes_its_scores() -> None:
+def test_context_changes_the_scores_of_an_item() -> None:
     model: DocumentModel = lively_document_model()
     items = some_items(3)
     others = [item._replace(context=list(some_pairs((3, 3), 77))) for item in items]

@@ -65,7 +65,7 @@ def test_windows_stand_in_the_lower_layers() -> None:
         ({"encoder_layers": -1}, "encoder_layers must be at least 1, or 0 for a language model"),
     ],
 )
-def test_what_a_language_model_cannot_have_is_refused(changes: dict[str, Any], message: str) -> None:
+def test_options_of_translation_models_are_refused_for_language_models(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         language_config(**changes)
 

@@ -62,7 +62,7 @@ def write_items(path: Path, *items: object) -> Path:
 
 
 @pytest.mark.parametrize("seed", [4, 11])
-def test_a_score_is_what_the_search_finds(seed: int) -> None:
+def test_a_score_equals_the_score_of_the_search(seed: int) -> None:
     model = lively_document_model(seed=seed)
     for source in SOURCES:
         found = [

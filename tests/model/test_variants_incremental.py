@@ -101,7 +101,7 @@ def test_slots_can_be_permuted_with_their_positions(name: str, now: int, order: 
 
 @pytest.mark.parametrize("garbage", [1e6, -1e6])
 @pytest.mark.parametrize(("name", "now"), [*(("plain", now) for now in (0, 1, 5)), *((n, 2) for n in SELF_ATTENTIONS)])
-def test_what_lies_in_empty_slots_does_not_matter(name: str, now: int, garbage: float) -> None:
+def test_content_of_empty_slots_has_no_effect(name: str, now: int, garbage: float) -> None:
     model, (source, keep), target = model_of(name, 8), some_source(), some_target()
     cross = model.decoder.project_source(model.encode(source, keep))
     rings: list[LayerMemory] = [tuple(torch.full_like(t, garbage) for t in layer) for layer in model.empty_rings(1)]
@@ -156,7 +156,7 @@ def test_reordered_rings_equal_a_recomputation_from_the_tokens(name: str) -> Non
 
 
 @pytest.mark.parametrize("name", EVERY_KIND)
-def test_a_padded_batch_equals_its_sentences_one_by_one(name: str) -> None:
+def test_a_padded_batch_equals_single_sentences(name: str) -> None:
     model = model_of(name, 4)
     lengths = [3, 9, 1]
     source, keep = some_source(3, 9)

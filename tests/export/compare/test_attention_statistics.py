@@ -75,7 +75,7 @@ def counted(model: DocumentModel, online: bool) -> AttentionCounts:
 @pytest.mark.parametrize("online", [False, True])
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("attention", ["flat-sentence", "sparse-soft", "sparse-sparse"])
-def test_zeros_are_counted_over_what_is_visible(attention: str, side: str, online: bool) -> None:
+def test_zeros_are_counted_over_visible_sentences(attention: str, side: str, online: bool) -> None:
     model = lively_document_model(attention, side)
     store = document_store(model, [pair.source for pair in DOCUMENT], LIMIT)
     _, found = costs_in_context(model, DOCUMENT, store, document_distance(len(DOCUMENT), online))

@@ -215,7 +215,7 @@ def test_every_row_of_a_papers_table_has_a_recipe() -> None:
         (0.05, 0.004, AGAINST),
     ],
 )
-def test_not_worse_is_asked_on_one_side(difference: float, error: float, verdict: str) -> None:
+def test_non_inferiority_is_tested_one_sided(difference: float, error: float, verdict: str) -> None:
     """A row that is better by any amount is not worse: only the end of the interval towards worse counts."""
     found = step_of(difference, error).difference
     assert found is not None
@@ -256,7 +256,7 @@ def test_a_claim_of_true_ties_is_contradicted_in_at_most_one_of_twenty() -> None
     assert uncorrected / rounds > ALPHA  # what the correction is for
 
 
-def test_what_rows_cannot_show_has_no_verdict_whatever_was_found() -> None:
+def test_incomparable_claims_have_no_verdict() -> None:
     for step in (step_of(1.0, 0.1), step_of(-1.0, 0.1)):
         assert Claim("c", (step,), incomparable="it cannot be seen here").verdict == NOT_COMPARABLE
     assert Claim("c", (Step("a - b", None),), incomparable="it cannot be seen here").verdict == NOT_TRIED

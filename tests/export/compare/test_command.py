@@ -48,7 +48,7 @@ def options(folder: Path, *more: object) -> list[object]:
     return [folder, "--data", SAMPLE, "--sets", "tatoeba-dev", "--limit", 12, "--beam", 2, *more]
 
 
-def test_rows_are_measured_once_and_then_only_shown(
+def test_rows_are_measured_once(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept, out = tmp_path / "measured.json.gz", tmp_path / "out"
@@ -85,7 +85,7 @@ def test_a_table_of_nothing_measured_has_the_rows_and_no_figures(folder: Path, t
     assert not (tmp_path / "none.json").exists()
 
 
-def test_wrong_options_say_what_is_right(folder: Path) -> None:
+def test_wrong_options_are_refused_with_the_reason(folder: Path) -> None:
     with pytest.raises(CompareError, match="no row is called 'base': full, n2"):
         compare(*options(folder, "--reference", "base"))
     with pytest.raises(CompareError, match="say which file"):
@@ -94,7 +94,7 @@ def test_wrong_options_say_what_is_right(folder: Path) -> None:
         compare(*options(folder, "--translate-limit", 0))
 
 
-def test_seeds_are_shown_with_mean_and_range(tmp_path: Path) -> None:
+def test_seeds_have_mean_and_range(tmp_path: Path) -> None:
     rows: list[Measured] = [measured(row(tmp_path, f"n4-{seed}", seed), 0.1 * seed, noise=0.0) for seed in (1, 2)]
     values = [float(np.round(one.alone["dev"].estimate.value, 3)) for one in rows]
     last = likelihood_table(rows, ["dev"]).splitlines()[-1]
@@ -132,7 +132,7 @@ def test_rows_with_windows_are_drawn_and_language_models_have_perplexities(
     assert linked(page) | linked(tables) == drawn(out)
 
 
-def test_rows_that_were_trained_longer_are_asked_the_same(tmp_path: Path) -> None:
+def test_longer_trained_rows_have_the_same_claims(tmp_path: Path) -> None:
     rows = [
         bundled(tmp_path, f"{recipe}/{row}", offset + seed / 1000, seed)
         for recipe in ("small", "longer")
@@ -167,7 +167,7 @@ def bundled(folder: Path, name: str, offset: float, seed: int = 1) -> Measured:
     return Measured(replace(one, bundled=name), {ALONE: {"tatoeba-dev": costs}})
 
 
-def test_papers_stand_beside_rows_of_the_bundled_recipes_and_the_rest_is_said_to_be_missing(tmp_path: Path) -> None:
+def test_papers_stand_beside_bundled_rows_and_missing_rows_are_named(tmp_path: Path) -> None:
     rows = [
         bundled(tmp_path, name, offset + seed / 1000, seed)
         for name, offset in (("small/full", 0.1), ("small/relative", 0.0))

@@ -70,7 +70,7 @@ def options(runs: Path, data: Path, *more: object) -> list[object]:
     return [runs, "--data", data, "--sets", "dialogues", "--contrastive", "items", *sizes, *more]
 
 
-def test_rows_are_measured_under_every_condition_once_and_then_only_shown(
+def test_rows_are_measured_once_under_every_condition(
     runs: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept, out = tmp_path / "measured.json", tmp_path / "out"
@@ -100,7 +100,7 @@ def test_rows_are_measured_under_every_condition_once_and_then_only_shown(
         assert capsys.readouterr().out == shown
 
 
-def test_the_page_has_what_somebody_wrote_beside_it(runs: Path, data: Path, tmp_path: Path) -> None:
+def test_the_page_includes_the_handwritten_section(runs: Path, data: Path, tmp_path: Path) -> None:
     (tmp_path / "tried.md").write_text("## What was tried\n\nNothing moved.\n", encoding="utf-8")
     assert compare(*options(runs, data, "--json", tmp_path / "none.json", "--only", "table", "--out", tmp_path)) == 0
     page = (tmp_path / "README.md").read_text(encoding="utf-8")
@@ -195,7 +195,7 @@ def judged(folder: Path, base: Path, name: str, seed: int, shares: dict[str, flo
     return Measured(dataclasses.replace(run, bundled=f"documents/{name}"), {}, right={"items": right})
 
 
-def test_what_a_layer_finds_is_compared_with_what_it_finds_after_another_items_sentences(tmp_path: Path) -> None:
+def test_items_in_context_are_compared_with_items_in_shuffled_context(tmp_path: Path) -> None:
     """Paired by item, with the error of seeds: 0.7 of the items with their context, 0.5 with another's."""
     base = base_folder(tmp_path / "base")
     shares = {WITHOUT: 0.5, WITH: 0.7, ANOTHERS: 0.5}
@@ -222,7 +222,7 @@ def test_what_a_layer_finds_is_compared_with_what_it_finds_after_another_items_s
     assert "Claims are tested in log-perplexity and share of wrong items" in text
 
 
-def test_rows_that_were_judged_without_anothers_context_are_judged_again(runs: Path, data: Path) -> None:
+def test_rows_without_the_shuffled_condition_are_measured_again(runs: Path, data: Path) -> None:
     row = next(row for row in find_rows([runs]) if row.name == "encoder-sparse-soft")
     plan, store = MeasurementPlan(data, (), (), contrastive=("items",), items=2), Store(None)
     measure_contrastive(row, plan, store)
@@ -234,7 +234,7 @@ def test_rows_that_were_judged_without_anothers_context_are_judged_again(runs: P
     assert store.get(row.weights_hash, plan.items_key("items")) == found
 
 
-def test_what_text_cannot_show_of_context_has_no_verdict() -> None:
+def test_claims_of_context_on_ordinary_text_are_not_comparable() -> None:
     """Every claim that is judged by log-perplexity of ordinary text, the paper's and ours."""
     costs = {"dev": Costs(np.random.default_rng(0).gamma(2, 10, 100), np.full(100, 10.0))}
     for paper in CONTEXT_TABLES:

@@ -35,7 +35,7 @@ def test_the_error_is_the_spread_over_samples() -> None:
     assert np.mean([estimate.error for estimate in estimates]) == pytest.approx(spread, rel=0.1)
 
 
-def test_one_sentence_says_nothing_of_its_error() -> None:
+def test_one_sentence_has_no_error_estimate() -> None:
     assert per_token(np.array([4.0]), np.array([2.0])) == Estimate(2.0, math.inf, 0)
 
 

@@ -19,7 +19,7 @@ def some_pairs(count: int = 40) -> list[Pair]:
     return [Pair(ids(), ids()) for _ in range(count)]
 
 
-def test_sentences_add_up_to_what_training_reports(tiny_model: TranslationModel) -> None:
+def test_sentences_sum_to_the_nll_of_training(tiny_model: TranslationModel) -> None:
     pairs = some_pairs()
     scored = sentence_nll(tiny_model, pairs)
     total, tokens = sum(scored), sum(len(pair.target) + 1 for pair in pairs)

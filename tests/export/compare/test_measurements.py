@@ -36,7 +36,7 @@ def test_items_are_taken_from_all_over_their_set(total: int, count: int, tmp_pat
 
 @settings(deadline=None)
 @given(lengths=st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=4), min_size=1, max_size=6))
-def test_a_document_costs_what_its_sentences_cost_and_has_their_tokens_with_eos(lengths: list[list[int]]) -> None:
+def test_costs_and_tokens_of_a_document_are_sums_over_its_sentences(lengths: list[list[int]]) -> None:
     documents = tuple(
         tuple(EncodedPair(SentencePair("s", "t", number), Pair([5], [6] * length)) for length in document)
         for number, document in enumerate(lengths)

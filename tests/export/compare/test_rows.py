@@ -29,7 +29,7 @@ def test_rows_are_grouped_by_everything_but_name_and_seed(tmp_path: Path) -> Non
     assert one.group("ngram") == other.group("ngram")
 
 
-def test_what_cannot_be_compared_is_said(tmp_path: Path) -> None:
+def test_incomparable_rows_are_refused_with_the_reason(tmp_path: Path) -> None:
     with pytest.raises(CompareError, match=r"no finished run in .*empty: `ringmt train` ends by"):
         find_rows([tmp_path / "empty"])
     row(tmp_path / "one", "n8")

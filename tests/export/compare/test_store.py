@@ -9,7 +9,7 @@ from export.compare.store import Store
 
 
 @pytest.mark.parametrize("name", ["measured.json", "measured.json.gz"])
-def test_what_was_measured_is_there_in_another_run(tmp_path: Path, name: str) -> None:
+def test_measurements_persist_between_runs(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     Store(path).put("weights", "speed", [1.0, 2.0])
     assert Store(path).get("weights", "speed") == [1.0, 2.0]

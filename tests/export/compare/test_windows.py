@@ -95,7 +95,7 @@ def test_a_language_models_windows_are_its_decoders() -> None:
     assert (panel.title, panel.layers, panel.sizes.shape) == ("lm: decoder", (1,), (1, 2))
 
 
-def test_the_sentence_that_is_shown_has_a_length_that_can_be() -> None:
+def test_the_example_sentence_has_a_suitable_length() -> None:
     long = Pair(list(range(4, 40)), list(range(4, 40)))
     fitting = Pair(list(range(4, 11)), list(range(4, 12)))
     assert example_pair([long, PAIRS[0], fitting]) is fitting

@@ -204,7 +204,9 @@ def another_weight(folder: Path) -> None:
         (another_weight, "model.decoder.layer_norm.weight, which RingMT's models have no place for"),
     ],
 )
-def test_what_cannot_be_imported_is_said(damage: Callable[[Path], None], message: str, tmp_path: Path) -> None:
+def test_unsupported_checkpoints_are_refused_with_the_reason(
+    damage: Callable[[Path], None], message: str, tmp_path: Path
+) -> None:
     write_marian(tmp_path / "opus", Shape(pickled=True, languages=("de", "fr")))
     damage(tmp_path / "opus")
     with pytest.raises(ImportRefused, match=message):

@@ -62,7 +62,7 @@ WINDOW = {"kind": "window"}
         ({"cros_attention": {}}, "unknown key 'cros_attention' in the model configuration: did you mean 'cross_att"),
     ],
 )
-def test_what_cannot_be_is_refused_with_the_reason(changes: dict[str, Any], message: str) -> None:
+def test_impossible_configurations_are_refused_with_the_reason(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         tiny_config(**changes)
 

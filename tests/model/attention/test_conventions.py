@@ -111,6 +111,6 @@ def test_defaults_are_todays_models() -> None:
         ({"tied_output": 1}, "tied_output must be true or false"),
     ],
 )
-def test_what_makes_no_sense_is_said(changes: dict[str, object], message: str) -> None:
+def test_invalid_values_are_refused(changes: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         tiny_config(**changes)

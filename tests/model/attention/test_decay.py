@@ -27,7 +27,7 @@ def alike(model: DocumentModel, sentences: int) -> tuple[Tensor, Tensor, Words]:
 
 @pytest.mark.parametrize("attention", ["flat-sentence", "flat-word"])
 @torch.no_grad()
-def test_of_sentences_that_are_alike_each_has_so_many_times_the_weight_of_the_one_behind_it(attention: str) -> None:
+def test_equal_sentences_decay_by_a_constant_factor(attention: str) -> None:
     model = lively_document_model(attention, decay=0.7)
     query, state, words = alike(model, 5)
     weights = model.attend(query, state, model.store(words), distance_before(5)[None]).sentence_weights[0, :, 0]
@@ -36,7 +36,7 @@ def test_of_sentences_that_are_alike_each_has_so_many_times_the_weight_of_the_on
 
 @pytest.mark.parametrize("attention", ["sparse-soft", "sparse-sparse"])
 @torch.no_grad()
-def test_sparsemax_gives_the_nearest_alone_all_weight_where_a_sentence_costs_one(attention: str) -> None:
+def test_sparsemax_gives_the_nearest_sentence_all_weight_at_rate_one(attention: str) -> None:
     model = lively_document_model(attention, decay=1.0)
     query, state, words = alike(model, 5)
     weights = model.attend(query, state, model.store(words), distance_before(5)[None]).sentence_weights[0, :, 0]

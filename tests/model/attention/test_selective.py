@@ -120,7 +120,7 @@ def test_it_is_the_formula(kind: str) -> None:
 
 @kinds
 @torch.no_grad()
-def test_weights_sum_to_one_over_what_is_visible(kind: str) -> None:
+def test_weights_sum_to_one_over_visible_words(kind: str) -> None:
     found = attend(attention(kind), queries(), visible(0, 2, 3, 5), words())
     torch.testing.assert_close(found.sentence_weights.sum(dim=-1), torch.ones(1, HEADS, 3))
     assert torch.equal(found.sentence_weights[..., [1, 3, 4]], torch.zeros(1, HEADS, 3, 3))

@@ -33,7 +33,7 @@ def test_it_is_the_nearest_point_of_the_simplex(seed: int, keys: int, scale: flo
 
 @settings(deadline=None)
 @given(seed=seeds, keys=st.integers(2, 40), gap=st.floats(1.0, 50.0))
-def test_a_lead_of_one_takes_everything(seed: int, keys: int, gap: float) -> None:
+def test_a_margin_of_one_gives_all_weight(seed: int, keys: int, gap: float) -> None:
     energy = some_energy(seed, keys)
     winner = seed % keys
     energy[winner] = energy.max() + gap + 1e-4

@@ -35,7 +35,7 @@ def test_files_that_do_not_fit_say_where(tmp_path: Path, english: str, german: s
         read_corpus(tmp_path, "x", "en", "de")
 
 
-def test_a_missing_corpus_says_what_was_expected(tmp_path: Path) -> None:
+def test_a_missing_corpus_names_the_expected_files(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="no en side: expected"):
         read_corpus(tmp_path, "y", "en", "de")
 
@@ -72,7 +72,7 @@ def test_an_epoch_is_decided_by_seed_and_number(pairs: list[Pair], epoch: int, s
     passes=st.sampled_from((0.25, 0.5, 1.0, 1.5, 2.25)),
     seed=st.integers(0, 5),
 )
-def test_an_epoch_has_whole_passes_and_a_part_that_is_drawn_anew(sizes: list[int], passes: float, seed: int) -> None:
+def test_an_epoch_has_whole_passes_and_a_new_sample(sizes: list[int], passes: float, seed: int) -> None:
     """No item more often than once beyond the whole passes; over many epochs every item as often as any other."""
     corpora = {str(name): [(name, index) for index in range(size)] for name, size in enumerate(sizes)}
     epochs = [Counter(epoch_items(corpora, dict.fromkeys(corpora, passes), seed, epoch)) for epoch in range(40)]

@@ -104,7 +104,7 @@ def test_the_nearest_noun_is_the_last_with_a_capital() -> None:
     assert nearest_noun(["Ja.", "Es ist kalt."]) is None
 
 
-def test_what_the_layer_cannot_see_it_does_not_find(vocabulary: Vocabulary) -> None:
+def test_an_antecedent_beyond_the_reach_is_not_found(vocabulary: Vocabulary) -> None:
     model = lively_document_model()
     near = DocumentModel(model.base, dataclasses.replace(model.config, reach=1)).eval()
     assert {word.sentence for word in weighted_words(near, vocabulary, RIVER)} == {2}

@@ -10,7 +10,7 @@ from model.evaluation.word_accuracy import is_right, word_accuracy
 WORDS = Path(__file__).parents[3] / "model" / "synthetic" / "words" / "en-de.tsv"
 
 
-def test_a_word_is_asked_alone_and_in_a_sentence(tmp_path: Path) -> None:
+def test_a_word_gives_an_item_alone_and_in_a_sentence(tmp_path: Path) -> None:
     path = tmp_path / "words.tsv"
     path.write_text(
         "noun\tapple\tApfel\nnoun\tstairs\tTreppe|Stufen\ninterface\tSave as...\tSpeichern unter\n"

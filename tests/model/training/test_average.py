@@ -52,7 +52,7 @@ def test_every_weight_is_the_mean_and_a_run_named_twice_counts_twice(
     load_document_model(out)
 
 
-def test_the_lexicon_of_the_last_run_that_has_one_is_kept(runs: tuple[Path, Path, Path], tmp_path: Path) -> None:
+def test_the_last_lexicon_of_the_runs_is_kept(runs: tuple[Path, Path, Path], tmp_path: Path) -> None:
     """Without it an artifact has no shortlist, and no sure links to choose the head by that aligns."""
     assert not (average(tmp_path / "none", *runs) / LEXICON).exists()
     for run in runs[:2]:
@@ -67,7 +67,7 @@ def test_dropout_may_differ_and_the_least_is_kept(runs: tuple[Path, Path, Path],
     assert load_config(average(tmp_path / "out", *runs)).dropout == 0.05
 
 
-def test_the_summary_says_what_was_averaged_and_nothing_that_was_not_measured(
+def test_the_summary_lists_the_averaged_runs_and_no_stale_measurement(
     runs: tuple[Path, Path, Path], tmp_path: Path
 ) -> None:
     last = runs[2]

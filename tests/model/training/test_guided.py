@@ -122,7 +122,7 @@ def test_a_run_that_goes_on_from_another_takes_its_lexicon(runs: dict[float, Pat
     assert (tmp_path / "on" / LEXICON).read_bytes() == (runs[1.0] / LEXICON).read_bytes()
 
 
-def test_a_language_model_and_a_large_vocabulary_are_told(tmp_path: Path) -> None:
+def test_a_language_model_and_a_large_vocabulary_are_refused(tmp_path: Path) -> None:
     recipe = guided(0.1)
     language = dataclasses.replace(recipe, model=dataclasses.replace(recipe.model, encoder_layers=0))
     with pytest.raises(ConfigError, match="a language model has no source: leave 'guided' out"):
@@ -131,6 +131,6 @@ def test_a_language_model_and_a_large_vocabulary_are_told(tmp_path: Path) -> Non
         lexicon_of(tmp_path, None, list, 40_000)
 
 
-def test_what_it_counts_is_a_number() -> None:
+def test_the_weight_of_guided_alignment_is_a_number() -> None:
     with pytest.raises(ConfigError, match="guided must be a number, 0 or more, not -1"):
         parse_training({"steps": 1, "guided": -1})

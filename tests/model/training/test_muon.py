@@ -7,7 +7,7 @@ from model.training.muon import Muon, orthogonalized
 
 
 @pytest.mark.parametrize("shape", [(24, 24), (16, 48), (48, 16)])
-def test_singular_values_come_near_one(shape: tuple[int, int]) -> None:
+def test_singular_values_are_near_one(shape: tuple[int, int]) -> None:
     matrix = torch.randn(shape, generator=torch.Generator().manual_seed(1))
     values = torch.linalg.svdvals(orthogonalized(matrix))
     assert values.min() > 0.3

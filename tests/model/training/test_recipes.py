@@ -110,7 +110,7 @@ def test_a_row_that_cannot_be_used_says_where(tmp_path: Path) -> None:
         load_row(base, "worse")
 
 
-def test_a_recipe_like_another_says_only_what_it_changes(tmp_path: Path) -> None:
+def test_a_recipe_like_another_has_only_differences(tmp_path: Path) -> None:
     """Sections are changed key by key, and a key as a whole: other corpora are in place of those there."""
     small, longer = find_recipe("small"), find_recipe("longer/n3")
     training = dataclasses.replace(small.training, steps=3200, evaluate_every=400)

@@ -33,7 +33,7 @@ def lines(folder: Path) -> dict[str, set[str]]:
 
 @settings(deadline=None, max_examples=50)
 @given(records=st.lists(RECORDS, min_size=1, max_size=5, unique_by=lambda record: record.name), data=st.data())
-def test_what_is_put_is_found_and_a_run_changes_its_own_lines_only(
+def test_a_stored_run_is_found_and_changes_no_other_lines(
     records: list[RunRecord], data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("page")

@@ -29,7 +29,7 @@ def test_training_may_begin_with_another_models_weights_and_vocabulary(trained: 
     assert summary["recipe"]["start"] == str(trained)
 
 
-def test_a_recipe_with_a_start_says_only_what_differs(trained: Path) -> None:
+def test_a_recipe_with_a_start_has_only_differences(trained: Path) -> None:
     data = {"source": "en", "target": "de", "corpora": {}, "dev": {}}
     values = {"name": "on", "start": str(trained), "data": data, "training": {"steps": 1}}
     there = load_config(trained)
@@ -43,7 +43,7 @@ def test_a_recipe_with_a_start_says_only_what_differs(trained: Path) -> None:
     assert parse_recipe({**values, "start": "nowhere", "model": {"d_model": 64}}).model.d_model == 64
 
 
-def test_parts_of_a_start_may_begin_anew(trained: Path, tmp_path: Path) -> None:
+def test_parts_of_a_start_may_have_random_weights(trained: Path, tmp_path: Path) -> None:
     recipe = tiny(10, evaluate_every=10, precision="fp32")
     recipe = dataclasses.replace(recipe, start=str(trained), anew=("decoder",))
     run = Training(recipe, SAMPLE, tmp_path / "anew")

@@ -80,14 +80,14 @@ def test_seed_and_epoch_decide_which(vocabulary: Vocabulary, tmp_path: Path) -> 
     assert len(once | changed(2, 0)) > most
 
 
-def test_what_an_epoch_drew_stays(vocabulary: Vocabulary, tmp_path: Path) -> None:
+def test_samples_of_an_epoch_are_stored(vocabulary: Vocabulary, tmp_path: Path) -> None:
     pairs = some_pairs(vocabulary)
     first = drawing(vocabulary, tmp_path).pairs(pairs, 3)
     assert drawing(vocabulary, tmp_path).pairs(pairs, 3) == first
     assert drawing(vocabulary, tmp_path / "another").pairs(pairs, 3) != first
 
 
-def test_other_text_is_drawn_anew(vocabulary: Vocabulary, tmp_path: Path) -> None:
+def test_other_text_is_sampled_again(vocabulary: Vocabulary, tmp_path: Path) -> None:
     """A run may go on after its text has grown, or was put right: sources stay with their targets."""
     pairs = some_pairs(vocabulary)
     drawing(vocabulary, tmp_path).pairs(pairs, 0)
@@ -135,7 +135,7 @@ def curve(out: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("begin", [sentence_training, document_training])
-def test_a_run_that_was_stopped_goes_on_with_what_it_drew(
+def test_a_resumed_run_uses_its_stored_samples(
     begin: Callable[[Path], TrainingRun[Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = begin(tmp_path / "stopped")

@@ -96,14 +96,14 @@ def test_runs_that_are_not_finished_are_left_out_and_named(tmp_path: Path, capsy
         keep(tmp_path / "runs/going", tmp_path / "zoo")
 
 
-def test_a_run_that_nobody_could_train_again_is_refused(tmp_path: Path) -> None:
+def test_a_run_without_a_bundled_recipe_is_refused(tmp_path: Path) -> None:
     run(tmp_path / "run", adam_rate=1.0)
     with pytest.raises(ZooError, match=r"no bundled recipe trains .*run \('a name of its own'\)"):
         keep_run(tmp_path / "run", tmp_path / "kept")
     assert not (tmp_path / "kept").exists()
 
 
-def test_a_recipe_is_recognized_by_what_it_trains() -> None:
+def test_a_recipe_is_recognized_by_its_training() -> None:
     recipe = find_recipe("small/window-all")
     training = dataclasses.replace(recipe.training, seed=7)
     assert bundled_name(dataclasses.replace(recipe, name="x", training=training)) == "small/window-all"

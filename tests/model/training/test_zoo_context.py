@@ -113,7 +113,7 @@ def test_the_control_without_context_is_kept_as_a_sentence_model(tmp_path: Path)
     assert (row.base, row.has_context) == (kept, False)
 
 
-def test_what_is_not_kept_says_why(tmp_path: Path) -> None:
+def test_refused_runs_give_the_reason(tmp_path: Path) -> None:
     with pytest.raises(ZooError, match="no bundled recipe trains"):
         keep_run(run(tmp_path / "run", steps=3), tmp_path / "kept")
     assert not (tmp_path / "kept").exists()

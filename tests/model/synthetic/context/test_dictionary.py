@@ -45,12 +45,12 @@ def entries(text: list[SentencePair] = TEXT, terms: tuple[tuple[str, str], ...] 
     return {entry.source: entry for entry in used_nouns(text, LEXICON, pairs(*terms), genders, things)}
 
 
-def test_what_the_text_says_goes_before_what_the_dictionary_says() -> None:
+def test_counts_of_the_text_precede_the_dictionary() -> None:
     assert entries()["gift"].noun.target == "Geschenk"
     assert entries(pairs(("A gift of the gods.", "Von oben."), ("My gift.", "Von mir.")))["gift"].noun.target == "Gabe"
 
 
-def test_without_the_text_a_noun_that_means_nothing_else_is_said() -> None:
+def test_without_text_the_noun_with_a_single_meaning_is_chosen() -> None:
     kettle = entries()["kettle"]
     assert [meaning.noun for meaning in kettle.meanings] == ["Kessel", "Teekessel"]
     assert kettle.noun.gender == "m"

@@ -49,7 +49,7 @@ NOUNS = {"Lehrer": "Lehrerin", "Arzt": "Ärztin"}
         ("Maria will Lehrer sein.", "Maria will Lehrerin sein."),
     ],
 )
-def test_a_profession_becomes_feminine_with_what_agrees_with_it(masculine: str, expected: str) -> None:
+def test_a_profession_becomes_feminine_with_its_agreeing_words(masculine: str, expected: str) -> None:
     made = feminine(split(masculine), NOUNS)
     assert made is not None
     assert join(made) == expected
@@ -65,5 +65,5 @@ def test_a_profession_becomes_feminine_with_what_agrees_with_it(masculine: str, 
         "Ein Lehrer sieht sein Feld.",
     ],
 )
-def test_what_the_rule_cannot_tell_is_left_out(sentence: str) -> None:
+def test_ambiguous_forms_are_left_out(sentence: str) -> None:
     assert feminine(split(sentence), NOUNS) is None

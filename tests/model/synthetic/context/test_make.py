@@ -141,7 +141,7 @@ def test_the_same_sentences_stand_before_a_pronoun_with_an_antecedent_and_withou
         assert sum(any(action in source for action in actions) for source in before) > len(documents[kind]) / 10
 
 
-def test_in_frames_and_pairs_of_nouns_every_gender_is_asked_for(documents: dict[str, list[Document]]) -> None:
+def test_frames_and_pairs_of_nouns_have_every_gender(documents: dict[str, list[Document]]) -> None:
     asked = collections.Counter(document.answer for document in documents["selection"])
     assert min(asked[gender] for gender in ("m", "f", "n")) > 5
 

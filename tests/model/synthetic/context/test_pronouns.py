@@ -49,7 +49,7 @@ def test_a_noun_becomes_the_pronoun_of_its_gender(source: str, target: str, expe
         ("The keys are new.", "Die Schlüssel sind neu."),
     ],
 )
-def test_what_does_not_become_a_pronoun_stays_as_it_is(source: str, target: str) -> None:
+def test_only_the_noun_phrase_becomes_a_pronoun(source: str, target: str) -> None:
     assert pronominal(pair(source, target), BY_SOURCE) is None
 
 
@@ -85,7 +85,7 @@ TEXT = [
         ("The lamp fell and I sold it.", "Die Lampe fiel, und ich verkaufte es.", None),
     ],
 )
-def test_sentences_are_sorted_by_what_it_refers_to(source: str, target: str, reference: str | None) -> None:
+def test_sentences_are_sorted_by_the_reference_of_it(source: str, target: str, reference: str | None) -> None:
     predicates = ThingPredicates(TEXT, {"lamp", "key", "book"})
     found = sort_pronouns([pair(source, target)], predicates)
     assert {kind for kind, sentences in found.items() if sentences} == ({reference} if reference else set())

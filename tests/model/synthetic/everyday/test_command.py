@@ -40,7 +40,7 @@ def said(made: dict[str, list[tuple[str, str]]], side: int) -> set[tuple[str, ..
     return {words(pair[side]) for pairs in made.values() for pair in pairs}
 
 
-def test_the_same_text_twice_without_what_the_word_sets_ask(tmp_path: Path) -> None:
+def test_the_text_is_deterministic_and_has_no_source_of_the_word_sets(tmp_path: Path) -> None:
     made, again = run(tmp_path / "one"), run(tmp_path / "two")
     assert list(made) == NAMES
     assert made == again
@@ -51,7 +51,7 @@ def test_the_same_text_twice_without_what_the_word_sets_ask(tmp_path: Path) -> N
     )
 
 
-def test_towards_english_no_source_has_two_translations_and_none_is_asked(tmp_path: Path) -> None:
+def test_towards_english_no_source_has_two_translations_or_is_in_a_word_set(tmp_path: Path) -> None:
     made = run(tmp_path, "--source", "de")
     assert list(made) == NAMES
     for name, pairs in made.items():
@@ -62,7 +62,7 @@ def test_towards_english_no_source_has_two_translations_and_none_is_asked(tmp_pa
     )
 
 
-def test_towards_english_the_first_form_is_said(tmp_path: Path) -> None:
+def test_towards_english_the_first_form_is_the_translation(tmp_path: Path) -> None:
     phrases = run(tmp_path, "--source", "de")["everyday-phrases"]
     assert ("Many thanks!", "Vielen Dank!") not in phrases
     assert {("Thanks a lot!", "Vielen Dank!"), ("Thanks a lot", "vielen dank")} <= set(phrases)

@@ -38,7 +38,7 @@ def test_german_has_no_headlines_in_capitals() -> None:
     assert {"Bis dann!", "Bis dann", "bis dann"} == set(dict(from_german([Phrase(("See you!",), ("Bis dann!",))])))
 
 
-def test_every_form_is_read_and_the_first_is_said() -> None:
+def test_every_form_is_a_source_and_the_first_is_the_translation() -> None:
     phrases = [
         Phrase(("Hello!", "Hi!"), ("Hallo!", "Servus!")),
         Phrase(("Hi!",), ("Na?",)),
@@ -56,7 +56,7 @@ def test_no_source_has_two_translations(made: list[tuple[str, str]]) -> None:
     assert len(sources) == len(set(sources)) > 2000
 
 
-def test_phrases_are_written_as_they_are_to_be_said() -> None:
+def test_phrases_have_no_stray_characters() -> None:
     texts = [text for phrase in OWN for text in (*phrase.english, *phrase.german)]
     assert [text for text in texts if text != " ".join(text.split())] == []
 

@@ -119,7 +119,7 @@ def test_both_sides_say_the_same(
         assert read_english(english) == read_german(german), (english, german)
 
 
-def test_every_half_hour_is_said() -> None:
+def test_every_half_hour_occurs() -> None:
     """They share their frames with other times, so that the test above has read both sides."""
     said = [english for english, _ in made("clock") if english.startswith("half past")]
     assert len({english_minutes(english) for english in said}) == 12

@@ -79,7 +79,7 @@ def test_every_sentence_and_every_thing_is_used() -> None:
         assert any(sentence.suits(thing) for sentence in SENTENCES), thing
 
 
-def test_one_that_is_asked_is_not_made() -> None:
+def test_a_source_of_a_word_set_is_not_made() -> None:
     asked = {item.source for item in read_word_set(HERE / "held-out-things.tsv")}
     assert len(asked) == 50
     assert asked.isdisjoint(SAID)
@@ -92,7 +92,7 @@ def test_a_sentence_does_not_speak_of_a_thing_twice() -> None:
     assert not ThingSentence(frozenset({"hot"}), "Put the {} in.", "Schieben Sie {den} in den Ofen.").suits(oven)
 
 
-def test_a_is_for_one() -> None:
+def test_a_is_for_singular_things() -> None:
     new, a = (ThingSentence(frozenset({"worn"}), text, "{einen}") for text in ("I want a new {}.", "I want {a}."))
     for several, article in ((True, "f"), (False, "p"), (True, "p")):
         thing = Thing(frozenset({"worn"}), "x", "X", article, several)  # type: ignore[arg-type]

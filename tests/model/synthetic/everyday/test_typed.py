@@ -35,7 +35,7 @@ def test_last_marks_go_on_both_sides_or_on_none() -> None:
     assert {source.endswith((".", "!", "?")) for source, _ in made} == {True, False}
 
 
-def test_what_comes_in_capitals_does_so_on_both_sides() -> None:
+def test_capitals_are_on_both_sides() -> None:
     loud = [pair for pair in typed(ENGLISH, "en", 500, 1) if pair[0].isupper() or pair[1].isupper()]
     assert 20 < len(loud) < 80
     assert set(loud) <= {(pair.source.upper(), pair.target.upper()) for pair in ENGLISH}
@@ -56,7 +56,7 @@ def test_so_many_at_most_and_the_same_again() -> None:
 
 
 @pytest.mark.parametrize("text", ["My sister is a teacher.", "Frühstück", "No one is up."])
-def test_a_slip_is_one_letter_within_one_long_word(text: str) -> None:
+def test_a_typing_error_is_one_letter_within_a_long_word(text: str) -> None:
     for seed in range(50):
         slip = with_typo(text, random.Random(seed))
         assert abs(len(slip) - len(text)) <= 1

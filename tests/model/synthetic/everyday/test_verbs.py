@@ -53,7 +53,7 @@ def test_an_english_sentence_has_one_translation() -> None:
     assert not any(mark in text for pair in PAIRS for text in pair for mark in "{}[]|")
 
 
-def test_every_verb_stands_in_every_sentence_with_as_many_things_as_are_asked_for() -> None:
+def test_every_verb_is_in_every_frame_with_the_requested_number_of_things() -> None:
     assert len(list(verb_sentences(VERBS, THINGS, 2, 1))) == 2 * len(VERBS) * len(FRAMES["verbs"])
     some = list(verb_sentences(VERBS, THINGS, 2, 1))
     assert some == list(verb_sentences(VERBS, THINGS, 2, 1))

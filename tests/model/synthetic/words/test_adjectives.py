@@ -57,7 +57,7 @@ TERMS = pairs(
 )  # fmt: skip
 
 
-def test_adjectives_are_what_text_and_dictionary_use_as_such() -> None:
+def test_adjectives_are_words_in_positions_of_adjectives() -> None:
     text = pairs(
         *[("An old man.", "Ein alter Mann."), ("He is old.", "Er ist alt.")],
         *[("The plane landed.", "Das Flugzeug landete."), ("The plane came.", "Das Flugzeug kam.")] * 15,

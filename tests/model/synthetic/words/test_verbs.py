@@ -15,7 +15,7 @@ CHEW, YAWN = Translation("chew", "kauen", 1), Translation("yawn", "gähnen", 1)
 VERBS = [BUY, SLEEP, HELP]
 
 
-def test_a_verb_goes_where_one_with_the_same_objects_was() -> None:
+def test_a_verb_replaces_a_verb_with_the_same_objects() -> None:
     frames = verb_frames(
         pairs(("I want to buy it.", "Ich möchte es kaufen."), ("You can sleep now.", "Du kannst jetzt schlafen."),
               ("She must sleep.", "Sie muss schlafen.")), VERBS,
@@ -46,7 +46,7 @@ def test_sentences_that_are_no_frame(source: str, target: str) -> None:
     assert verb_frames(pairs((source, target)), VERBS) == []
 
 
-def test_what_verbs_take_is_told_by_the_dictionary_and_by_text() -> None:
+def test_objects_of_verbs_follow_from_the_dictionary_and_the_text() -> None:
     text = pairs(*[("He sleeps. They sleep.", "x"), ("We buy the car.", "x"), ("I bought; you were buying it.", "x")])
     terms = pairs(("to chew sth.", "etw. kauen"), ("to help sb.", "jdm. helfen"), ("to yawn", "gähnen"))
     assert objects_of_verbs(text, terms, [*VERBS, CHEW, YAWN]) == {
@@ -56,7 +56,7 @@ def test_what_verbs_take_is_told_by_the_dictionary_and_by_text() -> None:
     }
 
 
-def test_a_verb_of_the_dictionary_is_said_most_as_text_has_it() -> None:
+def test_the_most_frequent_translation_of_a_verb_is_chosen() -> None:
     terms = pairs(
         ("to chew sth.", "etw. zermalmen"), ("to chew", "kauen"), ("to bite {bit; bitten}", "beißen"),
         ("to unsay", "zurücknehmen"), ("to chew the cud", "wiederkäuen"), ("to school", "schulen"),

@@ -22,7 +22,7 @@ from model.training.checkpoint import VOCABULARY
 from tests.model.training.documents.some import SAMPLE, some_documents
 
 
-def test_documents_are_what_stands_between_empty_lines(base: Path) -> None:
+def test_empty_lines_divide_documents(base: Path) -> None:
     documents = read_documents(SAMPLE, "dialogues", ("en", "de"), Vocabulary(base / VOCABULARY), 200)
     lines = (SAMPLE / "dialogues.en").read_text(encoding="utf-8").rstrip("\n").split("\n\n")
     assert [len(document) for document in documents] == [len(part.split("\n")) for part in lines]
@@ -102,7 +102,7 @@ def test_an_epoch_is_decided_by_its_number() -> None:
     assert [document[0].document for document in one] == list(range(7))
 
 
-def test_a_foreign_document_takes_the_place_of_the_true_one() -> None:
+def test_a_foreign_document_replaces_the_keys() -> None:
     documents = some_documents((3, 4, 2, 5))
     foreign = foreign_documents(documents, "seed")
     (passage,) = passages(documents, 10_000, foreign)
@@ -115,7 +115,7 @@ def test_a_foreign_document_takes_the_place_of_the_true_one() -> None:
     assert bool(keep.any(dim=1).all())
 
 
-def test_a_passage_knows_who_sees_whom() -> None:
+def test_distances_of_a_passage_are_those_of_its_documents() -> None:
     sentences = [sentence for document in some_documents((2, 2)) for sentence in document]
     keep = Passage(sentences, sentences).distance(online=True)
     assert keep.int().tolist() == [[0, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0], [0, 0, 1, 0]]

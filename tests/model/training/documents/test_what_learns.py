@@ -30,7 +30,7 @@ def test_gradients_go_where_something_learns_and_never_into_the_store(train: str
 
 
 @pytest.mark.parametrize(("refresh", "learns"), [("update", True), ("epoch", False)])
-def test_where_everything_learns_sentences_can_learn_to_show_what_others_need(
+def test_gradients_flow_into_stored_sentences_with_refresh_update(
     refresh: str, learns: bool, base: Path, tmp_path: Path
 ) -> None:
     """The loss of one sentence changes the encoder also by way of the sentences that it sees."""
@@ -79,7 +79,7 @@ def test_in_updates_alone_the_sentence_model_learns_and_the_layer_does_not(base:
     run.update(passage)
 
 
-def test_what_context_decides_is_not_learned_without_it(base: Path, tmp_path: Path) -> None:
+def test_pairs_that_need_context_are_not_learned_without_it(base: Path, tmp_path: Path) -> None:
     run = DocumentTraining(recipe(base, train="all", alone=0.9), SAMPLE, tmp_path)
     passage = run.epoch_updates(0)[0]
     sentences = [dataclasses.replace(s, needs_context=number % 2 == 0) for number, s in enumerate(passage.queries)]
@@ -123,7 +123,7 @@ def test_an_opened_gate_is_the_same_everywhere() -> None:
     assert torch.allclose(result.gate, torch.full_like(result.gate, 0.9), atol=1e-4)
 
 
-def test_a_layer_that_pays_for_what_it_changes_changes_less(base: Path, tmp_path: Path) -> None:
+def test_the_quiet_loss_reduces_changes_of_the_state(base: Path, tmp_path: Path) -> None:
     changed = []
     for quiet in (0.0, 5.0):
         run = DocumentTraining(recipe(base, steps=16, quiet=quiet, first_gate=0.6), SAMPLE, tmp_path / str(quiet))
@@ -200,7 +200,7 @@ def test_stressed_words_count_more_by_their_own_loss(base: Path, tmp_path: Path)
         assert parts_of_the_loss(run, passage, stress=1.0) == pytest.approx(plain, rel=1e-6)
 
 
-def test_the_words_to_stress_are_those_of_one_piece(base: Path, tmp_path: Path) -> None:
+def test_stressed_words_have_one_piece(base: Path, tmp_path: Path) -> None:
     """Pieces of other words stress nothing."""
     run = DocumentTraining(recipe(base, stressed=("er", "sie", "supercalifragilistic"), stress=1.0), SAMPLE, tmp_path)
     one_piece = [ids[0] for ids in run.vocabulary.encode(["er", "sie", "supercalifragilistic"]) if len(ids) == 1]
