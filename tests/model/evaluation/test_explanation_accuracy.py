@@ -116,7 +116,7 @@ def test_layers_that_weigh_no_words_say_so(vocabulary: Vocabulary) -> None:
     torch.manual_seed(0)
     with pytest.raises(ConfigError, match="weighs sentences, not words"):
         weighted_words(lively_document_model("flat-sentence"), vocabulary, RIVER)
-    with pytest.raises(ConfigError, match="made of translations"):
+    with pytest.raises(ConfigError, match="consists of translations"):
         weighted_words(lively_document_model(side="decoder"), vocabulary, RIVER)
 
 
