@@ -19,7 +19,7 @@ from locust import FastHttpUser, between, events, task
 
 from loadtest import shapes
 from loadtest.expected import Expected
-from loadtest.server_side import Reading
+from loadtest.metrics_snapshot import MetricsSnapshot
 from loadtest.texts import BATCH, PARAGRAPHS, SHORT, STORY
 
 MAX_P95_MS = float(os.environ.get("LOADTEST_MAX_P95_MS", "5000"))
@@ -35,9 +35,9 @@ BROKEN: tuple[tuple[dict[str, object], int], ...] = (
     ({"text": "Yes. " * 100_000, "source": "en", "target": "de"}, 413),
 )
 """Bodies, and the status that each deserves."""
-READING_SECONDS = 5.0
+SNAPSHOT_SECONDS = 5.0
 expected = Expected()
-readings: list[Reading] = []
+snapshots: list[MetricsSnapshot] = []
 
 
 if "LOADTEST_SHAPE" in os.environ:
@@ -50,7 +50,7 @@ class CheckingUser(FastHttpUser):
 
     abstract = True
 
-    def ask(self, method: str, path: str, name: str, problem_with: Any, **request: Any) -> Any:
+    def send(self, method: str, path: str, name: str, problem_with: Any, **request: Any) -> Any:
         """The answer's JSON; None for one that is refused or bad."""
         with self.rest(method, path, name=name, **request) as response:
             if response.status_code == 429:
@@ -66,7 +66,7 @@ class CheckingUser(FastHttpUser):
 
     def translate(self, texts: Sequence[str], name: str) -> None:
         body = {"text": list(texts), "source": "en", "target": "de"}
-        self.ask("POST", "/v1/translate", name, lambda response: problem_with(texts, response), json=body)
+        self.send("POST", "/v1/translate", name, lambda response: problem_with(texts, response), json=body)
 
 
 def problem_with(texts: Sequence[str], response: Any) -> str | None:
@@ -112,7 +112,7 @@ class DocumentUser(CheckingUser):
     def translate_document(self) -> None:
         name = self.create("offline", STORY, wait=False)
         while name is not None:
-            found = self.ask("GET", f"/v1/documents/{name}", "document: poll", problem_with_document)
+            found = self.send("GET", f"/v1/documents/{name}", "document: poll", problem_with_document)
             if found is None or found["state"] in ("done", "failed"):
                 break
             self.wait()
@@ -124,13 +124,13 @@ class DocumentUser(CheckingUser):
         name = self.create("online", STORY[:count], wait=True)
         if name is not None:
             body = {"sentences": list(STORY[count:]), "first_index": count}
-            self.ask("POST", f"/v1/documents/{name}/sentences", "document: append", problem_with_document, json=body)
+            self.send("POST", f"/v1/documents/{name}/sentences", "document: append", problem_with_document, json=body)
         self.delete(name)
 
     def create(self, mode: str, sentences: Sequence[str], wait: bool) -> str | None:
         """The new document's id; None if there is none."""
         body = {"sentences": list(sentences), "source": "en", "target": "de", "mode": mode, "wait": wait}
-        found = self.ask("POST", "/v1/documents", f"document: create {mode}", problem_with_document, json=body)
+        found = self.send("POST", "/v1/documents", f"document: create {mode}", problem_with_document, json=body)
         return None if found is None else str(found["id"])
 
     def delete(self, name: str | None) -> None:
@@ -164,7 +164,7 @@ class RudeUser(CheckingUser):
         def problem(response: Any) -> str | None:
             return None if response.status_code == status else f"status {response.status_code}, not {status}"
 
-        self.ask("POST", "/v1/translate", "broken", problem, json=body)
+        self.send("POST", "/v1/translate", "broken", problem, json=body)
 
     @task
     def hang_up(self) -> None:
@@ -189,10 +189,10 @@ def watch(base: str) -> None:
     """Read what the server says of itself, as long as the run lasts."""
     while True:
         try:
-            readings.append(Reading.of(base))
+            snapshots.append(MetricsSnapshot.of(base))
         except OSError as error:
             logging.warning("no reading: %s", error)
-        gevent.sleep(READING_SECONDS)
+        gevent.sleep(SNAPSHOT_SECONDS)
 
 
 def check_objectives(environment: Any, **_: Any) -> None:
@@ -201,11 +201,11 @@ def check_objectives(environment: Any, **_: Any) -> None:
     p95 = total.get_response_time_percentile(0.95) or 0
     refused = sum(one.num_requests for name, one in named(environment.stats) if name.endswith(REFUSED))
     grown = 0.0
-    if readings:
-        readings.append(Reading.of(environment.host))
-        print("the server says:", json.dumps(readings[-1].since(readings[0])))
-        middle = readings[len(readings) // 2]
-        grown = (readings[-1].resident_bytes - middle.resident_bytes) / 2**20
+    if snapshots:
+        snapshots.append(MetricsSnapshot.of(environment.host))
+        print("the server says:", json.dumps(snapshots[-1].since(snapshots[0])))
+        middle = snapshots[len(snapshots) // 2]
+        grown = (snapshots[-1].resident_bytes - middle.resident_bytes) / 2**20
     problems = [
         told
         for is_missed, told in (

@@ -8,9 +8,9 @@ import torch
 
 from model.document import DocumentModel
 from model.translation_model import TranslationModel
+from tests.build_once import build_once
 from tests.documents import ContextArtifact, lively_document_model, write_document_artifact
 from tests.models import lively_model, tiny_config, write_artifact
-from tests.once import made_once
 
 torch.set_num_threads(1)
 
@@ -32,7 +32,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def tiny_artifact(tiny_model: TranslationModel, shared: Path) -> Path:
     """An artifact of `tiny_model` with every kind of graph (English to German by name only)."""
-    return made_once(shared / "tiny", lambda folder: write_artifact(tiny_model, folder)) / "tiny"
+    return build_once(shared / "tiny", lambda folder: write_artifact(tiny_model, folder)) / "tiny"
 
 
 @pytest.fixture(scope="session")
@@ -49,7 +49,7 @@ def bilingual_model() -> DocumentModel:
 @pytest.fixture(scope="session")
 def document_artifact(document_model: DocumentModel, shared: Path) -> Path:
     """The artifact of `document_model` at fp32 and int8."""
-    return made_once(shared / "encoder", lambda folder: write_document_artifact(document_model, folder)) / "documents"
+    return build_once(shared / "encoder", lambda folder: write_document_artifact(document_model, folder)) / "documents"
 
 
 @pytest.fixture(scope="session")
@@ -59,7 +59,7 @@ def bilingual_artifact(bilingual_model: DocumentModel, shared: Path) -> Path:
     def write(folder: Path) -> None:
         write_document_artifact(bilingual_model, folder, "bilingual")
 
-    return made_once(shared / "decoder", write) / "bilingual"
+    return build_once(shared / "decoder", write) / "bilingual"
 
 
 @pytest.fixture(scope="session")
@@ -76,6 +76,6 @@ def context_artifact(shared: Path) -> ContextArtifact:
         def write(folder: Path) -> None:
             write_document_artifact(lively_document_model(attention, side), folder, graphs=(("onnx", "fp32"),))
 
-        return made_once(shared / f"{attention}-{side}", write) / "documents"
+        return build_once(shared / f"{attention}-{side}", write) / "documents"
 
     return get

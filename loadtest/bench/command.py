@@ -13,7 +13,7 @@ from loadtest.bench.lengths_bench import length_rows
 from loadtest.bench.load_bench import LoadPlan, load_rows
 from loadtest.bench.load_figure import draw_load
 from loadtest.bench.overhead_bench import overhead_rows
-from loadtest.bench.report import Row, environment, fallen, markdown, write_json
+from loadtest.bench.report import Row, environment, find_regressions, markdown, write_json
 from loadtest.bench.variants_bench import variant_rows
 from loadtest.open_loop import SENTENCES
 from model.data.vocabulary import Vocabulary
@@ -93,7 +93,7 @@ class BenchCommand:
         print("\n" + {"documents": DOCUMENTS_NOTE, "load": LOAD_NOTE}.get(args.what, NOTE))
         if args.json:
             write_json(args.json, measured_on, rows)
-        lost = fallen(rows, args.against) if args.against else []
+        lost = find_regressions(rows, args.against) if args.against else []
         for line in lost:
             print(line, file=sys.stderr)
         return 1 if lost else 0

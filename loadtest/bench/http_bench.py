@@ -57,7 +57,7 @@ def sentences(examples: list[str], vocabulary: Vocabulary, count: int) -> list[s
 
 async def turn(base: str, body: dict[str, Any], texts: list[str], vocabulary: Vocabulary, clients: int) -> Turn:
     """All texts through `clients` clients."""
-    waiting, latencies, answers = iter(texts), list[float](), list[str]()
+    waiting, latencies, is_ready = iter(texts), list[float](), list[str]()
     connector = aiohttp.TCPConnector(limit=clients)  # a light client: it shares the cores with the server
     async with aiohttp.ClientSession(base, connector=connector) as client:
 
@@ -67,12 +67,12 @@ async def turn(base: str, body: dict[str, Any], texts: list[str], vocabulary: Vo
                 async with client.post("/v1/translate", json=body | {"text": text}, raise_for_status=True) as response:
                     answer = await response.json()
                 latencies.append(time.perf_counter() - started)
-                answers.append(answer["text"] if "text" in answer else answer["translations"][0]["text"])
+                is_ready.append(answer["text"] if "text" in answer else answer["translations"][0]["text"])
 
         started = time.perf_counter()
         await asyncio.gather(*(one_client() for _ in range(clients)))
         seconds = time.perf_counter() - started
-    tokens = sum(len(ids) + 1 for ids in vocabulary.encode(answers))
+    tokens = sum(len(ids) + 1 for ids in vocabulary.encode(is_ready))
     return Turn(tokens / seconds, statistics.quantiles(latencies, n=20)[-1])
 
 
@@ -82,7 +82,7 @@ def free_port() -> int:
         return int(one.getsockname()[1])
 
 
-def answers(url: str) -> bool:
+def is_ready(url: str) -> bool:
     """Whether a server says 200 there."""
     try:
         with urllib.request.urlopen(url, timeout=5):
@@ -92,12 +92,12 @@ def answers(url: str) -> bool:
 
 
 @contextlib.contextmanager
-def served(command: list[str], base: str, ready: str) -> Iterator[None]:
+def running_server(command: list[str], base: str, ready: str) -> Iterator[None]:
     """A server in a process of its own, from its first answer to the end of the block."""
     process = subprocess.Popen(command, env=os.environ | {"OMP_NUM_THREADS": "1"})
     try:
         until = time.monotonic() + 120
-        while not answers(f"{base}{ready}"):
+        while not is_ready(f"{base}{ready}"):
             if process.poll() is not None or time.monotonic() > until:
                 raise RuntimeError(f"the server did not start: {' '.join(command)}")
             time.sleep(0.05)
@@ -125,8 +125,8 @@ def http_rows(
         convert(load_model(checkpoint), Path(folder))
         peer = [sys.executable, "-m", "loadtest.bench.http_peer", folder, str(vocabulary_file), str(ports[1])]
         ours += ["--log-level", "error", "--translation-cache-bytes", "0"]  # rounds send the same sentences again
-        stack.enter_context(served(ours, bases[0], "/readyz"))
-        stack.enter_context(served(peer, bases[1], "/openapi.json"))
+        stack.enter_context(running_server(ours, bases[0], "/readyz"))
+        stack.enter_context(running_server(peer, bases[1], "/openapi.json"))
         rows = []
         for number in clients:
             # Few clients take longer for a sentence each: fewer sentences for them.

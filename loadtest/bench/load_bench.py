@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loadtest.bench.ctranslate2_peer import convert
-from loadtest.bench.http_bench import free_port, served
+from loadtest.bench.http_bench import free_port, running_server
 from loadtest.bench.report import Row
 from loadtest.open_loop import Level, highest_rate, offer
 from model.training.checkpoint import find_vocabulary, load_model
@@ -50,8 +50,8 @@ def load_rows(checkpoint: Path, artifact: Path, sentences: Sequence[str], plan: 
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         convert(load_model(checkpoint), Path(folder))
         peer = [sys.executable, "-m", "loadtest.bench.http_peer", folder, str(vocabulary_file), str(ports[1])]
-        stack.enter_context(served(ours, bases[0], "/readyz"))
-        stack.enter_context(served(peer, bases[1], "/openapi.json"))
+        stack.enter_context(running_server(ours, bases[0], "/readyz"))
+        stack.enter_context(running_server(peer, bases[1], "/openapi.json"))
         return rows_of(levels(bases, sentences, plan))
 
 

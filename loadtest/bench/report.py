@@ -71,11 +71,11 @@ def write_json(path: Path, measured_on: dict[str, str | int | float], rows: list
     path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 
-LOST = 0.25
+MAX_LOSS = 0.25
 """How much of a ratio may be lost before a run fails; single runs differ by a tenth."""
 
 
-def fallen(rows: list[Row], baseline: Path) -> list[str]:
+def find_regressions(rows: list[Row], baseline: Path) -> list[str]:
     """Rows whose ratio is more than a quarter below the one of the same name in `baseline` (a file of write_json).
 
     Only ratios are compared: single figures say more about the machine than about the engine.
@@ -84,5 +84,5 @@ def fallen(rows: list[Row], baseline: Path) -> list[str]:
     return [
         f"{row.name}: ratio {row.ratio:.2f}, was {before[row.name]:.2f}"
         for row in rows
-        if row.ratio is not None and before.get(row.name) and row.ratio < (1 - LOST) * before[row.name]
+        if row.ratio is not None and before.get(row.name) and row.ratio < (1 - MAX_LOSS) * before[row.name]
     ]

@@ -23,7 +23,7 @@ from loadtest.hostile.attempt import HostileInput
 from loadtest.hostile.inputs import INPUTS
 from loadtest.hostile.serving import Server, default_command
 from loadtest.hostile.table import table
-from loadtest.hostile.trial import MIB, Row, tried
+from loadtest.hostile.trial import MIB, Row, run_attempt
 
 QUICK = 0.02
 """The share of the full size that is sent with --quick."""
@@ -72,7 +72,7 @@ def run(
                 return
             server = started.get(case.keyed)
             # What earlier inputs did not need is there for later ones; no single one eats it up.
-            row = tried(case, server, min(limit, max(2.0, 3 * left / (len(inputs) - done))), share, most_memory)
+            row = run_attempt(case, server, min(limit, max(2.0, 3 * left / (len(inputs) - done))), share, most_memory)
             if row.unwell:
                 started.end()
             yield row

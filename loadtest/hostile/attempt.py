@@ -56,7 +56,7 @@ class HostileInput:
     keyed: bool = False
 
 
-def hostile(
+def hostile_input(
     name: str, *, ordinary: bool = False, keyed: bool = False
 ) -> Callable[[Callable[[float], Attempt]], HostileInput]:
     """Make an input of a function; its docstring is the sentence."""
@@ -72,6 +72,6 @@ def inputs_of(modules: Iterable[ModuleType]) -> list[HostileInput]:
     return [value for module in modules for value in vars(module).values() if isinstance(value, HostileInput)]
 
 
-def part(count: int, share: float) -> int:
+def scaled(count: int, share: float) -> int:
     """`share` of `count`, at least 1."""
     return max(1, round(count * share))

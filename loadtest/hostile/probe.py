@@ -47,27 +47,27 @@ def main() -> None:
     def ask_for_sentences() -> None:
         key = os.environ.get("PROBE_KEY")
         headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
-        asking = Asking(host, port)
+        connection = KeptConnection(host, port)
         for text in sentences():
             body = json.dumps({"text": text, "source": "en", "target": "de"})
-            say("sentence", *asking.ask("POST", "/v1/translate", body, headers))
+            say("sentence", *connection.send_request("POST", "/v1/translate", body, headers))
             time.sleep(SENTENCE_EVERY)
 
     threading.Thread(target=ask_for_sentences, daemon=True).start()
-    asking = Asking(host, port)
+    connection = KeptConnection(host, port)
     with contextlib.suppress(BrokenPipeError):
         while True:
-            say("live", *asking.ask("GET", "/livez"))
+            say("live", *connection.send_request("GET", "/livez"))
             time.sleep(LIVE_EVERY)
 
 
-class Asking:
+class KeptConnection:
     """A connection that is kept, and opened again when it was closed."""
 
     def __init__(self, host: str, port: int) -> None:
         self._connection = http.client.HTTPConnection(host, port, timeout=MOST_SECONDS)
 
-    def ask(
+    def send_request(
         self, method: str, path: str, body: str | None = None, headers: Mapping[str, str] = NO_HEADERS
     ) -> tuple[float, int]:
         """When it was asked, and the status."""

@@ -34,7 +34,7 @@ class Prober:
         environment = os.environ | ({"PROBE_KEY": address.key} if address.key else {})
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
         self._signs: list[Sign] = []
-        self._news = threading.Condition()
+        self._changed = threading.Condition()
         self._reading = threading.Thread(target=self._read, daemon=True)
         self._reading.start()
 
@@ -43,19 +43,21 @@ class Prober:
         with self._process.stdout as lines:
             for line in lines:
                 kind, began, seconds, status = line.split()
-                with self._news:
+                with self._changed:
                     self._signs.append(Sign(kind, float(began), float(seconds), int(status)))
-                    self._news.notify_all()
+                    self._changed.notify_all()
 
     def during(self, kind: Kind, begin: float, end: float) -> list[Sign]:
         """What was in flight at any time between two moments."""
-        with self._news:
+        with self._changed:
             return [one for one in self._signs if one.kind == kind and one.began <= end and one.ended >= begin]
 
     def answered_after(self, moment: float, seconds: float) -> bool:
         """Wait until both kinds are answered that were asked for after `moment`; False if they are not in time."""
-        with self._news:
-            return self._news.wait_for(lambda: self._later("live", moment) and self._later("sentence", moment), seconds)
+        with self._changed:
+            return self._changed.wait_for(
+                lambda: self._later("live", moment) and self._later("sentence", moment), seconds
+            )
 
     def _later(self, kind: Kind, moment: float) -> bool:
         return any(one.kind == kind and one.began > moment and one.status for one in reversed(self._signs))

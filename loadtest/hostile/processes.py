@@ -20,7 +20,7 @@ def memory_of(pid: int, name: str = "VmRSS") -> int:
     return 0
 
 
-def forget_peak(pid: int) -> bool:
+def reset_peak(pid: int) -> bool:
     """Make VmHWM begin again; whether that was allowed."""
     with contextlib.suppress(OSError):
         Path(f"/proc/{pid}/clear_refs").write_text("5", encoding="ascii")
@@ -30,7 +30,7 @@ def forget_peak(pid: int) -> bool:
 
 def processor_seconds(pid: int) -> float:
     """Of the process and those below it, as far as they live."""
-    return sum(_processor_seconds(one) for one in (pid, *below(pid)))
+    return sum(_processor_seconds(one) for one in (pid, *descendants(pid)))
 
 
 def _processor_seconds(pid: int) -> float:
@@ -40,13 +40,13 @@ def _processor_seconds(pid: int) -> float:
     return 0.0
 
 
-def below(pid: int) -> list[int]:
+def descendants(pid: int) -> list[int]:
     """Children, and children's children."""
     found: list[int] = []
     for task in _tasks(pid):
         with contextlib.suppress(OSError, ValueError):
             for child in map(int, (task / "children").read_text(encoding="ascii").split()):
-                found += [child, *below(child)]
+                found += [child, *descendants(child)]
     return found
 
 
@@ -75,12 +75,12 @@ class MemoryWatch:
         self._pid, self._most = pid, most
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._has_own_peak = forget_peak(pid)
+        self._has_own_peak = reset_peak(pid)
         self._thread.start()
 
     def _watch(self) -> None:
         while not self._ended.wait(SAMPLE_SECONDS):
-            own, children = memory_of(self._pid), sum(map(memory_of, below(self._pid)))
+            own, children = memory_of(self._pid), sum(map(memory_of, descendants(self._pid)))
             self.peaks = Peaks(max(self.peaks.own, own), max(self.peaks.children, children))
             if own + children > self._most and not self.killed:
                 self.killed = True

@@ -37,7 +37,7 @@ class Reply:
         return value if isinstance(value, dict) else {}
 
 
-def ask(
+def send_request(
     address: Address,
     seconds: float,
     method: str,
@@ -82,7 +82,7 @@ def request(method: str, path: str, body: bytes = b"", headers: Mapping[str, str
     """One request."""
 
     def send(address: Address, seconds: float) -> Answers:
-        return Answers.of(ask(address, seconds, method, path, body, headers).label)
+        return Answers.of(send_request(address, seconds, method, path, body, headers).label)
 
     return Attempt(len(body) + len(path) + sum(len(name) + len(value) for name, value in headers.items()), send)
 
@@ -125,7 +125,7 @@ def upload_to_deepl(name: str, data: bytes) -> Attempt:
 
     def send(address: Address, seconds: float) -> Answers:
         give_up = time.monotonic() + seconds
-        taken = ask(address, seconds, "POST", "/v2/document", body, {"Content-Type": kind})
+        taken = send_request(address, seconds, "POST", "/v2/document", body, {"Content-Type": kind})
         found = taken.json()
         if taken.status != 200:
             return Answers.of(taken.label)
@@ -134,9 +134,9 @@ def upload_to_deepl(name: str, data: bytes) -> Attempt:
 
         def look(path: str) -> Reply:
             left = max(0.1, give_up - time.monotonic())
-            return ask(address, left, "POST", path, key, {"Content-Type": "application/json"})
+            return send_request(address, left, "POST", path, key, {"Content-Type": "application/json"})
 
-        state = _polled(lambda: str(look(where).json().get("status", CLOSED)), ("error", "done", CLOSED), give_up)
+        state = _poll(lambda: str(look(where).json().get("status", CLOSED)), ("error", "done", CLOSED), give_up)
         if state == "done":
             return Answers.of(taken.label, look(f"{where}/result").label)
         return Answers.of(taken.label, note=f"then {state}")
@@ -150,22 +150,24 @@ def document(body: Mapping[str, object]) -> Attempt:
 
     def send(address: Address, seconds: float) -> Answers:
         give_up = time.monotonic() + seconds
-        made = ask(address, seconds, "POST", "/v1/documents", content, {"Content-Type": "application/json"})
+        made = send_request(address, seconds, "POST", "/v1/documents", content, {"Content-Type": "application/json"})
         if made.status not in (200, 202):
             return Answers.of(made.label)
         where = f"/v1/documents/{made.json()['id']}"
 
         def state() -> str:
-            return str(ask(address, max(0.1, give_up - time.monotonic()), "GET", where).json().get("state", CLOSED))
+            return str(
+                send_request(address, max(0.1, give_up - time.monotonic()), "GET", where).json().get("state", CLOSED)
+            )
 
-        ended = _polled(state, ("done", "failed", CLOSED), give_up)
-        gone = ask(address, 5, "DELETE", where)
+        ended = _poll(state, ("done", "failed", CLOSED), give_up)
+        gone = send_request(address, 5, "DELETE", where)
         return Answers.of(made.label, gone.label, note=f"then {ended}")
 
     return Attempt(len(content), send)
 
 
-def _polled(state: Callable[[], str], last: tuple[str, ...], give_up: float) -> str:
+def _poll(state: Callable[[], str], last: tuple[str, ...], give_up: float) -> str:
     """The first state that is among the last ones, or CUT_OFF."""
     while time.monotonic() < give_up:
         found = state()

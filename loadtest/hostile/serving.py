@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from loadtest.hostile import processes
 from loadtest.hostile.attempt import Address
 from loadtest.hostile.prober import Prober
-from loadtest.hostile.sending import ask, multipart
+from loadtest.hostile.sending import multipart, send_request
 from loadtest.open_loop import SENTENCES
 
 START_SECONDS = 120.0
@@ -67,10 +67,10 @@ class Server:
     def _warm_up(self) -> None:
         """What ordinary work makes the runtime keep does not count as growth."""
         file, kind = multipart({"source": b"en", "target": b"de"}, ("a.txt", WARM.encode()))
-        ask(self.address, 60, "POST", "/v1/files", file, {"Content-Type": kind})
+        send_request(self.address, 60, "POST", "/v1/files", file, {"Content-Type": kind})
         text = json.dumps({"text": WARM, "source": "en", "target": "de"}).encode()
-        ask(self.address, 60, "POST", "/v1/translate", text, {"Content-Type": "application/json"})
-        ask(self.address, 60, "POST", "/detect", b'{"q": "Yes."}', {"Content-Type": "application/json"})
+        send_request(self.address, 60, "POST", "/v1/translate", text, {"Content-Type": "application/json"})
+        send_request(self.address, 60, "POST", "/detect", b'{"q": "Yes."}', {"Content-Type": "application/json"})
 
     def _idle(self) -> tuple[float, float]:
         assert self.prober.answered_after(time.monotonic(), START_SECONDS)
@@ -81,7 +81,7 @@ class Server:
 
     def _wait(self) -> None:
         give_up = time.monotonic() + START_SECONDS
-        while ask(self.address, 1, "GET", "/readyz").status != 200:
+        while send_request(self.address, 1, "GET", "/readyz").status != 200:
             if not self.is_alive or time.monotonic() > give_up:
                 self._process.kill()
                 self._errors.seek(0)

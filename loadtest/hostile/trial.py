@@ -43,11 +43,11 @@ class Row:
     unwell: str = field(default="")
 
 
-def tried(case: HostileInput, server: Server, seconds: float, share: float, most_memory: int) -> Row:
+def run_attempt(case: HostileInput, server: Server, seconds: float, share: float, most_memory: int) -> Row:
     """Send it and hang up after `seconds`."""
     attempt = case.make(share)
     before = processes.memory_of(server.pid)
-    children = sum(map(processes.memory_of, processes.below(server.pid)))
+    children = sum(map(processes.memory_of, processes.descendants(server.pid)))
     watch = processes.MemoryWatch(server.pid, most_memory)
     began = time.monotonic()
     try:

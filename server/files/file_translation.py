@@ -155,7 +155,7 @@ async def _two_legs(
     listed = await offload(listed_sentences, middles, second)
     ends = await _one_leg(second, listed, reader, options, mode, _told_nobody, None, lacking)
     for index, end in zip(lacking, ends, strict=True):
-        said[index] = carried.filled(bare(sentences[index].source, lifts), end)
+        said[index] = carried.fill_terms(bare(sentences[index].source, lifts), end)
     return said
 
 

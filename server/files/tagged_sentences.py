@@ -11,7 +11,7 @@ from server.runtime.checkpoints import checkpoint
 from server.runtime.offload import offload
 from server.scheduling.caller import in_background
 from server.stores.records import Sentence
-from server.text.markup.tags import Pair, lift, place_tags
+from server.text.markup.tags import Pair, place_tags, strip_tags
 from server.text.protect.terms import Terms
 from server.text.split.plan import plan_sentence
 from server.translation.alignment import ToAlign, align
@@ -22,7 +22,7 @@ def without_tags(sentences: Sequence[Sentence], translator: Translator) -> list[
     """The sentences as the model is to read them."""
     read = []
     for one in sentences:
-        text, tags = lift(one.source)
+        text, tags = strip_tags(one.source)
         read.append(dataclasses.replace(one, source=text, parts=cut(text, translator)) if tags else one)
     return read
 
@@ -45,7 +45,7 @@ def _placed(
     translations: list[str] = []
     for (original, one), of_sentence in zip(both, parts, strict=True):
         checkpoint()
-        text, tags = lift(original.source)
+        text, tags = strip_tags(original.source)
         found = [_moved(part, pair) for part in of_sentence for pair in next(pairs)]
         if not tags:
             translations.append(one.translation or "")
@@ -68,7 +68,7 @@ class _Part:
 def _parts(translator: Translator, original: Sentence, done: Sentence, terms: Terms | None) -> Iterator[_Part]:
     """The parts of a translated sentence, none if it has no tags."""
     checkpoint()
-    if not lift(original.source)[1]:
+    if not strip_tags(original.source)[1]:
         return
     source_end = target_end = 0
     for part in done.parts:
@@ -84,7 +84,7 @@ def _parts(translator: Translator, original: Sentence, done: Sentence, terms: Te
 
 def _item(translator: Translator, text: str, ids: tuple[int, ...], terms: Terms | None) -> ToAlign:
     planned = plan_sentence(text, translator.source_pieces, terms=terms)
-    return ToAlign(text, planned, ids, planned.restored(ids, translator.target_pieces).text)
+    return ToAlign(text, planned, ids, planned.restore(ids, translator.target_pieces).text)
 
 
 def _moved(part: _Part, pair: Pair) -> Pair:

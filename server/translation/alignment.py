@@ -18,8 +18,8 @@ from server.engine.worker import EngineWorker
 from server.runtime.checkpoints import checkpoint
 from server.runtime.offload import offload_above
 from server.text.base.pieces import Pieces
-from server.text.base.words import Place, matched, owners, places_of, words_of
-from server.text.markup.tags import Pair, lift
+from server.text.base.words import Place, find_spans, match_words, word_ids, words_of
+from server.text.markup.tags import Pair, strip_tags
 from server.text.protect.protection import Masked
 from server.text.split.plan import PlannedSentence
 from server.translation.assembly import Work
@@ -65,8 +65,8 @@ def _to_align(target_pieces: Pieces, work: Work, results: Sequence[SentenceResul
             checkpoint()
             hypotheses = next(remaining).hypotheses
             wanted = len(hypotheses) if planned.tags else int(work.aligns)
-            sentence = lift(source)[0] if planned.tags else source
-            shown = [planned.restored(one.ids, target_pieces).text for one in hypotheses[:wanted]]
+            sentence = strip_tags(source)[0] if planned.tags else source
+            shown = [planned.restore(one.ids, target_pieces).text for one in hypotheses[:wanted]]
             items.append(
                 [ToAlign(sentence, planned, one.ids, text) for one, text in zip(hypotheses, shown, strict=False)]
             )
@@ -121,7 +121,7 @@ def pairs_of(item: ToAlign, vocabularies: tuple[Pieces, Pieces], weights: Floats
     only."""
     checkpoint()
     masked, protected = item.planned.masked, dict(enumerate(item.planned.masked.places, 1))
-    shown = places_of([span.text for span in masked.spans], item.shown)
+    shown = find_spans([span.text for span in masked.spans], item.shown)
     source, of_source = _words(item.planned.ids, vocabularies[0], masked, item.sentence, protected)
     target, of_target = _words(item.ids, vocabularies[1], masked, item.shown, shown)
     looked = _sums(_sums(weights, of_target, len(target)).T, of_source, len(source)).T  # [word, source word]
@@ -147,8 +147,8 @@ def _words(
 ) -> tuple[list[Place | None], list[int | None]]:
     """The places in `text` of the words that `ids` spell, None for what is protected or missing; and for every id the
     number of its word, None for punctuation."""
-    spelled, pieces = vocabulary.spelled(ids)
-    read = words_of(spelled, masked.masks_of(spelled))
+    spelled, pieces = vocabulary.decode_with_offsets(ids)
+    read = words_of(spelled, masked.find_masks(spelled))
     shown = words_of(text, sorted((place, number) for number, place in protected.items()))
-    places = matched(read, shown)
-    return [None if word.mask else place for word, place in zip(read, places, strict=True)], owners(read, pieces)
+    places = match_words(read, shown)
+    return [None if word.mask else place for word, place in zip(read, places, strict=True)], word_ids(read, pieces)

@@ -13,7 +13,7 @@ from server.telemetry.labels import FinishReason
 from server.text.base.pieces import Pieces
 from server.text.base.words import Place
 from server.text.checks.flags import find_flags
-from server.text.markup.tags import Pair, lift, place_tags
+from server.text.markup.tags import Pair, place_tags, strip_tags
 from server.text.protect.protection import Restored
 from server.text.split.plan import PlannedSentence, TextPlan
 
@@ -173,10 +173,10 @@ def _choices(
     of_sentence = []
     for source, planned, result, pairs in zip(plan.sentences, plan.planned, results, aligned, strict=True):
         checkpoint()
-        choices = [planned.restored(hypothesis.ids, pieces) for hypothesis in result.hypotheses]
+        choices = [planned.restore(hypothesis.ids, pieces) for hypothesis in result.hypotheses]
         if planned.tags:
             choices = [
-                dataclasses.replace(one, text=place_tags(planned.tags, lift(source)[0], one.text, own))
+                dataclasses.replace(one, text=place_tags(planned.tags, strip_tags(source)[0], one.text, own))
                 for one, own in zip(choices, pairs, strict=True)
             ]
         of_sentence.append(choices)

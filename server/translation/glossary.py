@@ -16,9 +16,9 @@ from server.engine.request import Hypothesis, SearchOptions, SentenceRequest, Se
 from server.runtime.checkpoints import checkpoint
 from server.runtime.offload import offload_above
 from server.text.base.pieces import Pieces
-from server.text.markup.tags import lift
+from server.text.markup.tags import strip_tags
 from server.text.protect.protection import find_terms
-from server.text.protect.terms import Match, Terms, missing
+from server.text.protect.terms import Match, Terms, missing_terms
 from server.text.split.plan import PlannedSentence, plan_sentence
 from server.translation.assembly import TranslationOutcome
 from server.translation.translator import PrefixRefused, Translator
@@ -40,7 +40,7 @@ class Said:
     @property
     def read(self) -> str:
         """The text as terms are found in it: without tags that an alignment will set."""
-        return lift(self.source)[0] if self.planned.tags else self.source
+        return strip_tags(self.source)[0] if self.planned.tags else self.source
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def _lacking(translator: Translator, said: Sequence[Said], options: SearchOption
         matches = find_terms(one.read, terms)
         if not _keep_good(one, matches, translator.target_pieces):
             _mask(translator, one, matches, options, terms)
-            if one.planned.masked.is_readable:
+            if one.planned.masked.is_translatable:
                 again.append(one)
             else:  # nothing but terms: there is nothing for the model to translate
                 one.result = _as_read(one, translator.target_pieces)
@@ -132,8 +132,8 @@ def _keep_good(said: Said, matches: Sequence[Match], pieces: Pieces) -> bool:
     if not matches:
         return True
     hypotheses = said.result.hypotheses
-    texts = [said.planned.restored(one.ids, pieces).text for one in hypotheses]
-    good = tuple(one for one, text in zip(hypotheses, texts, strict=True) if not missing(matches, text))
+    texts = [said.planned.restore(one.ids, pieces).text for one in hypotheses]
+    good = tuple(one for one, text in zip(hypotheses, texts, strict=True) if not missing_terms(matches, text))
     if good:
         said.result = dataclasses.replace(said.result, hypotheses=good)
     return bool(good)
@@ -143,7 +143,7 @@ def _mask(translator: Translator, said: Said, matches: Sequence[Match], options:
     """Put masks in place of a sentence's terms. Raises TermRefused, PrefixRefused."""
     prefix = said.planned.prefix
     planned = plan_sentence(said.source, translator.source_pieces, said.planned.is_cut, terms, bool(said.planned.tags))
-    said.planned = planned if prefix is None else planned.after(prefix.text, translator.target_pieces)
+    said.planned = planned if prefix is None else planned.with_prefix(prefix.text, translator.target_pieces)
     _check(said, matches, translator.artifact.manifest.max_source_length)
     if len(said.planned.prefix_ids) >= translator.room(said.planned, options):
         raise PrefixRefused(f"it leaves no room for the terms of {said.source[:60]!r}")

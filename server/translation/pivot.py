@@ -15,10 +15,10 @@ from server.runtime.checkpoints import checkpoint
 from server.runtime.offload import offload_above
 from server.telemetry.labels import FinishReason
 from server.text.checks.flags import find_flags
-from server.text.markup.tags import lift
+from server.text.markup.tags import strip_tags
 from server.text.protect.pivot_placeholders import PivotPlaceholders
 from server.text.protect.protection import find_terms
-from server.text.protect.terms import Terms, missing
+from server.text.protect.terms import Terms, missing_terms
 from server.text.split.plan import TextPlan
 from server.translation.assembly import SentenceTranslation, TextHypothesis, TextTranslation, TranslationOutcome
 from server.translation.glossary import translate_with_terms
@@ -87,12 +87,12 @@ def lacks(terms: Terms, source: str, target: str, lifts: bool) -> bool:
     """Whether a translation lacks a term of its source."""
     checkpoint()
     matches = find_terms(bare(source, lifts), terms)
-    return bool(matches) and bool(missing(matches, bare(target, lifts)))
+    return bool(matches) and bool(missing_terms(matches, bare(target, lifts)))
 
 
 def bare(sentence: str, lifts: bool) -> str:
     """The sentence as terms are found in it."""
-    return lift(sentence)[0] if lifts else sentence
+    return strip_tags(sentence)[0] if lifts else sentence
 
 
 def _both(begun: TranslationOutcome, ended: TranslationOutcome) -> list[SentenceTranslation]:
@@ -134,7 +134,7 @@ def _filled(
 ) -> SentenceTranslation:
     """A sentence with the translations of its terms. Numbers and copies are looked for anew: marks have none. `before`:
     its flags without terms, of which one tells how the source was cut."""
-    text = carried.filled(bare(said.source, lifts), said.target)
+    text = carried.fill_terms(bare(said.source, lifts), said.target)
     kept = [one for one in said.flags if one in ("truncated", "moved", "loop")]
     cut = [one for one in before if one == "cut"]
     flags = dict.fromkeys([*find_flags(said.source, text), *cut, *kept])

@@ -132,9 +132,9 @@ class TranslationStream:
         checkpoint()
         planned, pieces = self._planned(index), self._translator.target_pieces
         if ids is not None:
-            return planned.beginning(ids, pieces)
+            return planned.restore_partial(ids, pieces)
         future: Future[SentenceResult] = self._work.requests[index].future
-        return planned.restored(future.result().hypotheses[0].ids, pieces).text
+        return planned.restore(future.result().hypotheses[0].ids, pieces).text
 
     def _results(self) -> list[SentenceResult]:
         return [request.future.result() for request in self._work.requests]

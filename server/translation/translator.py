@@ -133,8 +133,8 @@ class Translator:
             self.check_capacity(await offload_above(size, self._fewest_sentences, texts))
         if aligns:
             await asyncio.to_thread(self.worker.prepare_alignments)
-        lifts_tags = tagged and self.worker.can_align
-        plan = partial(self.plan, splits=splits, lifts_tags=lifts_tags, count=self._limited())
+        strips_tags = tagged and self.worker.can_align
+        plan = partial(self.plan, splits=splits, strips_tags=strips_tags, count=self._limited())
         begun = partial(self._begun, prefixes, options) if any(prefixes) else None
         cut = partial(Work.cut, texts, plan, options, context, begun, aligns)
         return await offload_above(size, cut)
@@ -206,14 +206,14 @@ class Translator:
         return finished
 
     def plan(
-        self, text: str, splits: bool = True, lifts_tags: bool = False, count: Callable[[int], None] | None = None
+        self, text: str, splits: bool = True, strips_tags: bool = False, count: Callable[[int], None] | None = None
     ) -> TextPlan:
         """Cut a text into sentences that the model can read; without `splits` only where it is too long for it.
         `lifts_tags` and `count`: as `plan_text`."""
         manifest = self.artifact.manifest
         longest = manifest.max_source_length
         counted = {} if count is None else {"count": count}
-        return plan_text(text, manifest.source_language, self.source_pieces, longest, splits, lifts_tags, **counted)
+        return plan_text(text, manifest.source_language, self.source_pieces, longest, splits, strips_tags, **counted)
 
     def options(
         self,
@@ -271,7 +271,7 @@ class Translator:
             return plan
         if not plan.planned:
             raise PrefixRefused(f"text {index} has no sentence whose translation could begin with something")
-        begun = plan.after(prefixes[index], self.target_pieces)
+        begun = plan.with_prefix(prefixes[index], self.target_pieces)
         [sentence, *_] = begun.planned
         length, room = len(sentence.prefix_ids), self.room(sentence, options)
         if length >= room:

@@ -15,7 +15,7 @@ from loadtest.hostile.attempt import CLOSED, CUT_OFF, Answers, Attempt, HostileI
 from loadtest.hostile.inputs import INPUTS
 from loadtest.hostile.serving import Server
 from loadtest.hostile.table import table
-from loadtest.hostile.trial import MIB, Row, tried
+from loadtest.hostile.trial import MIB, Row, run_attempt
 
 PATIENCE = 60.0
 MOST_GROWTH = 64 * MIB
@@ -51,7 +51,7 @@ class Started(dict[bool, Server]):
 
 @pytest.mark.parametrize("case", INPUTS, ids=lambda case: case.name.replace(" ", "-"))
 def test_a_hostile_input_is_answered_and_costs_nobody_else(servers: dict[bool, Server], case: HostileInput) -> None:
-    row = tried(case, servers[case.keyed], PATIENCE, QUICK, MOST_MEMORY)
+    row = run_attempt(case, servers[case.keyed], PATIENCE, QUICK, MOST_MEMORY)
     if row.unwell not in ("", "memory kept"):
         servers.pop(case.keyed).end()
     assert row.unwell in ("", "memory kept"), row
@@ -79,7 +79,9 @@ def test_what_is_measured_is_what_happened(tiny_artifact: Path) -> None:
             os.kill(server.pid, signal.SIGSTOP)
             return Answers.of(CUT_OFF)
 
-        row = tried(HostileInput("stop", "It stops.", lambda share: Attempt(1, stop)), server, 1, 1.0, MOST_MEMORY)
+        row = run_attempt(
+            HostileInput("stop", "It stops.", lambda share: Attempt(1, stop)), server, 1, 1.0, MOST_MEMORY
+        )
     finally:
         server.end()
     assert row.unwell == "silent: killed"

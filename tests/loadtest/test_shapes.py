@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from loadtest.server_side import Reading
+from loadtest.metrics_snapshot import MetricsSnapshot
 
 MIB = 2**20
 MOST = (1, 10, 30)
@@ -56,12 +56,12 @@ def test_users_come_as_the_shapes_say(users: dict[str, dict[int, list[int | None
 class Exposition(http.server.BaseHTTPRequestHandler):
     """What a server says of itself, after one reading and after the next."""
 
-    readings: Iterator[str]
+    snapshots: Iterator[str]
 
     def do_GET(self) -> None:
         self.send_response(200)
         self.end_headers()
-        self.wfile.write(next(type(self).readings).encode())
+        self.wfile.write(next(type(self).snapshots).encode())
 
     def log_message(self, *args: object) -> None:
         """Not on the screen."""
@@ -77,14 +77,14 @@ def exposition(requests: int, tokens: int, steps: int, rows: int, resident: int)
 
 
 def test_what_was_done_is_the_difference_of_two_readings() -> None:
-    Exposition.readings = iter([exposition(10, 100, 4, 30, 500 * MIB), exposition(17, 190, 14, 75, 512 * MIB)])
+    Exposition.snapshots = iter([exposition(10, 100, 4, 30, 500 * MIB), exposition(17, 190, 14, 75, 512 * MIB)])
     with http.server.HTTPServer(("127.0.0.1", 0), Exposition) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:
             base = f"http://127.0.0.1:{server.server_port}"
-            before = Reading.of(base)
-            done = Reading.of(base).since(before)
+            before = MetricsSnapshot.of(base)
+            done = MetricsSnapshot.of(base).since(before)
         finally:
             server.shutdown()
             thread.join()

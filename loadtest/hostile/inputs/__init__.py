@@ -1,6 +1,16 @@
 """All inputs, by what they attack; the ordinary ones, with which others are compared, come first."""
 
 from loadtest.hostile.attempt import inputs_of
-from loadtest.hostile.inputs import archives, bodies, connections, files, largest, markup, nesting, ordinary, sentences
+from loadtest.hostile.inputs import (
+    archives,
+    bodies,
+    connections,
+    files,
+    largest,
+    markup,
+    nesting,
+    ordinary,
+    sentences,
+)
 
 INPUTS = inputs_of((ordinary, files, archives, nesting, markup, sentences, bodies, connections, largest))

@@ -9,8 +9,8 @@ import struct
 import time
 from collections.abc import Iterable, Iterator
 
-from loadtest.hostile.attempt import CLOSED, CUT_OFF, Address, Answers, Attempt, hostile, part
-from loadtest.hostile.sending import ask
+from loadtest.hostile.attempt import CLOSED, CUT_OFF, Address, Answers, Attempt, hostile_input, scaled
+from loadtest.hostile.sending import send_request
 
 BODY = 4_000_000
 BLOCK = 65_536
@@ -55,10 +55,10 @@ def send_to_all(opened: Iterable[socket.socket], data: bytes, give_up: float) ->
                     ready.unregister(connection)
 
 
-def a_sentence(address: Address, seconds: float) -> str:
+def translate_sentence(address: Address, seconds: float) -> str:
     """What somebody gets who comes now."""
     body = json.dumps({"text": "Where is the station?", "source": "en", "target": "de"}).encode()
-    return ask(address, seconds, "POST", "/v1/translate", body, {"Content-Type": "application/json"}).label
+    return send_request(address, seconds, "POST", "/v1/translate", body, {"Content-Type": "application/json"}).label
 
 
 def answered(opened: list[socket.socket]) -> list[str]:
@@ -76,41 +76,41 @@ def answered(opened: list[socket.socket]) -> list[str]:
     return found
 
 
-@hostile("1,000 idle connections")
+@hostile_input("1,000 idle connections")
 def idle(share: float) -> Attempt:
     """Connections that send nothing, or half a head."""
-    count = part(1_000, share)
+    count = scaled(1_000, share)
 
     def send(address: Address, seconds: float) -> Answers:
         with connections(address, count) as opened:
             for number, one in enumerate(opened):
                 one.sendall(b"POST /v1/translate HTTP/1.1\r\nHost: x\r\n"[: number % 40])
-            met = a_sentence(address, seconds)
+            met = translate_sentence(address, seconds)
             return Answers.of(met, note=f"a sentence beside {len(opened)} connections")
 
     return Attempt(20 * count, send)
 
 
-@hostile("300 bodies of 4 MB, sent slowly")
+@hostile_input("300 bodies of 4 MB, sent slowly")
 def slow_bodies(share: float) -> Attempt:
     """300 clients that each declare 4 MB, send all but the last byte, and wait."""
-    count, size = part(300, share), part(BODY, share)
+    count, size = scaled(300, share), scaled(BODY, share)
     whole = head("/v1/translate", size) + b" " * (size - 1)
 
     def send(address: Address, seconds: float) -> Answers:
         give_up = time.monotonic() + seconds
         with connections(address, count) as opened:
             send_to_all(opened, whole, give_up)
-            met = a_sentence(address, max(1.0, give_up - time.monotonic()))
+            met = translate_sentence(address, max(1.0, give_up - time.monotonic()))
             return Answers.of(*answered(opened), note=f"a sentence meanwhile: {met}")
 
     return Attempt(count * len(whole), send)
 
 
-@hostile("50 uploads that stop half way")
+@hostile_input("50 uploads that stop half way")
 def half_open(share: float) -> Attempt:
     """50 clients that declare 4 MB, send 1 MB, and say no more; then they reset."""
-    count, size = part(50, share), part(BODY, share)
+    count, size = scaled(50, share), scaled(BODY, share)
     begin = head("/v1/files", size, "multipart/form-data; boundary=x")
     begin += b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n' + b"a" * (size // 4)
 
@@ -118,7 +118,7 @@ def half_open(share: float) -> Attempt:
         give_up = time.monotonic() + seconds
         with connections(address, count) as opened:
             send_to_all(opened, begin, give_up)
-            met = a_sentence(address, max(1.0, give_up - time.monotonic()))
+            met = translate_sentence(address, max(1.0, give_up - time.monotonic()))
             statuses = answered(opened)
             for one in opened:
                 one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
@@ -127,10 +127,10 @@ def half_open(share: float) -> Attempt:
     return Attempt(count * len(begin), send)
 
 
-@hostile("100 clients that do not read large answers")
+@hostile_input("100 clients that do not read large answers")
 def slow_readers(share: float) -> Attempt:
     """Each asks for 1 MB that needs no translation, and reads nothing."""
-    count = part(100, share)
+    count = scaled(100, share)
     fields = {"q": ["\u00e4" * 99_000] * 5, "source": "de", "target": "de"}
     body = json.dumps(fields, ensure_ascii=False).encode()
     whole = head("/translate", len(body)) + body
@@ -141,16 +141,16 @@ def slow_readers(share: float) -> Attempt:
             for one in opened:
                 one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             send_to_all(opened, whole, give_up)
-            met = a_sentence(address, max(1.0, give_up - time.monotonic()))
+            met = translate_sentence(address, max(1.0, give_up - time.monotonic()))
             return Answers.of(*answered(opened), note=f"a sentence meanwhile: {met}")
 
     return Attempt(count * len(whole), send)
 
 
-@hostile("500 requests that are reset at once")
+@hostile_input("500 requests that are reset at once")
 def resets(share: float) -> Attempt:
     """Translations whose clients leave as soon as they have sent them."""
-    count = part(500, share)
+    count = scaled(500, share)
     body = json.dumps({"text": "We walk home in the rain. " * 20, "source": "en", "target": "de"}).encode()
     whole = head("/v1/translate", len(body)) + body
 
@@ -161,7 +161,7 @@ def resets(share: float) -> Attempt:
                 send_to_all(opened, whole, give_up)
                 for one in opened:
                     one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
-        met = a_sentence(address, max(1.0, give_up - time.monotonic()))
+        met = translate_sentence(address, max(1.0, give_up - time.monotonic()))
         return Answers.of(met, note="a sentence after it")
 
     return Attempt(count * len(whole), send)

@@ -1,6 +1,6 @@
 """What is allowed and as large as is allowed. The client hangs up, or deletes it, when its time is over."""
 
-from loadtest.hostile.attempt import Attempt, hostile, part
+from loadtest.hostile.attempt import Attempt, hostile_input, scaled
 from loadtest.hostile.sending import document, post_json, upload
 from loadtest.open_loop import SENTENCES
 
@@ -11,7 +11,7 @@ TOTAL = 500_000
 
 def sentence(number: int) -> str:
     """One of about 150 characters, different from those before: as many as a request may have fill its characters."""
-    parts = (SENTENCES[(4 * number + part) % len(SENTENCES)].rstrip(".?!") for part in range(4))
+    parts = (SENTENCES[(4 * number + scaled) % len(SENTENCES)].rstrip(".?!") for scaled in range(4))
     return f"{', '.join(parts)}, {number} times."
 
 
@@ -30,76 +30,76 @@ def words(number: int, count: int) -> str:
 
 
 def texts(share: float, count: int = 5) -> list[str]:
-    whole = text(part(TOTAL, share))
+    whole = text(scaled(TOTAL, share))
     size = len(whole) // count
     return [whole[number * size : (number + 1) * size] for number in range(count)]
 
 
-@hostile("largest translation")
+@hostile_input("largest translation")
 def translation(share: float) -> Attempt:
     """500,000 characters in five texts."""
     return post_json("/v1/translate", {"text": texts(share), **PAIR})
 
 
-@hostile("largest translation, as a stream")
+@hostile_input("largest translation, as a stream")
 def stream(share: float) -> Attempt:
     """The same, answered while it is decoded."""
     return post_json("/v1/translate", {"text": texts(share), **PAIR, "stream": True})
 
 
-@hostile("largest alignment")
+@hostile_input("largest alignment")
 def alignment(share: float) -> Attempt:
     """The same with words aligned."""
     return post_json("/v1/translate", {"text": texts(share), **PAIR, "alignment": True})
 
 
-@hostile("largest score request")
+@hostile_input("largest score request")
 def score(share: float) -> Attempt:
     """As many sentences and translations as fit, as long as the model reads them."""
-    items = [{"source": words(number, 150), "target": words(number, 150)} for number in range(part(256, share))]
+    items = [{"source": words(number, 150), "target": words(number, 150)} for number in range(scaled(256, share))]
     return post_json("/v1/score", {"items": items, **PAIR, "tokens": True})
 
 
-@hostile("a sentence to score with 250 translations")
+@hostile_input("a sentence to score with 250 translations")
 def one_score(share: float) -> Attempt:
     """One sentence, and long translations to choose from."""
-    item = {"source": words(0, 150), "target": [words(number, 150) for number in range(part(250, share))]}
+    item = {"source": words(0, 150), "target": [words(number, 150) for number in range(scaled(250, share))]}
     return post_json("/v1/score", {"items": [item], **PAIR})
 
 
-@hostile("largest document")
+@hostile_input("largest document")
 def whole_document(share: float) -> Attempt:
     """2,000 sentences of 150 characters."""
-    return document({"sentences": [sentence(number) for number in range(part(2_000, share))], **PAIR})
+    return document({"sentences": [sentence(number) for number in range(scaled(2_000, share))], **PAIR})
 
 
-@hostile("document of one long text")
+@hostile_input("document of one long text")
 def long_text(share: float) -> Attempt:
     """A document that the server cuts."""
-    return document({"text": text(part(100_000, share)), **PAIR})
+    return document({"text": text(scaled(100_000, share)), **PAIR})
 
 
-@hostile("largest file")
+@hostile_input("largest file")
 def file(share: float) -> Attempt:
     """500,000 characters as a text file."""
-    return upload("a.txt", text(part(TOTAL - 10, share)).encode())
+    return upload("a.txt", text(scaled(TOTAL - 10, share)).encode())
 
 
-@hostile("widest beam")
+@hostile_input("widest beam")
 def beam(share: float) -> Attempt:
     """256 texts with all hypotheses of the widest beam."""
     sentence = text(200)
     fields = {"beam_size": 8, "num_hypotheses": 8, "alignment": True, "pieces": True}
-    return post_json("/v1/translate", {"text": [sentence] * part(256, share), **PAIR, **fields})
+    return post_json("/v1/translate", {"text": [sentence] * scaled(256, share), **PAIR, **fields})
 
 
-@hostile("context of 250,000 characters")
+@hostile_input("context of 250,000 characters")
 def context(share: float) -> Attempt:
     """A short text after a very long one."""
     return post_json("/v1/translate", {"text": "Yes.", **PAIR, "context": texts(share / 2)})
 
 
-@hostile("which language are 500,000 characters?")
+@hostile_input("which language are 500,000 characters?")
 def detection(share: float) -> Attempt:
     """Long texts whose language is to be found."""
     return post_json("/translate", {"q": texts(share), "source": "auto", "target": "de"})

@@ -1,6 +1,6 @@
-"""Archives of which some parts are read and written anew: nothing else is unpacked, and all else is copied as it lies.
+"""ZIP archives in which some parts are replaced. Other parts are not unpacked; their packed bytes are copied.
 
-What an archive says of itself is not believed: it is checked before, or counted while a part is unpacked.
+The sizes in an archive's directory are not trusted: they are checked first, or counted while a part is unpacked.
 """
 
 import copy
@@ -13,38 +13,38 @@ from server.files.formats.base import DamagedFile, FileTooLarge
 
 MAX_PARTS = 10_000
 MAX_UNPACKED_BYTES = 200 * 2**20
-"""The most bytes that all parts of an archive may say to unpack to."""
-_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_LISTED = b"PK\x01\x02"
+"""Unpacked bytes of all parts, by the archive's directory, at most."""
+_OLE_SIGNATURE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_DIRECTORY_ENTRY = b"PK\x01\x02"
 _HEADER = struct.Struct("<4s22xHH")
-"""Of a part: "PK\\3\\4" at its beginning, the lengths of its name and of its extra field at the end."""
+"""A part's local header: "PK\\3\\4" first, the lengths of its name and its extra field last."""
 _HAS_DESCRIPTOR, _IS_ENCRYPTED = 0x08, 0x01
 _CHUNK = 2**16
 
 
 class Archive:
-    """`data` as an archive of the parts `infos`; `names` has those that can be read."""
+    """`data` as an archive of the parts `infos`, whose names are `names`."""
 
     def __init__(self, data: bytes, name: str) -> None:
-        """`name` is what the archive should be: "Word". Raises DamagedFile, FileTooLarge."""
-        if data.startswith(_OLE):
+        """`name` of the file's format, for messages: "Word". Raises DamagedFile, FileTooLarge."""
+        if data.startswith(_OLE_SIGNATURE):
             raise DamagedFile(f"the file is encrypted or older than 2007; save it as a {name} file without a password")
-        if data.count(_LISTED) > MAX_PARTS:  # before its list is read
+        if data.count(_DIRECTORY_ENTRY) > MAX_PARTS:  # before the directory is parsed
             raise FileTooLarge(f"the file has more than {MAX_PARTS} parts")
         self._data, self._name = data, name
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
             self.infos: Sequence[zipfile.ZipInfo] = self._zip.infolist()
-            self._places = [self._place(info) for info in self.infos]
+            self._slices = [self._slice(info) for info in self.infos]
         except DamagedFile:
             raise
-        except Exception as error:  # zipfile raises errors of every kind for archives that are damaged
+        except Exception as error:  # zipfile raises errors of every kind for damaged archives
             raise self._damaged(error) from None
         self.names = frozenset(info.filename for info in self.infos)
         self._check()
 
     def chunks(self, name: str) -> Iterator[bytes]:
-        """A part, unpacked in pieces. Raises DamagedFile."""
+        """The unpacked bytes of a part, in chunks. Raises DamagedFile."""
         info = self._zip.getinfo(name)
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise DamagedFile(f"{name} is packed in a way that {self._name} files do not know; save the file again")
@@ -55,23 +55,23 @@ class Archive:
         except Exception as error:  # as above
             raise self._damaged(error) from None
 
-    def replaced(self, changed: Mapping[str, Callable[[], bytes]]) -> bytes:
-        """The archive with other parts in place of the `changed` ones, in its order."""
+    def replace_parts(self, changed: Mapping[str, Callable[[], bytes]]) -> bytes:
+        """The archive with the contents of `changed`, by the names of the parts, in the same order."""
         packed = io.BytesIO()
         with zipfile.ZipFile(packed, "w") as after:
-            for info, place in zip(self.infos, self._places, strict=True):
+            for info, packed_slice in zip(self.infos, self._slices, strict=True):
                 part = copy.copy(info)
                 if info.filename in changed:
                     after.writestr(part, changed[info.filename]())
                 else:
-                    _copy(part, self._data[place], after, packed)
+                    _copy(part, self._data[packed_slice], after, packed)
         return packed.getvalue()
 
-    def _place(self, info: zipfile.ZipInfo) -> slice:
-        """Where a part's packed bytes lie."""
-        mark, name_length, extra_length = _HEADER.unpack_from(self._data, info.header_offset)
+    def _slice(self, info: zipfile.ZipInfo) -> slice:
+        """The place of a part's packed bytes in `data`."""
+        signature, name_length, extra_length = _HEADER.unpack_from(self._data, info.header_offset)
         start = info.header_offset + _HEADER.size + name_length + extra_length
-        if mark != b"PK\x03\x04" or start + info.compress_size > len(self._data):
+        if signature != b"PK\x03\x04" or start + info.compress_size > len(self._data):
             raise DamagedFile(f"the file is no {self._name} file, or broken off: a part of it is missing")
         return slice(start, start + info.compress_size)
 
@@ -83,19 +83,21 @@ class Archive:
         if len(self.names) < len(self.infos):
             raise DamagedFile(f"the file has two parts of one name; save it again as a {self._name} file")
         end = 0
-        for info, place in sorted(zip(self.infos, self._places, strict=True), key=lambda one: one[0].header_offset):
+        for info, packed_slice in sorted(
+            zip(self.infos, self._slices, strict=True), key=lambda item: item[0].header_offset
+        ):
             if info.header_offset < end:
                 raise DamagedFile(f"parts of the file lie inside each other; save it again as a {self._name} file")
-            end = place.stop
+            end = packed_slice.stop
 
     def _damaged(self, error: Exception) -> DamagedFile:
         return DamagedFile(f"the file is no {self._name} file, or broken off: {error}")
 
 
 def _copy(part: zipfile.ZipInfo, packed: bytes, archive: zipfile.ZipFile, file: io.BytesIO) -> None:
-    """Add a part to an archive that is written to `file`, as it was packed; `writestr` would pack it again."""
+    """Append a packed part to an archive that is written to `file`; `writestr` would pack it again."""
     part.header_offset = file.tell()
-    part.flag_bits &= ~_HAS_DESCRIPTOR  # its sizes stand in its header
+    part.flag_bits &= ~_HAS_DESCRIPTOR  # its sizes are in its header
     file.write(part.FileHeader() + packed)
     archive.filelist.append(part)
     archive.NameToInfo[part.filename] = part

@@ -1,46 +1,46 @@
-"""What every format gives for a file: its texts, and how to write translations of them."""
+"""The interface of all formats: the texts of a file, and a function that writes the file with their translations."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-SOME_TEXTS = 1000
-"""Texts that a file may have however few characters are taken."""
+BASE_TEXTS = 1000
+"""Texts that a file may have at any limit of characters."""
 CHARACTERS_PER_TEXT = 16
-"""Permitted characters for each text more: cells of one letter cost memory and time as sentences do."""
+"""Permitted characters for each further text: a cell of one letter costs as much memory and time as a sentence."""
 
 
 class FileError(ValueError):
-    """A file that cannot be translated; the message says why and what to do."""
+    """A file that cannot be translated; the message has the reason and the remedy."""
 
 
 class UnsupportedFile(FileError):
-    """A file of no known format, or of one whose library is not installed."""
+    """A file of an unknown format, or of a format whose library is not installed."""
 
 
 class DamagedFile(FileError):
-    """A file that is not what its name says, is incomplete, or is encrypted."""
+    """A file that does not have the format of its name, is incomplete, or is encrypted."""
 
 
 class FileTooLarge(FileError):
-    """A file with more content than is taken."""
+    """A file with more content than is permitted."""
 
 
 @dataclass(frozen=True)
 class OpenedFile:
-    """`texts` in reading order, with placeholders for what is inside them but is no text
-    (`server.text.base.placeholders`). `write` takes a translation for each and returns the file's bytes."""
+    """`texts` in reading order, with placeholders for markup (`server.text.base.placeholders`). `write` takes a
+    translation of each text and returns the file's bytes."""
 
     texts: Sequence[str]
     write: Callable[[Sequence[str]], bytes]
 
 
 class Budget:
-    """What is taken of one file. An opener gives it every text when it finds it, so that it stops early."""
+    """The limits of one file. An opener spends each text as soon as it is read, so that a large file fails early."""
 
     def __init__(self, max_characters: int) -> None:
-        """`max_characters` of all texts together."""
+        """`max_characters`: of all texts together."""
         self.max_characters = max_characters
-        self.max_texts = SOME_TEXTS + max_characters // CHARACTERS_PER_TEXT
+        self.max_texts = BASE_TEXTS + max_characters // CHARACTERS_PER_TEXT
         self._num_texts = self._num_characters = 0
 
     def spend(self, text: str) -> None:
@@ -55,7 +55,7 @@ class Budget:
             raise FileTooLarge(self._too_many("texts"))
 
     def check(self, texts: Sequence[str]) -> None:
-        """Look at all texts of a file. Raises FileTooLarge."""
+        """Check all texts of a file at once. Raises FileTooLarge."""
         count = sum(map(len, texts))
         if count > self.max_characters:
             raise FileTooLarge(f"the file has {count} characters to translate, at most {self.max_characters} are taken")
@@ -65,30 +65,30 @@ class Budget:
     def _too_many(self, what: str) -> str:
         return (
             f"the file has too many {what} (paragraphs, cells, cues or messages): at most {self.max_texts} are taken,"
-            f" {SOME_TEXTS} and one for every {CHARACTERS_PER_TEXT} permitted characters; split it into smaller files"
+            f" {BASE_TEXTS} and one for every {CHARACTERS_PER_TEXT} permitted characters; split it into smaller files"
         )
 
 
 Opener = Callable[[bytes, str, Budget], OpenedFile]
-"""Takes a file's bytes, the target language and what is taken of the file. Raises FileError."""
+"""(the file's bytes, target language, limits) -> the opened file. Raises FileError."""
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """A text file's encoding, and the byte order mark that it begins with."""
+    """A text file's encoding, and its byte order mark."""
 
     name: str
-    mark: bytes = b""
+    bom: bytes = b""
 
     def encode(self, text: str) -> bytes:
-        return self.mark + text.encode(self.name, errors="replace")
+        return self.bom + text.encode(self.name, errors="replace")
 
 
 def decode(data: bytes) -> tuple[str, Encoding]:
-    """A text file's text. Raises DamagedFile for what is neither UTF-8 nor UTF-16 with its mark."""
-    for mark, name in ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
-        if data.startswith(mark):
-            return _decode(data[len(mark) :], Encoding(name, mark))
+    """The text of a text file. Raises DamagedFile unless it is UTF-8, or UTF-16 with a byte order mark."""
+    for bom, name in ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
+        if data.startswith(bom):
+            return _decode(data[len(bom) :], Encoding(name, bom))
     return _decode(data, Encoding("utf-8"))
 
 

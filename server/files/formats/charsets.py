@@ -1,6 +1,6 @@
-"""Character sets that a file may name: the encodings of the web, all of which are read in linear time.
+"""Character sets that a file may declare: the encodings of the web, all of which are decoded in linear time.
 
-Python knows more codecs than that: some are no encodings of text (rot13), some take quadratic time (punycode, idna).
+Other codecs of Python are no encodings of text (rot13) or take quadratic time (punycode, idna).
 """
 
 import codecs
@@ -13,12 +13,12 @@ _CODECS = frozenset({
     "iso8859-9", "koi8-r", "koi8-u", "mac-cyrillic", "mac-roman", "shift_jis", "tis-620", "utf-16", "utf-16-be",
     "utf-16-le", "utf-8",
 })  # fmt: skip
-"""Names that Python gives to its codecs."""
+"""By their names in Python."""
 
 
 def codec_of(label: str) -> str | None:
-    """The name of Python's codec for the label of a character set ("latin1", "windows-1252"); None if it is none of
-    the web's."""
+    """The name of Python's codec for the label of a character set ("latin1", "windows-1252"); None if it is no encoding
+    of the web."""
     try:
         name = codecs.lookup(label).name
     except (LookupError, ValueError):  # ValueError: a label with a zero byte

@@ -1,4 +1,4 @@
-"""Tables and JSON: every cell and every string value is a text; the rest of the file stays as it is, byte for byte."""
+"""CSV and JSON: every cell and every string value is a text; all other bytes of the file stay."""
 
 import json
 import re
@@ -12,17 +12,17 @@ _JSON_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"(\s*+:)?', re.DOTALL)
 
 
 def open_csv(data: bytes, language: str, budget: Budget) -> OpenedFile:
-    """Comma, semicolon, tab or bar between cells, as the file has it."""
+    """The delimiter is detected: comma, semicolon, tab or bar."""
     text, encoding = decode(data)
     delimiter = _delimiter(text)
-    own = re.escape(delimiter)
-    cell = re.compile(rf'(?:"([^"]*+(?:""[^"]*+)*+)"|([^"{own}\r\n][^{own}\r\n]*+))')
+    escaped = re.escape(delimiter)
+    cell = re.compile(rf'(?:"([^"]*+(?:""[^"]*+)*+)"|([^"{escaped}\r\n][^{escaped}\r\n]*+))')
 
     def read(match: re.Match[str]) -> str:
         return match[2] if match[1] is None else match[1].replace('""', '"')
 
     def write(match: re.Match[str], translation: str) -> str:
-        if match[1] is None and not any(one in translation for one in (delimiter, '"', "\n", "\r")):
+        if match[1] is None and not any(special in translation for special in (delimiter, '"', "\n", "\r")):
             return translation
         return '"' + translation.replace('"', '""') + '"'
 
@@ -30,10 +30,10 @@ def open_csv(data: bytes, language: str, budget: Budget) -> OpenedFile:
 
 
 def open_json(data: bytes, language: str, budget: Budget) -> OpenedFile:
-    """Values are translated, keys are not."""
+    """Values are translated, keys stay."""
     text, encoding = decode(data)
     try:
-        json.loads(text, parse_int=len, parse_float=len)  # numbers are not read: long ones take quadratic time
+        json.loads(text, parse_int=len, parse_float=len)  # numbers are not parsed: long ones take quadratic time
     except (ValueError, RecursionError) as error:
         raise DamagedFile(f"the file is no JSON, or has too many lists inside each other: {error}") from None
 
@@ -41,42 +41,41 @@ def open_json(data: bytes, language: str, budget: Budget) -> OpenedFile:
         return str(json.loads(match[0]))
 
     def write(match: re.Match[str], translation: str) -> str:
-        return json.dumps(translation, ensure_ascii=any(0xD800 <= ord(one) < 0xE000 for one in translation))
+        return json.dumps(translation, ensure_ascii=any(0xD800 <= ord(char) < 0xE000 for char in translation))
 
     values = (match for match in _JSON_STRING.finditer(text) if match[1] is None)
     return _opened(text, encoding, values, read, write, budget)
 
 
 def _delimiter(text: str) -> str:
-    """The delimiter that every one of the first lines has most of, outside of quoted cells."""
+    """The delimiter with the largest count, outside of quoted cells, in the first line that has fewest of it."""
     lines = [line for line in _QUOTED.sub('""', text[:20_000]).splitlines()[:20] if line.strip()]
-    return max(",;\t|", key=lambda one: min((line.count(one) for line in lines), default=0))
+    return max(",;\t|", key=lambda delimiter: min((line.count(delimiter) for line in lines), default=0))
 
 
 def _opened(
     text: str,
     encoding: Encoding,
-    found: Iterable[re.Match[str]],
+    matches: Iterable[re.Match[str]],
     read: Callable[[re.Match[str]], str],
     write: Callable[[re.Match[str], str], str],
     budget: Budget,
 ) -> OpenedFile:
-    """The texts that have letters of those that were `found`. One that comes back unchanged keeps the bytes that it
-    had."""
-    places: list[re.Match[str]] = []
+    """The texts of the `matches` with letters. A text whose translation is equal to it keeps its bytes."""
+    cells: list[re.Match[str]] = []
     texts: list[str] = []
-    for place in found:
-        if has_letters(place[0]):
-            places.append(place)
-            texts.append(read(place))
+    for match in matches:
+        if has_letters(match[0]):
+            cells.append(match)
+            texts.append(read(match))
             budget.spend(texts[-1])
 
-    def written(translations: Sequence[str]) -> bytes:
+    def write_file(translations: Sequence[str]) -> bytes:
         parts: list[str] = []
         end = 0
-        for place, source, translation in zip(places, texts, translations, strict=True):
-            parts += (text[end : place.start()], place[0] if translation == source else write(place, translation))
-            end = place.end()
+        for cell, source, translation in zip(cells, texts, translations, strict=True):
+            parts += (text[end : cell.start()], cell[0] if translation == source else write(cell, translation))
+            end = cell.end()
         return encoding.encode("".join([*parts, text[end:]]))
 
-    return OpenedFile(texts, written)
+    return OpenedFile(texts, write_file)

@@ -1,4 +1,4 @@
-"""gettext catalogues (.po): messages without a translation get one; those with one keep it. All else stays as it is."""
+"""gettext catalogues (.po): messages without a translation are translated; all other bytes stay."""
 
 import re
 import textwrap
@@ -9,7 +9,7 @@ from server.files.formats.base import Budget, DamagedFile, OpenedFile, decode
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 _FIELD = re.compile(r'(msgctxt|msgid|msgid_plural|msgstr|msgstr\[(\d{1,2})\])[ \t]*+"([^"\\]*+(?:\\.[^"\\]*+)*+)"')
-_MORE = re.compile(r'"([^"\\]*+(?:\\.[^"\\]*+)*+)"')
+_CONTINUATION = re.compile(r'"([^"\\]*+(?:\\.[^"\\]*+)*+)"')
 _ESCAPED = re.compile(r'\\([\\ntrvbf"])')
 _CHARACTERS = {"n": "\n", "t": "\t", "r": "\r", "v": "\v", "b": "\b", "f": "\f"}
 _ESCAPES = str.maketrans({
@@ -21,7 +21,7 @@ _WIDTH = 78
 
 @dataclass
 class _Field:
-    """A field of a message, from `start` to `end` of the file. `form` is its plural's number, if it has one."""
+    """A field of a message, from `start` to `end` of the file. `form`: the number of its plural form, or None."""
 
     name: str
     form: int | None
@@ -42,42 +42,42 @@ class _Message:
     def is_header(self) -> bool:
         return "msgctxt" not in self.fields and "msgid" in self.fields and not self.fields["msgid"].text
 
-    def open_fields(self) -> Iterator[tuple[_Field, str]]:
-        """The fields that have no translation, and what is to be translated for them."""
+    def untranslated_fields(self) -> Iterator[tuple[_Field, str]]:
+        """The fields without a translation, and the source text of each."""
         if not (source := self.fields["msgid"].text):
             return
         plural = self.fields.get("msgid_plural")
-        for one in self.fields.values():
-            if one.name == "msgstr" and (one.form is None) == (plural is None) and not one.text:
-                yield one, plural.text if plural and one.form else source
+        for entry in self.fields.values():
+            if entry.name == "msgstr" and (entry.form is None) == (plural is None) and not entry.text:
+                yield entry, plural.text if plural and entry.form else source
 
 
 def open_po(data: bytes, language: str, budget: Budget) -> OpenedFile:
     text, encoding = decode(data)
     header: _Field | None = None
-    places: list[_Field] = []
+    targets: list[_Field] = []
     texts: list[str] = []
     for message in _messages(text):
         if header is None and message.is_header:
             header = message.fields.get("msgstr")
-        for place, source in message.open_fields():
-            places.append(place)
+        for target, source in message.untranslated_fields():
+            targets.append(target)
             texts.append(source)
             budget.spend(source)
     newline = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
 
     def write(translations: Sequence[str]) -> bytes:
-        changed = [(place, one) for place, one in zip(places, translations, strict=True) if one]
+        changed = [pair for pair in zip(targets, translations, strict=True) if pair[1]]
         parts: list[str] = []
         end = 0
         if header is None:
-            parts.append(newline.join(('msgid ""', _written("msgstr", f"Language: {language}\n"), "", "")))
+            parts.append(newline.join(('msgid ""', _format_field("msgstr", f"Language: {language}\n"), "", "")))
         else:
-            changed = sorted([*changed, (header, _in_language(header.text, language))], key=lambda one: one[0].start)
-        for place, translation in changed:
-            name = place.name if place.form is None else f"{place.name}[{place.form}]"
-            parts += (text[end : place.start], _written(name, translation).replace("\n", newline))
-            end = place.end
+            changed = sorted([*changed, (header, _set_language(header.text, language))], key=lambda pair: pair[0].start)
+        for target, translation in changed:
+            name = target.name if target.form is None else f"{target.name}[{target.form}]"
+            parts += (text[end : target.start], _format_field(name, translation).replace("\n", newline))
+            end = target.end
         return encoding.encode("".join([*parts, text[end:]]))
 
     return OpenedFile(texts, write)
@@ -91,17 +91,17 @@ def _messages(text: str) -> Iterator[_Message]:
         start = line.start() + len(line[0]) - len(line[0].lstrip())
         if not bare or bare.startswith("#"):
             if bare:
-                last = ""  # a comment: strings do not go on after it
+                last = ""  # no continuation after a comment
             continue
-        if more := _MORE.fullmatch(bare):
+        if continuation := _CONTINUATION.fullmatch(bare):
             if not last:
                 raise DamagedFile(f'the file is no gettext catalogue: line {number} belongs to no "msgid" or "msgstr"')
-            message.fields[last].parts.append(more[1])
+            message.fields[last].parts.append(continuation[1])
             message.fields[last].end = start + len(bare)
             continue
-        if not (found := _FIELD.fullmatch(bare)):
+        if not (match := _FIELD.fullmatch(bare)):
             raise DamagedFile(f"the file is no gettext catalogue: line {number} is none of its lines")
-        key = found[1]
+        key = match[1]
         name = "msgstr" if key.startswith("msgstr") else key
         if name in ("msgctxt", "msgid") and ("msgid" in message.fields or name in message.fields):
             if not message.fields.keys() - {"msgctxt", "msgid", "msgid_plural"}:
@@ -110,8 +110,8 @@ def _messages(text: str) -> Iterator[_Message]:
             message = _Message()
         if name not in ("msgctxt", "msgid") and ("msgid" not in message.fields or key in message.fields):
             raise DamagedFile(f"the file is no gettext catalogue: line {number} has a {key} without its msgid")
-        form = int(found[2]) if found[2] else None
-        message.fields[key] = _Field(name, form, start, start + len(bare), [found[3]])
+        form = int(match[2]) if match[2] else None
+        message.fields[key] = _Field(name, form, start, start + len(bare), [match[3]])
         last = key
     if message.fields:
         if not message.fields.keys() - {"msgctxt", "msgid", "msgid_plural"}:
@@ -119,27 +119,27 @@ def _messages(text: str) -> Iterator[_Message]:
         yield message
 
 
-def _in_language(header: str, language: str) -> str:
-    """The lines of a header with the language in them."""
+def _set_language(header: str, language: str) -> str:
+    """The header with the language."""
     lines = header.split("\n")
-    place = next((index for index, line in enumerate(lines) if line.startswith("Language:")), None)
-    if place is not None:
-        lines[place] = f"Language: {language}"
+    position = next((index for index, line in enumerate(lines) if line.startswith("Language:")), None)
+    if position is not None:
+        lines[position] = f"Language: {language}"
     else:
-        place = next((index for index, line in enumerate(lines) if line.startswith(_AFTER_LANGUAGE)), len(lines) - 1)
-        lines.insert(place, f"Language: {language}")
+        position = next((index for index, line in enumerate(lines) if line.startswith(_AFTER_LANGUAGE)), len(lines) - 1)
+        lines.insert(position, f"Language: {language}")
     return "\n".join(lines)
 
 
-def _written(name: str, text: str) -> str:
-    """A field as gettext's own programs write it: a line of the file for each line of the text; one that is too long,
-    and is the only one, is broken at its spaces."""
+def _format_field(name: str, text: str) -> str:
+    """A field as the programs of gettext write it: one line of the file for each line of the text; a text of one long
+    line is wrapped at its spaces."""
     lines = text.splitlines(keepends=True)
     escaped = text.translate(_ESCAPES)
     if len(lines) > 1:
         strings = ["", *(line.translate(_ESCAPES) for line in lines)]
-    elif 2 * len(text) - len(escaped) + len(name) + 3 > _WIDTH:  # what is escaped may stand out
+    elif 2 * len(text) - len(escaped) + len(name) + 3 > _WIDTH:  # escapes do not count
         strings = ["", *textwrap.wrap(escaped, _WIDTH - 2, drop_whitespace=False, break_long_words=False)]
     else:
         strings = [escaped]
-    return f"{name} " + "\n".join(f'"{one}"' for one in strings)
+    return f"{name} " + "\n".join(f'"{string}"' for string in strings)

@@ -1,4 +1,4 @@
-"""HTML files: cut at their blocks (`server.text.markup.markup`)."""
+"""HTML files, split at their blocks (`server.text.markup.markup`)."""
 
 import re
 from collections.abc import Sequence
@@ -7,36 +7,36 @@ from server.files.formats.base import Budget, FileTooLarge, OpenedFile, decode
 from server.files.formats.charsets import codec_of
 from server.text.markup.markup import read_markup
 
-SOME_TAGS = 100_000
-"""Tags that a page may have besides one for every permitted character."""
+BASE_TAGS = 100_000
+"""Tags that a page may have, plus one for every permitted character."""
 _CHARSET = re.compile(rb"""<meta[^>]{0,300}?charset\s*=\s*["']?([A-Za-z0-9_.:-]{1,40})""", re.IGNORECASE)
 
 
 def open_html(data: bytes, language: str, budget: Budget) -> OpenedFile:
-    """Characters that the page's own encoding lacks are written as references."""
+    """Characters that the encoding of the page lacks are written as references."""
     charset = _charset(data)
-    text, name, mark = (data.decode(charset, errors="replace"), charset, b"") if charset else _unicode(data)
-    if text.count("<") > SOME_TAGS + budget.max_characters:
+    text, name, bom = (data.decode(charset, errors="replace"), charset, b"") if charset else _unicode(data)
+    if text.count("<") > BASE_TAGS + budget.max_characters:
         raise FileTooLarge(
-            f"the page has more than {SOME_TAGS + budget.max_characters} tags; split it into smaller files"
+            f"the page has more than {BASE_TAGS + budget.max_characters} tags; split it into smaller files"
         )
     page = read_markup(text, "html", language=language)
 
     def write(translations: Sequence[str]) -> bytes:
-        return mark + page.write(translations).encode(name, errors="xmlcharrefreplace")
+        return bom + page.write(translations).encode(name, errors="xmlcharrefreplace")
 
     return OpenedFile(page.texts, write)
 
 
 def _charset(data: bytes) -> str | None:
-    """What the page declares, if it is an encoding of the web and no encoding of Unicode's."""
-    found = _CHARSET.search(data, 0, 2048)
-    if found is None or data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+    """The encoding that the page declares, if it is an encoding of the web other than UTF-8 and UTF-16."""
+    match = _CHARSET.search(data, 0, 2048)
+    if match is None or data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return None
-    name = codec_of(found[1].decode("ascii"))
+    name = codec_of(match[1].decode("ascii"))
     return None if name is None or name.startswith("utf") else name
 
 
 def _unicode(data: bytes) -> tuple[str, str, bytes]:
     text, encoding = decode(data)
-    return text, encoding.name, encoding.mark
+    return text, encoding.name, encoding.bom

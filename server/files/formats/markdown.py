@@ -1,6 +1,6 @@
 """Markdown: paragraphs, headings, list items, table cells and blocks of HTML are texts; code, formulas, addresses of
-links and syntax stay, also that of extensions (task lists, definitions, admonitions). The lines of a paragraph become
-one, as a renderer reads them."""
+links and syntax stay, also the syntax of extensions (task lists, definitions, admonitions). The lines of a paragraph
+are joined, as in a renderer."""
 
 import bisect
 import re
@@ -13,16 +13,16 @@ from server.text.base.placeholders import PlaceholderText
 from server.text.base.words import has_letters
 from server.text.markup.markup import Markup, read_markup
 
-SOME_TOKENS, CHARACTERS_PER_TOKEN = 100_000, 4
-"""Lines, and beginnings, ends and contents of blocks, that a file may have, and one for so many permitted characters;
-each takes half a kilobyte of memory."""
+BASE_TOKENS, CHARACTERS_PER_TOKEN = 100_000, 4
+"""Lines and tokens (beginnings, ends and contents of blocks) that a file may have, plus one for every 4 permitted
+characters; each takes 0.5 kB of memory."""
 MAX_MISSES = 20
-"""Cells of a row that are not found in it, after which the rest of the row is not searched."""
+"""Cells that are not found in their row, after which the rest of the row is not searched."""
 _LONGEST_CODE = 2000
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*\n", re.DOTALL)
 _TASK = re.compile(r"\[[ xX]\]\s+")
 _DEFINITION = re.compile(r"[:~][ \t]+")
-# Lines that CommonMark takes for text: ":::note", "!!! note", "{: .class}", "{% block %}", "[[toc]]", "$$".
+# Directives that CommonMark parses as text: ":::note", "!!! note", "{: .class}", "{% block %}", "[[toc]]", "$$".
 _DIRECTIVE = re.compile(r":{3,}|!{3} |\?{3}\+? |\{:[^{}]*\}$|\{%[^{}]*%\}$|\[\[[^\[\]]*\]\]$|\${2}$")
 _FORMULA = re.compile(r"\$\$[^$]*\$\$")
 _INLINE = re.compile(
@@ -43,19 +43,19 @@ _INLINE = re.compile(
 class _Paragraph:
     """A paragraph, or a part of one."""
 
-    marked: PlaceholderText
+    placeholder_text: PlaceholderText
 
     @property
     def texts(self) -> list[str]:
-        return [self.marked.text]
+        return [self.placeholder_text.text]
 
     def write(self, translations: Sequence[str]) -> str:
         [translation] = translations
-        return self.marked.render(translation, str)
+        return self.placeholder_text.render(translation, str)
 
 
 class _Part(NamedTuple):
-    """A stretch of the file, and what is to be translated in it."""
+    """A part of the file from `start` to `end`, and its texts."""
 
     start: int
     end: int
@@ -65,55 +65,55 @@ class _Part(NamedTuple):
 def open_markdown(data: bytes, language: str, budget: Budget) -> OpenedFile:
     text, encoding = decode(data)
     parts: list[_Part] = []
-    for part in _parts(text, SOME_TOKENS + budget.max_characters // CHARACTERS_PER_TOKEN):
+    for part in _parts(text, BASE_TOKENS + budget.max_characters // CHARACTERS_PER_TOKEN):
         parts.append(part)
-        for one in part.content.texts:
-            budget.spend(one)
+        for source in part.content.texts:
+            budget.spend(source)
 
     def write(translations: Sequence[str]) -> bytes:
         written: list[str] = []
         end, remaining = 0, iter(translations)
         for part in parts:
-            own = [next(remaining) for _ in part.content.texts]
-            written += (text[end : part.start], part.content.write(own))
+            translated = [next(remaining) for _ in part.content.texts]
+            written += (text[end : part.start], part.content.write(translated))
             end = part.end
         return encoding.encode("".join([*written, text[end:]]))
 
-    return OpenedFile([one for part in parts for one in part.content.texts], write)
+    return OpenedFile([source for part in parts for source in part.content.texts], write)
 
 
 class _Tokens(list[Any]):
-    """The parser's list of tokens, which ends what would fill the memory."""
+    """A list of the parser's tokens with a maximum length. Raises FileTooLarge."""
 
-    def __init__(self, longest: int) -> None:
+    def __init__(self, max_length: int) -> None:
         super().__init__()
-        self._longest = longest
+        self._max_length = max_length
 
     def append(self, token: Any) -> None:
-        if len(self) >= self._longest:
+        if len(self) >= self._max_length:
             raise FileTooLarge(
-                f"the file has more than {self._longest} beginnings and ends of blocks (paragraphs, list items, cells);"
-                " split it into smaller files"
+                f"the file has more than {self._max_length} beginnings and ends of blocks (paragraphs, list items,"
+                " cells); split it into smaller files"
             )
         super().append(token)
 
 
-def _blocks(text: str, longest: int) -> Sequence[Any]:
-    """The parser's tokens. What is inside of paragraphs is not parsed: it would take quadratic time for some."""
+def _blocks(text: str, max_tokens: int) -> Sequence[Any]:
+    """The parser's tokens of blocks. Inline syntax is not parsed: hostile texts would take quadratic time."""
     from markdown_it import MarkdownIt
     from markdown_it.rules_core import StateCore
 
-    if text.count("\n") > longest:
-        raise FileTooLarge(f"the file has more than {longest} lines; split it into smaller files")
+    if text.count("\n") > max_tokens:
+        raise FileTooLarge(f"the file has more than {max_tokens} lines; split it into smaller files")
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable(["inline", "text_join"])
     state = StateCore(text, parser, {})
-    state.tokens = _Tokens(longest)
+    state.tokens = _Tokens(max_tokens)
     parser.core.process(state)
     return state.tokens
 
 
-def _parts(text: str, longest: int) -> Iterator[_Part]:
-    """Inline texts and blocks of HTML. One that cannot be found again where the parser says it is stays
+def _parts(text: str, max_tokens: int) -> Iterator[_Part]:
+    """Inline texts and blocks of HTML. A text that is not found at the lines that the parser gives stays
     untranslated."""
     front = _FRONT_MATTER.match(text)
     offset = front.end() if front else 0
@@ -122,7 +122,7 @@ def _parts(text: str, longest: int) -> Iterator[_Part]:
     for line in lines:
         starts.append(starts[-1] + len(line) + 1)
     cursor, row, misses = offset, offset, 0
-    for token in _blocks(text[offset:], longest):
+    for token in _blocks(text[offset:], max_tokens):
         if token.map is None or not has_letters(token.content) or _FORMULA.fullmatch(token.content):
             continue
         first, stop = starts[token.map[0]], min(starts[min(token.map[1], len(lines))], len(text))
@@ -131,21 +131,21 @@ def _parts(text: str, longest: int) -> Iterator[_Part]:
         row, misses = first, misses if row == first else 0
         if token.type != "inline" or misses > MAX_MISSES:
             continue
-        places = _found(text, token.content, max(cursor, first), stop)
+        places = _find_lines(text, token.content, max(cursor, first), stop)
         misses += not places
         for number, (start, end) in enumerate(places):
-            box = None if number else _TASK.match(text, start, end)  # "[ ]": something to do
+            box = None if number else _TASK.match(text, start, end)  # a task's "[ ]"
             begin = box.end() if box else start
             yield _Part(begin, end, _read(" ".join(line.strip() for line in text[begin:end].split("\n"))))
             cursor = end
 
 
-def _found(text: str, content: str, start: int, stop: int) -> list[tuple[int, int]]:
+def _find_lines(text: str, content: str, start: int, stop: int) -> list[tuple[int, int]]:
     """(start, end) of the content's lines between `start` and `stop`. Consecutive lines are one place, unless there is
     a hard line break or the syntax of a quote, list or definition between them. Empty when a line is not found."""
     places: list[tuple[int, int]] = []
     is_joined = False
-    for line in (one.lstrip() for one in content.split("\n")):
+    for line in map(str.lstrip, content.split("\n")):
         found = text.find(line, start, stop) if line else -1
         if found < 0:
             return []
@@ -166,30 +166,30 @@ def _found(text: str, content: str, start: int, stop: int) -> list[tuple[int, in
 
 
 def _read(content: str) -> _Paragraph:
-    marked, end = PlaceholderText(), 0
+    placeholder_text, end = PlaceholderText(), 0
     code = _CodeSpans(content)
     while match := _INLINE.search(content, end):
-        marked.add_text(content[end : match.start()])
+        placeholder_text.add_text(content[end : match.start()])
         end = match.end()
         if match["ticks"]:
             start, end = code.after(*match.span())
-            marked.add_text(content[match.start() : start])
+            placeholder_text.add_text(content[match.start() : start])
             if end > start:
-                marked.add_standalone(content[start:end])
+                placeholder_text.add_standalone(content[start:end])
         elif match["lone"]:
-            marked.add_standalone(match[0])
+            placeholder_text.add_standalone(match[0])
         elif match["link"]:
-            marked.open("link", match[0])
+            placeholder_text.open("link", match[0])
         elif match["unlink"]:
-            marked.close("link", match[0])
+            placeholder_text.close("link", match[0])
         else:
-            _emphasis(marked, match, content)
-    marked.add_text(content[end:])
-    return _Paragraph(marked)
+            _emphasis(placeholder_text, match, content)
+    placeholder_text.add_text(content[end:])
+    return _Paragraph(placeholder_text)
 
 
 class _CodeSpans:
-    """Where code between backticks ends: at the next run of as many backticks."""
+    """Code spans: each ends at the next run of backticks of the same length."""
 
     def __init__(self, content: str) -> None:
         self._runs: dict[int, list[int]] = {}  # length -> starts
@@ -197,8 +197,8 @@ class _CodeSpans:
             self._runs.setdefault(len(run[0]), []).append(run.start())
 
     def after(self, start: int, end: int) -> tuple[int, int]:
-        """(start, end) of the code that begins in the run of backticks from `start` to `end`, with them; if all have no
-        counterpart, its last ones are tried. (end, end) if there is none."""
+        """(start, end) of the code span, backticks included, that begins in the run of backticks from `start` to `end`.
+        If no run has the same length, the span begins with fewer of them. (end, end) without a span."""
         for length in range(end - start, 0, -1):
             starts = self._runs.get(length, ())
             index = bisect.bisect_left(starts, end)
@@ -207,12 +207,12 @@ class _CodeSpans:
         return end, end
 
 
-def _emphasis(marked: PlaceholderText, match: re.Match[str], content: str) -> None:
+def _emphasis(placeholder_text: PlaceholderText, match: re.Match[str], content: str) -> None:
     """Emphasis opens before a word and closes after one; elsewhere its characters are text."""
     before, after = content[match.start() - 1 : match.start()], content[match.end() : match.end() + 1]
-    if before.strip() and marked.has_open(match[0]):
-        marked.close(match[0], match[0])
+    if before.strip() and placeholder_text.has_open(match[0]):
+        placeholder_text.close(match[0], match[0])
     elif after.strip():
-        marked.open(match[0], match[0])
+        placeholder_text.open(match[0], match[0])
     else:
-        marked.add_text(match[0])
+        placeholder_text.add_text(match[0])

@@ -1,6 +1,6 @@
 """Word and PowerPoint (.docx, .pptx): paragraphs are texts; formatting, links and pictures move with their words.
 
-Both are archives of XML. Only the parts with text are written again; every other part stays byte for byte.
+Both formats are archives of XML. Only the parts with text are replaced; every other part stays byte for byte.
 """
 
 import copy
@@ -13,22 +13,23 @@ from typing import Any, NamedTuple
 
 from server.files.formats.archive import Archive
 from server.files.formats.base import Budget, DamagedFile, FileTooLarge, OpenedFile
-from server.files.formats.xml_files import Elements, XmlBudget, local, parse, serialize, valid_text
+from server.files.formats.xml_files import Elements, XmlBudget, local_name, parse, serialize, valid_text
 from server.text.base.placeholders import is_closing, is_opening, is_placeholder, nested, split_at_placeholders
 from server.text.base.words import has_letters
 
 MAX_NESTING = 10
-"""Paragraphs inside each other: boxes with text. Each is moved once for every one around it."""
+"""Depth of nested paragraphs (text boxes), at most. A paragraph is moved once for every paragraph around it."""
 MAX_PROPERTIES = 1000
-"""Elements and attributes of the formatting of one run."""
-SOME_COPIES, COPIES_PER_TAG = 100_000, 10
-"""Every piece of text is written with a copy of its formatting: at most so much of it for a file's tags."""
+"""Elements and attributes of the properties of one run, at most."""
+BASE_COPIES, COPIES_PER_TAG = 100_000, 10
+"""Every piece of text is written with a copy of its properties. Elements and attributes of all copies: at most 100,000
+plus 10 for every tag of the file."""
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _BREAKS = {"br": "\n", "cr": "\n", "tab": "\t"}
 _NO_FORMAT = ("lang", "altLang", "dirty", "err", "noProof", "bookmark")
-"""Properties that are no visible formatting, although programs divide words into runs by them."""
+"""Properties that are not visible, although programs split words into runs by them."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def _open(data: bytes, budget: Budget, kind: _Kind) -> OpenedFile:
     def write(translations: Sequence[str]) -> bytes:
         for paragraph, translation in zip(paragraphs, translations, strict=True):
             paragraph.write(valid_text(translation))
-        return archive.replaced({name: functools.partial(serialize, root) for name, root in roots.items()})
+        return archive.replace_parts({name: functools.partial(serialize, root) for name, root in roots.items()})
 
     return OpenedFile([paragraph.text for paragraph in paragraphs], write)
 
@@ -95,7 +96,7 @@ def _reading_order(name: str) -> tuple[str, int]:
 
 
 class _Copies:
-    """Counts what the written file repeats: formatting, for every piece of text that has it."""
+    """Counts the copies of properties in the written file."""
 
     def __init__(self, xml: XmlBudget) -> None:
         self._xml, self._num_copies = xml, 0
@@ -103,50 +104,50 @@ class _Copies:
     def spend(self, size: int, pieces: int) -> None:
         """Raises FileTooLarge."""
         self._num_copies += size * pieces
-        if self._num_copies > SOME_COPIES + COPIES_PER_TAG * self._xml.num_tags:
+        if self._num_copies > BASE_COPIES + COPIES_PER_TAG * self._xml.num_tags:
             raise FileTooLarge(
                 "the formatting of the file's texts is far longer than they are; remove formatting and save it again"
             )
 
 
-class _Lone(NamedTuple):
-    """What stands between texts: an element of its own, or, with `run`, one of a run that has properties."""
+class _Standalone(NamedTuple):
+    """An element between texts: a child of the paragraph, or, with `run`, a child of a run with properties."""
 
     element: Any
     properties: Any
     run: Any
 
-    def built(self) -> Any:
-        """The element to write. It is taken from where it was."""
+    def build(self) -> Any:
+        """The element to write; it is moved, not copied."""
         if self.run is None:
             return self.element
         run = self.run.makeelement(self.run.tag)
-        if local(self.properties) == "rPr":
+        if local_name(self.properties) == "rPr":
             run.append(copy.deepcopy(self.properties))
         run.append(self.element)
         return run
 
 
 class _Piece(NamedTuple):
-    """A piece of a paragraph in `container`, a hyperlink or the like, or None; its text with the run's properties and
-    what they look like, or what stands between texts."""
+    """A piece of a paragraph: a text with the run's properties and their comparable form `look`, or a standalone
+    element. `container`: the hyperlink or similar element around it, or None."""
 
     container: Any
     properties: Any
     look: Hashable
-    content: str | _Lone
+    content: str | _Standalone
 
 
 class _Paragraph:
-    """A paragraph's runs as a text. The formatting of most of it counts as plain; other formatting gets marks. Nothing
-    moves in the file before it is written: paragraphs may have paragraphs inside (boxes with text)."""
+    """A paragraph's runs as a text. The most common formatting is plain; other formatting gets placeholders. The tree
+    is not changed before `write`, because paragraphs may be nested (text boxes)."""
 
     def __init__(self, element: Any, namespace: str, runs: Sequence[_Piece]) -> None:
         self._element, self._namespace = element, namespace
         self._elements = Elements()
         self._plain, look = _most_common(runs)
-        for _, inside in itertools.groupby(runs, key=lambda one: id(one.container)):
-            pieces = list(inside)
+        for _, group in itertools.groupby(runs, key=lambda piece: id(piece.container)):
+            pieces = list(group)
             if pieces[0].container is None:
                 self._read(pieces, look)
             else:
@@ -156,37 +157,37 @@ class _Paragraph:
 
     @property
     def text(self) -> str:
-        return self._elements.marked.text
+        return self._elements.placeholder_text.text
 
     def write(self, translation: str) -> None:
         """Replace the paragraph's runs with runs for the translation."""
-        ends = [one for one in self._element if local(one) == "endParaRPr"]
+        ends = [child for child in self._element if local_name(child) == "endParaRPr"]
         for child in list(self._element):
-            if local(child) != "pPr":
+            if local_name(child) != "pPr":
                 self._element.remove(child)
-        around, formats = [self._element], [self._plain]
+        open_elements, formats = [self._element], [self._plain]
         for part in nested(split_at_placeholders(translation)):
             if not is_placeholder(part):
-                self._append_text(around[-1], formats[-1], part)
+                self._append_text(open_elements[-1], formats[-1], part)
             elif is_closing(part):
                 formats.pop()
-                around.pop()
+                open_elements.pop()
             else:
-                self._enter(self._elements.of(part), is_opening(part), around, formats)
+                self._enter(self._elements.of(part), is_opening(part), open_elements, formats)
         self._element.extend(ends)
 
-    def _enter(self, element: Any, is_span: bool, around: list[Any], formats: list[Any]) -> None:
-        """Add a container or a lone element to the paragraph; run properties apply to the text that follows."""
-        if isinstance(element, _Lone):
-            element = element.built()
-        is_format = local(element) in ("rPr", "none")
+    def _enter(self, element: Any, is_span: bool, open_elements: list[Any], formats: list[Any]) -> None:
+        """Add a container or a standalone element to the paragraph, or apply run properties to the following text."""
+        if isinstance(element, _Standalone):
+            element = element.build()
+        is_format = local_name(element) in ("rPr", "none")
         if not is_format:
             if is_span:
                 for child in list(element):
                     element.remove(child)
-            around[-1].append(element)
+            open_elements[-1].append(element)
         if is_span:
-            around.append(around[-1] if is_format else element)
+            open_elements.append(open_elements[-1] if is_format else element)
             formats.append(element if is_format else formats[-1])
 
     def _append_text(self, parent: Any, properties: Any, text: str) -> None:
@@ -198,7 +199,7 @@ class _Paragraph:
                 parent.append(parent.makeelement(self._namespace + "br"))
                 continue
             run = parent.makeelement(self._namespace + "r")
-            if local(properties) == "rPr":
+            if local_name(properties) == "rPr":
                 run.append(copy.deepcopy(properties))
             if part in "\n\t" and not is_drawing:
                 run.append(run.makeelement(self._namespace + {"\n": "br", "\t": "tab"}[part]))
@@ -211,14 +212,14 @@ class _Paragraph:
             parent.append(run)
 
     def _read(self, pieces: Sequence[_Piece], plain: Hashable) -> None:
-        """Add pieces that are in one container. `plain` is the look of what has no marks."""
+        """Add the pieces of one container. `plain`: the look of text without placeholders."""
         open_format: Any = None
         open_look: Hashable = None
         for _, properties, look, content in pieces:
-            if open_format is not None and (isinstance(content, _Lone) or look != open_look):
+            if open_format is not None and (isinstance(content, _Standalone) or look != open_look):
                 self._elements.close(open_format)
                 open_format = None
-            if isinstance(content, _Lone):
+            if isinstance(content, _Standalone):
                 self._elements.add_standalone(content)
                 continue
             if open_format is None and look != plain:
@@ -230,9 +231,9 @@ class _Paragraph:
 
 
 def _runs_with_letters(paragraph: Any, copies: _Copies) -> list[_Piece]:
-    """The pieces of a paragraph; none if there is nothing to translate in it. Raises DamagedFile, FileTooLarge."""
+    """The pieces of a paragraph; none if it has no letters. Raises DamagedFile, FileTooLarge."""
     pieces = list(_pieces(paragraph, copies))
-    return pieces if has_letters("".join(one.content for one in pieces if isinstance(one.content, str))) else []
+    return pieces if has_letters("".join(piece.content for piece in pieces if isinstance(piece.content, str))) else []
 
 
 def _most_common(pieces: Sequence[_Piece]) -> tuple[Any, Hashable]:
@@ -248,29 +249,29 @@ def _most_common(pieces: Sequence[_Piece]) -> tuple[Any, Hashable]:
 
 
 def _pieces(paragraph: Any, copies: _Copies, container: Any = None) -> Iterator[_Piece]:
-    """In order; `container` is a hyperlink or the like, or None."""
+    """In order; `container` is a hyperlink or a similar element, or None."""
     for child in paragraph:
-        name = local(child)
+        name = local_name(child)
         if name in ("pPr", "endParaRPr", "proofErr", "lastRenderedPageBreak", ""):
             continue
         if name == "r":
-            yield from _of_run(child, copies, container)
+            yield from _pieces_of_run(child, copies, container)
         elif name == "br":
             yield _Piece(container, _no_properties(), None, "\n")
         elif container is None and name in ("hyperlink", "ins", "smartTag") and child.find(".//{*}t") is not None:
             yield from _pieces(child, copies, child)
         else:
-            yield _Piece(container, None, None, _Lone(child, None, None))
+            yield _Piece(container, None, None, _Standalone(child, None, None))
 
 
-def _of_run(run: Any, copies: _Copies, container: Any) -> Iterator[_Piece]:
+def _pieces_of_run(run: Any, copies: _Copies, container: Any) -> Iterator[_Piece]:
     properties = run.find("{*}rPr")
     if properties is None:
         properties = _no_properties()
     size = _size(properties)
     look = _look(properties)
     for child in run:
-        name = local(child)
+        name = local_name(child)
         if name == "t":
             text = child.text or ""
             copies.spend(size, 1 + 2 * (text.count("\n") + text.count("\t")))
@@ -280,12 +281,12 @@ def _of_run(run: Any, copies: _Copies, container: Any) -> Iterator[_Piece]:
             yield _Piece(container, properties, look, _BREAKS[name])
         elif name not in ("rPr", "lastRenderedPageBreak", ""):
             copies.spend(size, 1)
-            yield _Piece(container, None, None, _Lone(child, properties, run))
+            yield _Piece(container, None, None, _Standalone(child, properties, run))
 
 
 @functools.cache
 def _no_properties() -> Any:
-    """Stands for the properties of a run that has none."""
+    """The properties of a run without properties."""
     from lxml import etree
 
     return etree.Element("none")
@@ -294,23 +295,23 @@ def _no_properties() -> Any:
 def _size(properties: Any) -> int:
     """Elements and attributes of the properties. Raises DamagedFile."""
     size = 0
-    for one in properties.iter():
-        size += 1 + len(one.attrib)
+    for element in properties.iter():
+        size += 1 + len(element.attrib)
         if size > MAX_PROPERTIES:
             raise DamagedFile(f"a run has formatting of more than {MAX_PROPERTIES} elements; clear its formatting")
     return size
 
 
 def _look(properties: Any) -> Hashable:
-    """Run properties without those that cannot be seen, in a form that can be compared; None for none."""
-    if local(properties) != "rPr":
+    """The visible run properties in a comparable form; None if there are none."""
+    if local_name(properties) != "rPr":
         return None
     attributes = sorted((name, value) for name, value in properties.items() if name not in _NO_FORMAT)
-    children = [_compared(one) for one in properties if local(one) not in _NO_FORMAT]
+    children = [_comparable(child) for child in properties if local_name(child) not in _NO_FORMAT]
     return (tuple(attributes), tuple(children)) if attributes or children else None
 
 
-def _compared(element: Any) -> Hashable:
-    """All that an element says, in a form that can be compared."""
-    inside = tuple(map(_compared, element))
-    return str(element.tag), tuple(sorted(element.items())), (element.text or "").strip(), inside
+def _comparable(element: Any) -> Hashable:
+    """An element with its attributes, text and children in a comparable form."""
+    children = tuple(map(_comparable, element))
+    return str(element.tag), tuple(sorted(element.items())), (element.text or "").strip(), children

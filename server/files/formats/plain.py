@@ -1,4 +1,4 @@
-"""Text files, which are translated like a text that is sent directly."""
+"""Text files, which are translated like the text of a request."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The table of file formats: one row each."""
+"""The table of file formats."""
 
 import importlib
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ EXTRA = "pip install 'ringmt[files]'"
 
 @dataclass(frozen=True)
 class Format:
-    """`opener` is a function of `module`, imported when a file of the format comes."""
+    """`opener` is a function of `module`, which is imported with the first file of the format."""
 
     name: str
     media_type: str
@@ -45,23 +45,27 @@ FORMATS: Mapping[str, Format] = MappingProxyType({
 
 
 def suffix_of(name: str, data: bytes) -> str:
-    """The row of the table by the file's name; by its content where the name has no ending. Raises UnsupportedFile."""
-    suffix = PurePath(name).suffix.lower() or _sniffed(data)
+    """The key of FORMATS by the file's name, or by its content if the name has no suffix. Raises UnsupportedFile."""
+    suffix = PurePath(name).suffix.lower() or _sniff(data)
     if suffix not in FORMATS:
         raise UnsupportedFile(f"files that end in {suffix} are not translated; these are: {', '.join(FORMATS)}")
     return suffix
 
 
 def open_file(data: bytes, name: str, language: str, max_characters: int) -> OpenedFile:
-    """The file's texts and how to write them. `language` is the target's. Raises FileError: UnsupportedFile,
-    DamagedFile, FileTooLarge for more than `max_characters` to translate or more texts than `Budget` has."""
-    form = FORMATS[suffix_of(name, data)]
+    """The opened file. `language`: the target language. Raises FileError: UnsupportedFile, DamagedFile, or FileTooLarge
+    for more than `max_characters` to translate or more texts than `Budget` permits."""
+    file_format = FORMATS[suffix_of(name, data)]
     budget = Budget(max_characters)
     try:
-        opener: Opener = getattr(importlib.import_module(f"server.files.formats.{form.module}"), form.opener)
+        opener: Opener = getattr(
+            importlib.import_module(f"server.files.formats.{file_format.module}"), file_format.opener
+        )
         opened = opener(data, language, budget)
     except ImportError as error:
-        raise UnsupportedFile(f"{form.name} files need a package that is not installed: {EXTRA} ({error})") from error
+        raise UnsupportedFile(
+            f"{file_format.name} files need a package that is not installed: {EXTRA} ({error})"
+        ) from error
     except TooManyPlaceholders as error:
         raise DamagedFile(f"{error}; divide that paragraph") from None
     budget.check(opened.texts)
@@ -74,7 +78,7 @@ def translated_name(name: str, language: str) -> str:
     return f"{path.stem}.{language}{path.suffix}"
 
 
-def _sniffed(data: bytes) -> str:
+def _sniff(data: bytes) -> str:
     head = data[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if head.startswith(b"pk\x03\x04"):
         return ".docx" if b"word/document.xml" in data else ".pptx"

@@ -1,4 +1,4 @@
-"""XLIFF 1.2 and 2.x: segments without a translation get one; those with one keep it."""
+"""XLIFF 1.2 and 2.x: segments without a translation are translated; other segments stay."""
 
 import copy
 import itertools
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from server.files.formats.base import Budget, DamagedFile, OpenedFile
-from server.files.formats.xml_files import Elements, XmlBudget, in_chunks, local, parse, serialize, valid_text
+from server.files.formats.xml_files import Elements, XmlBudget, in_chunks, local_name, parse, serialize, valid_text
 from server.text.base.placeholders import is_closing, is_opening, is_placeholder, nested, split_at_placeholders
 
 _SPANS = ("g", "pc", "mrk")
@@ -14,35 +14,35 @@ _SPANS = ("g", "pc", "mrk")
 
 def open_xliff(data: bytes, language: str, budget: Budget) -> OpenedFile:
     root = parse(in_chunks(data), "the file", XmlBudget(budget))
-    if local(root) != "xliff":
-        raise DamagedFile(f"the file is no XLIFF: its root is <{local(root)}>")
+    if local_name(root) != "xliff":
+        raise DamagedFile(f"the file is no XLIFF: its root is <{local_name(root)}>")
     segments: list[tuple[Any, Any]] = []
     read: list[Elements] = []
-    for source, target in _open_segments(root):
+    for source, target in _untranslated_segments(root):
         segments.append((source, target))
         read.append(_read(source))
-        budget.spend(read[-1].marked.text)
+        budget.spend(read[-1].placeholder_text.text)
 
     def write(translations: Sequence[str]) -> bytes:
         for (source, target), elements, translation in zip(segments, read, translations, strict=True):
-            _fill(_emptied(source, target), elements, valid_text(translation))
+            _fill(_empty_target(source, target), elements, valid_text(translation))
         _set_language(root, language)
         return serialize(root)
 
-    return OpenedFile([elements.marked.text for elements in read], write)
+    return OpenedFile([elements.placeholder_text.text for elements in read], write)
 
 
-def _open_segments(element: Any, is_requested: bool = True) -> Iterator[tuple[Any, Any]]:
-    """The source and the target (None if there is none) of every segment that is to be translated and has no
-    translation yet. An element is translated as the one around it if it does not say."""
-    is_requested = (element.get("translate") or ("yes" if is_requested else "no")) != "no"
-    if local(element) in ("trans-unit", "segment"):
+def _untranslated_segments(element: Any, is_translated: bool = True) -> Iterator[tuple[Any, Any]]:
+    """Source and target (None if missing) of every segment that is to be translated and has no translation yet. An
+    element without `translate` has the value of the element around it."""
+    is_translated = (element.get("translate") or ("yes" if is_translated else "no")) != "no"
+    if local_name(element) in ("trans-unit", "segment"):
         source, target = element.find("{*}source"), element.find("{*}target")
         is_done = target is not None and any(text.strip() for text in target.itertext())
-        if source is not None and is_requested and not is_done:
+        if source is not None and is_translated and not is_done:
             yield source, target
     for child in element.iterchildren("*"):
-        yield from _open_segments(child, is_requested)
+        yield from _untranslated_segments(child, is_translated)
 
 
 def _read(source: Any) -> Elements:
@@ -54,7 +54,7 @@ def _read(source: Any) -> Elements:
 def _walk(element: Any, elements: Elements) -> None:
     elements.add_text(element.text or "")
     for child in element:
-        if local(child) in _SPANS and child.get("translate") != "no":
+        if local_name(child) in _SPANS and child.get("translate") != "no":
             bare = child.makeelement(child.tag, dict(child.attrib), child.nsmap)
             elements.open(bare)
             _walk(child, elements)
@@ -66,8 +66,8 @@ def _walk(element: Any, elements: Elements) -> None:
         elements.add_text(child.tail or "")
 
 
-def _emptied(source: Any, target: Any) -> Any:
-    """The segment's target, empty; a new one after its source if it has none."""
+def _empty_target(source: Any, target: Any) -> Any:
+    """The segment's target, emptied; a new target after the source if it has none."""
     from lxml import etree
 
     if target is None:
@@ -82,19 +82,19 @@ def _emptied(source: Any, target: Any) -> Any:
 
 
 def _fill(target: Any, elements: Elements, translation: str) -> None:
-    """Write text and elements into the target, each inside the element that is open."""
-    around = [target]
+    """Write text and elements into the target, each into the innermost open element."""
+    open_elements = [target]
     for is_element, parts in itertools.groupby(nested(split_at_placeholders(translation)), is_placeholder):
         if not is_element:
-            _append_text(around[-1], "".join(parts))
+            _append_text(open_elements[-1], "".join(parts))
             continue
-        for mark in parts:
-            if is_closing(mark):
-                around.pop()
+        for placeholder in parts:
+            if is_closing(placeholder):
+                open_elements.pop()
             else:
-                around[-1].append(elements.of(mark))
-                if is_opening(mark):
-                    around.append(elements.of(mark))
+                open_elements[-1].append(elements.of(placeholder))
+                if is_opening(placeholder):
+                    open_elements.append(elements.of(placeholder))
 
 
 def _append_text(element: Any, text: str) -> None:

@@ -1,4 +1,4 @@
-"""XML files, parsed in pieces within bounds: no entities, no network access, no trees out of proportion."""
+"""XML files, parsed in chunks within limits: no entities, no network access, no oversized trees."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -8,13 +8,13 @@ from server.files.formats.base import Budget, DamagedFile, FileTooLarge
 from server.files.formats.charsets import codec_of
 from server.text.base.placeholders import PlaceholderText, without_placeholders
 
-SOME_BYTES, BYTES_PER_CHARACTER = 16 * 2**20, 64
-"""XML of one file: so many bytes, and for every permitted character so many more."""
-SOME_TAGS, TAGS_PER_CHARACTER = 250_000, 2
-"""Tags and attributes likewise; each may take 250 bytes of memory."""
+BASE_BYTES, BYTES_PER_CHARACTER = 16 * 2**20, 64
+"""Bytes of XML that a file may have, plus 64 for every permitted character."""
+BASE_TAGS, TAGS_PER_CHARACTER = 250_000, 2
+"""Tags and attributes that a file may have, plus 2 for every permitted character; each may take 250 bytes of memory."""
 _CHUNK = 2**16
 _BEGINNING = 200
-"""Bytes in which the declaration of the encoding is looked for."""
+"""Bytes in which the declaration of the encoding is searched."""
 _DECLARED = re.compile(rb"""^\s*<\?xml[^>]*?\bencoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']""")
 _BEGINNINGS = (
     (b"\xef\xbb\xbf", "utf-8"),
@@ -26,32 +26,33 @@ _BEGINNINGS = (
 _DECLARATIONS = tuple(
     word.encode(encoding) for word in ("<!ENTITY", "<!ATTLIST") for encoding in ("ascii", "utf-16-le", "utf-16-be")
 )
-"""An entity may stand for a gigabyte, and a declaration may give every element a thousand attributes."""
+"""Declarations that are refused: an entity may expand to a gigabyte, an ATTLIST may add a thousand attributes to every
+element."""
 _OVERLAP = max(map(len, _DECLARATIONS)) - 1
-_NO_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_INVALID_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 class XmlBudget:
-    """The XML that is taken of one file: of all its parts together."""
+    """The limits of the XML of one file, all parts together."""
 
     def __init__(self, budget: Budget) -> None:
-        self._max_bytes = self._bytes = SOME_BYTES + BYTES_PER_CHARACTER * budget.max_characters
-        self._max_tags = self._tags = SOME_TAGS + TAGS_PER_CHARACTER * budget.max_characters
+        self._max_bytes = self._bytes_left = BASE_BYTES + BYTES_PER_CHARACTER * budget.max_characters
+        self._max_tags = self._tags_left = BASE_TAGS + TAGS_PER_CHARACTER * budget.max_characters
 
     @property
     def num_tags(self) -> int:
-        """Tags and attributes so far; more rather than fewer."""
-        return self._max_tags - self._tags
+        """Tags and attributes so far, an upper bound."""
+        return self._max_tags - self._tags_left
 
     def spend(self, data: bytes) -> None:
-        """Count a piece of XML before it is parsed. Raises FileTooLarge."""
-        self._bytes -= len(data)
-        self._tags -= data.count(b"<") + data.count(b"=")
-        if self._bytes < 0:
+        """Count a chunk of XML before it is parsed. Raises FileTooLarge."""
+        self._bytes_left -= len(data)
+        self._tags_left -= data.count(b"<") + data.count(b"=")
+        if self._bytes_left < 0:
             raise FileTooLarge(
                 f"unpacked the file has more than {self._max_bytes} bytes of XML; split it into smaller files"
             )
-        if self._tags < 0:
+        if self._tags_left < 0:
             raise FileTooLarge(
                 f"the file has more than {self._max_tags} tags and attributes; split it into smaller files"
             )
@@ -90,12 +91,12 @@ def parse(chunks: Iterable[bytes], what: str, budget: XmlBudget) -> Any:
 
 
 def in_chunks(data: bytes) -> Iterator[bytes]:
-    """Pieces of `data`, for `parse`."""
+    """`data` in chunks, for `parse`."""
     return (data[start : start + _CHUNK] for start in range(0, len(data), _CHUNK))
 
 
 def serialize(root: Any) -> bytes:
-    """A whole XML file, with its declaration and what stood around the root."""
+    """The XML file of a root element, with its declaration and the nodes around the root."""
     from lxml import etree
 
     tree = root.getroottree()
@@ -103,20 +104,20 @@ def serialize(root: Any) -> bytes:
     return bytes(etree.tostring(tree, xml_declaration=True, encoding="UTF-8", standalone=standalone))
 
 
-def local(element: Any) -> str:
-    """A tag without its namespace; "" of a comment."""
+def local_name(element: Any) -> str:
+    """The name of an element without its namespace; "" for a comment."""
     return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
 
 
 def valid_text(text: str) -> str:
-    """`text` with U+FFFD for characters that no XML may have."""
-    return _NO_CHARACTERS.sub("\ufffd", text)
+    """`text` with U+FFFD in place of characters that XML forbids."""
+    return _INVALID_CHARACTERS.sub("\ufffd", text)
 
 
 def _encoding(beginning: bytes, what: str) -> str:
-    """The encoding, for a parser that would also take some in which nobody can count tags (UTF-7, EBCDIC)."""
-    for mark, name in _BEGINNINGS:
-        if beginning.startswith(mark):
+    """The encoding. The parser would also accept encodings in which tags cannot be counted (UTF-7, EBCDIC)."""
+    for bom, name in _BEGINNINGS:
+        if beginning.startswith(bom):
             return name
     declared = _DECLARED.match(beginning[:_BEGINNING])
     if declared is None:
@@ -129,30 +130,30 @@ def _encoding(beginning: bytes, what: str) -> str:
 
 
 class Elements:
-    """A text with marks that stand for elements, or for whatever is made one when the text is written."""
+    """Builds a text with placeholders for elements, or for objects that become elements when the text is written."""
 
     def __init__(self) -> None:
-        self.marked = PlaceholderText()
+        self.placeholder_text = PlaceholderText()
         self._elements: list[Any] = []
-        self._opened: dict[int, str] = {}  # id of an element -> its name; the list keeps elements and so their ids
+        self._opened: dict[int, str] = {}  # id of an element -> its name; `_elements` keeps the ids unique
 
     def open(self, element: Any) -> None:
         name = str(len(self._elements))
         self._elements.append(element)
         self._opened[id(element)] = name
-        self.marked.open(name, name)
+        self.placeholder_text.open(name, name)
 
     def close(self, element: Any) -> None:
         name = self._opened[id(element)]
-        self.marked.close(name, name)
+        self.placeholder_text.close(name, name)
 
     def add_text(self, text: str) -> None:
-        self.marked.add_text(without_placeholders(text))
+        self.placeholder_text.add_text(without_placeholders(text))
 
     def add_standalone(self, element: Any) -> None:
         self._elements.append(element)
-        self.marked.add_standalone(str(len(self._elements) - 1))
+        self.placeholder_text.add_standalone(str(len(self._elements) - 1))
 
-    def of(self, mark: str) -> Any:
-        """The element that a mark stands for."""
-        return self._elements[int(self.marked.raw[mark])]
+    def of(self, placeholder: str) -> Any:
+        """The element of a placeholder."""
+        return self._elements[int(self.placeholder_text.raw[placeholder])]

@@ -1,1 +1,1 @@
-"""Words, pieces of words, and placeholders: what all work on texts has in common."""
+"""Words, vocabulary pieces and placeholders, which all rooms of `server.text` use."""

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import sentencepiece
 
-MAX_SPELLED = 20_000
-"""Characters that `Pieces.spells` remembers."""
-MOST_BYTES = 4
-"""Bytes of a character in UTF-8."""
+MAX_CACHED_CHARACTERS = 20_000
+"""Characters in the cache of `Pieces.spells`, at most."""
+MAX_CHARACTER_BYTES = 4
+"""Bytes of a character in UTF-8, at most."""
 
 # Control characters, line separators and lone surrogates: a translation is one line of valid Unicode.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
@@ -25,8 +25,8 @@ class Pieces:
     """One SentencePiece model. Thread-safe."""
 
     def __init__(self, path: Path, size: int | None = None, prefix: tuple[int, ...] = ()) -> None:
-        """Pieces beyond the first `size` are unknown; `prefix` are ids before every sentence. Raises VocabularyError
-        when `path` is no SentencePiece model or has no piece that ends sentences."""
+        """Pieces beyond the first `size` count as unknown. `prefix`: ids before every sentence. Raises VocabularyError
+        if `path` is no SentencePiece model or has no piece that ends a sentence."""
         self._spelled: dict[str, bool] = {}
         try:
             self._model = sentencepiece.SentencePieceProcessor(model_file=str(path))
@@ -41,19 +41,19 @@ class Pieces:
         return int(self._model.get_piece_size())
 
     def spells(self, character: str) -> bool:
-        """Whether the vocabulary has a piece for `character`: not only its bytes, and not the unknown one."""
+        """Whether the vocabulary spells `character` without byte pieces and without the unknown piece."""
         is_spelled = self._spelled.get(character)
         if is_spelled is None:
             ids = self._known(character)
-            is_spelled = not any(one == self.unk_id or self._model.is_byte(one) for one in ids)
-            if len(self._spelled) > MAX_SPELLED:  # what another thread asks for may be gone, too
+            is_spelled = not any(index == self.unk_id or self._model.is_byte(index) for index in ids)
+            if len(self._spelled) > MAX_CACHED_CHARACTERS:  # entries of other threads go, too; they keep their results
                 self._spelled.clear()
             self._spelled[character] = is_spelled
         return is_spelled
 
     def encode(self, sentences: Sequence[str]) -> list[tuple[int, ...]]:
-        """Ids of every sentence, the prefix in front and EOS at the end. A lone surrogate counts as U+FFFD."""
-        # One by one: the library starts threads for a list, and on busy cores they wait long to be scheduled.
+        """Ids of every sentence: prefix, pieces, EOS. A lone surrogate is read as U+FFFD."""
+        # Sentence by sentence: for a list the library starts threads, which wait long for busy cores.
         return [(*self._prefix, *self._known(text), self.eos_id) for text in sentences]
 
     def _known(self, text: str) -> list[int]:
@@ -61,43 +61,43 @@ class Pieces:
         ids = self._model.encode(text)
         if self.unk_id in ids:  # The library never encodes some pieces; they are looked up by their text.
             ids = self._model.piece_to_id(self._model.encode(text, out_type=str))
-            ids = [self.unk_id if self._model.is_control(one) else one for one in ids]
-        return [one if one < self._size else self.unk_id for one in ids]
+            ids = [self.unk_id if self._model.is_control(index) else index for index in ids]
+        return [index if index < self._size else self.unk_id for index in ids]
 
     @property
     def empty_length(self) -> int:
-        """Ids of a sentence without pieces."""
+        """Number of ids of a sentence without pieces."""
         return len(self._prefix) + 1
 
     def lengths(self, sentences: Sequence[str]) -> list[int]:
-        """How many ids `encode` gives for every sentence, EOS included."""
+        """Number of ids that `encode` gives for every sentence, EOS included."""
         return [len(ids) for ids in self.encode(sentences)]
 
     def texts(self, ids: Sequence[int]) -> list[str]:
-        """The pieces as they are in the vocabulary, with "\u2581" at the start of a word."""
-        return [str(self._model.id_to_piece(one)) for one in ids]
+        """The vocabulary's pieces, with "\u2581" at the start of a word."""
+        return [str(self._model.id_to_piece(index)) for index in ids]
 
-    def spelled(self, ids: Sequence[int]) -> tuple[str, list[tuple[int, int]]]:
-        """What the ids look like one after the other, with a space before every word, and from where to where each of
-        them stands in it. Bytes are the character that they spell together."""
-        parts, places, length, spelling = list[str](), list[tuple[int, int]](), 0, b""
-        for piece, one in zip(self.texts(ids), ids, strict=True):
-            if self._model.is_byte(one):
+    def decode_with_offsets(self, ids: Sequence[int]) -> tuple[str, list[tuple[int, int]]]:
+        """The concatenated pieces with a space before every word, and start and end of each id in this text. Byte
+        pieces become the character that they spell together."""
+        parts, offsets, length, spelling = list[str](), list[tuple[int, int]](), 0, b""
+        for piece, index in zip(self.texts(ids), ids, strict=True):
+            if self._model.is_byte(index):
                 spelling += bytes([int(piece[1:-1], 16)])
-                if len(spelling) <= MOST_BYTES:
+                if len(spelling) <= MAX_CHARACTER_BYTES:
                     with contextlib.suppress(UnicodeDecodeError):
                         parts.append(spelling.decode())
                         length, spelling = length + len(parts[-1]), b""
-                places.append((max(0, length - 1), length))
+                offsets.append((max(0, length - 1), length))
                 continue
-            looks = "" if self._model.is_control(one) else piece.replace("\u2581", " ")
-            parts.append(looks)
-            length, spelling = length + len(looks), b""
-            places.append((length - len(looks), length))
-        return "".join(parts), places
+            surface = "" if self._model.is_control(index) else piece.replace("\u2581", " ")
+            parts.append(surface)
+            length, spelling = length + len(surface), b""
+            offsets.append((length - len(surface), length))
+        return "".join(parts), offsets
 
     def decode_beginning(self, ids: Sequence[int]) -> str:
-        """Like `decode`, for ids that may end within a character."""
+        """`decode` for ids that may end within a character."""
         [text] = self.decode([ids])
         return text.rstrip("\ufffd").rstrip()
 

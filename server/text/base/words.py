@@ -1,7 +1,7 @@
-"""The words of a text, and which of them a model's pieces belong to.
+"""The words of a text, and the words that a model's pieces belong to.
 
-A word is shown as the user has it and read as the model has it: normalised, perhaps in small letters, behind a mask
-where it is protected. The two are matched by what they look like, in their order.
+The user's text and the text that the model reads differ: the model's text is normalised, may be in lower case, and has
+masks in place of protected spans. The words of the two texts are matched by their normalised forms, in their order.
 """
 
 import re
@@ -14,104 +14,101 @@ from itertools import pairwise
 
 _WORD = re.compile(r"\w+(?:[-'\u2019]\w+)*")
 
-MOST_COMPARED = 16
-"""Elements of two texts whose every pair is compared, at most."""
-MOST_LEVELS = 8
-"""How often two texts are matched again between what they have in common."""
+MAX_COMPARED = 16
+"""Elements of a sequence up to which every pair of elements is compared."""
+MAX_DEPTH = 8
+"""Depth of recursion between common elements, at most."""
 
 Place = tuple[int, int]
 """Start and end of a span of characters in a text, the end exclusive."""
 
 
 def has_letters(text: str) -> bool:
-    """Whether there is anything to translate: numbers and signs stay as they are."""
+    """Whether there is anything to translate: numbers and signs are not translated."""
     return any(map(str.isalpha, text))
 
 
 @dataclass(frozen=True)
 class Word:
-    """A word of a text, from `start` to `end`. `looks` is what it is compared by. `mask` is the number, from 1, of the
-    protected span that it stands for; 0 for a word that is not protected."""
+    """A word of a text, from `start` to `end`. `normalized` is its form for comparisons. `mask` is the number, from 1,
+    of the protected span that the word stands for; 0 for an ordinary word."""
 
     start: int
     end: int
-    looks: str
+    normalized: str
     mask: int = 0
 
 
 def words_of(text: str, masks: Sequence[tuple[Place, int]] = ()) -> list[Word]:
-    """The words of a text in their order. `masks` are places that are one word each, with their numbers, in order."""
+    """The words of a text in their order. `masks` are places that are one word each, and their numbers, in order."""
     words: list[Word] = []
     end = 0
     for place, number in (*masks, ((len(text), len(text)), 0)):
-        words += [Word(*one.span(), one[0].casefold()) for one in _WORD.finditer(text, end, place[0])]
+        words += [Word(*match.span(), match[0].casefold()) for match in _WORD.finditer(text, end, place[0])]
         if number:
             words.append(Word(*place, f"\0{number}", number))
         end = place[1]
     return words
 
 
-def matched(read: Sequence[Word], shown: Sequence[Word]) -> list[Place | None]:
-    """The place in the shown text of every word that the model read; None where it is not shown. A run of words that
-    differs from what is shown has the place of all that is shown between its neighbours, if none of it is protected."""
+def match_words(read: Sequence[Word], shown: Sequence[Word]) -> list[Place | None]:
+    """For every word that the model read, its place in the shown text, or None. A run of words that differs from the
+    shown text has the place of all shown words between its neighbours, if none of these is protected."""
     places: list[Place | None] = [None] * len(read)
-    equal = list(equal_elements([one.looks for one in read], [one.looks for one in shown]))
-    for ours, theirs in equal:
-        places[ours] = (shown[theirs].start, shown[theirs].end)
+    equal = list(equal_elements([word.normalized for word in read], [word.normalized for word in shown]))
+    for read_index, shown_index in equal:
+        places[read_index] = (shown[shown_index].start, shown[shown_index].end)
     for (before, start), (last, end) in pairwise([(-1, -1), *equal, (len(read), len(shown))]):
         other = shown[start + 1 : end]
-        if other and not any(one.mask for one in other):
+        if other and not any(word.mask for word in other):
             places[before + 1 : last] = [(other[0].start, other[-1].end)] * (last - before - 1)
     return places
 
 
 def equal_elements(
-    one: Sequence[str], other: Sequence[str], start: Place = (0, 0), levels: int = MOST_LEVELS
+    left: Sequence[str], right: Sequence[str], start: Place = (0, 0), depth: int = MAX_DEPTH
 ) -> Iterator[tuple[int, int]]:
-    """Pairs of indexes, `start` added, of equal elements in both, in order: those that both begin and end with, those
-    that each has once, and the same again between two of these (patience diff). O(n log n)."""
-    shortest = min(len(one), len(other))
-    begin = next((index for index in range(shortest) if one[index] != other[index]), shortest)
-    end = next((index for index in range(shortest - begin) if one[-1 - index] != other[-1 - index]), shortest - begin)
-    inner, inner_other = one[begin : len(one) - end], other[begin : len(other) - end]
+    """Pairs of indexes, `start` added, of equal elements, in order (patience diff): the common beginning and end, the
+    elements that each side has once, and recursively the elements between two of these. O(n log n)."""
+    shortest = min(len(left), len(right))
+    begin = next((index for index in range(shortest) if left[index] != right[index]), shortest)
+    end = next((index for index in range(shortest - begin) if left[-1 - index] != right[-1 - index]), shortest - begin)
+    inner_left, inner_right = left[begin : len(left) - end], right[begin : len(right) - end]
     yield from ((start[0] + index, start[1] + index) for index in range(begin))
     first = (start[0] + begin, start[1] + begin)
-    if max(len(inner), len(inner_other)) <= MOST_COMPARED:
-        anchors = _common(inner, inner_other)
-        levels = 0
+    if max(len(inner_left), len(inner_right)) <= MAX_COMPARED:
+        anchors = _common(inner_left, inner_right)
+        depth = 0
     else:
-        anchors = _common_once(inner, inner_other) if levels else []
-    edges = [(-1, -1), *anchors, (len(inner), len(inner_other))] if anchors else []
-    for (ours, theirs), (our_next, their_next) in pairwise(edges):
-        if ours >= 0:
-            yield first[0] + ours, first[1] + theirs
+        anchors = _common_once(inner_left, inner_right) if depth else []
+    edges = [(-1, -1), *anchors, (len(inner_left), len(inner_right))] if anchors else []
+    for (i, j), (next_i, next_j) in pairwise(edges):
+        if i >= 0:
+            yield first[0] + i, first[1] + j
         yield from equal_elements(
-            inner[ours + 1 : our_next],
-            inner_other[theirs + 1 : their_next],
-            (first[0] + ours + 1, first[1] + theirs + 1),
-            levels - 1,
+            inner_left[i + 1 : next_i], inner_right[j + 1 : next_j], (first[0] + i + 1, first[1] + j + 1), depth - 1
         )
-    yield from ((start[0] + len(one) - index, start[1] + len(other) - index) for index in range(end, 0, -1))
+    yield from ((start[0] + len(left) - index, start[1] + len(right) - index) for index in range(end, 0, -1))
 
 
-def _common(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
-    """Elements that both have in a row, longest rows first: their indexes. Cubic in time."""
-    blocks = SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks()
+def _common(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int]]:
+    """Indexes of the elements of common blocks, the longest block first. Cubic in time."""
+    blocks = SequenceMatcher(None, left, right, autojunk=False).get_matching_blocks()
     return [(block.a + index, block.b + index) for block in blocks for index in range(block.size)]
 
 
-def _common_once(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
-    """The longest series, in order in both, of elements that each has once: their indexes."""
-    counts, places = Counter(one), {element: index for index, element in enumerate(other)}
-    of_other = Counter(other)
-    pairs = [(index, places[element]) for index, element in enumerate(one) if counts[element] == of_other[element] == 1]
+def _common_once(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int]]:
+    """Indexes of the longest series, in order on both sides, of elements that each side has once."""
+    left_counts, right_counts = Counter(left), Counter(right)
+    places = {element: index for index, element in enumerate(right)}
+    pairs = [(i, places[word]) for i, word in enumerate(left) if left_counts[word] == right_counts[word] == 1]
     tails: list[int] = []
-    """The last index in `other` of the best series of every length, and which of `pairs` that is."""
+    """Index in `right` of the last element of the best series of every length; `last` has its index in `pairs`."""
     last: list[int] = []
     before: list[int] = []
-    for number, (_, theirs) in enumerate(pairs):
-        length = bisect_left(tails, theirs)
-        tails[length : length + 1], last[length : length + 1] = [theirs], [number]
+    for number, (_, j) in enumerate(pairs):
+        length = bisect_left(tails, j)
+        tails[length : length + 1], last[length : length + 1] = [j], [number]
         before.append(last[length - 1] if length else -1)
     series: list[tuple[int, int]] = []
     number = last[-1] if last else -1
@@ -121,14 +118,14 @@ def _common_once(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, in
     return series[::-1]
 
 
-def places_of(spans: Sequence[str], text: str) -> dict[int, Place]:
-    """Where protected spans stand in a translation, by their numbers from 1. Equal spans are numbered from left to
-    right; a span that is not found is left out."""
+def find_spans(spans: Sequence[str], text: str) -> dict[int, Place]:
+    """Number of each protected span, from 1 -> its place in a translation. Equal spans are numbered from left to right;
+    a span that is not in the text is left out. A longer span takes its place before a shorter one."""
     places: dict[int, Place] = {}
     taken = bytearray(len(text))
     searched: dict[str, int] = {}
-    """Up to where all places of a span are taken."""
-    for number, span in sorted(enumerate(spans, 1), key=lambda one: (-len(one[1]), one[0])):
+    """Span -> the index before which all of its places are taken."""
+    for number, span in sorted(enumerate(spans, 1), key=lambda numbered: (-len(numbered[1]), numbered[0])):
         start = text.find(span, searched.get(span, 0))
         while start >= 0 and (last := taken.rfind(1, start, start + len(span))) >= 0:
             start = text.find(span, last + 1)
@@ -139,14 +136,14 @@ def places_of(spans: Sequence[str], text: str) -> dict[int, Place]:
     return places
 
 
-def owners(words: Sequence[Word], pieces: Sequence[Place]) -> list[int | None]:
-    """The number of the word that each piece belongs to: the one that most of it lies in; None for punctuation. Words
-    come in order and do not overlap."""
+def word_ids(words: Sequence[Word], pieces: Sequence[Place]) -> list[int | None]:
+    """The index of the word that each piece belongs to: the word that most of the piece overlaps; None for punctuation.
+    Words come in order and do not overlap."""
     starts, ends = [word.start for word in words], [word.end for word in words]
-    found: list[int | None] = []
+    ids: list[int | None] = []
     for start, end in pieces:
         touched = range(bisect_right(ends, start), bisect_left(starts, end))
-        shared = [min(end, ends[number]) - max(start, starts[number]) for number in touched]
-        best = max(shared, default=0)
-        found.append(touched[shared.index(best)] if best > 0 else None)
-    return found
+        overlaps = [min(end, ends[index]) - max(start, starts[index]) for index in touched]
+        best = max(overlaps, default=0)
+        ids.append(touched[overlaps.index(best)] if best > 0 else None)
+    return ids

@@ -1,1 +1,1 @@
-"""What can be said of a text or a translation without a translation model: its language, and what looks wrong."""
+"""Checks of texts and translations without a translation model: language, flags, repetition."""

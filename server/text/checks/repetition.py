@@ -1,11 +1,11 @@
-"""Finds loops, as in "salad salad salad": phrases that a translation model repeats without end."""
+"""Finds loops, as in "salad salad salad": phrases that a translation model repeats again and again."""
 
 import re
 from collections.abc import Hashable, Sequence
 from operator import eq
 
 MAX_PERIOD = 8
-"""The longest phrase, in words or characters, whose repetition is found."""
+"""Length, in words or characters, of the longest phrase whose repetition is found."""
 MIN_WORD_COPIES = 3
 MIN_CHARACTER_COPIES = 8
 
@@ -29,10 +29,10 @@ def most_copies(sequence: Sequence[Hashable], max_period: int = MAX_PERIOD) -> i
 
 
 def is_repetitive(source: str, target: str) -> bool:
-    """True when `target` repeats a phrase at least 3 times in a row (8 times where it is one of characters, as in
-    languages without spaces) and more often than `source` does, whose own repetitions may be translated."""
+    """Whether `target` repeats a phrase of words at least 3 times in a row (a phrase of characters, as in languages
+    without spaces, 8 times), and more often than `source`, whose repetitions may be translated."""
     words, characters = _words(target), _characters(target)
-    # Counting copies takes longer than everything else that is done to a sentence; few sentences need it.
+    # Counting copies takes longer than all other checks; few sentences need it.
     if _may_loop(words):
         copies = most_copies(words)
         if copies >= MIN_WORD_COPIES and copies > most_copies(_words(source)):
@@ -43,7 +43,7 @@ def is_repetitive(source: str, target: str) -> bool:
 
 
 def _may_loop(words: Sequence[str]) -> bool:
-    """False where no phrase can stand MIN_WORD_COPIES times in a row: too few words equal the one a period before."""
+    """False if no phrase can occur MIN_WORD_COPIES times in a row: too few words equal the word one period before."""
     return any(
         sum(map(eq, words, words[period:])) >= (MIN_WORD_COPIES - 1) * period for period in range(1, MAX_PERIOD + 1)
     )

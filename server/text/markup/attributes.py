@@ -1,6 +1,6 @@
-"""Values of HTML's attributes that people read: tooltips, descriptions of images, hints in empty fields.
+"""Values of HTML attributes that readers see: tooltips, descriptions of images, hints in empty fields.
 
-They are taken out of their tags and leave slots there, so that a tag can move before its values are translated.
+Slots replace the values in their tags, so that a tag can move before its values are translated.
 """
 
 import html
@@ -12,12 +12,12 @@ from server.text.base.placeholders import without_placeholders
 from server.text.base.words import has_letters
 from server.text.markup.character_references import unescape
 
-_SLOT = "\U0010fffe"  # no character: Unicode promises that no text has it
+_SLOT = "\U0010fffe"  # a noncharacter of Unicode
 _SLOTS = re.compile(rf"{_SLOT}(\d+){_SLOT}")
 _ATTRIBUTE = re.compile(r"""\s([^\s"'<>/=]+)\s*=\s*(?P<value>"[^"]*"|'[^']*'|[^\s"'=<>`]+)""")
 _SPACES = re.compile(r"[ \t\r\n\f]+")
 
-_READ = frozenset({"alt", "title", "placeholder", "aria-label", "aria-description", "aria-placeholder"})
+_VISIBLE = frozenset({"alt", "title", "placeholder", "aria-label", "aria-description", "aria-placeholder"})
 _LABELLED = frozenset({"optgroup", "option", "track"})
 _BUTTONS = frozenset({"button", "reset", "submit"})
 _DESCRIPTIONS = frozenset({
@@ -34,11 +34,11 @@ class Value:
 
     @property
     def text(self) -> str:
-        """What is to be translated."""
+        """The text to translate."""
         return without_placeholders(unescaped(_unquoted(self.raw)))
 
-    def written(self, translation: str) -> str:
-        """The value in its tag, as it was where the translation is the same."""
+    def render(self, translation: str) -> str:
+        """The raw value with `translation`; an unchanged text keeps its raw value."""
         if translation == self.text:
             return self.raw
         quote = self.raw[0] if self.raw[0] in "\"'" else '"'
@@ -47,27 +47,27 @@ class Value:
 
 
 def unescaped(raw: str) -> str:
-    """Raw HTML between tags or quotes as it is read: references are characters, any spaces are one."""
+    """The text of raw HTML between tags or quotes: references as characters, runs of spaces as one space."""
     return _SPACES.sub(" ", unescape(raw))
 
 
 def has_slots(document: str) -> bool:
-    """Whether a document has the character that slots are made of; its attributes cannot be translated."""
+    """Whether a document has the character that slots are made of; then its attributes are not translated."""
     return _SLOT in document
 
 
-def take_values(tag: str, name: str, values: list[Value]) -> str:
-    """An opening tag `name` with slots in place of the values that people read, which are added to `values`."""
-    found = list(_ATTRIBUTE.finditer(tag))
-    if not found:
+def extract_values(tag: str, name: str, values: list[Value]) -> str:
+    """An opening tag `name` with slots in place of visible values, which are appended to `values`."""
+    matches = list(_ATTRIBUTE.finditer(tag))
+    if not matches:
         return tag
-    attributes = {one[1].lower(): _unquoted(one["value"]) for one in found}
+    attributes = {match[1].lower(): _unquoted(match["value"]) for match in matches}
     parts: list[str] = []
     end = 0
-    for one in found:
-        value = Value(one["value"])
-        if _is_read(one[1].lower(), name, attributes) and has_letters(value.text):
-            start, stop = one.span("value")
+    for match in matches:
+        value = Value(match["value"])
+        if _is_visible(match[1].lower(), name, attributes) and has_letters(value.text):
+            start, stop = match.span("value")
             parts += (tag[end:start], f"{_SLOT}{len(values)}{_SLOT}")
             values.append(value)
             end = stop
@@ -75,13 +75,13 @@ def take_values(tag: str, name: str, values: list[Value]) -> str:
 
 
 def fill_slots(document: str, values: Sequence[Value], translations: Sequence[str]) -> str:
-    """The document with the translations of its values."""
-    written = [value.written(translation) for value, translation in zip(values, translations, strict=True)]
-    return _SLOTS.sub(lambda slot: written[int(slot[1])], document) if values else document
+    """The document with the translations of its values in place of their slots."""
+    rendered = [value.render(translation) for value, translation in zip(values, translations, strict=True)]
+    return _SLOTS.sub(lambda slot: rendered[int(slot[1])], document) if values else document
 
 
-def _is_read(attribute: str, tag: str, attributes: dict[str, str]) -> bool:
-    """Whether people read the value of an attribute of a tag with these attributes."""
+def _is_visible(attribute: str, tag: str, attributes: dict[str, str]) -> bool:
+    """Whether readers see the value of `attribute` in a tag that has these `attributes`."""
     match attribute:
         case "content":
             return tag == "meta" and attributes.get("name", attributes.get("property", "")).lower() in _DESCRIPTIONS
@@ -90,8 +90,8 @@ def _is_read(attribute: str, tag: str, attributes: dict[str, str]) -> bool:
         case "value":
             return tag == "input" and attributes.get("type", "").lower() in _BUTTONS
         case "title":
-            return tag not in ("link", "style")  # there it is the name of a style sheet
-    return attribute in _READ
+            return tag not in ("link", "style")  # the name of a style sheet
+    return attribute in _VISIBLE
 
 
 def _unquoted(value: str) -> str:

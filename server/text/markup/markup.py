@@ -1,22 +1,21 @@
-"""HTML and XML around the text: markup comes back as it was, byte for byte, but for tags inside a sentence, which move
-with their words, and HTML's attributes that people read, which are translated.
+"""HTML and XML: markup stays byte for byte, except tags inside a sentence, which move with their words, and visible
+attributes of HTML, which are translated.
 
-A document is cut at its block tags; what is between them is a text with placeholders for inline tags
-(`server.text.base.placeholders`). Nothing is parsed into a tree, so nothing is repaired, reordered or lost that a
-person wrote.
+A document is split at its block tags; between them are texts with placeholders for inline tags
+(`server.text.base.placeholders`). No tree is built, so no markup is repaired, reordered or lost.
 """
 
 import dataclasses
 import html
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from server.runtime.checkpoints import checkpoint
 from server.text.base.placeholders import PlaceholderText
 from server.text.base.words import has_letters
-from server.text.markup.attributes import Value, fill_slots, has_slots, take_values, unescaped
+from server.text.markup.attributes import Value, extract_values, fill_slots, has_slots, unescaped
 
 Kind = Literal["html", "xml"]
 
@@ -25,11 +24,11 @@ INLINE = frozenset({
     "input", "ins", "kbd", "label", "mark", "math", "nobr", "object", "q", "s", "samp", "small", "span", "strike",
     "strong", "sub", "sup", "svg", "time", "tt", "u", "var", "wbr",
 })  # fmt: skip
-"""HTML's elements that stand inside a sentence; every other tag ends one."""
+"""HTML elements inside a sentence; every other tag ends a sentence."""
 UNTRANSLATED = frozenset({
     "code", "kbd", "math", "object", "pre", "samp", "script", "style", "svg", "template", "textarea", "var",
 })  # fmt: skip
-"""HTML's elements whose content stays as it is."""
+"""HTML elements whose content stays as it is."""
 _VOID = frozenset({
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr",
 })  # fmt: skip
@@ -46,27 +45,30 @@ _NO_TRANSLATE = re.compile(
 )
 _LANG = re.compile(r"""(?<=\s)((?:xml:)?lang\s*=\s*)("[^"]*"|'[^']*'|[^\s>"']+)""", re.IGNORECASE)
 _DOCUMENT = -1
-"""The element around all others, as the index of a tag."""
+"""Index of the element around all other elements."""
 _XML_ENTITY = re.compile(r"&(?:(lt|gt|amp|quot|apos)|#(\d{1,7})|#x([0-9A-Fa-f]{1,6})|[\w.:-]+);")
 _XML_NAMES = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
 
 
 class MalformedMarkup(ValueError):
-    """XML that is not well-formed; the message says where."""
+    """XML that is not well-formed; the message has the place."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """A stretch of text between block tags, with the spaces around it."""
+    """A text between block tags, and the spaces around it."""
 
     before: str
-    marked: PlaceholderText
+    placeholder_text: PlaceholderText
     after: str
+
+    def render(self, translation: str, escape: Callable[[str], str]) -> str:
+        return self.before + self.placeholder_text.render(translation, escape) + self.after
 
 
 @dataclass(frozen=True)
 class Markup:
-    """Raw markup and blocks in the order of the document; tags have slots for the `values` of their attributes."""
+    """Raw markup and blocks in the order of the document; tags have slots for the `values` of attributes."""
 
     parts: Sequence[str | Block]
     kind: Kind = "html"
@@ -74,8 +76,8 @@ class Markup:
 
     @property
     def texts(self) -> list[str]:
-        """What is to be translated: blocks, with marks, then values of attributes."""
-        blocks = [part.marked.text for part in self.parts if isinstance(part, Block)]
+        """The texts to translate: blocks with placeholders, then values of attributes."""
+        blocks = [part.placeholder_text.text for part in self.parts if isinstance(part, Block)]
         return blocks + [value.text for value in self.values]
 
     def write(self, translations: Sequence[str]) -> str:
@@ -85,8 +87,7 @@ class Markup:
         escape = _escape_html if self.kind == "html" else _escape_xml
         remaining = iter(translations)
         document = "".join(
-            part if isinstance(part, str) else part.before + part.marked.render(next(remaining), escape) + part.after
-            for part in self.parts
+            part if isinstance(part, str) else part.render(next(remaining), escape) for part in self.parts
         )
         return fill_slots(document, self.values, list(remaining))
 
@@ -103,67 +104,67 @@ class _Token:
 
 @dataclass
 class _Reader:
-    """Tokens become raw parts and blocks."""
+    """Builds raw parts and blocks from tokens."""
 
     kind: Kind
     parts: list[str | Block] = field(default_factory=list)
-    marked: PlaceholderText = field(default_factory=PlaceholderText)
+    placeholder_text: PlaceholderText = field(default_factory=PlaceholderText)
     raw: list[str] = field(default_factory=list)
     values: list[Value] = field(default_factory=list)
 
     def text(self, raw: str) -> None:
         self.raw.append(raw)
         if self.kind == "html":
-            self.marked.add_text(unescaped(raw))
+            self.placeholder_text.add_text(unescaped(raw))
         else:
             for part, is_entity in _xml_texts(raw):
-                self.marked.add_standalone(part) if is_entity else self.marked.add_text(part)
+                self.placeholder_text.add_standalone(part) if is_entity else self.placeholder_text.add_text(part)
 
     def inline(self, token: _Token) -> None:
         self.raw.append(token.raw)
         if not token.name or token.is_empty:
-            self.marked.add_standalone(token.raw)
+            self.placeholder_text.add_standalone(token.raw)
         elif token.is_close:
-            self.marked.close(token.name, token.raw)
+            self.placeholder_text.close(token.name, token.raw)
         else:
-            self.marked.open(token.name, token.raw)
+            self.placeholder_text.open(token.name, token.raw)
 
-    def lone(self, raw: str) -> None:
+    def standalone(self, raw: str) -> None:
         self.raw.append(raw)
-        self.marked.add_standalone(raw)
+        self.placeholder_text.add_standalone(raw)
 
     def block(self, raw: str) -> None:
         self.flush()
         self.parts.append(raw)
 
     def flush(self) -> None:
-        """End the block: a part to translate when it has letters, else as it was."""
-        if any(map(has_letters, self.marked.parts)):
+        """End the block: a block to translate if it has letters, otherwise a raw part."""
+        if any(map(has_letters, self.placeholder_text.parts)):
             first, last = self.raw[0], self.raw[-1]
             before = first[: len(first) - len(first.lstrip())] if self.kind == "html" else ""
             after = last[len(last.rstrip()) :] if self.kind == "html" else ""
             self._strip(before, after)
-            self.parts.append(Block(before, self.marked, after))
+            self.parts.append(Block(before, self.placeholder_text, after))
         else:
             self.parts.append("".join(self.raw))
-        self.marked, self.raw = PlaceholderText(), []
+        self.placeholder_text, self.raw = PlaceholderText(), []
 
     def _strip(self, before: str, after: str) -> None:
-        parts = [part for part in self.marked.parts if part]
+        parts = [part for part in self.placeholder_text.parts if part]
         if before and parts[0].startswith(" "):
             parts[0] = parts[0][1:]
         if after and parts[-1].endswith(" "):
             parts[-1] = parts[-1][:-1]
-        self.marked.parts = parts
+        self.placeholder_text.parts = parts
 
 
 def read_markup(text: str, kind: Kind = "html", ignored: Iterable[str] = (), language: str | None = None) -> Markup:
-    """Cut a document into markup and texts. `ignored` names more elements whose content stays as it is. `language` is
-    written into the root's lang attribute. Raises MalformedMarkup for XML that is not well-formed, and
+    """Split a document into markup and texts. `ignored`: names of further elements whose content stays as it is.
+    `language` is written into the root's lang attribute. Raises MalformedMarkup for XML that is not well-formed, and
     TooManyPlaceholders."""
     tokens = list(_tokens(text, kind))
-    reads_values = kind == "html" and not has_slots(text)
-    inline = _inline_in_xml(tokens) if kind == "xml" else None
+    translates_values = kind == "html" and not has_slots(text)
+    inline = _find_inline_in_xml(tokens) if kind == "xml" else None
     untranslated = frozenset(ignored) | (UNTRANSLATED if kind == "html" else frozenset())
     reader = _Reader(kind)
     index = 0
@@ -171,16 +172,16 @@ def read_markup(text: str, kind: Kind = "html", ignored: Iterable[str] = (), lan
         checkpoint()
         token = tokens[index]
         is_kept = bool(token.name) and _NO_TRANSLATE.search(token.raw) is not None
-        if reads_values and token.name and not token.is_close and not is_kept:
-            taken = take_values(token.raw, token.name, reader.values)
+        if translates_values and token.name and not token.is_close and not is_kept:
+            taken = extract_values(token.raw, token.name, reader.values)
             token = token if taken is token.raw else dataclasses.replace(token, raw=taken)
         is_inline = token.name in INLINE or token.name == "" if inline is None else index in inline
         if token.name is None:
             reader.text(token.raw)
         elif _is_opening(token) and (token.name in untranslated or is_kept):
-            end = _end_of(tokens, index)
-            raw = token.raw + "".join(one.raw for one in tokens[index + 1 : end])
-            reader.lone(raw) if is_inline else reader.block(raw)
+            end = _element_end(tokens, index)
+            raw = token.raw + "".join(inner.raw for inner in tokens[index + 1 : end])
+            reader.standalone(raw) if is_inline else reader.block(raw)
             index = end
             continue
         elif is_inline:
@@ -218,8 +219,8 @@ def _is_opening(token: _Token) -> bool:
     return bool(token.name) and not token.is_close and not token.is_empty
 
 
-def _end_of(tokens: Sequence[_Token], start: int) -> int:
-    """Where the element that opens at `start` is over: after its closing tag, or at the end."""
+def _element_end(tokens: Sequence[_Token], start: int) -> int:
+    """The index after the closing tag of the element that opens at `start`, or after the last token."""
     depth = 0
     for index in range(start, len(tokens)):
         token = tokens[index]
@@ -230,11 +231,11 @@ def _end_of(tokens: Sequence[_Token], start: int) -> int:
     return len(tokens)
 
 
-def _inline_in_xml(tokens: Sequence[_Token]) -> set[int]:
-    """Tags inside an element that has text of its own, however deep. Raises MalformedMarkup."""
-    mixed = _mixed_in_xml(tokens)
+def _find_inline_in_xml(tokens: Sequence[_Token]) -> set[int]:
+    """Indexes of the tags inside elements with mixed content, at any depth. Raises MalformedMarkup."""
+    mixed = _find_mixed_in_xml(tokens)
     inline: set[int] = set()
-    is_inside = [_DOCUMENT in mixed]  # something with text of its own: for the element around, and those around it
+    is_inside = [_DOCUMENT in mixed]  # for each open element: whether it is in mixed content or has it
     for index, token in enumerate(tokens):
         if token.name is None:
             continue
@@ -247,20 +248,20 @@ def _inline_in_xml(tokens: Sequence[_Token]) -> set[int]:
     return inline
 
 
-def _mixed_in_xml(tokens: Sequence[_Token]) -> set[int]:
-    """The opening tags of elements with text of their own. Raises MalformedMarkup."""
-    around = [_DOCUMENT]
+def _find_mixed_in_xml(tokens: Sequence[_Token]) -> set[int]:
+    """Indexes of the opening tags of elements with mixed content (text of their own). Raises MalformedMarkup."""
+    open_tags = [_DOCUMENT]
     mixed: set[int] = set()
     for index, token in enumerate(tokens):
         if token.name is None:
             if not token.raw.isspace():
-                mixed.add(around[-1])
+                mixed.add(open_tags[-1])
         elif _is_opening(token):
-            around.append(index)
-        elif token.name and not token.is_empty and (len(around) == 1 or tokens[around.pop()].name != token.name):
+            open_tags.append(index)
+        elif token.name and not token.is_empty and (len(open_tags) == 1 or tokens[open_tags.pop()].name != token.name):
             raise MalformedMarkup(f"</{token.name}> closes nothing that is open at this place")
-    if len(around) > 1:
-        raise MalformedMarkup(f"<{tokens[around[-1]].name}> is never closed")
+    if len(open_tags) > 1:
+        raise MalformedMarkup(f"<{tokens[open_tags[-1]].name}> is never closed")
     return mixed
 
 
@@ -271,7 +272,7 @@ def _in_language(token: _Token, language: str | None) -> str:
 
 
 def _xml_texts(raw: str) -> Iterator[tuple[str, bool]]:
-    """Text, and entities that only the document knows."""
+    """Texts, and entities that only the document declares, each with True for an entity."""
     end = 0
     for match in _XML_ENTITY.finditer(raw):
         yield raw[end : match.start()], False

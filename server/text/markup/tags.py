@@ -1,29 +1,29 @@
-"""Sets the tags of a sentence round those words of its translation that come from the words that they enclose.
+"""Places the tags of a sentence around the words of its translation that are aligned with the words inside the tags.
 
-The model reads the sentence without tags. Where no enclosed word is aligned, aligned neighbours give the place.
+The model reads the sentence without tags. If no word inside a tag is aligned, aligned neighbours give its position.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from server.text.base.placeholders import MARK, TERM_PLACEHOLDER, closing_of, is_closing, is_opening, opening_of
+from server.text.base.placeholders import PLACEHOLDER, TERM_PLACEHOLDER, closing_of, is_closing, is_opening, opening_of
 from server.text.base.words import Place, words_of
 
 Pair = tuple[Place, Place]
-"""The place of a word in the source, and of a word in the translation that comes from it."""
+"""The place of a word in the source, and the place of an aligned word in the translation."""
 
 
 @dataclass(frozen=True)
 class Tag:
-    """An opening or closing mark, and how many characters of the sentence without tags stand before it."""
+    """An opening or closing placeholder, and its position in the sentence without tags."""
 
-    mark: str
+    placeholder: str
     at: int
 
 
 @dataclass(frozen=True)
 class Element:
-    """What stands from `start` to `end` between two marks; "" for one that is in another sentence."""
+    """The text from `start` to `end` between two placeholders; "" for a placeholder in another sentence."""
 
     start: int
     end: int
@@ -31,12 +31,12 @@ class Element:
     closing: str
 
 
-def lift(sentence: str) -> tuple[str, tuple[Tag, ...]]:
-    """The sentence without its opening and closing marks, and these marks. Lone marks stay: they stand for content."""
+def strip_tags(sentence: str) -> tuple[str, tuple[Tag, ...]]:
+    """The sentence without opening and closing placeholders, and these placeholders. Standalone placeholders stay."""
     parts: list[str] = []
     tags: list[Tag] = []
     length = end = 0
-    for match in MARK.finditer(sentence):
+    for match in PLACEHOLDER.finditer(sentence):
         if is_opening(match[0]) or is_closing(match[0]):
             parts.append(sentence[end : match.start()])
             length += len(parts[-1])
@@ -46,10 +46,10 @@ def lift(sentence: str) -> tuple[str, tuple[Tag, ...]]:
 
 
 def place_tags(tags: Sequence[Tag], source: str, target: str, pairs: Sequence[Pair]) -> str:
-    """`target` with `tags` round the words that `pairs` align with the words enclosed in `source`; both texts come
-    without tags. Tags may cross where words changed their order: see `server.text.base.placeholders.nested`.
-    Its time grows with the number of tags, times the length of the sentence, which a model limits."""
-    marks: list[tuple[int, int, int, str]] = []
+    """`target` with `tags` around the words that `pairs` align with the enclosed words of `source`; both texts are
+    without tags. Tags may cross if the order of words differs: see `server.text.base.placeholders.nested`. Time is
+    proportional to the number of tags times the length of the sentence, which a model limits."""
+    placeholders: list[tuple[int, int, int, str]] = []
     spans: dict[Place, Place] = {}
     for number, element in enumerate(_elements(tags, len(source))):
         place = (element.start, element.end)
@@ -57,72 +57,73 @@ def place_tags(tags: Sequence[Tag], source: str, target: str, pairs: Sequence[Pa
             spans[place] = _span(element, source, target, pairs)
         start, end = spans[place]
         is_empty = start == end
-        marks.append((start, 1 + is_empty, number, element.opening))
-        marks.append((end, 2 * is_empty, number if is_empty else -number, element.closing))
+        placeholders.append((start, 1 + is_empty, number, element.opening))
+        placeholders.append((end, 2 * is_empty, number if is_empty else -number, element.closing))
     parts: list[str] = []
     last = 0
-    for at, _, _, mark in sorted(marks, key=lambda one: one[:3]):
-        parts += (target[last:at], mark)
+    for at, _, _, placeholder in sorted(placeholders, key=lambda placed: placed[:3]):
+        parts += (target[last:at], placeholder)
         last = at
     return "".join([*parts, target[last:]])
 
 
 def _elements(tags: Sequence[Tag], length: int) -> list[Element]:
-    """Outer elements before inner ones. One whose other end is in another sentence begins or ends with this one."""
-    starts = {tag.mark: tag.at for tag in tags if is_opening(tag.mark)}
-    ends = {opening_of(tag.mark): tag.at for tag in tags if is_closing(tag.mark)}
-    from_before = [Element(0, ends[mark], "", closing_of(mark)) for mark in ends if mark not in starts]
-    here = [
-        Element(at, max(at, ends.get(mark, length)), mark, closing_of(mark) if mark in ends else "")
-        for mark, at in starts.items()
+    """Outer elements before inner elements. An element that begins or ends in another sentence begins or ends with this
+    sentence."""
+    starts = {tag.placeholder: tag.at for tag in tags if is_opening(tag.placeholder)}
+    ends = {opening_of(tag.placeholder): tag.at for tag in tags if is_closing(tag.placeholder)}
+    continued = [Element(0, ends[opening], "", closing_of(opening)) for opening in ends if opening not in starts]
+    opened = [
+        Element(at, max(at, ends.get(opening, length)), opening, closing_of(opening) if opening in ends else "")
+        for opening, at in starts.items()
     ]
-    return [*reversed(from_before), *here]
+    return [*reversed(continued), *opened]
 
 
 def _span(element: Element, source: str, target: str, pairs: Sequence[Pair]) -> Place:
-    """Where the element stands in the target."""
+    """The place of the element in the target."""
     inside = source[element.start : element.end]
     if not _has_words(inside):
         at = _point(element.start, source, target, pairs)
         return at, at
     if not _has_words(source[: element.start] + source[element.end :]):
         return _around_all(element, source, target)
-    own = [theirs for ours, theirs in pairs if ours[0] < element.end and element.start < ours[1]]
-    if own:
-        others = [theirs for ours, theirs in pairs if ours[1] <= element.start or element.end <= ours[0]]
-        start, end = _best_span(own, others)
+    aligned = [target_word for word, target_word in pairs if word[0] < element.end and element.start < word[1]]
+    if aligned:
+        others = [target_word for word, target_word in pairs if word[1] <= element.start or element.end <= word[0]]
+        start, end = _best_span(aligned, others)
     else:
         start = _point(element.start, source, target, pairs)
-        following = [one for one in words_of(target) if one.start >= start][: len(words_of(inside))]
+        following = [word for word in words_of(target) if word.start >= start][: len(words_of(inside))]
         start, end = (following[0].start, following[-1].end) if following else (start, start)
-    return _with_signs(start, end, inside, target)
+    return _include_signs(start, end, inside, target)
 
 
 def _around_all(element: Element, source: str, target: str) -> Place:
-    """The place of an element that encloses all words: signs at the ends are outside of it where the source has them
-    outside."""
+    """The place of an element that encloses all words: signs at the ends are outside as in the source."""
     start = 0 if not source[: element.start].strip() else _first_letter(target)
     end = len(target) if not source[element.end :].strip() else 1 + _last_letter(target)
     return start, end
 
 
-def _best_span(own: Sequence[Place], others: Sequence[Place]) -> Place:
-    """The span with most words of `own` less words of `others`, which come from outside of the element; the first
-    among equals. (A span that always covers all of `own` is right less often: see server/RESULTS.md.)"""
-    counted = sorted({**dict.fromkeys(others, -1), **dict.fromkeys(own, 1)}.items())
+def _best_span(aligned: Sequence[Place], others: Sequence[Place]) -> Place:
+    """The span with the largest number of `aligned` words minus `others`, which are aligned with words outside of the
+    element; the first of equal spans. (A span that covers all `aligned` words is right less often: see
+    server/RESULTS.md.)"""
+    counted = sorted({**dict.fromkeys(others, -1), **dict.fromkeys(aligned, 1)}.items())
     best, most, start, total = counted[0][0], 0, 0, 0
-    for place, worth in counted:
+    for place, value in counted:
         if total <= 0:
             start, total = place[0], 0
-        total += worth
+        total += value
         if total > most:
             best, most = (start, place[1]), total
     return best
 
 
 def _point(at: int, source: str, target: str, pairs: Sequence[Pair]) -> int:
-    """The position in the target for position `at`, between two words of the source: next to what the nearer aligned
-    neighbour became."""
+    """The position in the target for position `at` between two words of the source: beside the target word of the
+    nearer aligned neighbour."""
     if not _has_words(source[:at]):
         return 0
     if not _has_words(source[at:]):
@@ -134,8 +135,8 @@ def _point(at: int, source: str, target: str, pairs: Sequence[Pair]) -> int:
     return following[1][0] if following is not None else len(target)
 
 
-def _with_signs(start: int, end: int, inside: str, target: str) -> Place:
-    """The span with quotes and the like at its ends, where the element has some at its own."""
+def _include_signs(start: int, end: int, inside: str, target: str) -> Place:
+    """The span extended by quotes and other signs at its ends, if the element has signs at the same end."""
     inside = inside.strip()
     if not _has_words(inside[0]):
         while start > 0 and _is_sign(target[start - 1]):
@@ -151,11 +152,11 @@ def _has_words(text: str) -> bool:
 
 
 def _is_sign(character: str) -> bool:
-    return not (_has_words(character) or character.isspace() or MARK.match(character))
+    return not (_has_words(character) or character.isspace() or PLACEHOLDER.match(character))
 
 
 def _first_letter(text: str) -> int:
-    return next((place for place, one in enumerate(text) if _has_words(one)), 0)
+    return next((place for place, char in enumerate(text) if _has_words(char)), 0)
 
 
 def _last_letter(text: str) -> int:

@@ -1,1 +1,1 @@
-"""What must come through a translation as it is, or as a glossary says."""
+"""Protects spans of a sentence that a translation keeps byte for byte, and terms that a glossary translates."""

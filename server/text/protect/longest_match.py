@@ -1,7 +1,8 @@
-"""The longest of many strings that a text has at a place, in logarithmic time however they begin alike.
+"""Longest match of many strings at a position of a text, in logarithmic time however long their common prefixes.
 
-In a sorted list all strings that a text begins with stand before it, and the nearest of them and the text's neighbour
-begin alike: the longest one is this neighbour or a string that it begins with, its parent, or that one's parent.
+The strings are sorted. The parent of a string is the longest other string that is a prefix of it. All strings that are
+prefixes of a text are sorted before the text, and the longest of them is the string right before the text or one of the
+ancestors of this string. Jump pointers reach every ancestor in a logarithmic number of steps.
 """
 
 from array import array
@@ -12,19 +13,19 @@ NONE = -1
 
 
 class LongestMatch:
-    """Strings, which end where a word ends: before something else than a letter, a digit or "_"."""
+    """Matches strings at word ends: no letter, digit or "_" follows a match."""
 
     def __init__(self, strings: Iterable[str]) -> None:
-        """Linear in the length of all of them, but for sorting."""
+        """Linear in the total length of the strings, apart from sorting."""
         self._sorted = sorted(set(strings))
-        self._most = max(map(len, self._sorted), default=0)
+        self._max_length = max(map(len, self._sorted), default=0)
         size = len(self._sorted)
         self._parents = array("q", [NONE]) * size
-        """The longest other string that each begins with."""
-        self._ended = array("q", [NONE]) * size
-        """The longest other string that each begins with and that ends there where a word ends."""
+        """Index of each string's parent."""
+        self._word_end_parents = array("q", [NONE]) * size
+        """Index of each string's nearest ancestor that ends at a word end of the string."""
         self._jumps = array("q", [NONE]) * size
-        """One further up, so that any ancestor is reached in a logarithmic number of steps."""
+        """Index of an ancestor further up."""
         self._depths = array("q", [0]) * size
         path: list[int] = []
         for index, string in enumerate(self._sorted):
@@ -35,21 +36,21 @@ class LongestMatch:
             path.append(index)
 
     def longest(self, text: str, start: int, end: int) -> str | None:
-        """The longest string at `start`, and up to `end` at most, that ends where a word of `text` ends."""
-        here = text[start : min(end, start + self._most)]
-        index = bisect_right(self._sorted, here) - 1
-        while index != NONE and not here.startswith(self._sorted[index]):
+        """The longest string at `start` of `text` that ends at a word end and not after `end`, or None."""
+        window = text[start : min(end, start + self._max_length)]
+        index = bisect_right(self._sorted, window) - 1
+        while index != NONE and not window.startswith(self._sorted[index]):
             jump = self._jumps[index]
-            is_far = jump != NONE and not here.startswith(self._sorted[jump])
+            is_far = jump != NONE and not window.startswith(self._sorted[jump])
             index = jump if is_far else self._parents[index]
-        if index != NONE and _goes_on(text, start + len(self._sorted[index])):
-            index = self._ended[index]
+        if index != NONE and _is_inside_word(text, start + len(self._sorted[index])):
+            index = self._word_end_parents[index]
         return None if index == NONE else self._sorted[index]
 
     def _add(self, index: int, parent: int) -> None:
         self._parents[index], self._depths[index] = parent, self._depths[parent] + 1
-        is_ended = not _goes_on(self._sorted[index], len(self._sorted[parent]))
-        self._ended[index] = parent if is_ended else self._ended[parent]
+        is_at_word_end = not _is_inside_word(self._sorted[index], len(self._sorted[parent]))
+        self._word_end_parents[index] = parent if is_at_word_end else self._word_end_parents[parent]
         jump = self._jumps[parent]
         further = self._jumps[jump] if jump != NONE else NONE
         is_level = (
@@ -60,6 +61,5 @@ class LongestMatch:
         self._jumps[index] = further if is_level else parent
 
 
-def _goes_on(text: str, place: int) -> bool:
-    """Whether a word goes on at a place."""
-    return place < len(text) and (text[place].isalnum() or text[place] == "_")
+def _is_inside_word(text: str, position: int) -> bool:
+    return position < len(text) and (text[position].isalnum() or text[position] == "_")

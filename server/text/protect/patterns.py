@@ -1,10 +1,10 @@
-"""Patterns of what is carried over and not translated, joined into one; earlier alternatives win."""
+"""Patterns of spans that are not translated, joined into one pattern; earlier alternatives win."""
 
 import re
 from collections.abc import Iterator
 
 from server.runtime.checkpoints import checkpoint
-from server.text.base.placeholders import MARK, TERM_PLACEHOLDER
+from server.text.base.placeholders import PLACEHOLDER, TERM_PLACEHOLDER
 
 _TOP_LEVEL = "com|org|net|edu|gov|io|dev|app|info|eu|de|at|ch|fr|es|it|nl|pl|cz|uk|us|jp|cn|ru|br"
 _SUFFIXES = (
@@ -18,7 +18,7 @@ _EMOJI = (
 _JOINED = "[\ufe0e\ufe0f\u200d\u20e3\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]"
 EMOJI = rf"(?:[0-9#*]\ufe0f?\u20e3|{_EMOJI}{_JOINED}*+)++"
 
-# What may have spaces and full stops inside, where no sentence ends.
+# Spans that may contain spaces and full stops; no sentence ends inside of them.
 _SPACED = (
     # Tags and numbered tags: <b class="x">, </b>, <br/>, <0/>, </0>; comments.
     r"<!--.{0,500}?-->",
@@ -40,7 +40,7 @@ _PATTERNS = (
     r"(?<![\w%])%\d{1,2}(?![\d.,%])",
     r"%[A-Z_]{2,40}%",
     r"(?<![\w$])\$[A-Za-z_]\w{0,100}",
-    # Addresses. What may end a sentence does not end them.
+    # Addresses. Punctuation that may end a sentence does not end an address.
     r"(?:\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://|\bwww\.|\bmailto:|\btel:)(?:[^\s<>\"\u201c\u201d]{0,2000}[\w/=&#%+~$-])",
     r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}",
     rf"(?<![\w.@-])(?:[A-Za-z0-9-]{{1,63}}\.){{1,6}}(?:{_TOP_LEVEL})\b(?:/[^\s<>\"]{{0,2000}}[\w/=&#%+~-]|/)?",
@@ -57,32 +57,32 @@ _PATTERNS = (
     r"(?<![\w&/])[@#][A-Za-z_]\w{1,60}",
     r"(?<!\S)[:;]-?[)(DP|](?!\S)",
     EMOJI,
-    MARK.pattern,
+    PLACEHOLDER.pattern,
     TERM_PLACEHOLDER.pattern,
 )
-_PROTECTED = re.compile("|".join(f"(?:{one})" for one in _PATTERNS), re.DOTALL)
-# Characters of which every pattern needs some. Most sentences have none; trying all patterns takes ten times as long.
+_PROTECTED = re.compile("|".join(f"(?:{pattern})" for pattern in _PATTERNS), re.DOTALL)
+# Every match has at least one of these. Most sentences have none, and trying all patterns takes ten times as long.
 _HINT = re.compile(
-    rf"[<{{%$`@#/\\_]|\w\.\w|--|\(\)|[a-z][A-Z]|[:;]-?[)(DP|]|[0-9a-f]{{8}}|mailto|tel:|\ufe0f|{_EMOJI}|{MARK.pattern}|{TERM_PLACEHOLDER.pattern}"
+    rf"[<{{%$`@#/\\_]|\w\.\w|--|\(\)|[a-z][A-Z]|[:;]-?[)(DP|]|[0-9a-f]{{8}}|mailto|tel:|\ufe0f|{_EMOJI}|{PLACEHOLDER.pattern}|{TERM_PLACEHOLDER.pattern}"
 )
-_WITH_SPACES = re.compile("|".join(f"(?:{one})" for one in _SPACED), re.DOTALL)
+_WITH_SPACES = re.compile("|".join(f"(?:{pattern})" for pattern in _SPACED), re.DOTALL)
 OUTER_EMOJI = re.compile(EMOJI)
 EMOJI_END = re.compile(f"{_EMOJI}|{_JOINED}")
-"""What emoji end with."""
+"""The last character of an emoji."""
 
 
 _WINDOW, _LONGEST = 16_384, 8_192
-"""Characters of a long text that are searched at once, and more than any span has but a row of emoji."""
+"""Characters of a long text that are searched at once; characters of the longest span, except a run of emoji."""
 
 
 def protected_spans(text: str) -> list[tuple[int, int]]:
-    """Start and end of everything that must not be translated, whatever the vocabulary. Linear in len(text)."""
+    """Start and end of every span that is not translated, for any vocabulary. Linear in len(text)."""
     return list(_spans(_PROTECTED, text)) if _HINT.search(text) else []
 
 
 def _spans(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
-    """The spans of all matches. A long text is searched in windows: Python lets no other thread run before a search has
-    ended. A match that ends where its window does may go on: the next one begins there, and touches it."""
+    """The spans of all matches. A long text is searched in windows, because a search holds the GIL until it ends. A
+    match that ends at the end of its window may continue: the next match begins there and touches it."""
     if len(text) <= _WINDOW + _LONGEST:
         yield from (match.span() for match in pattern.finditer(text))
         return
@@ -92,7 +92,7 @@ def _spans(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
         following = at + _WINDOW
         end = min(len(text), following + _LONGEST)
         for match in pattern.finditer(text, at, end):
-            if match.start() >= at + _WINDOW and end < len(text):  # the next window finds it again, whole
+            if match.start() >= at + _WINDOW and end < len(text):  # the next window finds the whole match
                 break
             yield match.span()
             following = max(following, match.end())
@@ -100,5 +100,5 @@ def _spans(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
 
 
 def unbroken_spans(text: str) -> list[tuple[int, int]]:
-    """The protected spans that may have spaces and full stops inside, where no sentence ends."""
+    """The protected spans that may contain spaces and full stops; no sentence ends inside of them."""
     return list(_spans(_WITH_SPACES, text)) if any(map(text.__contains__, "<{`")) else []

@@ -1,5 +1,5 @@
-"""Terms on their way through a third language: each stands there as a mark, which models carry over as they do a URL,
-and which becomes the term's translation at the end."""
+"""Glossary terms in a translation through a pivot language: the first model copies a placeholder for each term, as it
+copies a URL, and the placeholder becomes the term's translation at the end."""
 
 import dataclasses
 from collections.abc import Iterable
@@ -10,21 +10,22 @@ from server.text.protect.terms import Match, Terms
 
 
 class PivotPlaceholders(Terms):
-    """The same terms, each with a mark as its translation: in every sentence the first term has the first mark."""
+    """The same terms, each translated as a placeholder: in every sentence the first term has the first placeholder."""
 
     def __init__(self, terms: Terms, sentences: Iterable[str]) -> None:
-        """No mark is one that `sentences` have anyway."""
-        taken = {mark for sentence in sentences for mark in TERM_PLACEHOLDER.findall(sentence)}
-        self._terms, self._marks = terms, [mark for mark in term_placeholders() if mark not in taken]
+        """Placeholders that `sentences` contain are not used."""
+        used = {placeholder for sentence in sentences for placeholder in TERM_PLACEHOLDER.findall(sentence)}
+        self._terms = terms
+        self._free = [placeholder for placeholder in term_placeholders() if placeholder not in used]
 
     def find(self, text: str, taken: Iterable[tuple[int, int]] = ()) -> list[Match]:
         """As Terms.find. Raises TooManyPlaceholders."""
-        found = self._terms.find(text, taken)
-        if len(found) > len(self._marks):
-            raise TooManyPlaceholders(f"a sentence has more than {len(self._marks)} terms of the glossary")
-        return [dataclasses.replace(match, target=mark) for match, mark in zip(found, self._marks, strict=False)]
+        matches = self._terms.find(text, taken)
+        if len(matches) > len(self._free):
+            raise TooManyPlaceholders(f"a sentence has more than {len(self._free)} terms of the glossary")
+        return [dataclasses.replace(match, target=free) for match, free in zip(matches, self._free, strict=False)]
 
-    def filled(self, sentence: str, translation: str) -> str:
-        """The translation of a sentence with the translations of its terms in place of their marks."""
+    def fill_terms(self, sentence: str, translation: str) -> str:
+        """The sentence's `translation` with the translations of its terms in place of placeholders."""
         targets = [match.target for match in find_terms(sentence, self._terms)]
-        return translation.translate({ord(mark): target for mark, target in zip(self._marks, targets, strict=False)})
+        return translation.translate({ord(free): target for free, target in zip(self._free, targets, strict=False)})

@@ -1,11 +1,20 @@
-"""What must come through a translation byte for byte: URLs, addresses, placeholders, tags, code, emoji, words that the
-vocabulary cannot spell.
+"""Keeps what a translation must have byte for byte (URLs, addresses, placeholders, tags, code, emoji, words that the
+vocabulary cannot spell), and puts the translations of a glossary's terms in place.
 
-The model reads a short mask in their place ("X1", "X2": a letter and a number, which models copy as they copy names);
-afterwards spans replace the masks. Every span is in the result exactly once, whatever the model did with its mask: a
-lost one is put at the position that it had in the source, and the sentence is flagged.
+`mask` runs before the model, `restore` after it:
 
-Sentences in capitals are given to the model in small letters; their translation is set in capitals.
+1. The spans of a sentence are found (`patterns`, `unspellable`, `terms`). Spans that touch each other become one.
+2. Each span is replaced by a mask: a stem and the number of the span, from 1 on, as in "X1" and "X2". Models copy masks
+   as they copy names. The stem is the first that no number follows in the sentence, so that no word of it looks like a
+   mask. Where a span touches a word, the model reads a space between them, which `restore` removes again.
+3. A sentence in capitals is given to the model in lower case, and its translation is set in capitals.
+4. In the translation only the first copy of each mask stays, and masks become spans again.
+5. The model may lose a mask. If the span is one end of a tag whose other end (its partner) is in the translation, the
+   mask is inserted as many words from its partner as in the source; otherwise at the same relative position as in the
+   source, between two words.
+
+So every span is in the result exactly once, whatever the model did; `Restored.is_moved` says that a mask was lost or
+repeated, and the sentence is flagged.
 """
 
 import re
@@ -20,7 +29,7 @@ from server.text.base.placeholders import closing_of, is_opening, is_placeholder
 from server.text.base.words import has_letters
 from server.text.protect.patterns import protected_spans
 from server.text.protect.terms import Match, Terms
-from server.text.protect.unspellable import Spells, in_a_row, unspellable
+from server.text.protect.unspellable import Spells, merge_adjacent, unspellable
 
 _STEMS = "XQZKJVWY"
 _LONGEST_STEM = 3
@@ -29,46 +38,45 @@ _BARE_WORD = re.compile(r"\w+(?:[-'\u2019]\w+)*")
 _HYPHENED = re.compile(r"-\w")
 _ASCII_WORD = re.compile(r"[A-Za-z0-9_]")
 MIN_CAPITALS = 5
-"""Letters of a sentence in capitals; fewer may be an abbreviation ("NASA")."""
-MOST_SEARCHED = 1_000_000
-"""Lost masks times characters of a translation with all of them, up to which masks are put between words: each looks at
-all words. What models give is below."""
+"""Least number of letters of a sentence in capitals; fewer may be an abbreviation ("NASA")."""
+MAX_INSERTION_COST = 1_000_000
+"""Largest product of lost masks and characters of the translation for which masks are inserted between words: each
+insertion reads all words. Translations of models stay below it; beyond it lost masks are appended."""
 
 
 class Span(NamedTuple):
-    """What a mask stands for. Where it touches a word that is translated, the model reads a space between them
-    (`parted_before`, `parted_after`), which is taken out of the translation."""
+    """What a mask stands for. Where it touches a word, the model reads a space between them (`has_space_before`,
+    `has_space_after`)."""
 
     text: str
-    parted_before: bool = False
-    parted_after: bool = False
+    has_space_before: bool = False
+    has_space_after: bool = False
 
 
 @dataclass(frozen=True)
 class Masked:
-    """A sentence as the model reads it. A mask is `stem` and a number, from 1 on; `spans` are what they stand for."""
+    """A sentence as the model reads it. A mask is `stem` and a number, from 1 on, of one of the `spans`."""
 
     text: str
     spans: tuple[Span, ...] = ()
     stem: str = ""
     is_capitals: bool = False
     places: tuple[tuple[int, int], ...] = field(default=(), compare=False)
-    """Where the spans stand in the sentence."""
+    """Start and end of every span in the sentence."""
 
     @property
-    def is_readable(self) -> bool:
-        """Whether anything but masks is left to translate."""
-        bare = _mask_pattern(self.stem).sub("", self.text) if self.spans else self.text
-        return has_letters(bare)
+    def is_translatable(self) -> bool:
+        """Whether there are letters outside of the masks."""
+        return has_letters(_mask_pattern(self.stem).sub("", self.text) if self.spans else self.text)
 
-    def masks_of(self, text: str) -> list[tuple[tuple[int, int], int]]:
-        """The places of masks in what the model reads or says, and their numbers, each once."""
-        found: dict[int, tuple[int, int]] = {}
+    def find_masks(self, text: str) -> list[tuple[tuple[int, int], int]]:
+        """The places of masks in a text that the model reads or writes, and their numbers: the first copy of each."""
+        places: dict[int, tuple[int, int]] = {}
         for match in _mask_pattern(self.stem).finditer(text) if self.spans else ():
-            number = int(match[1][:6])
+            number = _number_of(match)
             if 1 <= number <= len(self.spans):
-                found.setdefault(number, match.span())
-        return sorted((place, number) for number, place in found.items())
+                places.setdefault(number, match.span())
+        return sorted((place, number) for number, place in places.items())
 
 
 @dataclass(frozen=True)
@@ -81,77 +89,66 @@ class Restored:
 
 
 def mask(sentence: str, spells: Spells, terms: Terms | None = None) -> Masked:
-    """Replace by masks the sentence's protected spans, which come back as they are, and its terms, which come back as
-    their translations. Linear in its length."""
-    matches = {} if terms is None else {(one.start, one.end): one.target for one in find_terms(sentence, terms)}
-    strange = _apart_from(list(matches), unspellable(sentence, spells))
+    """Replace the sentence's protected spans, which are restored as they are, and its terms, which are restored as
+    their translations, by masks. Linear in the sentence's length."""
+    matches = {} if terms is None else {(term.start, term.end): term.target for term in find_terms(sentence, terms)}
+    unspelled = _without_overlaps(unspellable(sentence, spells), list(matches))
     protected = protected_spans(sentence)
-    if not (matches or strange or protected):
+    if not (matches or unspelled or protected):
         is_capitals = _is_capitals([sentence])
         return Masked(sentence.lower() if is_capitals else sentence, is_capitals=is_capitals)
-    places = _joined(sentence, [*protected, *in_a_row(sentence, strange, list(matches))])
-    instead = matches | {place: sentence[slice(*place)] for place in places}
-    spans = sorted(instead)
-    stem = _free_stem(sentence) if spans else ""
+    kept = _join_touching(sentence, [*protected, *merge_adjacent(sentence, unspelled, list(matches))])
+    replacements = matches | {place: sentence[slice(*place)] for place in kept}
+    places = sorted(replacements)
+    stem = _free_stem(sentence) if places else ""
     if not stem:
-        spans = []
-    between = _between(sentence, spans)
+        places = []
+    between = _texts_between(sentence, places)
     is_capitals = _is_capitals(between)
     if is_capitals:
         between = [text.lower() for text in between]
-    masked: list[Span] = []
+    spans: list[Span] = []
     parts = [between[0]]
-    for number, (span, before, after) in enumerate(zip(spans, between, between[1:], strict=False), 1):
-        parted = Span(instead[span], before[-1:].isalnum(), after[:1].isalnum())
-        masked.append(parted)
-        parts += (" " * parted.parted_before, f"{stem}{number}", " " * parted.parted_after, after)
-    return Masked("".join(parts), tuple(masked), stem, is_capitals, tuple(spans))
-
-
-def _apart_from(matches: Sequence[tuple[int, int]], places: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Of `places`, in the order of their starts, those that overlap none of `matches`, which overlap no other."""
-    if not matches:
-        return list(places)
-    starts, ends = [start for start, _ in matches], [end for _, end in matches]
-    # The matches before an end, less those that are over by the start.
-    return [(start, end) for start, end in places if bisect_left(starts, end) <= bisect_right(ends, start)]
+    for number, (place, before, after) in enumerate(zip(places, between, between[1:], strict=False), 1):
+        span = Span(replacements[place], before[-1:].isalnum(), after[:1].isalnum())
+        spans.append(span)
+        parts += (" " * span.has_space_before, f"{stem}{number}", " " * span.has_space_after, after)
+    return Masked("".join(parts), tuple(spans), stem, is_capitals, tuple(places))
 
 
 def find_terms(sentence: str, terms: Terms) -> list[Match]:
-    """The terms that a sentence has outside of URLs, placeholders and the like."""
-    return terms.find(sentence, _joined(sentence, protected_spans(sentence)))
+    """The terms of a sentence outside of URLs, placeholders and other protected spans."""
+    return terms.find(sentence, _join_touching(sentence, protected_spans(sentence)))
 
 
 def has_words(sentence: str) -> bool:
-    """Whether there are words outside of URLs, placeholders and the like, in whatever script."""
+    """Whether there are letters of any script outside of URLs, placeholders and other protected spans."""
     spans = protected_spans(sentence)
-    return has_letters("".join(_between(sentence, _joined(sentence, spans))) if spans else sentence)
+    return has_letters("".join(_texts_between(sentence, _join_touching(sentence, spans))) if spans else sentence)
 
 
 def restore(masked: Masked, target: str) -> Restored:
-    """The model's translation with every span in place of its mask, exactly once. Of a sentence of nothing but masks
-    nothing else comes through."""
-    if _is_only_masks(masked):
-        target = masked.text
-    return restore_rest(masked, target, frozenset())
+    """The model's translation `target` with every span in place of its mask, exactly once. A sentence of masks alone is
+    restored as it was; anything else that the model wrote is dropped."""
+    return restore_continuation(masked, masked.text if _is_only_masks(masked) else target, frozenset())
 
 
-def restore_rest(masked: Masked, target: str, said: Set[int]) -> Restored:
-    """`restore` for what follows a beginning that has the masks with the numbers `said`."""
+def restore_continuation(masked: Masked, target: str, decoded_masks: Set[int]) -> Restored:
+    """`restore` for the continuation of a prefix that has the masks with the numbers `decoded_masks`."""
     if masked.is_capitals:
         target = target.upper()
     if not masked.spans:
         return Restored(target)
-    once, kept, is_clean = _each_once(masked, target, said)
+    unique, kept, is_unchanged = _remove_copies(masked, target, decoded_masks)
     lost = [number for number in range(1, len(masked.spans) + 1) if number not in kept]
     if lost:
-        once = _inserted(masked, once, lost)
-    return Restored(_filled(masked, once), bool(lost) or not is_clean)
+        unique = _insert_lost(masked, unique, lost)
+    return Restored(_fill(masked, unique), bool(lost) or not is_unchanged)
 
 
-def beginning(masked: Masked, target: str, said: Set[int] = frozenset()) -> str:
-    """`restore_rest` for a translation that is not finished: spans whose masks have not come yet are left out, and so
-    is a mask at the end, whose number may have more digits."""
+def restore_partial(masked: Masked, target: str, decoded_masks: Set[int] = frozenset()) -> str:
+    """`restore_continuation` for a translation that is being decoded. Masks that are not decoded yet are not inserted,
+    and a mask at the end is left out, because its number may get more digits."""
     if _is_only_masks(masked):
         return ""
     if masked.is_capitals:
@@ -159,65 +156,23 @@ def beginning(masked: Masked, target: str, said: Set[int] = frozenset()) -> str:
     if not masked.spans:
         return target
     target = _unfinished_mask(masked.stem).sub("", target)
-    return _filled(masked, _each_once(masked, target, said)[0])
+    return _fill(masked, _remove_copies(masked, target, decoded_masks)[0])
 
 
-def _is_only_masks(masked: Masked) -> bool:
-    return bool(masked.spans) and not masked.is_readable
+# Masking
 
 
-def _each_once(masked: Masked, target: str, said: Set[int]) -> tuple[str, set[int], bool]:
-    """`target` with only the first copy of every mask, and none of those `said` before it; the numbers of the masks
-    that there are now, and whether no mask was removed."""
-    kept: set[int] = set(said)
-    is_clean = True
-
-    def first(match: re.Match[str]) -> str:
-        nonlocal is_clean
-        number = int(match[1][:6])
-        if 1 <= number <= len(masked.spans) and number not in kept:
-            kept.add(number)
-            return f"{masked.stem}{number}"
-        if match[0][1].isspace():  # a letter that stands before a number
-            return match[0]
-        is_clean = False
-        return ""
-
-    return _mask_pattern(masked.stem).sub(first, target), kept, is_clean
-
-
-def _filled(masked: Masked, target: str) -> str:
-    """`target` with spans in place of masks."""
-    parts: list[str] = []
-    end = 0
-    for match in _mask_pattern(masked.stem).finditer(target):
-        if match[0][1].isspace():
-            continue
-        span = masked.spans[int(match[1]) - 1]
-        before = target[end : match.start()]
-        parts += (before.removesuffix(" ") if span.parted_before else before, span.text)
-        end = match.end()
-        if is_placeholder(span.text) and _HYPHENED.match(target, end) and f"{match[0]}-" not in masked.text:
-            # Models write "X2-Buch" as they write "PC-Spiel"; a tag makes no compound.
-            end += 1
-            parts.append("" if is_opening(span.text) else " ")
-        elif span.parted_after and target[end : end + 1] == " ":
-            end += 1
-    return "".join([*parts, target[end:]])
-
-
-@cache  # there are 584 stems
-def _mask_pattern(stem: str) -> re.Pattern[str]:
-    return re.compile(rf"{stem}\s?([0-9]++)", re.IGNORECASE)
-
-
-@cache
-def _unfinished_mask(stem: str) -> re.Pattern[str]:
-    return re.compile(rf"{stem}\s?+[0-9]*+$", re.IGNORECASE)
+def _without_overlaps(places: Sequence[tuple[int, int]], matches: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The `places` that overlap no match. Places are in order of their starts; matches do not overlap each other."""
+    if not matches:
+        return list(places)
+    starts, ends = [start for start, _ in matches], [end for _, end in matches]
+    # As many matches begin before the place's end as end before its start: none is between.
+    return [(start, end) for start, end in places if bisect_left(starts, end) <= bisect_right(ends, start)]
 
 
 def _free_stem(sentence: str) -> str:
-    """A stem that no number follows anywhere in the sentence; "" if every stem is taken, as in a hostile sentence."""
+    """The first stem that no number follows in the sentence; "" if a hostile sentence has every stem."""
     taken: set[str] = set()
     for match in _NUMBER.finditer(sentence):
         before = sentence[max(0, match.start() - _LONGEST_STEM) : match.start()].casefold().upper()
@@ -229,9 +184,9 @@ def _free_stem(sentence: str) -> str:
     return next((stem for stem in stems if stem not in taken), "")
 
 
-def _joined(sentence: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The spans in order; those that touch each other become one. A placeholder includes the letters that touch it
-    ("{count}th"); tags and emoji do not ("<b>word</b>")."""
+def _join_touching(sentence: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The spans in order, those that touch each other joined. A placeholder includes the ASCII letters that touch it
+    ("{count}th"); a tag or an emoji does not ("<b>word</b>")."""
     joined: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if sentence[start] != "<" and sentence[start].isascii():
@@ -246,7 +201,7 @@ def _joined(sentence: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, 
     return joined
 
 
-def _between(sentence: str, spans: Sequence[tuple[int, int]]) -> list[str]:
+def _texts_between(sentence: str, spans: Sequence[tuple[int, int]]) -> list[str]:
     """The texts before, between and after the spans: one more than there are spans."""
     texts: list[str] = []
     last = 0
@@ -262,59 +217,121 @@ def _is_capitals(texts: Sequence[str]) -> bool:
     return text.isupper() and sum(map(str.isalpha, text)) >= MIN_CAPITALS and text.lower().upper() == text
 
 
-def _inserted(masked: Masked, target: str, lost: Sequence[int]) -> str:
-    """Put the lost masks between words of `target`: one end of a tag as many words from the other end as in the source,
-    everything else at about the relative position that it has there."""
-    if len(lost) * (len(target) + len(lost) * len(f" {masked.stem}{lost[-1]} ")) > MOST_SEARCHED:
+# Restoring
+
+
+@cache  # there are 584 stems
+def _mask_pattern(stem: str) -> re.Pattern[str]:
+    return re.compile(rf"{stem}\s?([0-9]++)", re.IGNORECASE)
+
+
+@cache
+def _unfinished_mask(stem: str) -> re.Pattern[str]:
+    return re.compile(rf"{stem}\s?+[0-9]*+$", re.IGNORECASE)
+
+
+def _number_of(match: re.Match[str]) -> int:
+    """The number of a mask; a model may write any number of digits, of which six are enough to know that it is none."""
+    return int(match[1][:6])
+
+
+def _is_only_masks(masked: Masked) -> bool:
+    return bool(masked.spans) and not masked.is_translatable
+
+
+def _remove_copies(masked: Masked, target: str, decoded_masks: Set[int]) -> tuple[str, set[int], bool]:
+    """`target` with the first copy of every mask that is not in the prefix; the numbers of the masks that prefix and
+    target have; whether nothing was removed."""
+    kept: set[int] = set(decoded_masks)
+    is_unchanged = True
+
+    def keep_first(match: re.Match[str]) -> str:
+        nonlocal is_unchanged
+        number = _number_of(match)
+        if 1 <= number <= len(masked.spans) and number not in kept:
+            kept.add(number)
+            return f"{masked.stem}{number}"
+        if match[0][1].isspace():  # a letter that stands before a number
+            return match[0]
+        is_unchanged = False
+        return ""
+
+    return _mask_pattern(masked.stem).sub(keep_first, target), kept, is_unchanged
+
+
+def _fill(masked: Masked, target: str) -> str:
+    """`target` with spans in place of masks."""
+    parts: list[str] = []
+    end = 0
+    for match in _mask_pattern(masked.stem).finditer(target):
+        if match[0][1].isspace():
+            continue
+        span = masked.spans[int(match[1]) - 1]
+        before = target[end : match.start()]
+        parts += (before.removesuffix(" ") if span.has_space_before else before, span.text)
+        end = match.end()
+        if is_placeholder(span.text) and _HYPHENED.match(target, end) and f"{match[0]}-" not in masked.text:
+            # Models write "X2-Buch" as they write "PC-Spiel"; a tag makes no compound.
+            end += 1
+            parts.append("" if is_opening(span.text) else " ")
+        elif span.has_space_after and target[end : end + 1] == " ":
+            end += 1
+    return "".join([*parts, target[end:]])
+
+
+# Lost masks
+
+
+def _insert_lost(masked: Masked, target: str, lost: Sequence[int]) -> str:
+    """`target` with the lost masks inserted between its words: see step 5 of the module."""
+    if len(lost) * (len(target) + len(lost) * len(f" {masked.stem}{lost[-1]} ")) > MAX_INSERTION_COST:
         return " ".join([target, *(f"{masked.stem}{number}" for number in lost)])
     starts = {int(match[1]): match.start() for match in _mask_pattern(masked.stem).finditer(masked.text)}
-    partners = _partners(masked)
+    partners = _tag_partners(masked)
     for number in lost:
         partner = partners.get(number)
-        place = None if partner is None else _place_of(masked, target, partner)
-        if partner is not None and place is not None:
-            count = _words_between(masked, starts, number, partner)
-            gap = _gap_beside(masked, target, place, count, is_after=partner < number)
+        partner_place = None if partner is None else _find_mask(masked, target, partner)
+        if partner is not None and partner_place is not None:
+            count = _count_words_between(masked, starts, number, partner)
+            position = _position_beside(masked, target, partner_place, count, is_after=partner < number)
         else:
-            gaps = [0, *(match.end() for match in _BARE_WORD.finditer(target))]
-            gap = _nearest(gaps, starts[number] * len(target) / max(1, len(masked.text)))
-        after = target[gap:]
+            aim = starts[number] * len(target) / max(1, len(masked.text))
+            positions = [0, *(match.end() for match in _BARE_WORD.finditer(target))]
+            position = min(positions, key=lambda candidate: abs(candidate - aim))
+        after = target[position:]
         space = " " if after[:1].isalnum() else ""
-        target = f"{target[:gap].rstrip(' ')} {masked.stem}{number}{space}{after}".lstrip(" ")
+        target = f"{target[:position].rstrip(' ')} {masked.stem}{number}{space}{after}".lstrip(" ")
     return target
 
 
-def _partners(masked: Masked) -> dict[int, int]:
-    """For every end of a tag whose other end is in the sentence too, the number of that one."""
+def _tag_partners(masked: Masked) -> dict[int, int]:
+    """The number of one end of a tag -> the number of its other end, for tags with both ends in the sentence."""
     numbers = {span.text: number for number, span in enumerate(masked.spans, 1)}
-    ends = {number: closing_of(mark) for mark, number in numbers.items() if is_placeholder(mark) and is_opening(mark)}
-    pairs = {number: numbers[end] for number, end in ends.items() if end in numbers}
-    return pairs | {end: start for start, end in pairs.items()}
+    opened = {text: number for text, number in numbers.items() if is_placeholder(text) and is_opening(text)}
+    pairs = {number: numbers[closing_of(text)] for text, number in opened.items() if closing_of(text) in numbers}
+    return pairs | {closing: opening for opening, closing in pairs.items()}
 
 
-def _words_between(masked: Masked, starts: Mapping[int, int], one: int, other: int) -> int:
-    """Words of the source between two masks, masks not counted."""
-    between = masked.text[min(starts[one], starts[other]) : max(starts[one], starts[other])]
-    return len(_BARE_WORD.findall(_mask_pattern(masked.stem).sub(" ", between)))
+def _count_words_between(masked: Masked, starts: Mapping[int, int], number: int, partner: int) -> int:
+    """Words of the source between two masks, without other masks."""
+    first, last = sorted((starts[number], starts[partner]))
+    return len(_BARE_WORD.findall(_mask_pattern(masked.stem).sub(" ", masked.text[first:last])))
 
 
-def _place_of(masked: Masked, target: str, number: int) -> tuple[int, int] | None:
-    """Where the mask with that number stands."""
-    mask = f"{masked.stem}{number}"
-    return next((one.span() for one in _mask_pattern(masked.stem).finditer(target) if one[0] == mask), None)
+def _find_mask(masked: Masked, target: str, number: int) -> tuple[int, int] | None:
+    """Start and end of the mask with this number."""
+    text = f"{masked.stem}{number}"
+    matches = _mask_pattern(masked.stem).finditer(target)
+    return next((match.span() for match in matches if match[0] == text), None)
 
 
-def _gap_beside(masked: Masked, target: str, place: tuple[int, int], count: int, is_after: bool) -> int:
-    """The end of the `count`-th word after the place of a mask, or the start of the `count`-th before it, without
-    counting masks."""
-    bare = _mask_pattern(masked.stem).sub(lambda one: " " * len(one[0]), target)
-    words = [word.span() for word in _BARE_WORD.finditer(bare)]
+def _position_beside(masked: Masked, target: str, place: tuple[int, int], count: int, is_after: bool) -> int:
+    """The end of the `count`-th word after the mask at `place`, or the start of the `count`-th word before it; masks
+    are no words."""
+    unmasked = _mask_pattern(masked.stem).sub(lambda match: " " * len(match[0]), target)
+    words = [word.span() for word in _BARE_WORD.finditer(unmasked)]
     if is_after:
         ends = [end for start, end in words if start >= place[1]][:count]
         return ends[-1] if ends else place[1]
     starts = [start for start, end in words if end <= place[0]][-count:] if count else []
     return starts[0] if starts else place[0]
-
-
-def _nearest(gaps: Sequence[int], aim: float) -> int:
-    return min(gaps, key=lambda gap: abs(gap - aim))

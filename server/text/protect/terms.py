@@ -1,4 +1,4 @@
-"""Terms of the source with given translations: a glossary, and words that are not to be translated."""
+"""Terms of the source with fixed translations: a glossary, or words that stay as they are."""
 
 import re
 from bisect import bisect_left
@@ -16,7 +16,7 @@ _ODD_SPACES = re.compile(r"\s\s|[^\S ]")
 
 @dataclass(frozen=True)
 class Match:
-    """A term in a text, from `start` to `end`, and what it is to become."""
+    """A term in a text, from `start` to `end`, and its translation."""
 
     start: int
     end: int
@@ -24,13 +24,13 @@ class Match:
 
 
 class Terms:
-    """Terms with their translations. A term is found as it is written, case included, between word boundaries; where
-    several begin at one place, the longest. Any space stands for any other."""
+    """Terms with their translations. Terms are matched between word boundaries, with case; at each position the longest
+    term matches. All spaces are equal."""
 
     def __init__(self, targets: Mapping[str, str]) -> None:
-        """Raises ValueError for a term without a word or sign."""
+        """Raises ValueError for an empty term."""
         self._targets: dict[str, str] = {}
-        """By their terms, with one space for any."""
+        """Term, with single spaces -> translation."""
         for term in sorted(targets, key=len, reverse=True):
             checkpoint()
             words = " ".join(term.split())
@@ -41,27 +41,27 @@ class Terms:
         self._matcher = LongestMatch(self._targets)
 
     def find(self, text: str, taken: Iterable[tuple[int, int]] = ()) -> list[Match]:
-        """The terms in `text` from left to right, without overlaps with each other or with the places `taken`. Its time
-        grows with the length of `text`, and with the logarithm of the number of terms."""
+        """The terms in `text` from left to right, which overlap neither each other nor the places `taken`. Linear in
+        the length of `text`, logarithmic in the number of terms."""
         if not _ODD_SPACES.search(text):
             return self._find(text, taken)
         spaced, origins = _with_single_spaces(text)
-        covered = [(bisect_left(origins, start), bisect_left(origins, end)) for start, end in taken]
-        matches = self._find(spaced, covered)
-        return [Match(origins[one.start], origins[one.end - 1] + 1, one.target) for one in matches]
+        covers = [(bisect_left(origins, start), bisect_left(origins, end)) for start, end in taken]
+        matches = self._find(spaced, covers)
+        return [Match(origins[match.start], origins[match.end - 1] + 1, match.target) for match in matches]
 
     def _find(self, text: str, taken: Iterable[tuple[int, int]]) -> list[Match]:
         """`find` for a text with single spaces."""
-        found: list[Match] = []
-        covered = iter(sorted(taken))
+        matches: list[Match] = []
+        covers = iter(sorted(taken))
         end = 0
-        cover = next(covered, None)
+        cover = next(covers, None)
         for token in _TOKEN.finditer(text):
             start = token.start()
             if start < end or token[0] not in self._firsts:
                 continue
             while cover and cover[1] <= start:
-                cover = next(covered, None)
+                cover = next(covers, None)
             if cover and cover[0] <= start:
                 continue
             if start and _is_word(text[start - 1]) and not _is_word(text[start]):  # "ASP.NET" is no ".NET"
@@ -69,16 +69,16 @@ class Terms:
             term = self._matcher.longest(text, start, cover[0] if cover else len(text))
             if term is not None:
                 end = start + len(term)
-                found.append(Match(start, end, self._targets[term]))
-        return found
+                matches.append(Match(start, end, self._targets[term]))
+        return matches
 
 
-def missing(matches: Iterable[Match], translation: str) -> Counter[str]:
-    """The translations of terms that a translation lacks, with how often it lacks them. They count between word
+def missing_terms(matches: Iterable[Match], translation: str) -> Counter[str]:
+    """The terms' translations that `translation` lacks, with how often it lacks them. A term counts between word
     boundaries, and no place counts for two terms."""
-    wanted = Counter(match.target for match in matches)
-    there = Counter(match.target for match in Terms({target: target for target in wanted}).find(translation))
-    return wanted - there
+    expected = Counter(match.target for match in matches)
+    present = Counter(match.target for match in Terms({target: target for target in expected}).find(translation))
+    return expected - present
 
 
 def _first_token(term: str) -> str:
@@ -87,7 +87,7 @@ def _first_token(term: str) -> str:
 
 
 def _with_single_spaces(text: str) -> tuple[str, list[int]]:
-    """The text with one space for any number of any spaces, and where each of its characters is in `text`."""
+    """The text with every run of spaces as one space, and the index in `text` of each of its characters."""
     parts: list[str] = []
     origins: list[int] = []
     end = 0

@@ -1,7 +1,8 @@
-"""Words and symbols that a vocabulary cannot spell, or only as others: the model can neither read nor write them.
+"""Words and symbols that a vocabulary cannot spell, or spells as other characters; the model can neither read nor write
+them.
 
-They are names in other scripts, quotations, or whole sentences in another language; and raised digits and fractions,
-which vocabularies read as digits ("m\u00b2" as "m2").
+Examples: names in other scripts, quotations, whole sentences in another language; raised digits and fractions, which
+vocabularies read as digits ("m\u00b2" as "m2").
 """
 
 import re
@@ -14,15 +15,15 @@ Spells = Callable[[str], bool]
 """Whether a vocabulary has a piece for a character: `Pieces.spells`."""
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
-# Scripts without spaces between words: Thai, Lao, Burmese, Khmer, Kana, Han. Each of their letters counts as a word, so
-# that a rare one does not take its sentence with it.
+# Scripts without spaces between words: Thai, Lao, Burmese, Khmer, Kana, Han. Each letter counts as a word, so
+# that a rare letter does not make its whole sentence unspellable.
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _WORDS = re.compile(rf"([{_UNSPACED}]+)|[^\W{_UNSPACED}]+")
-"""A word, or a row of letters that are words."""
+"""A word, or a run of letters that are words."""
 _RAISED = "[\u00b2\u00b3\u00b9\u2070-\u209c]"
-# Units and formulas whole, a footnote's number alone; fractions.
+# Whole units and formulas, the number of a footnote, fractions.
 _MISREAD = re.compile(
     rf"(?<!\w)\d{{0,9}}[^\W\d_]{{0,2}}{_RAISED}(?:{_RAISED}|[^\W_]){{0,40}}|{_RAISED}{{1,40}}"
     r"|\d{0,9}[\u00bc-\u00be\u2150-\u215e\u2189]"
@@ -30,55 +31,55 @@ _MISREAD = re.compile(
 
 
 def unspellable(sentence: str, spells: Spells) -> list[Place]:
-    """(start, end) of every word and symbol beyond ASCII that the vocabulary cannot spell or misreads, in order of
-    their starts. Linear in the sentence's length."""
+    """(start, end) of every word and symbol beyond ASCII that the vocabulary cannot spell or spells as other
+    characters, in order of their starts. Linear in the sentence's length."""
     if sentence.isascii():
         return []
-    strange = {one for one in _NOT_ASCII.findall(sentence) if not one.isspace() and not spells(one)}
-    misread = [one.span() for one in _MISREAD.finditer(sentence)]
-    if not strange:
+    unspelled = {char for char in _NOT_ASCII.findall(sentence) if not char.isspace() and not spells(char)}
+    misread = [match.span() for match in _MISREAD.finditer(sentence)]
+    if not unspelled:
         return misread
     words: list[Place] = []
-    for one in _WORDS.finditer(sentence):
-        if one[1]:
-            words += _places(sentence, strange, *one.span())
-        elif not strange.isdisjoint(one[0]):
-            words.append(one.span())
-    strange_symbols = {one for one in strange if _category(one) == "S"}
-    symbols = _places(sentence, strange_symbols, 0, len(sentence)) if strange_symbols else []
+    for match in _WORDS.finditer(sentence):
+        if match[1]:
+            words += _places(sentence, unspelled, *match.span())
+        elif not unspelled.isdisjoint(match[0]):
+            words.append(match.span())
+    unspelled_symbols = {char for char in unspelled if _category(char) == "S"}
+    symbols = _places(sentence, unspelled_symbols, 0, len(sentence)) if unspelled_symbols else []
     words = _with_accents(sentence, words)
     return sorted(words + symbols + misread) if symbols or misread else words
 
 
 def _places(sentence: str, characters: Set[str], start: int, end: int) -> list[Place]:
-    """Where the sentence has one of the characters, from `start` to `end`."""
+    """The places of the characters in the sentence, from `start` to `end`."""
     return [(place, place + 1) for place in range(start, end) if sentence[place] in characters]
 
 
-def in_a_row(sentence: str, places: Sequence[Place], apart: Sequence[Place] = ()) -> list[Place]:
-    """The places in order; those with nothing but spaces and punctuation between them become one, so that a quotation
-    in another language is one span, however long. What is `apart` stays between them."""
-    rows: list[Place] = []
-    parting = iter(sorted(apart))
-    following = next(parting, None)
-    begin = last = -1  # of the row that is not ended yet
+def merge_adjacent(sentence: str, places: Sequence[Place], separators: Sequence[Place] = ()) -> list[Place]:
+    """The places in order, merged where only spaces and punctuation are between them, so that a quotation in another
+    language is one span. Places are not merged across `separators`."""
+    merged: list[Place] = []
+    remaining = iter(sorted(separators))
+    separator = next(remaining, None)
+    begin = last = -1  # of the span that may still grow
     for start, end in places:
-        while following and following[1] <= last:
-            following = next(parting, None)
-        is_cut = following is not None and following[0] < start
+        while separator and separator[1] <= last:
+            separator = next(remaining, None)
+        is_separated = separator is not None and separator[0] < start
         if begin < 0:
             begin, last = start, end
-        elif not is_cut and (start <= last or _parts_nothing(sentence[last:start])):
+        elif not is_separated and (start <= last or _is_punctuation(sentence[last:start])):
             last = max(end, last)
         else:
-            rows.append((begin, last))
+            merged.append((begin, last))
             begin, last = start, end
-    return [*rows, (begin, last)] if begin >= 0 else rows
+    return [*merged, (begin, last)] if begin >= 0 else merged
 
 
 def _with_accents(sentence: str, words: Sequence[Place]) -> list[Place]:
-    """The words with the combining characters that follow them, as vowels do in Indian scripts."""
-    accents = {one for one in set(sentence) if _category(one) == "M"}
+    """The words with the combining characters that follow them, such as vowels of Indian scripts."""
+    accents = {char for char in set(sentence) if _category(char) == "M"}
     if not accents:
         return list(words)
     extended = []
@@ -89,10 +90,10 @@ def _with_accents(sentence: str, words: Sequence[Place]) -> list[Place]:
     return extended
 
 
-def _parts_nothing(between: str) -> bool:
-    return all(_category(one) in "PZ" for one in between)
+def _is_punctuation(between: str) -> bool:
+    return all(_category(char) in "PZ" for char in between)
 
 
 def _category(character: str) -> str:
-    """The first letter of its general category in Unicode."""
+    """The first letter of the character's general category in Unicode."""
     return unicodedata.category(character)[0]

@@ -1,1 +1,1 @@
-"""Cuts texts into sentences, and sentences into what a model can read."""
+"""Splits texts into sentences, and sentences into parts that a model can read."""

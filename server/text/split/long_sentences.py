@@ -1,4 +1,4 @@
-"""Cuts a sentence that is too long for a model: at clauses, else at spaces, else anywhere."""
+"""Splits a sentence that is too long for a model: at clauses, else at spaces, else anywhere."""
 
 import re
 import unicodedata
@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 Lengths = Callable[[Sequence[str]], list[int]]
-"""Pieces of every sentence, EOS included: `Pieces.lengths`."""
+"""Number of pieces of every sentence, EOS included: `Pieces.lengths`."""
 
-# A part ends after clause punctuation, its closing quotes and its spaces; or after spaces.
-# Full-width forms are written as escapes; between them there are no spaces.
+# A part ends after clause punctuation with its closing quotes and spaces, or after spaces.
+# Full-width punctuation needs no space after it.
 _PUNCTUATION = ",;:!?\u2026\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f"
-# Both match from a boundary's first character on and never backtrack: otherwise one long run takes quadratic time.
+# Both patterns match from the first character of a boundary and never backtrack; otherwise a long run takes quadratic
+# time.
 _CLAUSE = re.compile(rf"(?<![{_PUNCTUATION}])[{_PUNCTUATION}]++[\"'\u201d\u2019)\]]*+(?=\s|[^\x00-\x7f]|$)\s*+")
 _WORD = re.compile(r"\s+")
 _JOINERS = "\u200d\ufe0e\ufe0f"
@@ -20,7 +21,7 @@ _JOINERS = "\u200d\ufe0e\ufe0f"
 def split_long(sentence: str, limit: int, lengths: Lengths) -> list[str]:
     """Parts of at most `limit` pieces each, as `lengths` counts them; joined they are `sentence`.
 
-    A single character of more pieces stays as it is; the caller cannot translate it. Time is O(len(sentence)), times
+    A single character of more pieces is a part of its own, which cannot be translated. Time is O(len(sentence)), times
     the logarithm of how unevenly pieces are spread over characters.
     """
     [length] = lengths([sentence])
@@ -37,8 +38,8 @@ def _split(text: str, limit: int, lengths: Lengths, boundaries: tuple[re.Pattern
         return _split(text, limit, lengths, boundaries[1:]) if boundaries else groups
     parts: list[str] = []
     for group, length in zip(groups, lengths(groups), strict=True):
-        # Groups were packed by the lengths of their atoms; joined, these may have a few pieces more. Then there is
-        # another boundary of the same kind to cut at, unless the group is a single atom.
+        # A group is packed by the lengths of its atoms, but may have a few pieces more than their sum. Then it has
+        # another boundary of the same kind to be split at, unless it is a single atom.
         parts.extend([group] if length <= limit else _split(group, limit, lengths, boundaries))
     return parts
 
@@ -54,26 +55,26 @@ def _cut_after(text: str, boundary: re.Pattern[str]) -> list[str]:
 
 
 def _pack(atoms: list[str], lengths: list[int], limit: int) -> list[str]:
-    """Neighbours of a text that is too long, joined to parts of about the same length: as few as `limit` allows, but
-    not one. Every part counts one EOS."""
+    """Join neighbouring atoms to parts of about the same length: as few parts as `limit` allows, but at least two.
+    Every part counts one EOS."""
     sizes = [length - 1 for length in lengths]
-    room = max(1, limit - 1)
-    aim = sum(sizes) / max(2, -(-sum(sizes) // room))
+    capacity = max(1, limit - 1)
+    aim = sum(sizes) / max(2, -(-sum(sizes) // capacity))
     groups: list[list[str]] = []
-    filled = room + 1
+    group_size = capacity + 1
     for atom, size in zip(atoms, sizes, strict=True):
-        if filled >= aim or filled + size > room:
+        if group_size >= aim or group_size + size > capacity:
             groups.append([])
-            filled = 0
+            group_size = 0
         groups[-1].append(atom)
-        filled += size
+        group_size += size
     if len(groups) == 1 and len(atoms) > 1:  # the last atom is most of it
         groups = [atoms[:-1], atoms[-1:]]
     return ["".join(group) for group in groups]
 
 
 def _cut_evenly(text: str, limit: int, lengths: Lengths) -> list[str]:
-    """Parts with about equal numbers of characters, as many as the limit needs; an accent stays with its letter."""
+    """Parts of about equal numbers of characters, as many as `limit` needs; an accent stays with its letter."""
     if len(text) < 2:
         return [text]
     [length] = lengths([text])
@@ -89,7 +90,7 @@ def _halves(text: str) -> Iterator[str]:
 
 
 def _whole_character(text: str, cut: int) -> int:
-    """The nearest place before `cut` (8 characters at most) that does not stand before a combining character."""
+    """The last position up to `cut` that is not before a combining character, if it is at most 7 characters back."""
     for place in range(cut, max(0, cut - 8), -1):
         if place >= len(text) or not (unicodedata.combining(text[place]) or text[place] in _JOINERS):
             return place

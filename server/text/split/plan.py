@@ -1,4 +1,4 @@
-"""Cuts a text into sentences with their ids, and puts its translation together."""
+"""Splits a text into sentences with their token ids, and joins the translations again."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -6,58 +6,58 @@ from dataclasses import dataclass
 
 from server.runtime.checkpoints import checkpoint
 from server.text.base.pieces import Pieces
-from server.text.markup.tags import Tag, lift
-from server.text.protect.prefix import Prefix, read_prefix, restore_beginning, restore_translation
-from server.text.protect.protection import Masked, Restored, has_words, mask, restore
+from server.text.markup.tags import Tag, strip_tags
+from server.text.protect.prefix import Prefix, encode_prefix, restore_partial_translation, restore_translation
+from server.text.protect.protection import Masked, Restored, has_words, mask
 from server.text.protect.terms import Terms
 from server.text.split.long_sentences import split_long
 from server.text.split.sentences import Segment, segments_of, trim
 
-# Characters that many vocabularies lack -> what the model reads in their place where its vocabulary lacks them.
-_READ_AS = {
+# Characters that many vocabularies lack -> their substitutes.
+_SUBSTITUTES = {
     "\u2018": "'", "\u2019": "'", "\u201a": "'", "\u2039": "'", "\u203a": "'", "\u201c": '"', "\u201d": '"',
     "\u201e": '"', "\u00ab": '"', "\u00bb": '"', "\u2010": "-", "\u2011": "-", "\u2012": "-", "\u2013": "-",
     "\u2014": "-", "\u2212": "-", "\u2026": "...", "\u00d7": "x", "\u02bc": "'",
 }  # fmt: skip
 
-SHORT = 16
-"""Characters of a sentence that is planned once for a text: short ones take longest for their length, and a table, for
-example, repeats them."""
+MAX_CACHED_LENGTH = 16
+"""Characters of a sentence whose plan is reused within a text: short sentences take longest for their length, and
+tables, for example, repeat them."""
 
 
 @dataclass(frozen=True)
 class PlannedSentence:
-    """What the model reads for a sentence; `ids` end with EOS. `is_cut`: it is a part of a sentence that is too long
-    for the model. `prefix`: what its translation begins with."""
+    """A sentence as the model reads it; `ids` end with EOS. `is_cut`: it is a part of a sentence that is too long for
+    the model. `prefix`: the beginning of the translation."""
 
     masked: Masked
     ids: tuple[int, ...]
     is_cut: bool = False
     prefix: Prefix | None = None
     tags: tuple[Tag, ...] = ()
-    """The sentence's tags, which the model does not read: an alignment sets them into the translation."""
+    """The sentence's tags, which the model does not read; `place_tags` places them by the alignment."""
 
     @property
     def prefix_ids(self) -> tuple[int, ...]:
         return () if self.prefix is None else self.prefix.ids
 
-    def restored(self, ids: Sequence[int], pieces: Pieces) -> Restored:
-        """The translation that the model gave as `ids` of the target's `pieces`."""
+    def restore(self, ids: Sequence[int], pieces: Pieces) -> Restored:
+        """The translation of which the model decoded `ids` of the target's `pieces`."""
         return restore_translation(self.masked, self.prefix, ids, pieces)
 
-    def beginning(self, ids: Sequence[int], pieces: Pieces) -> str:
-        """The beginning of the translation, as far as the model has decoded it."""
-        return restore_beginning(self.masked, self.prefix, ids, pieces)
+    def restore_partial(self, ids: Sequence[int], pieces: Pieces) -> str:
+        """The translation as far as it is decoded."""
+        return restore_partial_translation(self.masked, self.prefix, ids, pieces)
 
-    def after(self, prefix: str, pieces: Pieces) -> "PlannedSentence":
-        """The same sentence, whose translation is to begin with `prefix`."""
-        begun = read_prefix(prefix, self.masked, pieces, lambda text: _readable(text, pieces))
-        return dataclasses.replace(self, prefix=begun)
+    def with_prefix(self, prefix: str, pieces: Pieces) -> "PlannedSentence":
+        """The same sentence with a target prefix."""
+        encoded = encode_prefix(prefix, self.masked, pieces, lambda text: _spellable(text, pieces))
+        return dataclasses.replace(self, prefix=encoded)
 
 
 @dataclass(frozen=True)
 class TextPlan:
-    """`segments` joined are the source text. `planned` belong to its sentences, in order."""
+    """`segments` joined are the source text; `planned` has its sentences in order."""
 
     segments: tuple[Segment, ...]
     planned: tuple[PlannedSentence, ...]
@@ -67,27 +67,16 @@ class TextPlan:
         """The ids of every sentence, EOS at the end."""
         return tuple(sentence.ids for sentence in self.planned)
 
-    def after(self, prefix: str, pieces: Pieces) -> "TextPlan":
-        """The same text, whose translation is to begin with `prefix`. Raises IndexError where there is no sentence."""
-        return dataclasses.replace(self, planned=(self.planned[0].after(prefix, pieces), *self.planned[1:]))
+    def with_prefix(self, prefix: str, pieces: Pieces) -> "TextPlan":
+        """The same text with a target prefix. Raises IndexError if the text has no sentence."""
+        return dataclasses.replace(self, planned=(self.planned[0].with_prefix(prefix, pieces), *self.planned[1:]))
 
     @property
     def sentences(self) -> list[str]:
         return [segment.text for segment in self.segments if segment.is_sentence]
 
-    def restored(self, targets: Sequence[str]) -> list[Restored]:
-        """What the model gave for every sentence, with spans in place of masks. Raises ValueError if the number
-        differs."""
-        if len(targets) != len(self.planned):
-            raise ValueError(f"{len(targets)} targets for {len(self.planned)} sentences")
-        return [restore(sentence.masked, target) for sentence, target in zip(self.planned, targets, strict=True)]
-
-    def join(self, targets: Sequence[str]) -> str:
-        """The text with what the model gave in place of its sentences. Raises ValueError if their number differs."""
-        return self.fill([restored.text for restored in self.restored(targets)])
-
     def fill(self, translations: Sequence[str]) -> str:
-        """The text with `translations` in place of its sentences, as they are."""
+        """The text with `translations` in place of its sentences."""
         remaining = iter(translations)
         return "".join(next(remaining) if segment.is_sentence else segment.text for segment in self.segments)
 
@@ -102,29 +91,30 @@ def plan_text(
     pieces: Pieces,
     max_source_length: int,
     splits: bool = True,
-    lifts_tags: bool = False,
+    strips_tags: bool = False,
     count: Callable[[int], None] = _no_limit,
 ) -> TextPlan:
-    """Cut `text` into sentences of at most `max_source_length` pieces, EOS included, and the gaps between them.
+    """Split `text` into sentences of at most `max_source_length` pieces, EOS included, and the gaps between them.
 
-    What no model can read becomes a gap: a sentence without pieces, one that is protected as a whole, a character of
-    too many pieces. Without `splits` the text is one sentence, cut only where it is too long. With `lifts_tags` the
-    model does not read opening and closing marks: they become the `tags` of their sentence. `count` is called with the
-    number of sentences whenever some were planned; what it raises ends the planning. Linear in len(text).
+    A sentence that no model can read becomes a gap: a sentence without pieces, a sentence that is one protected span, a
+    character of too many pieces. Without `splits` the text is one sentence, cut only if it is too long. With
+    `strips_tags` the model does not read opening and closing placeholders: they become the `tags` of their sentence.
+    `count` is called with the number of sentences whenever some are planned; an exception in it ends the planning.
+    Linear in len(text).
     """
     segments: list[Segment] = []
     planned: list[PlannedSentence] = []
-    short: dict[str, tuple[list[Segment], list[PlannedSentence]]] = {}
+    cache: dict[str, tuple[list[Segment], list[PlannedSentence]]] = {}
     for segment in segments_of(text, language) if splits else trim(text):
         checkpoint()
         if not segment.is_sentence:
             segments.append(segment)
             continue
-        parts = short.get(segment.text)
+        parts = cache.get(segment.text)
         if parts is None:
-            parts = _plan_parts(segment.text, pieces, max_source_length, lifts_tags)
-            if len(segment.text) <= SHORT:
-                short[segment.text] = parts
+            parts = _plan_parts(segment.text, pieces, max_source_length, strips_tags)
+            if len(segment.text) <= MAX_CACHED_LENGTH:
+                cache[segment.text] = parts
         segments += parts[0]
         planned += parts[1]
         count(len(parts[1]))
@@ -132,51 +122,50 @@ def plan_text(
 
 
 def _plan_parts(
-    sentence: str, pieces: Pieces, max_source_length: int, lifts_tags: bool
+    sentence: str, pieces: Pieces, max_source_length: int, strips_tags: bool
 ) -> tuple[list[Segment], list[PlannedSentence]]:
-    """The parts of a sentence, itself where it is short enough, and those of them that are to be translated."""
-    whole = plan_sentence(sentence, pieces, lifts_tags=lifts_tags)
+    """The parts of a sentence, the sentence itself if it is short enough, and the parts that are to be translated."""
+    whole = plan_sentence(sentence, pieces, strips_tags=strips_tags)
     if len(whole.ids) <= max_source_length:
         parts = [(Segment(sentence, is_sentence=True), whole)]
     else:
-        parts = [_part(one, pieces, lifts_tags) for one in _shorter(sentence, whole, pieces, max_source_length)]
+        parts = [
+            (part, plan_sentence(part.text, pieces, is_cut=True, strips_tags=strips_tags))
+            for part in _split_long(sentence, whole, pieces, max_source_length)
+        ]
     segments: list[Segment] = []
     planned: list[PlannedSentence] = []
-    for part, read in parts:
-        is_sentence = part.is_sentence and pieces.empty_length < len(read.ids) <= max_source_length
+    for part, plan in parts:
+        is_sentence = part.is_sentence and pieces.empty_length < len(plan.ids) <= max_source_length
         # Words that the vocabulary cannot spell may be terms.
-        segments.append(Segment(part.text, is_sentence and (read.masked.is_readable or has_words(part.text))))
+        segments.append(Segment(part.text, is_sentence and (plan.masked.is_translatable or has_words(part.text))))
         if segments[-1].is_sentence:
-            planned.append(read)
+            planned.append(plan)
     return segments, planned
 
 
 def plan_sentence(
-    sentence: str, pieces: Pieces, is_cut: bool = False, terms: Terms | None = None, lifts_tags: bool = False
+    sentence: str, pieces: Pieces, is_cut: bool = False, terms: Terms | None = None, strips_tags: bool = False
 ) -> PlannedSentence:
-    """One sentence as it is, however long. Its `terms` are masked, and its tags lifted, see `plan_text`."""
-    read, tags = lift(sentence) if lifts_tags else (sentence, ())
+    """Plan one sentence of any length. Its `terms` are masked; `strips_tags` as in `plan_text`."""
+    read, tags = strip_tags(sentence) if strips_tags else (sentence, ())
     masked = mask(read, pieces.spells, terms)
-    [ids] = pieces.encode([_readable(masked.text, pieces)])
+    [ids] = pieces.encode([_spellable(masked.text, pieces)])
     return PlannedSentence(masked, ids, is_cut, tags=tags)
 
 
-def _part(segment: Segment, pieces: Pieces, lifts_tags: bool) -> tuple[Segment, PlannedSentence]:
-    return segment, plan_sentence(segment.text, pieces, is_cut=True, lifts_tags=lifts_tags)
-
-
-def _readable(text: str, pieces: Pieces) -> str:
-    """`text` with quotes, dashes and the like that the vocabulary can spell."""
+def _spellable(text: str, pieces: Pieces) -> str:
+    """`text` with quotes, dashes and other signs that the vocabulary can spell."""
     if text.isascii():
         return text
-    return "".join(_READ_AS[one] if one in _READ_AS and not pieces.spells(one) else one for one in text)
+    return "".join(_SUBSTITUTES[char] if char in _SUBSTITUTES and not pieces.spells(char) else char for char in text)
 
 
-def _shorter(sentence: str, whole: PlannedSentence, pieces: Pieces, max_source_length: int) -> list[Segment]:
-    """Parts of a sentence, which is planned as `whole`, and the spaces between them."""
+def _split_long(sentence: str, whole: PlannedSentence, pieces: Pieces, max_source_length: int) -> list[Segment]:
+    """The parts of a sentence, which is planned as `whole`, and the spaces between them."""
 
     known = {} if whole.tags else {sentence: len(whole.ids)}
-    """Lengths by their parts: hostile sentences repeat them."""
+    """Part -> its length; hostile sentences repeat parts."""
 
     def lengths(parts: Sequence[str]) -> list[int]:
         for part in parts:

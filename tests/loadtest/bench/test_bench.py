@@ -15,7 +15,7 @@ from loadtest.bench.http_bench import Turn, client_rows, http_rows, sentences
 from loadtest.bench.lengths_bench import cache_bytes
 from loadtest.bench.measure import CompetitorProcess, Workload, alternate
 from loadtest.bench.overhead_bench import overhead_rows
-from loadtest.bench.report import Row, fallen, markdown, number, write_json
+from loadtest.bench.report import Row, find_regressions, markdown, number, write_json
 from loadtest.bench.shapes import random_model, random_plan, random_sources, shape
 from loadtest.bench.variants_bench import variant_rows, variants
 from model.config import EOS_ID, AttentionConfig
@@ -99,7 +99,7 @@ def test_only_ratios_that_fell_by_more_than_a_quarter_are_reported(tmp_path: Pat
     path = tmp_path / "baseline.json"
     write_json(path, {}, [Row(name, 100, 50, 2.0, "tokens/s") for name in ("same", "fell")])
     now = [Row("same", 10, 6.5, 1.54, "tokens/s"), Row("fell", 200, 140, 1.43, "tokens/s"), Row("new", 1, 9, 0.1, "x")]
-    assert fallen(now, path) == ["fell: ratio 1.43, was 2.00"]
+    assert find_regressions(now, path) == ["fell: ratio 1.43, was 2.00"]
 
 
 def test_the_baseline_has_the_rows_of_the_quick_run() -> None:

@@ -21,7 +21,7 @@ from server.api.app import create_app
 from server.api.serving.server_state import ServerState
 from server.cli.serve import DrainingServer, config_of
 from server.settings import EngineSettings, Settings
-from tests.once import made_once
+from tests.build_once import build_once
 from tests.server.api.pairs import paths_of_pairs, write_pairs
 
 PATIENCE = 60.0
@@ -144,7 +144,7 @@ def document_server(document_artifact: Path) -> Iterator[RunningServer]:
 @pytest.fixture(scope="session")
 def pairs(shared: Path) -> dict[str, Path]:
     """Artifacts of several pairs of languages by name; their own folder is "models"."""
-    return paths_of_pairs(made_once(shared / "pairs", lambda folder: write_pairs(folder / "models")) / "models")
+    return paths_of_pairs(build_once(shared / "pairs", lambda folder: write_pairs(folder / "models")) / "models")
 
 
 @pytest.fixture(scope="session")

@@ -87,8 +87,8 @@ def test_tags_stand_in_a_file_as_in_a_text(bundled: Translator, tagged: str) -> 
 def test_sentences_with_tags_are_read_without_them(bundled: Translator) -> None:
     """Beside others, several to a text, and in another format: the words are those of the file without tags."""
     plain = "The lamp is new. The train is late. It is broken. Where is the station?"
-    marked = "The **lamp** is new. The *train* is late. It is broken. **Where** is the station?"
-    words, tagged = (translated(bundled, text.encode(), "a.md").data.decode() for text in (plain, marked))
+    placeholder_text = "The **lamp** is new. The *train* is late. It is broken. **Where** is the station?"
+    words, tagged = (translated(bundled, text.encode(), "a.md").data.decode() for text in (plain, placeholder_text))
     assert tagged != words
     assert tagged.replace("*", "") == words
     assert "Die **Lampe**" in tagged

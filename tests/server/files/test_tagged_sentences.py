@@ -25,7 +25,7 @@ def translator() -> Iterator[Translator]:
     loaded.stop(timeout=5)
 
 
-def marked(*parts: str) -> str:
+def placeholder_text(*parts: str) -> str:
     """Texts and, in between, texts that are enclosed in tags."""
     text = PlaceholderText()
     for number, part in enumerate(parts):
@@ -40,8 +40,8 @@ def marked(*parts: str) -> str:
 @pytest.mark.parametrize(
     "text",
     [
-        marked("The lamp is new. The ", "train", " is late. My sister works in a ", "hospital", "."),
-        marked("The ", "lamp", " is new. It is broken."),
+        placeholder_text("The lamp is new. The ", "train", " is late. My sister works in a ", "hospital", "."),
+        placeholder_text("The ", "lamp", " is new. It is broken."),
     ],
 )
 def test_parts(translator: Translator, text: str) -> None:

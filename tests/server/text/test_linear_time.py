@@ -9,18 +9,18 @@ from server.glossaries.tsv_csv import EntriesFormat, MalformedEntries, read_entr
 from server.settings import BUNDLED_MODELS
 from server.text.base.pieces import Pieces
 from server.text.base.placeholders import TooManyPlaceholders, nested, split_at_placeholders
-from server.text.base.words import equal_elements, matched, owners, places_of, words_of
+from server.text.base.words import equal_elements, find_spans, match_words, word_ids, words_of
 from server.text.checks.flags import find_flags
 from server.text.checks.language import identify
 from server.text.checks.repetition import is_repetitive, most_copies
-from server.text.markup.attributes import take_values
+from server.text.markup.attributes import extract_values
 from server.text.markup.markup import Kind, MalformedMarkup, read_markup
-from server.text.markup.tags import lift, place_tags
+from server.text.markup.tags import place_tags, strip_tags
 from server.text.protect.patterns import protected_spans, unbroken_spans
 from server.text.protect.pivot_placeholders import PivotPlaceholders
-from server.text.protect.protection import beginning, find_terms, has_words, mask, restore
-from server.text.protect.terms import Terms, missing
-from server.text.protect.unspellable import in_a_row, unspellable
+from server.text.protect.protection import find_terms, has_words, mask, restore, restore_partial
+from server.text.protect.terms import Terms, missing_terms
+from server.text.protect.unspellable import merge_adjacent, unspellable
 from server.text.split.long_sentences import split_long
 from server.text.split.plan import plan_sentence, plan_text
 from server.text.split.sentences import split_text, trim
@@ -54,7 +54,7 @@ def test_finding_what_is_protected(find: Callable[[str], object]) -> None:
 def test_finding_what_cannot_be_spelled() -> None:
     def find(text: str) -> None:
         places = unspellable(text, ascii_only)
-        in_a_row(text, places, places[::3])
+        merge_adjacent(text, places, places[::3])
 
     assert_linear(find, hostile.TEXT, ordinary=None)
 
@@ -69,15 +69,15 @@ def test_restoring() -> None:
     few = mask("a <b>b c</b> d {x} \U000f0000 d e \U000f4000 f", ascii_only)
     said = ("X1", "X2", "x 3", "X", "1", "0", " ", "Wort", "-w", "X1-b", "X4", "X55", "\n")
     assert_linear(lambda text: restore(few, text), said)
-    assert_linear(lambda text: beginning(few, text), said, seed=1)
+    assert_linear(lambda text: restore_partial(few, text), said, seed=1)
     tokens = ("{a} ", "<b>", "word ", "\U000f0000", "\U000f4000", "\u732b", "X1 ", "\u00b2", ".")
     assert_linear(lambda text: restore(masked := mask(text, ascii_only), masked.text), tokens, ordinary=None)
 
 
 @pytest.mark.parametrize(("first", "lifts_tags"), [(0, False), (1, False), (2, True)])
-def test_planning(bundled: Pieces, first: int, lifts_tags: bool) -> None:
+def test_planning(bundled: Pieces, first: int, strips_tags: bool) -> None:
     def plan(text: str) -> object:
-        return plan_text(text, "en", bundled, 256, splits=first != 1, lifts_tags=lifts_tags)
+        return plan_text(text, "en", bundled, 256, splits=first != 1, strips_tags=strips_tags)
 
     assert_linear(plan, hostile.EVERYTHING[first::5], seed=first, count=25, most=32_000)
 
@@ -119,13 +119,15 @@ def test_a_glossary_is_read_in_linear_time() -> None:
 
 def test_terms_of_translations_and_their_marks() -> None:
     terms = Terms({"a": "b", "b b": "c"})
-    assert_linear(lambda text: missing(find_terms(text, terms), text), ("a ", "b ", "b b ", ".", "c"), ordinary=None)
+    assert_linear(
+        lambda text: missing_terms(find_terms(text, terms), text), ("a ", "b ", "b b ", ".", "c"), ordinary=None
+    )
 
     def carry(text: str) -> None:
         sentences = text[:1000].split(".")
         carried = PivotPlaceholders(terms, [text])
         for sentence in sentences:
-            carried.filled(sentence, text[:100])
+            carried.fill_terms(sentence, text[:100])
 
     assert_linear(carry, ("a ", "b ", "b b ", ".", *hostile.MARKS), count=20, ordinary=None)
 
@@ -133,7 +135,7 @@ def test_terms_of_translations_and_their_marks() -> None:
 def test_prefixes(pieces: Pieces) -> None:
     planned = plan_sentence("A {a} {a} {b} {a} <b>b</b> https://a.org/b {abc} word", pieces)
     tokens = ("{a}", "{", "{abc}", "<b>", "https://a.org/b", "word ", "a", "}")
-    assert_linear(lambda text: planned.after(text, pieces), tokens)
+    assert_linear(lambda text: planned.with_prefix(text, pieces), tokens)
 
 
 def test_flags_and_repetitions() -> None:
@@ -180,7 +182,7 @@ def test_nested_elements(unit: tuple[str, str]) -> None:
 
 
 def test_attributes() -> None:
-    assert_linear(lambda text: take_values(f"<p {text}>", "p", []), hostile.TAGS, seed=1)
+    assert_linear(lambda text: extract_values(f"<p {text}>", "p", []), hostile.TAGS, seed=1)
 
 
 def test_marks_in_any_order() -> None:
@@ -204,7 +206,7 @@ def test_tags_of_a_sentence() -> None:
         except TooManyPlaceholders:
             return
         for block in (part for part in parts if not isinstance(part, str)):
-            source, tags = lift(block.marked.text)
+            source, tags = strip_tags(block.placeholder_text.text)
             if len(source) < 400:
                 places = [(word.start, word.end) for word in words_of(source)]
                 place_tags(tags, source, source, list(zip(places, reversed(places), strict=True)))
@@ -217,8 +219,8 @@ WORD_TOKENS = ("a ", "b ", "c ", "ab ", "a-b ", "d", "'", "e f g h i j k ", " ")
 
 def test_matching_words() -> None:
     assert_linear(words_of, hostile.TEXT[::3], count=20, ordinary=None)
-    assert_linear(lambda text: matched(words_of(text), words_of(text[::-1])), WORD_TOKENS, count=8, most=16_000)
-    assert_linear(lambda text: matched(words_of(text), words_of(text.replace("a b", "x"))), WORD_TOKENS, seed=1,
+    assert_linear(lambda text: match_words(words_of(text), words_of(text[::-1])), WORD_TOKENS, count=8, most=16_000)
+    assert_linear(lambda text: match_words(words_of(text), words_of(text.replace("a b", "x"))), WORD_TOKENS, seed=1,
                   count=8, most=16_000)  # fmt: skip
     different = [f"w{number} " for number in range(60)]
     assert_linear(lambda text: list(equal_elements(text.split(), sorted(text.split()))), different[::4], count=10,
@@ -226,14 +228,16 @@ def test_matching_words() -> None:
 
 
 def test_places_of_spans_and_pieces() -> None:
-    assert_linear(lambda text: owners(words_of(text), [(at, at + 2) for at in range(len(text))]), WORD_TOKENS, count=10,
-                  ordinary=None)  # fmt: skip
-    assert_linear(lambda text: places_of(text.split()[::2], text), WORD_TOKENS, count=10, ordinary=None)
+    def find_word_ids(text: str) -> None:
+        word_ids(words_of(text), [(at, at + 2) for at in range(len(text))])
+
+    assert_linear(find_word_ids, WORD_TOKENS, count=10, ordinary=None)
+    assert_linear(lambda text: find_spans(text.split()[::2], text), WORD_TOKENS, count=10, ordinary=None)
 
 
 def test_spelling_of_any_ids(pieces: Pieces) -> None:
     """Bytes that spell no character, too."""
-    assert_linear(lambda text: pieces.spelled([ord(one) % len(pieces) for one in text]),
+    assert_linear(lambda text: pieces.decode_with_offsets([ord(one) % len(pieces) for one in text]),
                   tuple(map(chr, range(0, len(pieces), 9))), count=20, ordinary=None)  # fmt: skip
 
 

@@ -135,7 +135,7 @@ def test_a_word_is_paired_with_all_that_its_pieces_look_at_enough(translator: Tr
     one = item(translator, "ab cd ef", "gh ij")
     weights = np.zeros((len(one.ids), len(one.planned.ids)), np.float32)
     vocabularies = (translator.source_pieces, translator.target_pieces)
-    text, places = translator.source_pieces.spelled(one.planned.ids)
+    text, places = translator.source_pieces.decode_with_offsets(one.planned.ids)
     first = {letter: next(n for n, (start, end) in enumerate(places) if letter in text[start:end]) for letter in "ace"}
     assert pairs_of(one, vocabularies, weights) == ()  # it looks at nothing
     weights[:, first["a"]], weights[:, first["e"]], weights[:, first["c"]] = 0.5, 0.3, 0.1

@@ -12,7 +12,7 @@ from server.files.formats.base import FileError
 from server.files.formats.registry import FORMATS, open_file
 from server.files.formats.subtitles import wrap
 from server.files.formats.xml_files import Elements
-from server.text.base.placeholders import is_placeholder, lone
+from server.text.base.placeholders import is_placeholder, standalone
 from tests.growth import Shape, assert_linear, check_cost, check_growth, shapes
 from tests.server.files.formats import files
 from tests.server.files.formats.files import SAMPLES
@@ -81,7 +81,7 @@ def test_elements_are_closed_in_linear_time() -> None:
 
 
 def test_wrapping_takes_linear_time() -> None:
-    assert_linear(lambda text: wrap(text, text.count(" ") // 2), (" ", "a", "a ", lone(0)))
+    assert_linear(lambda text: wrap(text, text.count(" ") // 2), (" ", "a", "a ", standalone(0)))
 
 
 def test_cues_are_found_as_by_the_plain_pattern() -> None:
@@ -112,6 +112,6 @@ def wrapped_slowly(text: str, count: int) -> str:
 def test_lines_are_broken_at_the_nearest_free_spaces() -> None:
     chance = random.Random(3)
     for _ in range(500):
-        text = "".join(chance.choices(("a", " ", "word", lone(1)), k=chance.randrange(40)))
+        text = "".join(chance.choices(("a", " ", "word", standalone(1)), k=chance.randrange(40)))
         count = chance.randrange(1, 12)
         assert wrap(text, count) == wrapped_slowly(text, count), (text, count)

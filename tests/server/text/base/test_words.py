@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.text.base.pieces import Pieces
-from server.text.base.words import Place, Word, equal_elements, matched, owners, places_of, words_of
+from server.text.base.words import Place, Word, equal_elements, find_spans, match_words, word_ids, words_of
 from server.text.protect.protection import mask
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=60)
@@ -28,32 +28,32 @@ def test_words_of_a_text() -> None:
 
 def test_words_are_found_again_however_they_were_read() -> None:
     text = "STRASSE 3\u00d74 \ufb01ne end"
-    assert shown(text, matched(words_of("stra\u00dfe 3x4 fine end"), words_of(text))) == [
+    assert shown(text, match_words(words_of("stra\u00dfe 3x4 fine end"), words_of(text))) == [
         "STRASSE", "3\u00d74", "\ufb01ne", "end",
     ]  # fmt: skip
-    assert matched(words_of("a b c"), words_of("a c")) == [(0, 1), None, (2, 3)]
+    assert match_words(words_of("a b c"), words_of("a c")) == [(0, 1), None, (2, 3)]
 
 
 def test_what_is_protected_is_one_word() -> None:
     text = "Siehe https://example.org/a7, 7 und 7!"
-    places = places_of(["7", "https://example.org/a7", "7", "gone"], text)
+    places = find_spans(["7", "https://example.org/a7", "7", "gone"], text)
     assert places == {1: (30, 31), 2: (6, 28), 3: (36, 37)}
     said = words_of("Siehe X2, X1 und X3!", [((6, 8), 2), ((10, 12), 1), ((17, 19), 3)])
     shown_words = words_of(text, sorted((place, number) for number, place in places.items()))
-    assert shown(text, matched(said, shown_words)) == ["Siehe", "https://example.org/a7", "7", "und", "7"]
-    assert matched(words_of("x y"), shown_words[:2]) == [None, None]  # never behind a mask
+    assert shown(text, match_words(said, shown_words)) == ["Siehe", "https://example.org/a7", "7", "und", "7"]
+    assert match_words(words_of("x y"), shown_words[:2]) == [None, None]  # never behind a mask
 
 
 def test_a_piece_belongs_to_the_word_that_most_of_it_is_in() -> None:
     words = [Word(0, 3, "abc"), Word(4, 8, "defg")]
-    assert owners(words, [(0, 3), (3, 6), (6, 8), (8, 9), (3, 3)]) == [0, 1, 1, None, None]
-    assert owners([], [(0, 1)]) == [None]
+    assert word_ids(words, [(0, 3), (3, 6), (6, 8), (8, 9), (3, 3)]) == [0, 1, 1, None, None]
+    assert word_ids([], [(0, 1)]) == [None]
 
 
 @given(text=ANY_TEXT)
 def test_every_id_has_its_place(pieces: Pieces, text: str) -> None:
     [ids] = pieces.encode([text])
-    spelled, places = pieces.spelled(ids)
+    spelled, places = pieces.decode_with_offsets(ids)
     assert len(places) == len(ids)
     assert all(0 <= start <= end <= len(spelled) for start, end in places)
     assert [start for start, _ in places] == sorted(start for start, _ in places)
@@ -62,7 +62,7 @@ def test_every_id_has_its_place(pieces: Pieces, text: str) -> None:
 @given(text=st.text("abcdefghi \u00e4\u00f6\u20ac\u6f22,.", max_size=40))
 def test_ids_look_like_their_text(pieces: Pieces, text: str) -> None:
     [ids] = pieces.encode([text])
-    assert pieces.spelled(ids)[0].split() == pieces.decode([ids])[0].split()
+    assert pieces.decode_with_offsets(ids)[0].split() == pieces.decode([ids])[0].split()
 
 
 @given(text=ANY_TEXT)
@@ -70,14 +70,14 @@ def test_masks_know_where_their_spans_stand(pieces: Pieces, text: str) -> None:
     text = f"{text} see https://example.org/a and {{name}}"
     masked = mask(text, pieces.spells)
     assert [text[slice(*place)] for place in masked.places] == [span.text for span in masked.spans]
-    read = masked.masks_of(masked.text)
+    read = masked.find_masks(masked.text)
     assert [number for _, number in read] == list(range(1, len(masked.spans) + 1))
 
 
 def slow_matched(read: Sequence[Word], shown: Sequence[Word]) -> list[Place | None]:
     """By the longest rows that both have, first of all."""
     places: list[Place | None] = [None] * len(read)
-    matcher = SequenceMatcher(None, [one.looks for one in read], [one.looks for one in shown], autojunk=False)
+    matcher = SequenceMatcher(None, [one.normalized for one in read], [one.normalized for one in shown], autojunk=False)
     for kind, first, last, start, end in matcher.get_opcodes():
         if kind == "equal":
             places[first:last] = [(one.start, one.end) for one in shown[start:end]]
@@ -91,7 +91,7 @@ def test_words_that_are_there_once_are_matched_as_by_comparing_all(words: list[t
     """Some are not shown, some are shown as something else."""
     read = words_of(" ".join(f"w{number}" for number, _ in words))
     shown = words_of(" ".join(f"{'x' if kind == 1 else 'w'}{number}" for number, kind in words if kind))
-    assert matched(read, shown) == slow_matched(read, shown)
+    assert match_words(read, shown) == slow_matched(read, shown)
 
 
 @given(st.text("abcd", max_size=40), st.text("abcd", max_size=40))
@@ -111,7 +111,7 @@ def test_spans_are_found_as_by_looking_at_every_place(spans: list[str], text: st
             if text.startswith(span, start) and is_free:
                 places[number] = (start, start + len(span))
                 break
-    assert places_of(spans, text) == places
+    assert find_spans(spans, text) == places
 
 
 @given(st.text("ab ", max_size=30), st.lists(st.tuples(st.integers(0, 30), st.integers(0, 9)), max_size=6))
@@ -122,4 +122,4 @@ def test_owners_as_by_asking_every_word(text: str, places: list[tuple[int, int]]
         shared = [min(end, word.end) - max(start, word.start) for word in words]
         best = max(range(len(words)), key=shared.__getitem__, default=None)
         found.append(best if best is not None and shared[best] > 0 else None)
-    assert owners(words, pieces) == found
+    assert word_ids(words, pieces) == found

@@ -78,13 +78,13 @@ def test_nesting(parts: str, expected: str) -> None:
 
 @given(st.permutations(range(8)))
 def test_any_order_of_marks_becomes_well_formed(order: list[int]) -> None:
-    marked = PlaceholderText()
+    placeholder_text = PlaceholderText()
     for name in "abcd":
-        marked.open(name, f"<{name}>")
+        placeholder_text.open(name, f"<{name}>")
     for name in "dcba":
-        marked.close(name, f"</{name}>")
-    marks = marked.text
-    rendered = marked.render(" w ".join(marks[place] for place in order), str)
+        placeholder_text.close(name, f"</{name}>")
+    marks = placeholder_text.text
+    rendered = placeholder_text.render(" w ".join(marks[place] for place in order), str)
     assert sorted(re.findall(r"</?.>", rendered)) == sorted(f"<{s}{name}>" for name in "abcd" for s in ("", "/"))
     read_markup(rendered, "xml")  # raises if it is not well-formed
 

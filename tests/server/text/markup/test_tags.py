@@ -6,24 +6,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.text.base.placeholders import MARK, is_placeholder, nested, split_at_placeholders
+from server.text.base.placeholders import PLACEHOLDER, is_placeholder, nested, split_at_placeholders
 from server.text.base.words import words_of
 from server.text.markup.markup import read_markup
-from server.text.markup.tags import lift, place_tags
+from server.text.markup.tags import place_tags, strip_tags
 
 
-def placed(marked: str, target: str, *pairs: tuple[str, str]) -> str:
+def placed(markup: str, target: str, *pairs: tuple[str, str]) -> str:
     """HTML of one sentence, its translation, and words that belong together, each there once -> the translation as
     HTML."""
-    [block] = [part for part in read_markup(marked).parts if not isinstance(part, str)]
-    source, tags = lift(block.marked.text)
+    [block] = [part for part in read_markup(markup).parts if not isinstance(part, str)]
+    source, tags = strip_tags(block.placeholder_text.text)
 
     def place(text: str, word: str) -> tuple[int, int]:
         [match] = re.finditer(rf"\b{re.escape(word)}\b", text)
         return match.span()
 
     links = [(place(source, one), place(target, other)) for one, other in pairs]
-    return block.marked.render(place_tags(tags, source, target, links), lambda text: text)
+    return block.placeholder_text.render(place_tags(tags, source, target, links), lambda text: text)
 
 
 GREEN = [("the", "das"), ("green", "gr\u00fcne"), ("house", "Haus"), ("see", "sehe"), ("I", "Ich")]
@@ -78,16 +78,16 @@ def test_no_tag_is_lost_and_all_are_nested(words: list[str], data: st.DataObject
     tags = data.draw(st.lists(st.sampled_from(["<b>", "</b>", "<i>", "</i>", "<br>", ""]), min_size=9, max_size=9))
     html = " ".join(f"{tag}{word}" for tag, word in zip(tags, [*words, "x"], strict=False))
     for block in (part for part in read_markup(f"<p>{html}</p>").parts if not isinstance(part, str)):
-        source, lifted = lift(block.marked.text)
-        target = " ".join(reversed(re.findall(r"\w+", MARK.sub("", source)))) + " ."
+        source, lifted = strip_tags(block.placeholder_text.text)
+        target = " ".join(reversed(re.findall(r"\w+", PLACEHOLDER.sub("", source)))) + " ."
         ours, theirs = words_of(source), words_of(target)
         pairs = data.draw(st.lists(st.tuples(st.sampled_from(ours), st.sampled_from(theirs)), max_size=8))
         found = place_tags(
             lifted, source, target, [((one.start, one.end), (other.start, other.end)) for one, other in pairs]
         )
-        assert lift(found)[0] == target
+        assert strip_tags(found)[0] == target
         marks = [part for part in nested(split_at_placeholders(found)) if is_placeholder(part)]
-        assert sorted(marks) == sorted(tag.mark for tag in lifted)
+        assert sorted(marks) == sorted(tag.placeholder for tag in lifted)
 
 
 @given(words=WORDS, start=st.integers(0, 7), length=st.integers(1, 8))
@@ -95,6 +95,6 @@ def test_a_translation_word_by_word_has_the_tags_of_its_source(words: list[str],
     tagged = [*words[:start], "<b>" + " ".join(words[start : start + length]) + "</b>", *words[start + length :]]
     html = " ".join(one for one in tagged if one != "<b></b>")
     [block] = [part for part in read_markup(html).parts if not isinstance(part, str)]
-    source, tags = lift(block.marked.text)
+    source, tags = strip_tags(block.placeholder_text.text)
     places = [(one.start, one.end) for one in words_of(source)]
-    assert place_tags(tags, source, source, list(zip(places, places, strict=True))) == block.marked.text
+    assert place_tags(tags, source, source, list(zip(places, places, strict=True))) == block.placeholder_text.text

@@ -19,8 +19,8 @@ SOURCES = st.sampled_from([
 PROTECTED = ("https://example.org/a?b", "{name}", "{count}th", "\U0001f600")
 
 
-def said(generator: random.Random, pieces: Pieces) -> tuple[int, ...]:
-    """What a model might say: words and masks, in any order."""
+def random_ids(generator: random.Random, pieces: Pieces) -> tuple[int, ...]:
+    """Ids that a model might decode: words and masks, in any order."""
     words = [*["das", "Haus", "X1", "X2", "X3", "x2", "steht.", "Brot"], "X1X2"]
     text = " ".join(generator.choice(words) for _ in range(generator.randrange(8)))
     return pieces.encode([text])[0][:-1]
@@ -32,16 +32,16 @@ def said(generator: random.Random, pieces: Pieces) -> tuple[int, ...]:
 def test_the_translation_begins_with_the_prefix_and_keeps_what_is_protected(
     pieces: Pieces, source: str, prefix: str, seed: int
 ) -> None:
-    planned = plan_sentence(source, pieces).after(prefix, pieces)
+    planned = plan_sentence(source, pieces).with_prefix(prefix, pieces)
     assert planned.prefix is not None
-    ids = (*planned.prefix.ids, *said(random.Random(seed), pieces))
-    text = planned.restored(ids, pieces).text
+    ids = (*planned.prefix.ids, *random_ids(random.Random(seed), pieces))
+    text = planned.restore(ids, pieces).text
     assert text.startswith(prefix)
     for protected in PROTECTED:
         count = source.count(protected)
         assert text.count(protected) == max(count, prefix.count(protected)), text
     for length in range(len(ids) + 1):
-        assert planned.beginning(ids[:length], pieces).startswith(prefix)
+        assert planned.restore_partial(ids[:length], pieces).startswith(prefix)
 
 
 @pytest.mark.parametrize(
@@ -55,29 +55,29 @@ def test_the_translation_begins_with_the_prefix_and_keeps_what_is_protected(
     ],
 )
 def test_words_that_follow_a_prefix(pieces: Pieces, prefix: str, rest: str, expected: str) -> None:
-    planned = plan_sentence("A house stands by the river.", pieces).after(prefix, pieces)
+    planned = plan_sentence("A house stands by the river.", pieces).with_prefix(prefix, pieces)
     assert planned.prefix is not None
     ids = (*planned.prefix.ids, *pieces.encode([rest])[0][:-1])
-    assert planned.restored(ids, pieces).text == expected
+    assert planned.restore(ids, pieces).text == expected
 
 
 def test_a_prefix_may_end_within_a_word(pieces: Pieces) -> None:
     """The model goes on with a piece that begins no word."""
-    planned = plan_sentence("A house stands by the river.", pieces).after("Das Ha", pieces)
+    planned = plan_sentence("A house stands by the river.", pieces).with_prefix("Das Ha", pieces)
     assert planned.prefix is not None
     [whole] = pieces.encode(["aus"])
     inside = [one for one in whole[:-1] if not pieces.texts([one])[0].startswith("\u2581")]
     assert inside
-    text = planned.restored((*planned.prefix.ids, *inside), pieces).text
+    text = planned.restore((*planned.prefix.ids, *inside), pieces).text
     assert text == "Das Ha" + "".join(pieces.texts(inside))
 
 
 def test_the_model_reads_masks_and_small_letters_where_it_reads_them_in_the_source(pieces: Pieces) -> None:
-    shown = plan_sentence("Open {name} twice: {name}.", pieces).after("{name}{name}s {name}", pieces).prefix
+    shown = plan_sentence("Open {name} twice: {name}.", pieces).with_prefix("{name}{name}s {name}", pieces).prefix
     assert shown is not None
-    assert shown.said == {1, 2}
+    assert shown.decoded_masks == {1, 2}
     assert shown.ids == pieces.encode(["X1X2 s {name}"])[0][:-1]
-    capitals = plan_sentence("WHERE IS THE STATION?", pieces).after("WO IST", pieces)
+    capitals = plan_sentence("WHERE IS THE STATION?", pieces).with_prefix("WO IST", pieces)
     assert capitals.prefix is not None
     assert capitals.prefix.ids == pieces.encode(["wo ist"])[0][:-1]
-    assert capitals.restored((*capitals.prefix.ids, *pieces.encode(["der"])[0][:-1]), pieces).text == "WO IST DER"
+    assert capitals.restore((*capitals.prefix.ids, *pieces.encode(["der"])[0][:-1]), pieces).text == "WO IST DER"

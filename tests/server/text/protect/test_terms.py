@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.text.protect.protection import mask, restore
-from server.text.protect.terms import Match, Terms, missing
+from server.text.protect.terms import Match, Terms, missing_terms
 
 GLOSSARY = {"Ring": "Kreis", "Ring MT": "RingMT", "C++": "Zeh++", ".NET": "dotnet", "don't": "nicht"}
 
@@ -52,7 +52,7 @@ def test_a_term_without_words_is_refused(term: str) -> None:
     ],
 )
 def test_no_place_counts_for_two_terms(targets: list[str], translation: str, expected: dict[str, int]) -> None:
-    assert missing([Match(0, 1, target) for target in targets], translation) == expected
+    assert missing_terms([Match(0, 1, target) for target in targets], translation) == expected
 
 
 WORDS = ["house", "Ring", "Ring MT", "C++", "https://ring.example/Ring", "{Ring}", "RING", "\U0001f600"]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.text.protect.unspellable import in_a_row, unspellable
+from server.text.protect.unspellable import merge_adjacent, unspellable
 
 LETTERS = "ab\u00e9\u0436\u0939\u093f\u732b\u0e01 ,.\u221e-"
 
@@ -38,7 +38,7 @@ def test_a_quotation_is_one_span() -> None:
     sentence = (
         "He wrote \u0412\u043e\u0439\u043d\u0430, \u0438 \u043c\u0438\u0440 in \u041c\u043e\u0441\u043a\u0432\u0430."
     )
-    rows = in_a_row(sentence, unspellable(sentence, str.isascii))
+    rows = merge_adjacent(sentence, unspellable(sentence, str.isascii))
     assert [sentence[start:end] for start, end in rows] == [sentence[9:21], sentence[25:31]]
 
 
@@ -52,7 +52,7 @@ def test_every_strange_letter_is_in_one_span_and_no_spelled_word_is(sentence: st
             assert place in inside
     for start, end in found:
         assert not all(one.isascii() or one in spelled for one in sentence[start:end])
-    rows = in_a_row(sentence, found)
+    rows = merge_adjacent(sentence, found)
     assert {place for start, end in rows for place in range(start, end)} >= set(inside)
     assert all(before[1] < after[0] for before, after in pairwise(rows))
 
@@ -85,7 +85,7 @@ def test_rows_are_found_as_one_letter_after_the_other(
             rows.append((start, end))
     parted = [(start, end) for start, end in sorted(places)]
     if all(before[1] <= after[0] for before, after in pairwise(parted)):
-        assert in_a_row(sentence, found, places) == rows
+        assert merge_adjacent(sentence, found, places) == rows
 
 
 def _end(sentence: str, at: int) -> int:

@@ -1,18 +1,27 @@
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from server.text.base.pieces import Pieces
-from server.text.split.plan import plan_text
+from server.text.protect.protection import restore
+from server.text.split.plan import TextPlan, plan_text
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=200)
+
+
+def join(plan: TextPlan, targets: Sequence[str]) -> str:
+    """The text with the restored `targets` of a model in place of its sentences."""
+    pairs = zip(plan.planned, targets, strict=True)
+    return plan.fill([restore(sentence.masked, target).text for sentence, target in pairs])
 
 
 @given(text=ANY_TEXT, limit=st.integers(2, 30))
 def test_sources_rejoin_to_the_text(pieces: Pieces, text: str, limit: int) -> None:
     plan = plan_text(text, "en", pieces, limit)
     assert plan.fill(plan.sentences) == text
-    assert plan.join([sentence.masked.text for sentence in plan.planned]) == text
+    assert join(plan, [sentence.masked.text for sentence in plan.planned]) == text
 
 
 @given(text=ANY_TEXT, limit=st.integers(2, 30))
@@ -36,7 +45,7 @@ def test_gaps_survive_a_translation(pieces: Pieces, text: str) -> None:
 def test_a_paragraph(pieces: Pieces) -> None:
     plan = plan_text("Where is it?  Here.\n\nYes.\n", "en", pieces, 64)
     assert plan.sentences == ["Where is it?", "Here.", "Yes."]
-    assert plan.join(["Wo ist es?", "Hier.", "Ja."]) == "Wo ist es?  Hier.\n\nJa.\n"
+    assert join(plan, ["Wo ist es?", "Hier.", "Ja."]) == "Wo ist es?  Hier.\n\nJa.\n"
 
 
 def test_a_character_of_too_many_pieces_is_a_gap(pieces: Pieces) -> None:
@@ -44,18 +53,13 @@ def test_a_character_of_too_many_pieces_is_a_gap(pieces: Pieces) -> None:
     assert pieces.lengths([text])[0] > 4
     plan = plan_text(text, "en", pieces, 4)
     assert plan.sentences == []
-    assert plan.join([]) == text
+    assert join(plan, []) == text
 
 
 def test_a_sentence_in_another_script_is_read_as_a_mask(pieces: Pieces) -> None:
     plan = plan_text("Yes. \u041d\u0435\u0442, \u043d\u0435 \u0442\u0443\u0442! Here.", "en", pieces, 64)
     assert [sentence.masked.text for sentence in plan.planned] == ["Yes.", "X1!", "Here."]
-    assert plan.join(["Ja.", "X1!", "Hier."]) == "Ja. \u041d\u0435\u0442, \u043d\u0435 \u0442\u0443\u0442! Hier."
-
-
-def test_the_number_of_targets_must_fit(pieces: Pieces) -> None:
-    with pytest.raises(ValueError, match="0 targets for 1 sentences"):
-        plan_text("Yes.", "en", pieces, 8).join([])
+    assert join(plan, ["Ja.", "X1!", "Hier."]) == "Ja. \u041d\u0435\u0442, \u043d\u0435 \u0442\u0443\u0442! Hier."
 
 
 def test_what_is_protected_comes_through(pieces: Pieces) -> None:
@@ -63,7 +67,7 @@ def test_what_is_protected_comes_through(pieces: Pieces) -> None:
     plan = plan_text(text, "en", pieces, 64)
     assert plan.sentences == ["Yes, {name}!", "They lit the lamp <b>again</b>."]
     said = ["Ja, X1!", "Sie z\u00fcndeten X1 wieder X2 die Lampe an."]
-    assert plan.join(said) == (
+    assert join(plan, said) == (
         "\U0001f44d Ja, {name}! \U0001f389\nhttps://example.org/a\nSie z\u00fcndeten <b>wieder</b> die Lampe an. \u2728"
     )
 
@@ -90,5 +94,5 @@ def test_what_is_too_long_is_cut_and_says_so(pieces: Pieces) -> None:
 def test_a_long_url_is_one_piece_of_a_sentence(pieces: Pieces, limit: int) -> None:
     text = f"Yes, {'https://example.org/' + 'a' * 500} here."
     plan = plan_text(text, "en", pieces, limit)
-    assert plan.join([sentence.masked.text for sentence in plan.planned]) == text
+    assert join(plan, [sentence.masked.text for sentence in plan.planned]) == text
     assert sum("example.org" in one for one in plan.sentences) <= 1

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 
-def made_once(folder: Path, make: Callable[[Path], object]) -> Path:
+def build_once(folder: Path, make: Callable[[Path], object]) -> Path:
     """`folder`, filled by `make` unless another process did it; who comes meanwhile waits. Nobody may change it."""
     made = folder.with_name(f"{folder.name}.made")
     with folder.with_name(f"{folder.name}.lock").open("w") as lock:

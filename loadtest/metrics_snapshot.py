@@ -8,13 +8,13 @@ SECONDS = 30.0
 
 
 @dataclass(frozen=True)
-class Reading:
+class MetricsSnapshot:
     """From /metrics: `totals` by the name of the series without labels, summed."""
 
     totals: dict[str, float]
 
     @classmethod
-    def of(cls, base: str) -> "Reading":
+    def of(cls, base: str) -> "MetricsSnapshot":
         """Raises OSError when the server does not answer."""
         with urllib.request.urlopen(f"{base}/metrics", timeout=SECONDS) as answer:
             text = answer.read().decode()
@@ -27,7 +27,7 @@ class Reading:
     def resident_bytes(self) -> float:
         return self.totals.get("process_resident_memory_bytes", 0.0)
 
-    def since(self, before: "Reading") -> dict[str, float]:
+    def since(self, before: "MetricsSnapshot") -> dict[str, float]:
         """What was done between two readings, for people."""
 
         def done(name: str) -> float:
