@@ -1,8 +1,8 @@
 """Users of a RingMT server. Run by `make loadtest`, or: locust -f loadtest/locustfile.py --host http://...
 
-Every answer is checked: its status, its shape, and that it is what the same server answered when nobody else was there.
-Too much work is refused with 429, which is counted apart and is no failure. The exit status tells whether the run kept
-the objectives below.
+Every response is checked: its status, its shape, and that its translations are those of the same server when idle. An
+overloaded server refuses requests with 429, which is counted separately and is no failure. The exit status is 1 if an
+objective below is missed.
 """
 
 import json
@@ -24,40 +24,40 @@ from loadtest.texts import BATCH, PARAGRAPHS, SHORT, STORY
 
 MAX_P95_MS = float(os.environ.get("LOADTEST_MAX_P95_MS", "5000"))
 MAX_REFUSED = float(os.environ.get("LOADTEST_MAX_REFUSED", "1"))
-"""Share of requests that may be refused with 429."""
+"""Share of requests that may be refused with 429, at most."""
 MAX_GROWTH_MB = float(os.environ.get("LOADTEST_MAX_GROWTH_MB", "inf"))
-"""How much the server's memory may grow between the middle of the run and its end."""
+"""Growth of the server's memory between the middle and the end of the run, at most."""
 REFUSED = " (refused: 429)"
-BROKEN: tuple[tuple[dict[str, object], int], ...] = (
+INVALID_BODIES: tuple[tuple[dict[str, object], int], ...] = (
     ({"text": "Yes."}, 422),
     ({"text": 5, "source": "en", "target": "de"}, 422),
     ({"text": "Yes.", "source": "en", "target": "xx"}, 422),
     ({"text": "Yes. " * 100_000, "source": "en", "target": "de"}, 413),
 )
-"""Bodies, and the status that each deserves."""
+"""Bodies, and the expected status of each."""
 SNAPSHOT_SECONDS = 5.0
 expected = Expected()
 snapshots: list[MetricsSnapshot] = []
 
 
 if "LOADTEST_SHAPE" in os.environ:
-    # locust takes the class that it finds here.
+    # locust uses the shape class of this module.
     ChosenShape = shapes.SHAPES[os.environ["LOADTEST_SHAPE"]]
 
 
 class CheckingUser(FastHttpUser):
-    """Sends requests and checks what comes back."""
+    """Sends requests and checks the responses."""
 
     abstract = True
 
-    def send(self, method: str, path: str, name: str, problem_with: Any, **request: Any) -> Any:
-        """The answer's JSON; None for one that is refused or bad."""
+    def send(self, method: str, path: str, name: str, find_problem: Any, **request: Any) -> Any:
+        """The JSON of the response; None if the request is refused or the response has a problem."""
         with self.rest(method, path, name=name, **request) as response:
             if response.status_code == 429:
                 response.request_meta["name"] = name + REFUSED
                 response.success()
                 return None
-            problem = problem_with(response)
+            problem = find_problem(response)
             if problem:
                 response.failure(problem)
                 return None
@@ -66,18 +66,18 @@ class CheckingUser(FastHttpUser):
 
     def translate(self, texts: Sequence[str], name: str) -> None:
         body = {"text": list(texts), "source": "en", "target": "de"}
-        self.send("POST", "/v1/translate", name, lambda response: problem_with(texts, response), json=body)
+        self.send("POST", "/v1/translate", name, lambda response: find_problem(texts, response), json=body)
 
 
-def problem_with(texts: Sequence[str], response: Any) -> str | None:
-    """What is wrong with an answer, if anything."""
+def find_problem(texts: Sequence[str], response: Any) -> str | None:
+    """The problem of a response with translations, or None."""
     if response.status_code != 200 or response.js is None:
         return f"status {response.status_code}"
-    return expected.problem(texts, [one["text"] for one in response.js["translations"]])
+    return expected.find_problem(texts, [translation["text"] for translation in response.js["translations"]])
 
 
 class InteractiveUser(CheckingUser):
-    """A person who types: a sentence or a few at a time."""
+    """A person who types: one or a few sentences at a time."""
 
     weight = 6
     wait_time = between(0.05, 0.3)
@@ -103,7 +103,7 @@ class BatchUser(CheckingUser):
 
 
 class DocumentUser(CheckingUser):
-    """Works with documents: one that is translated as a whole and polled, one that grows. Both are deleted."""
+    """A client with a document that is translated whole and polled, and a document that grows; both are deleted."""
 
     weight = 1
     wait_time = between(0.5, 1.5)
@@ -112,8 +112,8 @@ class DocumentUser(CheckingUser):
     def translate_document(self) -> None:
         name = self.create("offline", STORY, wait=False)
         while name is not None:
-            found = self.send("GET", f"/v1/documents/{name}", "document: poll", problem_with_document)
-            if found is None or found["state"] in ("done", "failed"):
+            document = self.send("GET", f"/v1/documents/{name}", "document: poll", find_document_problem)
+            if document is None or document["state"] in ("done", "failed"):
                 break
             self.wait()
         self.delete(name)
@@ -124,14 +124,14 @@ class DocumentUser(CheckingUser):
         name = self.create("online", STORY[:count], wait=True)
         if name is not None:
             body = {"sentences": list(STORY[count:]), "first_index": count}
-            self.send("POST", f"/v1/documents/{name}/sentences", "document: append", problem_with_document, json=body)
+            self.send("POST", f"/v1/documents/{name}/sentences", "document: append", find_document_problem, json=body)
         self.delete(name)
 
     def create(self, mode: str, sentences: Sequence[str], wait: bool) -> str | None:
-        """The new document's id; None if there is none."""
+        """The id of the new document; None if it is not created."""
         body = {"sentences": list(sentences), "source": "en", "target": "de", "mode": mode, "wait": wait}
-        found = self.send("POST", "/v1/documents", f"document: create {mode}", problem_with_document, json=body)
-        return None if found is None else str(found["id"])
+        document = self.send("POST", "/v1/documents", f"document: create {mode}", find_document_problem, json=body)
+        return None if document is None else str(document["id"])
 
     def delete(self, name: str | None) -> None:
         if name is not None:
@@ -140,26 +140,26 @@ class DocumentUser(CheckingUser):
                     response.failure(f"status {response.status_code}")
 
 
-def problem_with_document(response: Any) -> str | None:
-    """What is wrong with an answer about a document, if anything."""
+def find_document_problem(response: Any) -> str | None:
+    """The problem of a response with a document, or None."""
     if response.status_code not in (200, 202) or response.js is None:
         return f"status {response.status_code}"
     if response.js.get("state") == "failed":
         return f"the document has failed: {response.js['error']}"
     mode = response.js.get("mode", "online")
-    problems = (expected.problem_with_sentence(mode, one) for one in response.js["sentences"])
+    problems = (expected.find_sentence_problem(mode, sentence) for sentence in response.js["sentences"])
     return next((problem for problem in problems if problem), None)
 
 
 class RudeUser(CheckingUser):
-    """Sends what is broken or too large, and hangs up in the middle of an answer."""
+    """Sends invalid and oversized requests, and disconnects in the middle of a response."""
 
     weight = 1
     wait_time = between(0.5, 2)
 
     @task
-    def send_something_broken(self) -> None:
-        body, status = random.choice(BROKEN)
+    def send_invalid_body(self) -> None:
+        body, status = random.choice(INVALID_BODIES)
 
         def problem(response: Any) -> str | None:
             return None if response.status_code == status else f"status {response.status_code}, not {status}"
@@ -167,7 +167,7 @@ class RudeUser(CheckingUser):
         self.send("POST", "/v1/translate", "broken", problem, json=body)
 
     @task
-    def hang_up(self) -> None:
+    def disconnect(self) -> None:
         body = json.dumps({"text": list(BATCH), "source": "en", "target": "de"}).encode()
         head = "POST /v1/translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
         address = urlsplit(self.host or "")
@@ -176,44 +176,46 @@ class RudeUser(CheckingUser):
             gevent.sleep(random.random() / 10)
 
 
-def learn(environment: Any, **_: Any) -> None:
-    """Ask the server before the run and its clock begin. Raises OSError when it does not answer."""
+def request_expected(environment: Any, **_: Any) -> None:
+    """Request the expected translations before the run begins. Raises OSError if the server does not answer."""
     expected.learn(environment.host)
 
 
-def begin(environment: Any, **_: Any) -> None:
+def start_watching(environment: Any, **_: Any) -> None:
     gevent.spawn(watch, environment.host)
 
 
 def watch(base: str) -> None:
-    """Read what the server says of itself, as long as the run lasts."""
+    """Read the server's metrics every SNAPSHOT_SECONDS until the run ends."""
     while True:
         try:
-            snapshots.append(MetricsSnapshot.of(base))
+            snapshots.append(MetricsSnapshot.read(base))
         except OSError as error:
-            logging.warning("no reading: %s", error)
+            logging.warning("cannot read metrics: %s", error)
         gevent.sleep(SNAPSHOT_SECONDS)
 
 
 def check_objectives(environment: Any, **_: Any) -> None:
-    """Exit status 1 for a failed request, a slow 95th percentile, too many refusals, growing memory, or no traffic."""
+    """Exit status 1 for a failed request, a slow 95th percentile, too many refusals, growing memory, or no requests."""
     total = environment.stats.total
     p95 = total.get_response_time_percentile(0.95) or 0
-    refused = sum(one.num_requests for name, one in named(environment.stats) if name.endswith(REFUSED))
-    grown = 0.0
+    refused = sum(
+        entry.num_requests for (name, _), entry in environment.stats.entries.items() if name.endswith(REFUSED)
+    )
+    growth = 0.0
     if snapshots:
-        snapshots.append(MetricsSnapshot.of(environment.host))
-        print("the server says:", json.dumps(snapshots[-1].since(snapshots[0])))
+        snapshots.append(MetricsSnapshot.read(environment.host))
+        print("server metrics:", json.dumps(snapshots[-1].since(snapshots[0])))
         middle = snapshots[len(snapshots) // 2]
-        grown = (snapshots[-1].resident_bytes - middle.resident_bytes) / 2**20
+        growth = (snapshots[-1].resident_bytes - middle.resident_bytes) / 2**20
     problems = [
-        told
-        for is_missed, told in (
+        message
+        for is_missed, message in (
             (total.num_requests == 0, "no requests"),
             (total.num_failures > 0, f"{total.num_failures} of {total.num_requests} requests failed"),
             (p95 > MAX_P95_MS, f"p95 is {p95:.0f} ms, at most {MAX_P95_MS:.0f} are allowed"),
             (refused > MAX_REFUSED * total.num_requests, f"{refused} of {total.num_requests} requests were refused"),
-            (grown > MAX_GROWTH_MB, f"memory grew by {grown:.0f} MiB in the second half"),
+            (growth > MAX_GROWTH_MB, f"memory grew by {growth:.0f} MiB in the second half"),
         )
         if is_missed
     ]
@@ -222,10 +224,6 @@ def check_objectives(environment: Any, **_: Any) -> None:
     environment.process_exit_code = 1 if problems else 0
 
 
-def named(stats: Any) -> list[tuple[str, Any]]:
-    return [(name, entry) for (name, _), entry in stats.entries.items()]
-
-
-events.init.add_listener(learn)
-events.test_start.add_listener(begin)
+events.init.add_listener(request_expected)
+events.test_start.add_listener(start_watching)
 events.quitting.add_listener(check_objectives)

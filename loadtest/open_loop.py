@@ -1,10 +1,10 @@
-"""Requests that come whether or not the ones before were answered, as real users do: Poisson arrivals at a given rate.
+"""Open-loop load: requests arrive independently of earlier responses, as from real users (Poisson arrivals).
 
     python -m loadtest.open_loop http://127.0.0.1:8000 --rates 5,10,20,40 --seconds 20
 
-Users who wait for their answers slow down with the server, and hide that it cannot keep up; arrivals do not. Each
-request has 1 to 8 sentences. 429 is counted apart from other answers: refusing at once is right when there is too much.
-The same seed sends the same requests at the same moments to every server.
+Closed-loop clients wait for each response, so they slow down with the server and hide that it is overloaded. Each
+request has 1 to 8 sentences. 429 is counted separately: an overloaded server should refuse at once. The same seed sends
+the same requests at the same times to every server.
 """
 
 import argparse
@@ -26,7 +26,7 @@ SENTENCES = (*SHORT, *STORY, *(line for text in PARAGRAPHS for line in text.repl
 
 @dataclass(frozen=True)
 class Arrival:
-    """`at`: seconds after the start."""
+    """A request, `at` seconds after the start."""
 
     at: float
     texts: tuple[str, ...]
@@ -34,7 +34,7 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Level:
-    """What one rate led to. Latencies in seconds, of answers with 200 only; nan where there is none."""
+    """The measurements at one rate. Latencies in seconds, of responses with 200 only; nan without such responses."""
 
     rate: float
     sent: int
@@ -48,17 +48,17 @@ class Level:
 
 
 def arrivals(rate: float, seconds: float, seed: int, sentences: Sequence[str] = SENTENCES) -> list[Arrival]:
-    """Requests of `rate` a second on average, each at its moment, of 1 to 8 sentences."""
-    chance = random.Random(seed)
-    made, at = list[Arrival](), chance.expovariate(rate)
+    """Requests of 1 to 8 sentences, on average `rate` a second."""
+    generator = random.Random(seed)
+    requests, at = list[Arrival](), generator.expovariate(rate)
     while at < seconds:
-        made.append(Arrival(at, tuple(chance.choices(sentences, k=chance.randint(1, 8)))))
-        at += chance.expovariate(rate)
-    return made
+        requests.append(Arrival(at, tuple(generator.choices(sentences, k=generator.randint(1, 8)))))
+        at += generator.expovariate(rate)
+    return requests
 
 
 def level_of(rate: float, statuses: Sequence[int], latencies: Sequence[float], seconds: float) -> Level:
-    """`statuses` of all requests (0: no answer), `latencies` of those that were answered with 200."""
+    """`statuses` of all requests (0: no response), `latencies` of the responses with 200."""
     ordered = sorted(latencies)
     cuts = statistics.quantiles(ordered, n=100, method="inclusive") if len(ordered) > 1 else ordered * 99
     p50, p95, p99 = (cuts[49], cuts[94], cuts[98]) if cuts else (float("nan"),) * 3
@@ -75,7 +75,7 @@ async def offer(
     timeout: float = 60.0,
     sentences: Sequence[str] = SENTENCES,
 ) -> Level:
-    """Send requests at their moments, whatever becomes of those before."""
+    """Send each request at its time, independently of earlier responses."""
     statuses, latencies = list[int](), list[float]()
     limit = aiohttp.ClientTimeout(total=timeout)
     async with aiohttp.ClientSession(base, connector=aiohttp.TCPConnector(limit=0), timeout=limit) as client:
@@ -89,27 +89,27 @@ async def offer(
                     await response.read()
                     statuses.append(response.status)
                     if response.status == 200:
-                        # Measured from the moment at which it was due, so that delays of this sender count too.
+                        # Measured from the due time, so that delays of this sender count, too.
                         latencies.append(time.perf_counter() - started - arrival.at)
             except (aiohttp.ClientError, TimeoutError):
                 statuses.append(0)
 
-        await asyncio.gather(*(send(one) for one in arrivals(rate, seconds, seed, sentences)))
+        await asyncio.gather(*(send(arrival) for arrival in arrivals(rate, seconds, seed, sentences)))
         return level_of(rate, statuses, latencies, time.perf_counter() - started)
 
 
 def highest_rate(levels: Sequence[Level], objective: float) -> float:
-    """The highest rate up to which p95 stays below `objective` seconds and nothing is refused or fails; 0 for none."""
-    held = 0.0
-    for level in sorted(levels, key=lambda one: one.rate):
+    """The highest rate up to which p95 stays below `objective` seconds and no request is refused or fails, or 0."""
+    highest = 0.0
+    for level in sorted(levels, key=lambda level: level.rate):
         if level.failed or level.refused or not level.p95 < objective:
-            return held
-        held = level.rate
-    return held
+            return highest
+        highest = level.rate
+    return highest
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit status 1 when requests fail, or when the first rate already misses the objective."""
+    """Exit status 1 if requests fail, or if the first rate misses the objective."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("base", help="address of a server")
     parser.add_argument("--rates", default="2,4,8,16", help="requests a second, comma-separated")
@@ -122,9 +122,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         level = asyncio.run(offer(args.base, rate, args.seconds, args.seed))
         print(json.dumps(asdict(level)), flush=True)
         levels.append(level)
-    held = highest_rate(levels, args.objective)
-    print(f"held: {held:g} requests/s with p95 below {args.objective:g} s", file=sys.stderr)
-    return 1 if held == 0 or any(level.failed for level in levels) else 0
+    highest = highest_rate(levels, args.objective)
+    print(f"held: {highest:g} requests/s with p95 below {args.objective:g} s", file=sys.stderr)
+    return 1 if highest == 0 or any(level.failed for level in levels) else 0
 
 
 if __name__ == "__main__":

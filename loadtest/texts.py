@@ -1,4 +1,4 @@
-"""What the simulated users translate."""
+"""Texts of the simulated users."""
 
 SHORT = (
     "Where is the station?",
@@ -28,4 +28,4 @@ PARAGRAPHS = (
 )
 
 BATCH = tuple(f"{first} {second}" for first in SHORT[:5] for second in STORY[:4])
-"""Texts that come in lists."""
+"""Texts of list requests."""

@@ -21,21 +21,22 @@ from model.training.checkpoint import VOCABULARY
 from server.settings import BUNDLED_MODELS
 
 NOTE = (
-    "Random weights, source and target 24 pieces unless said otherwise, the encoder included; medians of alternating "
-    "rounds. CTranslate2 computes full attention; ours is shown with N=8 and with full attention. Ratios within one "
-    "run mean something, single figures little."
+    "Random weights, source and target 24 pieces unless named, the encoder included; medians of alternating rounds. "
+    "CTranslate2 computes full attention; ours is shown with N=8 and with full attention. Compare ratios within "
+    "one run; single figures depend on the machine."
 )
 
 
 DOCUMENTS_NOTE = (
     "ours: with context, peer: the same service, sentences and weights without; int8, beam 4, no HTTP; medians of "
-    "alternating rounds, processor time of all threads (other programs' turns do not count). Rows about looks and "
-    "bytes say what is compared."
+    "alternating rounds, processor time of all threads of the process. A look is the attention of one sentence to its "
+    "document."
 )
 
 LOAD_NOTE = (
-    "A request has 1 to 8 sentences, each a text by itself; arrivals are Poisson, the same for both servers, in turns. "
-    "Medians over the rounds. Both at int8, beam 4; the peer batches a request's sentences. Senders share the cores."
+    "A request has 1 to 8 sentences, each a text by itself; arrivals are Poisson, the same for both servers, which "
+    "alternate. Medians over the rounds. Both at int8, beam 4; the peer batches a request's sentences. The clients share "
+    "the cores."
 )
 
 
@@ -52,8 +53,8 @@ class BenchCommand:
     help = "time the engine, alone or beside CTranslate2, on this machine"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        whats = ("engine", "lengths", "http", "load", "variants", "documents", "overhead", "figure")
-        parser.add_argument("what", nargs="?", default="engine", choices=whats, help="default: engine")
+        kinds = ("engine", "lengths", "http", "load", "variants", "documents", "overhead", "figure")
+        parser.add_argument("what", nargs="?", default="engine", choices=kinds, help="default: engine")
         parser.add_argument("--checkpoint", type=Path, help="http, load: the checkpoint that both servers serve")
         parser.add_argument(
             "--artifact", type=Path, help="http, load: the artifact of that checkpoint; documents: with context"
@@ -93,10 +94,10 @@ class BenchCommand:
         print("\n" + {"documents": DOCUMENTS_NOTE, "load": LOAD_NOTE}.get(args.what, NOTE))
         if args.json:
             write_json(args.json, measured_on, rows)
-        lost = find_regressions(rows, args.against) if args.against else []
-        for line in lost:
+        regressions = find_regressions(rows, args.against) if args.against else []
+        for line in regressions:
             print(line, file=sys.stderr)
-        return 1 if lost else 0
+        return 1 if regressions else 0
 
     def _rows(self, args: argparse.Namespace) -> list[Row]:
         rounds = 3 if args.quick else args.rounds

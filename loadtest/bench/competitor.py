@@ -1,8 +1,8 @@
-"""One competitor in a process of its own, because several OpenMP libraries in one process slow each other down.
+"""One competitor in its own process, because several OpenMP libraries in one process slow each other down.
 
 Started with a JSON object on the command line, it reads one JSON request a line and answers each with one line:
-{"batch", "beam", "source_length", "target_length"} -> {"seconds"} of a call, over a turn of many calls after one that
-wakes threads and caches.
+{"batch", "beam", "source_length", "target_length"} -> {"seconds"} of a call, the mean of a turn of many calls after one
+warm-up call.
 """
 
 import json

@@ -1,7 +1,7 @@
-"""The same weights in CTranslate2. It computes full attention: it has no decoder window to set for such models.
+"""The same weights in CTranslate2. It computes full attention; its models of this kind have no decoder window.
 
-Where an encoder has relative positions, CTranslate2 adds no absolute ones, and ours does. Then every source word comes
-with its place as a second factor, whose embedding is what would be added.
+If an encoder has relative positions, our model adds absolute positions, too, and CTranslate2 does not. Then the
+position of every source word is a second factor of the word, whose embedding is the absolute position.
 """
 
 from collections.abc import Sequence
@@ -40,22 +40,22 @@ class Weights:
         return self[f"{prefix}.weight"], self[f"{prefix}.bias"]
 
     def fused(self, *prefixes: str) -> tuple[Array, Array]:
-        """Several linear maps of one input as one: outputs one after the other."""
+        """Several linear maps of one input as one map with concatenated outputs."""
         pairs = [self.linear(prefix) for prefix in prefixes]
         return np.concatenate([w for w, _ in pairs]), np.concatenate([b for _, b in pairs])
 
 
 FACTOR = "\N{HALFWIDTH FORMS LIGHT VERTICAL}"
-"""Stands between a word and its place."""
+"""Separates a word and its position."""
 
 
 def token(index: int) -> str:
-    """CTranslate2 wants words; ours are their own numbers."""
+    """The word of an id: CTranslate2 requires words."""
     return {UNK_ID: "<unk>", BOS_ID: "<s>", EOS_ID: "</s>"}.get(index, f"w{index}")
 
 
 def source_words(source: Sequence[int], folder: Path) -> list[str]:
-    """What the model in `folder` reads for these ids: words, with their places where it has an embedding of places."""
+    """The words of ids for the model in `folder`, with their positions if the model has a factor for them."""
     words = [token(index) for index in source]
     if not (folder / "source_2_vocabulary.json").exists():
         return words
@@ -155,15 +155,15 @@ def set_feed_forward(spec: object, weights: Weights, prefix: str) -> None:
 class CTranslate2Engine:
     """A Translator over a converted model."""
 
-    def __init__(self, folder: Path, precision: str, workers: int, threads_each: int, vmap: bool = False) -> None:
+    def __init__(self, folder: Path, precision: str, workers: int, intra_threads: int, vmap: bool = False) -> None:
         compute_type = {"int8": "int8", "fp32": "float32"}[precision]
         self.workers, self.vmap, self.folder = workers, vmap, folder
         self.translator = ctranslate2.Translator(
-            str(folder), device="cpu", compute_type=compute_type, inter_threads=workers, intra_threads=threads_each
+            str(folder), device="cpu", compute_type=compute_type, inter_threads=workers, intra_threads=intra_threads
         )
 
     def translate(self, sources: list[tuple[int, ...]], beam: int, target_length: int) -> list[list[str]]:
-        """All sources at once, a share of them to every worker; exactly `target_length` tokens each."""
+        """Translate all sources at once, an equal share on every worker; exactly `target_length` tokens each."""
         words = [source_words(source, self.folder) for source in sources]
         share = -(-len(words) // self.workers)
         results = self.translator.translate_batch(

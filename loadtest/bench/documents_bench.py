@@ -1,4 +1,4 @@
-"""What context costs in serving: documents through the document service, with context and without."""
+"""The cost of context in serving: documents through the document service, with context and without."""
 
 import asyncio
 import contextlib
@@ -29,8 +29,8 @@ OPTIONS = RequestedOptions(beam_size=4, length_penalty=None, max_length=None)
 APPENDED = 8
 """Sentences that are appended one by one to an online document in a round."""
 SAMPLE = 24
-"""Sentences of a document whose looks are timed."""
-PATIENCE = 3600.0
+"""Sentences of a document whose attention to the document is timed."""
+TIMEOUT_SECONDS = 3600.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,42 +42,42 @@ class Contender:
     cache: DocumentCache
 
     async def offline(self, texts: Sequence[str]) -> float:
-        """Processor milliseconds a sentence for a whole document (both modes do the same work at this door)."""
+        """Processor milliseconds a sentence for a whole document."""
         started = time.process_time()
-        document = await self._translated("offline", texts)
+        document = await self._translate("offline", texts)
         spent = time.process_time() - started
         await self.service.delete(document)
         return 1e3 * spent / len(texts)
 
     async def online(self, texts: Sequence[str]) -> float:
         """The same for sentences appended one by one to a document that has all but the last APPENDED of `texts`."""
-        document = await self._translated("online", texts[:-APPENDED])
+        document = await self._translate("online", texts[:-APPENDED])
         started = time.process_time()
         for text in texts[-APPENDED:]:
-            await self.service.append(document, [text], None, time.monotonic() + PATIENCE)
+            await self.service.append(document, [text], None, time.monotonic() + TIMEOUT_SECONDS)
         spent = time.process_time() - started
         await self.service.delete(document)
         return 1e3 * spent / APPENDED
 
     async def store_bytes(self, texts: Sequence[str]) -> float:
-        """Bytes kept of a sentence, the mean."""
-        document = await self._translated("offline", texts)
-        kept = self.cache.num_bytes / len(texts)
+        """Bytes in the state cache per sentence, the mean."""
+        document = await self._translate("offline", texts)
+        stored = self.cache.num_bytes / len(texts)
         await self.service.delete(document)
-        return kept
+        return stored
 
-    async def _translated(self, mode: Mode, texts: Sequence[str]) -> str:
+    async def _translate(self, mode: Mode, texts: Sequence[str]) -> str:
         document, _ = await self.service.create(NewDocument(self.translator, mode, texts, OPTIONS))
-        found, _ = await self.service.wait(document.id, time.monotonic() + PATIENCE)
-        if found.state != "done":
-            raise RuntimeError(f"a document of {len(texts)} sentences is {found.state}: {found.error}")
+        finished, _ = await self.service.wait(document.id, time.monotonic() + TIMEOUT_SECONDS)
+        if finished.state != "done":
+            raise RuntimeError(f"a document of {len(texts)} sentences is {finished.state}: {finished.error}")
         return document.id
 
 
 @contextlib.asynccontextmanager
 async def contender(artifact: Path, with_context: bool) -> AsyncIterator[Contender]:
-    """A service as `ringmt serve` has it, in this process and event loop, with all of its defaults but one: the same
-    documents come again in every round, and are to be decoded."""
+    """The service of `ringmt serve` in this process and event loop, with its default settings but without a translation
+    cache: every round sends the same documents."""
     settings, metrics = Settings.load({}, {"translation_cache_bytes": "0"}), Metrics()
     translator = Translator.load(artifact, settings.engine, metrics)
     if not with_context:
@@ -95,41 +95,41 @@ async def contender(artifact: Path, with_context: bool) -> AsyncIterator[Contend
 
 
 def document_rows(artifact: Path, texts: Sequence[str], sizes: Sequence[int], rounds: int) -> list[Row]:
-    """With context (ours) beside without (peer), each size a document of the first so many `texts`. Raises ValueError
+    """With context (ours) and without (peer), a document of the first `texts` for each size. Raises ValueError
     for a model without context on the encoder's side, or too few texts."""
     context = Artifact.load(artifact).manifest.context
     if context is None or context.side != "encoder":
         raise ValueError(f"{artifact} has no context on the encoder's side: nothing to measure")
     if len(texts) < max(sizes) + APPENDED:
         raise ValueError(f"{max(sizes) + APPENDED} sentences are needed, there are {len(texts)}")
-    rows = asyncio.run(_served(artifact, texts, sizes, rounds))
-    return rows + _looks(artifact, texts, sizes, rounds)
+    rows = asyncio.run(_service_rows(artifact, texts, sizes, rounds))
+    return rows + _attention_rows(artifact, texts, sizes, rounds)
 
 
-async def _served(artifact: Path, texts: Sequence[str], sizes: Sequence[int], rounds: int) -> list[Row]:
-    async with contender(artifact, True) as within, contender(artifact, False) as alone:
-        for one in (within, alone):  # wakes threads and caches, and does not count
-            await one.online(texts[: 2 * APPENDED])
+async def _service_rows(artifact: Path, texts: Sequence[str], sizes: Sequence[int], rounds: int) -> list[Row]:
+    async with contender(artifact, True) as with_context, contender(artifact, False) as without:
+        for service in (with_context, without):  # a warm-up that does not count
+            await service.online(texts[: 2 * APPENDED])
         rows = []
         for size in sizes:
-            ways = (
+            measurements = (
                 ("offline", Contender.offline, texts[:size]),
                 ("online, one appended", Contender.online, texts[: size + APPENDED]),
             )
-            for name, spend, given in ways:
+            for name, measure, given in measurements:
                 spent: tuple[list[float], list[float]] = ([], [])
                 for _ in range(rounds):
-                    for one, own in zip((within, alone), spent, strict=True):
-                        own.append(await spend(one, given))
+                    for service, times in zip((with_context, without), spent, strict=True):
+                        times.append(await measure(service, given))
                 ours, peer = map(median, spent)
                 rows.append(Row(f"{size} sentences, {name}", ours, peer, ours / peer, "ms of processor a sentence"))
-        kept = await within.store_bytes(texts[: max(sizes)])
-    rows.append(_store_row(artifact, texts[: max(sizes)], kept))
+        stored = await with_context.store_bytes(texts[: max(sizes)])
+    rows.append(_store_row(artifact, texts[: max(sizes)], stored))
     return rows
 
 
-def _store_row(artifact: Path, texts: Sequence[str], kept: float) -> Row:
-    """What the cache holds of a sentence (ours) beside the formula (peer): fp16 vectors of d, one for every tensor of
+def _store_row(artifact: Path, texts: Sequence[str], stored: float) -> Row:
+    """Bytes of a sentence in the cache (ours) beside the formula (peer): fp16 vectors of d, one for every tensor of
     sentences, and one a word for every tensor of words."""
     manifest = Artifact.load(artifact).manifest
     assert manifest.context is not None
@@ -137,12 +137,12 @@ def _store_row(artifact: Path, texts: Sequence[str], kept: float) -> Row:
     of_sentences = len(manifest.store_tensors) - of_words
     words = mean(len(ids) - 1 for ids in Pieces(artifact / manifest.vocabulary_file).encode(list(texts)))
     formula = 2 * manifest.context.width * (of_words * words + of_sentences)
-    return Row(f"kept of a sentence of {words:.1f} words", kept, formula, kept / formula, "bytes")
+    return Row(f"kept of a sentence of {words:.1f} words", stored, formula, stored / formula, "bytes")
 
 
-def _looks(artifact: Path, texts: Sequence[str], sizes: Sequence[int], rounds: int) -> list[Row]:
-    """One look at the document: only words of used sentences read (ours) beside all words (peer); and how many are
-    used, of the visible ones (ours / peer is |U|/J)."""
+def _attention_rows(artifact: Path, texts: Sequence[str], sizes: Sequence[int], rounds: int) -> list[Row]:
+    """The attention of one sentence to its document: over the words of used sentences (ours) beside all words (peer);
+    and the number of used sentences (ours) of visible sentences (peer): the ratio is |U|/J."""
     loaded = Artifact.load(artifact)
     context = load_backend(loaded, "onnx", "int8", "auto").context
     assert isinstance(context, OnnxContext)

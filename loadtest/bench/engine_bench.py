@@ -11,7 +11,7 @@ LISTED = ", shortlist"
 
 @dataclass(frozen=True)
 class EnginePlan:
-    """What is timed: one shape and precision, each batch size, `rounds` times each."""
+    """One shape and precision, each batch size `rounds` times."""
 
     shape: str
     precision: str
@@ -23,11 +23,11 @@ class EnginePlan:
 
 
 def engine_rows(plan: EnginePlan) -> list[Row]:
-    """Ours with N=8 and with full attention, with and without a shortlist, each beside the peer (full attention).
+    """Ours with N=8 and with full attention, with and without a shortlist, each beside the peer with full attention.
 
     CTranslate2 is timed with and without a shortlist. It runs one worker per core, its fastest setting for batches; a
-    single sentence keeps one of them busy, on both sides. Random sentences share few words, so that its list, the union
-    over a batch, is longer than in a text. transformers takes all cores for one batch.
+    single sentence uses one worker, on both sides. Its shortlist is the union over a batch, and random sentences share
+    few words, so that the list is longer than for a text. transformers uses all cores for one batch.
     """
     ours = ours_of(plan)
     peers = peers_of(plan)
@@ -63,7 +63,7 @@ def ours_of(plan: EnginePlan) -> dict[str, CompetitorOptions]:
 
 
 def peers_of(plan: EnginePlan) -> dict[str, CompetitorOptions]:
-    """What is added to a row's name -> options."""
+    """Suffix of a row's name -> options."""
     cores = os.cpu_count() or 1
     if plan.peer is None:
         return {}

@@ -1,4 +1,4 @@
-"""One picture of what was measured: speed and latency against concurrency, time of a step against length."""
+"""A figure: throughput and latency against concurrency, time of a step against length."""
 
 import json
 import re
@@ -26,13 +26,13 @@ def read_rows(paths: Sequence[Path]) -> Rows:
 
 
 def series(rows: Rows, pattern: re.Pattern[str], what: str) -> Series:
-    """Points of the rows whose name matches, by x; only rows that have a peer."""
-    found = [(match, row) for row in rows if (match := pattern.search(row["name"])) and match["what"] == what]
-    return sorted((float(match["x"]), row["ours"], row["peer"]) for match, row in found if row["peer"] is not None)
+    """Points of the rows whose name matches, by x; only rows with a peer."""
+    matches = [(match, row) for row in rows if (match := pattern.search(row["name"])) and match["what"] == what]
+    return sorted((float(match["x"]), row["ours"], row["peer"]) for match, row in matches if row["peer"] is not None)
 
 
 def draw(rows: Rows, picture: Path) -> None:
-    """Three panels. Raises ValueError when there is nothing to draw."""
+    """Draw three panels. Raises ValueError without rows to draw."""
     steps = [("ours, " + order, series(rows, LENGTHS, order)) for order in ("N=8", "full attention")]
     panels = [
         ("clients at once", "tokens/s", [("ours", series(rows, CLIENTS, "throughput"))]),

@@ -1,7 +1,7 @@
-"""64 clients at once, sentences of mixed length, over HTTP: this server beside CTranslate2 behind FastAPI.
+"""Concurrent clients over HTTP, sentences of mixed length: this server beside CTranslate2 behind FastAPI.
 
-Both serve the same checkpoint at int8 with beam 4; clients are closed loops (each waits for its answer before it sends
-the next sentence), the same sentences in the same order for both, in turns.
+Both serve the same checkpoint at int8 with beam 4. Clients are closed loops: each waits for its response before it
+sends the next sentence. Both servers get the same sentences in the same order, in alternating turns.
 """
 
 import asyncio
@@ -32,58 +32,58 @@ SENTENCES = 512
 
 @dataclass(frozen=True)
 class Turn:
-    """One turn of one server: tokens of its answers per second, and the 95th percentile of the latency in seconds."""
+    """One turn of one server: tokens of its translations per second, 95th percentile of the latency in seconds."""
 
     tokens_per_second: float
     p95: float
 
 
 def sentences(examples: list[str], vocabulary: Vocabulary, count: int) -> list[str]:
-    """`count` sentences of 5 to 60 pieces, made of the examples one after the other, no two alike."""
-    made, index = list[str](), 0
-    while len(made) < count:
-        wanted = 5 + (index * 37) % 56
+    """`count` different sentences of 5 to 60 pieces, made of the words of the examples."""
+    texts, index = list[str](), 0
+    while len(texts) < count:
+        length = 5 + (index * 37) % 56
         words: list[str] = []
         start = index
-        while len(vocabulary.encode([" ".join(words)])[0]) < wanted:
+        while len(vocabulary.encode([" ".join(words)])[0]) < length:
             words += examples[start % len(examples)].rstrip(".?!").split()
             start += 7
-        while len(words) > 1 and len(vocabulary.encode([" ".join(words)])[0]) > wanted:
+        while len(words) > 1 and len(vocabulary.encode([" ".join(words)])[0]) > length:
             words.pop()
-        made.append(" ".join(words) + f" {index}.")
+        texts.append(" ".join(words) + f" {index}.")
         index += 1
-    return made
+    return texts
 
 
 async def turn(base: str, body: dict[str, Any], texts: list[str], vocabulary: Vocabulary, clients: int) -> Turn:
-    """All texts through `clients` clients."""
-    waiting, latencies, is_ready = iter(texts), list[float](), list[str]()
+    """Send all texts through `clients` clients."""
+    remaining, latencies, translations = iter(texts), list[float](), list[str]()
     connector = aiohttp.TCPConnector(limit=clients)  # a light client: it shares the cores with the server
     async with aiohttp.ClientSession(base, connector=connector) as client:
 
-        async def one_client() -> None:
-            for text in waiting:
+        async def run_client() -> None:
+            for text in remaining:
                 started = time.perf_counter()
                 async with client.post("/v1/translate", json=body | {"text": text}, raise_for_status=True) as response:
                     answer = await response.json()
                 latencies.append(time.perf_counter() - started)
-                is_ready.append(answer["text"] if "text" in answer else answer["translations"][0]["text"])
+                translations.append(answer["text"] if "text" in answer else answer["translations"][0]["text"])
 
         started = time.perf_counter()
-        await asyncio.gather(*(one_client() for _ in range(clients)))
+        await asyncio.gather(*(run_client() for _ in range(clients)))
         seconds = time.perf_counter() - started
-    tokens = sum(len(ids) + 1 for ids in vocabulary.encode(is_ready))
+    tokens = sum(len(ids) + 1 for ids in vocabulary.encode(translations))
     return Turn(tokens / seconds, statistics.quantiles(latencies, n=20)[-1])
 
 
 def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
 
 
 def is_ready(url: str) -> bool:
-    """Whether a server says 200 there."""
+    """Whether `url` responds with 200."""
     try:
         with urllib.request.urlopen(url, timeout=5):
             return True
@@ -93,12 +93,12 @@ def is_ready(url: str) -> bool:
 
 @contextlib.contextmanager
 def running_server(command: list[str], base: str, ready: str) -> Iterator[None]:
-    """A server in a process of its own, from its first answer to the end of the block."""
+    """Run a server in its own process; the block begins when it is ready."""
     process = subprocess.Popen(command, env=os.environ | {"OMP_NUM_THREADS": "1"})
     try:
-        until = time.monotonic() + 120
+        deadline = time.monotonic() + 120
         while not is_ready(f"{base}{ready}"):
-            if process.poll() is not None or time.monotonic() > until:
+            if process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(f"the server did not start: {' '.join(command)}")
             time.sleep(0.05)
         yield
@@ -129,23 +129,23 @@ def http_rows(
         stack.enter_context(running_server(peer, bases[1], "/openapi.json"))
         rows = []
         for number in clients:
-            # Few clients take longer for a sentence each: fewer sentences for them.
+            # Fewer sentences for few clients, whose throughput is lower.
             texts = sentences(examples, vocabulary, max(8, min(count, 16 * number)))
             rows += client_rows(bases, texts, vocabulary, rounds, number)
     return rows
 
 
 def client_rows(bases: list[str], texts: list[str], vocabulary: Vocabulary, rounds: int, clients: int) -> list[Row]:
-    """Ours at the first base beside the peer at the second; one round before those that count."""
+    """Ours at the first base beside the peer at the second base; a warm-up round does not count."""
     bodies: list[dict[str, Any]] = [{"source": "en", "target": "de"}, {}]
     turns: list[list[Turn]] = [[], []]
     for number in range(rounds + 1):
-        for base, body, own in zip(bases, bodies, turns, strict=True):
-            done = asyncio.run(turn(base, body, texts, vocabulary, clients))
+        for base, body, results in zip(bases, bodies, turns, strict=True):
+            result = asyncio.run(turn(base, body, texts, vocabulary, clients))
             if number:
-                own.append(done)
-    speed = [statistics.median(one.tokens_per_second for one in own) for own in turns]
-    p95 = [statistics.median(one.p95 for one in own) for own in turns]
+                results.append(result)
+    speed = [statistics.median(result.tokens_per_second for result in results) for results in turns]
+    p95 = [statistics.median(result.p95 for result in results) for results in turns]
     return [
         Row(f"{clients} clients: throughput", speed[0], speed[1], speed[0] / speed[1], "tokens/s"),
         Row(f"{clients} clients: p95 latency", p95[0], p95[1], p95[0] / p95[1], "s"),

@@ -1,7 +1,7 @@
-"""The peer of HTTP benches: CTranslate2 behind FastAPI, with the same weights and the same pieces.
+"""The peer of the HTTP benches: CTranslate2 behind FastAPI, with the same weights and the same pieces.
 
-Started by the bench with a converted model; every request is handed to the translator's own queue and batched there
-the way CTranslate2 batches (one request's sentences at a time, over one worker per core).
+The bench starts it with a converted model. Every request goes to the queue of the translator, which batches the
+sentences of one request and has one worker per core.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from loadtest.bench.ctranslate2_peer import source_words
 from model.config import EOS_ID
 from model.data.vocabulary import Vocabulary
 
-LONGEST = 256
+MAX_LENGTH = 256
 
 
 class PeerRequest(BaseModel):
@@ -36,15 +36,17 @@ def create_peer(model: Path, vocabulary: Vocabulary) -> FastAPI:
     async def translate(request: PeerRequest) -> dict[str, str | list[str]]:
         sentences = [request.text] if isinstance(request.text, str) else request.text
         batch = [source_words((*ids, EOS_ID), model) for ids in vocabulary.encode(sentences)]
-        longest = min(LONGEST, 20 + 3 * max(map(len, batch)))
-        results = await asyncio.to_thread(translator.translate_batch, batch, beam_size=4, max_decoding_length=longest)
-        texts = vocabulary.decode([[words_to_id(word) for word in one.hypotheses[0]] for one in results])
+        max_length = min(MAX_LENGTH, 20 + 3 * max(map(len, batch)))
+        results = await asyncio.to_thread(
+            translator.translate_batch, batch, beam_size=4, max_decoding_length=max_length
+        )
+        texts = vocabulary.decode([[word_to_id(word) for word in result.hypotheses[0]] for result in results])
         return {"text": texts[0] if isinstance(request.text, str) else texts}
 
     return app
 
 
-def words_to_id(word: str) -> int:
+def word_to_id(word: str) -> int:
     return {"<unk>": 1, "<s>": 2, "</s>": EOS_ID}.get(word) or int(word[1:])
 
 

@@ -1,4 +1,4 @@
-"""Does the target's length matter? Time per token and ring memory at growing lengths."""
+"""Time per step and ring memory at growing target lengths."""
 
 from loadtest.bench.measure import CompetitorOptions, Workload, alternate, competitors, median
 from loadtest.bench.report import Row
@@ -21,7 +21,7 @@ def cache_bytes(name: str, order: int | None, length: int) -> int:
 def length_rows(
     name: str, precision: str, rounds: int, with_peer: bool, lengths: tuple[int, ...] = LENGTHS
 ) -> list[Row]:
-    """Microseconds per step (all sentences gain a token), N=8 and full attention, and cache bytes per sentence."""
+    """Microseconds per step (a token for every sentence), N=8 and full attention, and cache bytes per sentence."""
     options = [CompetitorOptions("ours", name, precision, order) for order in (8, None)]
     if with_peer:
         options.append(CompetitorOptions("ctranslate2", name, precision, None))

@@ -1,9 +1,8 @@
-"""Requests that come whether or not the ones before were answered, at rising rates: this server beside CTranslate2
-behind FastAPI.
+"""Open-loop load at rising rates: this server beside CTranslate2 behind FastAPI.
 
-Both serve the same checkpoint at int8 with beam 4. A request has 1 to 8 sentences, arrivals are Poisson, the same
-requests at the same moments for both, in turns. The rates rise until neither server keeps its 95th percentile below the
-objective.
+Both serve the same checkpoint at int8 with beam 4. A request has 1 to 8 sentences; arrivals are Poisson; both servers
+get the same requests at the same times, in alternating turns. The rates rise until neither server keeps its 95th
+percentile below the objective.
 """
 
 import asyncio
@@ -25,9 +24,9 @@ from model.training.checkpoint import find_vocabulary, load_model
 OBJECTIVE = 0.5
 """Seconds that the 95th percentile must stay below."""
 TIMEOUT = 20.0
-"""Seconds after which a client gives up; its request has failed."""
+"""Seconds after which a request has failed."""
 WARM_UP = (5.0, 2.0)
-"""Rate and seconds of the load before the load that counts."""
+"""Rate and seconds of the warm-up load."""
 KINDS = ("throughput", "p50", "p95", "p99")
 
 
@@ -46,7 +45,7 @@ def load_rows(checkpoint: Path, artifact: Path, sentences: Sequence[str], plan: 
     ports = [free_port(), free_port()]
     bases = [f"http://127.0.0.1:{port}" for port in ports]
     ours = [sys.executable, "-m", "server.cli", "serve", "--port", str(ports[0]), "--models", str(artifact)]
-    ours += ["--log-level", "error", "--translation-cache-bytes", "0"]  # the peer keeps nothing either
+    ours += ["--log-level", "error", "--translation-cache-bytes", "0"]  # the peer has no cache, either
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         convert(load_model(checkpoint), Path(folder))
         peer = [sys.executable, "-m", "loadtest.bench.http_peer", folder, str(vocabulary_file), str(ports[1])]
@@ -56,7 +55,7 @@ def load_rows(checkpoint: Path, artifact: Path, sentences: Sequence[str], plan: 
 
 
 def levels(bases: Sequence[str], sentences: Sequence[str], plan: LoadPlan) -> list[list[Level]]:
-    """For each server its levels at the rates that were tried."""
+    """For each server its levels at all rates up to the last that was measured."""
     measured: list[list[Level]] = [[] for _ in bases]
     for base in bases:
         asyncio.run(offer(base, *WARM_UP, seed=0, sentences=sentences, timeout=TIMEOUT))
@@ -64,26 +63,30 @@ def levels(bases: Sequence[str], sentences: Sequence[str], plan: LoadPlan) -> li
         rounds: list[list[Level]] = [[] for _ in bases]
         for number in range(plan.rounds):
             turns = list(zip(bases, rounds, strict=True))
-            for base, own in turns if number % 2 == 0 else reversed(turns):
+            for base, results in turns if number % 2 == 0 else reversed(turns):
                 seed = 1 + number
-                own.append(asyncio.run(offer(base, rate, plan.seconds, seed, sentences=sentences, timeout=TIMEOUT)))
-        for all_levels, own in zip(measured, rounds, strict=True):
-            all_levels.append(median_level(own))
-        print(f"{rate:g} requests/s: p95 {[round(one[-1].p95, 3) for one in measured]} s", file=sys.stderr, flush=True)
-        if all(highest_rate(one, OBJECTIVE) < rate for one in measured):
+                results.append(asyncio.run(offer(base, rate, plan.seconds, seed, sentences=sentences, timeout=TIMEOUT)))
+        for all_levels, results in zip(measured, rounds, strict=True):
+            all_levels.append(median_level(results))
+        print(
+            f"{rate:g} requests/s: p95 {[round(server[-1].p95, 3) for server in measured]} s",
+            file=sys.stderr,
+            flush=True,
+        )
+        if all(highest_rate(server, OBJECTIVE) < rate for server in measured):
             break
     return measured
 
 
 def median_level(rounds: Sequence[Level]) -> Level:
-    """Medians of latencies and throughput, sums of counts. Where nothing was answered, latencies are TIMEOUT."""
+    """Medians of latencies and throughput, sums of counts. Without any response, latencies are TIMEOUT."""
 
     def median(kind: str) -> float:
-        values = [getattr(one, kind) for one in rounds]
+        values = [getattr(level, kind) for level in rounds]
         return statistics.median(TIMEOUT if math.isnan(value) else value for value in values)
 
     def total(count: str) -> int:
-        return sum(getattr(one, count) for one in rounds)
+        return sum(getattr(level, count) for level in rounds)
 
     counts = (total("sent"), total("answered"), total("refused"), total("failed"))
     return Level(rounds[0].rate, *counts, *(median(kind) for kind in KINDS))
@@ -93,15 +96,17 @@ def rows_of(measured: Sequence[Sequence[Level]]) -> list[Row]:
     """Ours first, the peer second."""
     ours, peer = measured
     rows = []
-    for one, other in zip(ours, peer, strict=True):
+    for level, peer_level in zip(ours, peer, strict=True):
         for kind in KINDS:
             unit = "requests/s" if kind == "throughput" else "s"
-            rows.append(row(f"{one.rate:g} requests/s: {kind}", getattr(one, kind), getattr(other, kind), unit))
-        lost = [level.refused + level.failed for level in (one, other)]
+            rows.append(
+                row(f"{level.rate:g} requests/s: {kind}", getattr(level, kind), getattr(peer_level, kind), unit)
+            )
+        lost = [measured.refused + measured.failed for measured in (level, peer_level)]
         if any(lost):
-            rows.append(row(f"{one.rate:g} requests/s: refused or given up", lost[0], lost[1], f"of {one.sent}"))
-    held = [highest_rate(one, OBJECTIVE) for one in measured]
-    rows.append(row(f"highest rate with p95 below {OBJECTIVE:g} s", held[0], held[1], "requests/s"))
+            rows.append(row(f"{level.rate:g} requests/s: refused or given up", lost[0], lost[1], f"of {level.sent}"))
+    highest = [highest_rate(server, OBJECTIVE) for server in measured]
+    rows.append(row(f"highest rate with p95 below {OBJECTIVE:g} s", highest[0], highest[1], "requests/s"))
     return rows
 
 

@@ -1,4 +1,4 @@
-"""What `ringmt bench load` measured, as a picture: throughput and latencies against the offered load."""
+"""A figure of `ringmt bench load`: throughput and latencies against the offered load."""
 
 import re
 from collections.abc import Sequence
@@ -17,13 +17,13 @@ NAME = re.compile(r"^(?P<rate>[\d.]+) requests/s: (?P<kind>\w+)$")
 
 
 def draw_load(rows: Sequence[Row], picture: Path) -> None:
-    """Four panels. Raises ValueError when there is nothing to draw."""
-    found = [(match, row) for row in rows if (match := NAME.match(row.name))]
-    if not found:
+    """Draw one panel a kind. Raises ValueError without rows to draw."""
+    matches = [(match, row) for row in rows if (match := NAME.match(row.name))]
+    if not matches:
         raise ValueError("nothing to draw: no rate was measured")
     figure, all_axes = pyplot.subplots(1, len(KINDS), figsize=(4 * len(KINDS), 4))
     for axes, kind in zip(all_axes, KINDS, strict=True):
-        shown = [(float(match["rate"]), row) for match, row in found if match["kind"] == kind]
+        shown = [(float(match["rate"]), row) for match, row in matches if match["kind"] == kind]
         rates = [rate for rate, _ in shown]
         axes.plot(rates, [row.ours for _, row in shown], marker="o", label="ours")
         peer = [row.peer or 0.0 for _, row in shown]

@@ -1,4 +1,4 @@
-"""Alternating rounds: every competitor in turn, round after round, medians and ratios of one run."""
+"""Alternating rounds: in each round every competitor has one turn; medians and ratios of one run."""
 
 import contextlib
 import json
@@ -14,8 +14,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class CompetitorOptions:
-    """Which engine, with which model, on how many threads. `order` N, None for full attention; `config` (a
-    ModelConfig's dictionary) stands for a model that is none of the shapes."""
+    """Engine, model and threads. `order`: N, None for full attention; `config`: a ModelConfig's dictionary, instead of
+    a shape."""
 
     engine: str
     shape: str
@@ -25,12 +25,12 @@ class CompetitorOptions:
     threads: int = 1
     config: dict[str, Any] | None = None
     shortlist: bool = False
-    """Score a shortlist of words; CTranslate2 calls its own a vocabulary map."""
+    """Score a shortlist of words (CTranslate2: a vocabulary map)."""
 
 
 @dataclass(frozen=True)
 class Workload:
-    """What one call translates."""
+    """The work of one call."""
 
     batch: int
     beam: int = 4
@@ -39,7 +39,7 @@ class Workload:
 
 
 class CompetitorProcess:
-    """A competitor at the other end of a pipe."""
+    """A competitor in its own process, behind pipes."""
 
     def __init__(self, options: CompetitorOptions, folder: str) -> None:
         command = [sys.executable, "-m", "loadtest.bench.competitor", json.dumps(asdict(options) | {"folder": folder})]
@@ -51,8 +51,8 @@ class CompetitorProcess:
         line = self._process.stdout.readline()
         if not line:
             raise RuntimeError(f"a competitor ended early with status {self._process.wait()}")
-        answer: dict[str, Any] = json.loads(line)
-        return answer
+        response: dict[str, Any] = json.loads(line)
+        return response
 
     def seconds(self, workload: Workload) -> float:
         """Wall-clock seconds of a call, the mean of one turn."""
@@ -71,27 +71,27 @@ class CompetitorProcess:
 
 @contextlib.contextmanager
 def competitors(options: Sequence[CompetitorOptions]) -> Iterator[list[CompetitorProcess]]:
-    """All of them, loaded and waiting; an idle competitor sleeps on its pipe."""
+    """Start all competitors and load their models; an idle competitor sleeps on its pipe."""
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         processes = []
-        for index, one in enumerate(options):
-            own = f"{folder}/{index}"
-            os.mkdir(own)
-            process = CompetitorProcess(one, own)
+        for index, competitor_options in enumerate(options):
+            subfolder = f"{folder}/{index}"
+            os.mkdir(subfolder)
+            process = CompetitorProcess(competitor_options, subfolder)
             stack.callback(process.close)
             processes.append(process)
         yield processes
 
 
 def alternate(processes: Sequence[CompetitorProcess], workload: Workload, rounds: int) -> list[list[float]]:
-    """Tokens per second of every competitor and round; one round before them warms up and does not count."""
+    """Tokens per second of every competitor and round; a warm-up round does not count."""
     tokens = workload.batch * workload.target_length
     speeds: list[list[float]] = [[] for _ in processes]
     for number in range(rounds + 1):
-        for process, own in zip(processes, speeds, strict=True):
+        for process, process_speeds in zip(processes, speeds, strict=True):
             speed = tokens / process.seconds(workload)
             if number:
-                own.append(speed)
+                process_speeds.append(speed)
     return speeds
 
 

@@ -19,7 +19,7 @@ from server.telemetry.metrics import Metrics
 
 
 def random_artifact(config: ModelConfig, precision: str, folder: Path, with_shortlist: bool) -> Artifact:
-    """Graphs of a random model; no vocabulary, as nothing here has words."""
+    """The graphs of a random model, without a vocabulary: the bench decodes ids only."""
     model = random_model(config)
     graph = graph_files("onnx", precision, with_shortlist)
     plan = random_plan(config.vocab_size) if with_shortlist else None
@@ -42,7 +42,7 @@ class OurEngine:
         self.worker.start()
 
     def translate(self, sources: list[tuple[int, ...]], beam: int, target_length: int) -> list[SentenceResult]:
-        """All sources at once; every translation has exactly `target_length` tokens."""
+        """Translate all sources at once; every translation has exactly `target_length` tokens."""
         options = SearchOptions(beam_size=beam, max_length=target_length)
         requests = [SentenceRequest(source, options) for source in sources]
         self.worker.submit_all(requests)

@@ -1,4 +1,4 @@
-"""The time that Python takes around the graphs: one engine with all slots full, time inside graph calls and outside."""
+"""The time of Python around the graphs: one engine with all slots full, time inside and outside of graph calls."""
 
 import statistics
 import tempfile
@@ -57,8 +57,8 @@ class TimedBackend:
 
 @dataclass(frozen=True)
 class Shares:
-    """Seconds of Python in a step that neither seats nor answers a sentence; its share of such a step; the share of
-    Python in everything, seating and answering included."""
+    """Seconds of Python in a step that neither admits nor finishes a sentence; its share of such a step; the share of
+    Python in whole translations."""
 
     seconds: float
     of_step: float
@@ -66,8 +66,8 @@ class Shares:
 
 
 def overhead_rows(name: str, precision: str, beam: int, batches: tuple[int, ...], rounds: int) -> list[Row]:
-    """Microseconds of Python per step, its share of the step, and its share of whole translations of 24 pieces; medians
-    over rounds, each of which translates as many sentences as there are slots."""
+    """Microseconds of Python per step, its share of the step, and its share of whole translations of 24 pieces: medians
+    over rounds of as many sentences as slots."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         config = shape(name, 8)
@@ -85,17 +85,17 @@ def overhead_rows(name: str, precision: str, beam: int, batches: tuple[int, ...]
 
 def shares(backend: Backend, beam: int, slots: int, rounds: int, sources: list[tuple[int, ...]]) -> Shares:
     timed = TimedBackend(backend)
-    waiting = RequestQueue(slots)
-    engine = Engine(timed, waiting, slots, EngineMeter(Metrics(), "bench"))
-    found = [one_round(engine, timed, waiting, beam, sources) for _ in range(rounds + 1)][1:]
-    return Shares(*(statistics.median(values) for values in zip(*found, strict=True)))
+    queue = RequestQueue(slots)
+    engine = Engine(timed, queue, slots, EngineMeter(Metrics(), "bench"))
+    measured = [run_round(engine, timed, queue, beam, sources) for _ in range(rounds + 1)][1:]
+    return Shares(*(statistics.median(values) for values in zip(*measured, strict=True)))
 
 
-def one_round(
-    engine: Engine, timed: TimedBackend, waiting: RequestQueue, beam: int, sources: list[tuple[int, ...]]
+def run_round(
+    engine: Engine, timed: TimedBackend, queue: RequestQueue, beam: int, sources: list[tuple[int, ...]]
 ) -> tuple[float, float, float]:
     options = SearchOptions(beam_size=beam, max_length=LENGTH)
-    waiting.put([SentenceRequest(source, options) for source in sources])
+    queue.put([SentenceRequest(source, options) for source in sources])
     steady: list[tuple[float, float]] = []  # seconds of Python, of everything
     total = inside = 0.0
     while not engine.is_idle:

@@ -1,4 +1,4 @@
-"""Rows of figures as Markdown and JSON, with what they were measured on."""
+"""Rows of measurements as Markdown and JSON, with the environment."""
 
 import importlib.metadata
 import json
@@ -11,7 +11,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Row:
-    """One comparison. `peer` and `ratio` are None where there is nothing beside it; ratio = ours / peer."""
+    """One comparison. `peer` and `ratio` are None without a peer; ratio = ours / peer."""
 
     name: str
     ours: float
@@ -21,7 +21,7 @@ class Row:
 
 
 def environment() -> dict[str, str | int | float]:
-    """Hardware, versions, commit, and how busy the machine was before the run."""
+    """Hardware, versions, commit, and the load average before the run."""
     values: dict[str, str | int | float] = {
         "cpu": cpu_name(),
         "cores": os.cpu_count() or 1,
@@ -48,8 +48,8 @@ def cpu_name() -> str:
 
 def commit() -> str:
     try:
-        done = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=True)
-        return done.stdout.strip()
+        result = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=True)
+        return result.stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
 
@@ -62,7 +62,9 @@ def number(value: float | None) -> str:
 
 def markdown(rows: list[Row], peer: str) -> str:
     lines = [f"| | ours | {peer} | ours / {peer} | unit |", "|---|---|---|---|---|"]
-    lines += [f"| {r.name} | {number(r.ours)} | {number(r.peer)} | {number(r.ratio)} | {r.unit} |" for r in rows]
+    lines += [
+        f"| {row.name} | {number(row.ours)} | {number(row.peer)} | {number(row.ratio)} | {row.unit} |" for row in rows
+    ]
     return "\n".join(lines)
 
 
@@ -72,13 +74,13 @@ def write_json(path: Path, measured_on: dict[str, str | int | float], rows: list
 
 
 MAX_LOSS = 0.25
-"""How much of a ratio may be lost before a run fails; single runs differ by a tenth."""
+"""Share of a ratio that may be lost before a run fails; single runs differ by a tenth."""
 
 
 def find_regressions(rows: list[Row], baseline: Path) -> list[str]:
-    """Rows whose ratio is more than a quarter below the one of the same name in `baseline` (a file of write_json).
+    """Rows whose ratio is more than a quarter below the ratio of the same name in `baseline` (a file of write_json).
 
-    Only ratios are compared: single figures say more about the machine than about the engine.
+    Only ratios are compared: single figures depend on the machine.
     """
     before = {row["name"]: row["ratio"] for row in json.loads(baseline.read_text(encoding="utf-8"))["rows"]}
     return [

@@ -1,4 +1,4 @@
-"""The models that are timed: two shapes with random weights that never end a sentence by themselves."""
+"""The models of the benches: shapes with random weights that never end a sentence by themselves."""
 
 import dataclasses
 
@@ -31,7 +31,7 @@ def shape(name: str, order: int | None) -> ModelConfig:
 
 def random_model(config: ModelConfig) -> TranslationModel:
     """Weights that depend on the configuration alone. EOS has a logit of zero, far below thousands of random others,
-    so that searches run to the length that is asked for."""
+    so that searches run to their maximum length."""
     torch.manual_seed(0)
     model = TranslationModel(config).eval()
     with torch.no_grad():
@@ -43,16 +43,16 @@ def random_model(config: ModelConfig) -> TranslationModel:
 
 
 def random_lexicon(vocab_size: int, translations: int = 8) -> Lexicon:
-    """Translations by chance, their chances falling."""
+    """A lexicon of random translations with falling probabilities."""
     generator = np.random.default_rng(0)
     words = np.array([4 + generator.choice(vocab_size - 4, translations, replace=False) for _ in range(vocab_size)])
-    chances = np.sort(generator.random(words.shape))[:, ::-1]
+    probabilities = np.sort(generator.random(words.shape))[:, ::-1]
     by_frequency = np.array([EOS_ID, *generator.permutation(np.arange(4, vocab_size))])
-    return Lexicon(smallest(words, vocab_size), chances.astype(np.float16), smallest(by_frequency, vocab_size))
+    return Lexicon(smallest(words, vocab_size), probabilities.astype(np.float16), smallest(by_frequency, vocab_size))
 
 
 def random_plan(vocab_size: int) -> ShortlistPlan:
-    """A shortlist of the size that export takes by default; a small one for small vocabularies."""
+    """A shortlist of the default size of exports; a small one for small vocabularies."""
     default = default_shortlist(vocab_size)
     sizes = default if vocab_size > sum(default) else (64, 64)
     return ShortlistPlan.of(random_lexicon(vocab_size), *sizes)

@@ -22,7 +22,7 @@ def convert(model: TranslationModel) -> Any:
         for side in ("encoder", "decoder")
         for name, value in (("attention_heads", config.num_heads), ("ffn_dim", config.ffn_dim), ("layerdrop", 0.0))
     }
-    theirs = M2M100ForConditionalGeneration(
+    peer = M2M100ForConditionalGeneration(
         M2M100Config(
             vocab_size=config.vocab_size, d_model=config.d_model, encoder_layers=config.encoder_layers,
             decoder_layers=config.decoder_layers, activation_function="relu", scale_embedding=True,
@@ -30,35 +30,35 @@ def convert(model: TranslationModel) -> Any:
             decoder_start_token_id=BOS_ID, **layers,
         )
     ).eval()  # type: ignore[no-untyped-call]  # fmt: skip
-    missing, unexpected = theirs.load_state_dict(renamed(model), strict=False)
+    missing, unexpected = peer.load_state_dict(renamed(model), strict=False)
     if unexpected or set(missing) - {"lm_head.weight"}:
-        raise ValueError(f"transformers lays its model out differently: {[*missing, *unexpected][:3]}")
-    theirs.tie_weights()
-    for side in (theirs.model.encoder, theirs.model.decoder):
+        raise ValueError(f"transformers has other weight names: {[*missing, *unexpected][:3]}")
+    peer.tie_weights()
+    for side in (peer.model.encoder, peer.model.decoder):
         table = side.embed_positions.weights  # its row i is position i - 1, after the padding's
         table[1 : 1 + config.max_length] = sinusoidal_positions(config.max_length, config.d_model)[: len(table) - 1]
-    return theirs
+    return peer
 
 
 def renamed(model: TranslationModel) -> dict[str, torch.Tensor]:
-    """Our weights under their names."""
-    ours, theirs = model.state_dict(), dict[str, torch.Tensor]()
+    """The weights under the names of transformers."""
+    ours, result = model.state_dict(), dict[str, torch.Tensor]()
     for name in ("shared", "encoder.embed_tokens", "decoder.embed_tokens"):
-        theirs[f"model.{name}.weight"] = ours["embedding.weight"]
+        result[f"model.{name}.weight"] = ours["embedding.weight"]
     for name, tensor in ours.items():
         side, _, rest = name.partition(".")
         if rest.startswith("norm."):
-            theirs[f"model.{side}.layer_norm.{rest.removeprefix('norm.')}"] = tensor
+            result[f"model.{side}.layer_norm.{rest.removeprefix('norm.')}"] = tensor
         elif rest.startswith("layers."):
             _, index, part, *inner = rest.split(".")
-            theirs |= {
-                f"model.{side}.layers.{index}.{key}": part for key, part in one_part(part, inner, tensor).items()
+            result |= {
+                f"model.{side}.layers.{index}.{key}": part for key, part in rename_part(part, inner, tensor).items()
             }
-    return theirs
+    return result
 
 
-def one_part(part: str, inner: list[str], tensor: torch.Tensor) -> dict[str, torch.Tensor]:
-    """One tensor of a layer, under its name there; keys and values are one map here and two there."""
+def rename_part(part: str, inner: list[str], tensor: torch.Tensor) -> dict[str, torch.Tensor]:
+    """One tensor of a layer under its name in transformers, which has two maps for keys and values instead of one."""
     kind = inner[-1]
     if part in NORMS:
         return {f"{NORMS[part]}.{kind}": tensor}
@@ -79,7 +79,7 @@ class TransformersEngine:
 
     @torch.inference_mode()
     def translate(self, sources: list[tuple[int, ...]], beam: int, target_length: int) -> list[list[int]]:
-        """All sources at once, which have one length; exactly `target_length` tokens each."""
+        """Translate sources of equal length at once; exactly `target_length` tokens each."""
         out = self.model.generate(
             torch.tensor(sources), num_beams=beam, min_new_tokens=target_length, max_new_tokens=target_length,
             suppress_tokens=[PAD_ID, UNK_ID, BOS_ID], length_penalty=1.0, do_sample=False,

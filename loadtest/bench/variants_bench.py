@@ -1,4 +1,4 @@
-"""What an attention variant costs: tokens per second of the engine with each, at one size, random weights."""
+"""The cost of attention variants: tokens per second of the engine at one size, with random weights."""
 
 import dataclasses
 import os
@@ -16,7 +16,7 @@ MULTIPLICATIVE = AttentionConfig(kind="window", window_mode="multiplicative")
 
 
 def variants(base: ModelConfig) -> dict[str, ModelConfig]:
-    """Name -> configuration; the first is what the others are compared with."""
+    """Name -> configuration; the first is the baseline."""
     eight = dataclasses.replace(base, ngram=8)
     windows = dataclasses.replace(eight, encoder_attention=ADDITIVE, decoder_attention=MULTIPLICATIVE)
     relative = AttentionConfig(relative=True)
@@ -41,7 +41,10 @@ def variant_rows(name: str, rounds: int) -> list[Row]:
     """Each variant (ours) beside plain attention with N=8 (peer), both at int8."""
     configs = variants(shape(name, None))
     cores = os.cpu_count() or 1
-    options = [CompetitorOptions("ours", "", "int8", None, workers=cores, config=c.to_dict()) for c in configs.values()]
+    options = [
+        CompetitorOptions("ours", "", "int8", None, workers=cores, config=config.to_dict())
+        for config in configs.values()
+    ]
     with competitors(options) as processes:
         speeds = [median(speed) for speed in alternate(processes, Workload(BATCH, BEAM), rounds)]
     return [

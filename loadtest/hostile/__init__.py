@@ -1,1 +1,1 @@
-"""Hostile inputs, one after the other, and what each costs the server and everybody else. See `__main__`."""
+"""Sends hostile inputs one by one and measures their cost for the server and other clients. See `__main__`."""

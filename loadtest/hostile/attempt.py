@@ -1,4 +1,4 @@
-"""What is tried: a hostile input, and how it is sent."""
+"""A hostile input, and how it is sent."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from types import ModuleType
 
 CUT_OFF = "cut off"
-"""In place of a status: the client hung up when its time was over."""
+"""In place of a status: the client disconnected at its timeout."""
 CLOSED = "closed"
-"""In place of a status: the server closed the connection without an answer."""
+"""In place of a status: the server closed the connection without a response."""
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where the server is, and the key that it knows, if it asks for keys."""
+    """The address of a server, and a valid key if it requires keys."""
 
     host: str
     port: int
@@ -26,7 +26,7 @@ class Address:
 
 @dataclass
 class Answers:
-    """How often each status came (a number as text, CUT_OFF or CLOSED), and what else became of the input."""
+    """Count of each status (a number as text, CUT_OFF or CLOSED), and a note for the table."""
 
     statuses: Counter[str] = field(default_factory=Counter)
     note: str = ""
@@ -38,7 +38,7 @@ class Answers:
 
 @dataclass(frozen=True)
 class Attempt:
-    """`size`: bytes that are sent. `send` takes the server's address and the seconds after which it must hang up."""
+    """`size`: bytes that are sent. `send` takes the server's address and its timeout in seconds."""
 
     size: int
     send: Callable[[Address, float], Answers]
@@ -46,11 +46,11 @@ class Attempt:
 
 @dataclass(frozen=True)
 class HostileInput:
-    """`says` is a sentence for people. `make` takes the share of the full size, more than 0 and at most 1. `ordinary`:
-    not hostile, but of the size of others, to compare them with. `keyed`: for a server that asks for keys."""
+    """`make` takes the share of the full size, more than 0 and at most 1. `ordinary`: an input of similar size that is
+    not hostile, for comparison. `keyed`: for a server that requires keys."""
 
     name: str
-    says: str
+    description: str
     make: Callable[[float], Attempt]
     ordinary: bool = False
     keyed: bool = False
@@ -59,16 +59,16 @@ class HostileInput:
 def hostile_input(
     name: str, *, ordinary: bool = False, keyed: bool = False
 ) -> Callable[[Callable[[float], Attempt]], HostileInput]:
-    """Make an input of a function; its docstring is the sentence."""
+    """Make an input of a function; its docstring is the description."""
 
-    def made(make: Callable[[float], Attempt]) -> HostileInput:
+    def decorate(make: Callable[[float], Attempt]) -> HostileInput:
         return HostileInput(name, (make.__doc__ or name).strip(), make, ordinary, keyed)
 
-    return made
+    return decorate
 
 
 def inputs_of(modules: Iterable[ModuleType]) -> list[HostileInput]:
-    """All inputs of the modules, as they stand there."""
+    """All inputs of the modules, in their order."""
     return [value for module in modules for value in vars(module).values() if isinstance(value, HostileInput)]
 
 

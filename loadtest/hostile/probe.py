@@ -1,7 +1,7 @@
-"""A process of its own that asks a server for signs of life: python -m loadtest.hostile.probe HOST PORT
+"""Probes a server from a separate process: python -m loadtest.hostile.probe HOST PORT
 
-Writes a line for every answer: what was asked, when (time.monotonic), seconds, status (0: none). The key of a server
-that asks for keys comes in the variable PROBE_KEY. It ends when its standard output is closed.
+Writes a line for every response: kind, start (time.monotonic), seconds, status (0: no response). PROBE_KEY is the key
+for a server that requires keys. The process ends when its standard output is closed.
 """
 
 import contextlib
@@ -16,8 +16,8 @@ import time
 from collections.abc import Iterator, Mapping
 
 LIVE_EVERY, SENTENCE_EVERY = 0.01, 0.05
-"""Seconds between an answer and the next question."""
-MOST_SECONDS = 60.0
+"""Seconds between a response and the next request."""
+TIMEOUT_SECONDS = 60.0
 NO_HEADERS: Mapping[str, str] = {}
 WORDS = (
     ("old", "young", "tall", "kind", "tired", "rich", "poor", "quiet", "famous", "clever"),
@@ -28,55 +28,57 @@ WORDS = (
 
 
 def sentences() -> Iterator[str]:
-    """Sentences of the same length that no cache has seen."""
-    every = list(itertools.product(*WORDS))
-    random.Random(os.getpid()).shuffle(every)
-    return (f"The {who} {noun} {does} the {what}." for who, noun, does, what in itertools.cycle(every))
+    """Sentences of equal length that no cache contains."""
+    combinations = list(itertools.product(*WORDS))
+    random.Random(os.getpid()).shuffle(combinations)
+    return (
+        f"The {adjective} {noun} {verb} the {thing}." for adjective, noun, verb, thing in itertools.cycle(combinations)
+    )
 
 
 def main() -> None:
     host, port = sys.argv[1], int(sys.argv[2])
     with contextlib.suppress(OSError):
-        os.nice(-5)  # where that is allowed: what waits for the processor here would count as the server's time
-    writing = threading.Lock()
+        os.nice(-5)  # if permitted: time that this process waits for a processor would count as the server's
+    lock = threading.Lock()
 
-    def say(kind: str, began: float, status: int) -> None:
-        with writing:
+    def report(kind: str, began: float, status: int) -> None:
+        with lock:
             print(kind, began, time.monotonic() - began, status, flush=True)
 
-    def ask_for_sentences() -> None:
+    def probe_sentences() -> None:
         key = os.environ.get("PROBE_KEY")
         headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
         connection = KeptConnection(host, port)
         for text in sentences():
             body = json.dumps({"text": text, "source": "en", "target": "de"})
-            say("sentence", *connection.send_request("POST", "/v1/translate", body, headers))
+            report("sentence", *connection.send("POST", "/v1/translate", body, headers))
             time.sleep(SENTENCE_EVERY)
 
-    threading.Thread(target=ask_for_sentences, daemon=True).start()
+    threading.Thread(target=probe_sentences, daemon=True).start()
     connection = KeptConnection(host, port)
     with contextlib.suppress(BrokenPipeError):
         while True:
-            say("live", *connection.send_request("GET", "/livez"))
+            report("live", *connection.send("GET", "/livez"))
             time.sleep(LIVE_EVERY)
 
 
 class KeptConnection:
-    """A connection that is kept, and opened again when it was closed."""
+    """A persistent connection that is opened again after it was closed."""
 
     def __init__(self, host: str, port: int) -> None:
-        self._connection = http.client.HTTPConnection(host, port, timeout=MOST_SECONDS)
+        self._connection = http.client.HTTPConnection(host, port, timeout=TIMEOUT_SECONDS)
 
-    def send_request(
+    def send(
         self, method: str, path: str, body: str | None = None, headers: Mapping[str, str] = NO_HEADERS
     ) -> tuple[float, int]:
-        """When it was asked, and the status."""
+        """Start of the request (time.monotonic), and the status."""
         began = time.monotonic()
         try:
             self._connection.request(method, path, body, dict(headers))
-            answer = self._connection.getresponse()
-            answer.read()
-            return began, answer.status
+            response = self._connection.getresponse()
+            response.read()
+            return began, response.status
         except (OSError, http.client.HTTPException):
             self._connection.close()
             return began, 0

@@ -1,4 +1,4 @@
-"""Signs of life of a server while something is sent to it: asked for by a process of its own (`probe`)."""
+"""Probes of a server while a hostile input is sent, by a separate process (`probe`)."""
 
 import os
 import subprocess
@@ -13,8 +13,8 @@ Kind = Literal["live", "sentence"]
 
 
 @dataclass(frozen=True)
-class Sign:
-    """`began` is of time.monotonic; `seconds` until the answer; `status` 0 where there was none."""
+class Probe:
+    """`began`: time.monotonic; `seconds` until the response; `status` 0 without a response."""
 
     kind: str
     began: float
@@ -27,13 +27,13 @@ class Sign:
 
 
 class Prober:
-    """Asks from its first moment until it is closed."""
+    """Probes the server from its creation until `close`."""
 
     def __init__(self, address: Address) -> None:
         command = [sys.executable, "-m", "loadtest.hostile.probe", address.host, str(address.port)]
         environment = os.environ | ({"PROBE_KEY": address.key} if address.key else {})
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
-        self._signs: list[Sign] = []
+        self._probes: list[Probe] = []
         self._changed = threading.Condition()
         self._reading = threading.Thread(target=self._read, daemon=True)
         self._reading.start()
@@ -44,23 +44,25 @@ class Prober:
             for line in lines:
                 kind, began, seconds, status = line.split()
                 with self._changed:
-                    self._signs.append(Sign(kind, float(began), float(seconds), int(status)))
+                    self._probes.append(Probe(kind, float(began), float(seconds), int(status)))
                     self._changed.notify_all()
 
-    def during(self, kind: Kind, begin: float, end: float) -> list[Sign]:
-        """What was in flight at any time between two moments."""
+    def during(self, kind: Kind, begin: float, end: float) -> list[Probe]:
+        """The probes that were in flight between two moments."""
         with self._changed:
-            return [one for one in self._signs if one.kind == kind and one.began <= end and one.ended >= begin]
+            return [
+                probe for probe in self._probes if probe.kind == kind and probe.began <= end and probe.ended >= begin
+            ]
 
     def answered_after(self, moment: float, seconds: float) -> bool:
-        """Wait until both kinds are answered that were asked for after `moment`; False if they are not in time."""
+        """Wait until a probe of both kinds that began after `moment` is answered; False after `seconds`."""
         with self._changed:
             return self._changed.wait_for(
-                lambda: self._later("live", moment) and self._later("sentence", moment), seconds
+                lambda: self._is_answered("live", moment) and self._is_answered("sentence", moment), seconds
             )
 
-    def _later(self, kind: Kind, moment: float) -> bool:
-        return any(one.kind == kind and one.began > moment and one.status for one in reversed(self._signs))
+    def _is_answered(self, kind: Kind, moment: float) -> bool:
+        return any(probe.kind == kind and probe.began > moment and probe.status for probe in reversed(self._probes))
 
     def close(self) -> None:
         self._process.kill()

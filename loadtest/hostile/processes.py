@@ -1,4 +1,4 @@
-"""What Linux says of a process and of those below it: memory, processor time."""
+"""Memory and processor time of a process and its descendants, from Linux's /proc."""
 
 import contextlib
 import os
@@ -12,16 +12,16 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def memory_of(pid: int, name: str = "VmRSS") -> int:
-    """Bytes of VmRSS or VmHWM; 0 where the process is gone."""
+    """Bytes of VmRSS or VmHWM; 0 if the process has ended."""
     with contextlib.suppress(OSError):
-        found = re.search(rf"{name}:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(encoding="utf-8"))
-        if found is not None:
-            return int(found[1]) * 1024
+        match = re.search(rf"{name}:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(encoding="utf-8"))
+        if match is not None:
+            return int(match[1]) * 1024
     return 0
 
 
 def reset_peak(pid: int) -> bool:
-    """Make VmHWM begin again; whether that was allowed."""
+    """Reset VmHWM; False if that is not permitted."""
     with contextlib.suppress(OSError):
         Path(f"/proc/{pid}/clear_refs").write_text("5", encoding="ascii")
         return True
@@ -29,8 +29,8 @@ def reset_peak(pid: int) -> bool:
 
 
 def processor_seconds(pid: int) -> float:
-    """Of the process and those below it, as far as they live."""
-    return sum(_processor_seconds(one) for one in (pid, *descendants(pid)))
+    """Of the process and its living descendants."""
+    return sum(map(_processor_seconds, (pid, *descendants(pid))))
 
 
 def _processor_seconds(pid: int) -> float:
@@ -41,13 +41,13 @@ def _processor_seconds(pid: int) -> float:
 
 
 def descendants(pid: int) -> list[int]:
-    """Children, and children's children."""
-    found: list[int] = []
+    """Children, their children, and so on."""
+    pids: list[int] = []
     for task in _tasks(pid):
         with contextlib.suppress(OSError, ValueError):
             for child in map(int, (task / "children").read_text(encoding="ascii").split()):
-                found += [child, *descendants(child)]
-    return found
+                pids += [child, *descendants(child)]
+    return pids
 
 
 def _tasks(pid: int) -> list[Path]:
@@ -66,8 +66,8 @@ class Peaks:
 
 
 class MemoryWatch:
-    """Looks at the memory of a process and of those below it until it is closed, and kills the process where it takes
-    more than `most` bytes: an input may not take down the machine that measures it."""
+    """Watches the memory of a process and its descendants until `close`. Kills the process if they take more than
+    `most` bytes, so that no input exhausts the memory of the measuring machine."""
 
     def __init__(self, pid: int, most: int) -> None:
         self.peaks = Peaks()

@@ -1,4 +1,4 @@
-"""Requests that end when their time is over, whatever the server does."""
+"""Requests with a timeout, whatever the server does."""
 
 import contextlib
 import http.client
@@ -18,7 +18,7 @@ NO_HEADERS: Mapping[str, str] = {}
 
 @dataclass(frozen=True)
 class Reply:
-    """`status` 0: CUT_OFF or CLOSED, as `failure` says."""
+    """`status` 0: `failure` is CUT_OFF or CLOSED."""
 
     status: int
     body: bytes = b""
@@ -29,7 +29,7 @@ class Reply:
         return self.failure or str(self.status)
 
     def json(self) -> dict[str, object]:
-        """The body's object; empty if it is none."""
+        """The JSON object of the body; empty if the body is none."""
         try:
             value = json.loads(self.body)
         except ValueError:
@@ -45,30 +45,28 @@ def send_request(
     body: bytes = b"",
     headers: Mapping[str, str] = NO_HEADERS,
 ) -> Reply:
-    """One request on a connection of its own; hangs up after `seconds`."""
-    give_up = time.monotonic() + seconds
+    """Send one request on its own connection; disconnect after `seconds`."""
+    deadline = time.monotonic() + seconds
 
-    def left() -> float:
-        return max(0.001, give_up - time.monotonic())
+    def seconds_left() -> float:
+        return max(0.001, deadline - time.monotonic())
 
     connection = http.client.HTTPConnection(address.host, address.port, timeout=seconds)
     try:
         connection.connect()
-        plug: socket.socket = connection.sock
-        with contextlib.suppress(
-            BrokenPipeError, ConnectionResetError
-        ):  # refused while it is sent: the answer is there
+        sock: socket.socket = connection.sock
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the server responded before the end
             connection.request(method, path, body or None, {**address.headers, **headers})
-        plug.settimeout(left())
+        sock.settimeout(seconds_left())
         response = connection.getresponse()
         received = list[bytes]()
         while True:
-            plug.settimeout(left())
+            sock.settimeout(seconds_left())
             block = response.read1(BLOCK)
             if not block:
                 return Reply(response.status, b"".join(received))
             received.append(block)
-            if time.monotonic() > give_up:
+            if time.monotonic() > deadline:
                 return Reply(0, failure=CUT_OFF)
     except TimeoutError:
         return Reply(0, failure=CUT_OFF)
@@ -114,64 +112,64 @@ def multipart(
 
 
 def upload(name: str, data: bytes, path: str = "/v1/files") -> Attempt:
-    """A file, from English into German."""
+    """Translate a file from English to German."""
     body, kind = multipart({"source": b"en", "target": b"de"}, (name, data))
     return request("POST", path, body, {"Content-Type": kind})
 
 
 def upload_to_deepl(name: str, data: bytes) -> Attempt:
-    """A file that is translated after the answer; the client asks until it is done, and fetches it."""
+    """Upload a file to DeepL's API, poll until it is translated, and download it."""
     body, kind = multipart({"source_lang": b"EN", "target_lang": b"DE"}, (name, data))
 
     def send(address: Address, seconds: float) -> Answers:
-        give_up = time.monotonic() + seconds
-        taken = send_request(address, seconds, "POST", "/v2/document", body, {"Content-Type": kind})
-        found = taken.json()
-        if taken.status != 200:
-            return Answers.of(taken.label)
-        where = f"/v2/document/{found['document_id']}"
-        key = json.dumps({"document_key": found["document_key"]}).encode()
+        deadline = time.monotonic() + seconds
+        accepted = send_request(address, seconds, "POST", "/v2/document", body, {"Content-Type": kind})
+        created = accepted.json()
+        if accepted.status != 200:
+            return Answers.of(accepted.label)
+        where = f"/v2/document/{created['document_id']}"
+        key = json.dumps({"document_key": created["document_key"]}).encode()
 
-        def look(path: str) -> Reply:
-            left = max(0.1, give_up - time.monotonic())
+        def fetch(path: str) -> Reply:
+            left = max(0.1, deadline - time.monotonic())
             return send_request(address, left, "POST", path, key, {"Content-Type": "application/json"})
 
-        state = _poll(lambda: str(look(where).json().get("status", CLOSED)), ("error", "done", CLOSED), give_up)
+        state = _poll(lambda: str(fetch(where).json().get("status", CLOSED)), ("error", "done", CLOSED), deadline)
         if state == "done":
-            return Answers.of(taken.label, look(f"{where}/result").label)
-        return Answers.of(taken.label, note=f"then {state}")
+            return Answers.of(accepted.label, fetch(f"{where}/result").label)
+        return Answers.of(accepted.label, note=f"then {state}")
 
     return Attempt(len(body), send)
 
 
 def document(body: Mapping[str, object]) -> Attempt:
-    """A document, which is looked at until it is done, and deleted."""
+    """Create a document, poll until it is done, and delete it."""
     content = json.dumps(body).encode()
 
     def send(address: Address, seconds: float) -> Answers:
-        give_up = time.monotonic() + seconds
-        made = send_request(address, seconds, "POST", "/v1/documents", content, {"Content-Type": "application/json"})
-        if made.status not in (200, 202):
-            return Answers.of(made.label)
-        where = f"/v1/documents/{made.json()['id']}"
+        deadline = time.monotonic() + seconds
+        created = send_request(address, seconds, "POST", "/v1/documents", content, {"Content-Type": "application/json"})
+        if created.status not in (200, 202):
+            return Answers.of(created.label)
+        where = f"/v1/documents/{created.json()['id']}"
 
         def state() -> str:
             return str(
-                send_request(address, max(0.1, give_up - time.monotonic()), "GET", where).json().get("state", CLOSED)
+                send_request(address, max(0.1, deadline - time.monotonic()), "GET", where).json().get("state", CLOSED)
             )
 
-        ended = _poll(state, ("done", "failed", CLOSED), give_up)
-        gone = send_request(address, 5, "DELETE", where)
-        return Answers.of(made.label, gone.label, note=f"then {ended}")
+        ended = _poll(state, ("done", "failed", CLOSED), deadline)
+        deleted = send_request(address, 5, "DELETE", where)
+        return Answers.of(created.label, deleted.label, note=f"then {ended}")
 
     return Attempt(len(content), send)
 
 
-def _poll(state: Callable[[], str], last: tuple[str, ...], give_up: float) -> str:
-    """The first state that is among the last ones, or CUT_OFF."""
-    while time.monotonic() < give_up:
-        found = state()
-        if found in last:
-            return found
+def _poll(get_state: Callable[[], str], final: tuple[str, ...], deadline: float) -> str:
+    """The first final state, or CUT_OFF at the deadline."""
+    while time.monotonic() < deadline:
+        state = get_state()
+        if state in final:
+            return state
         time.sleep(0.2)
     return CUT_OFF

@@ -1,4 +1,4 @@
-"""A server as a process of its own, killed and started again where an input leaves it unwell."""
+"""A server in its own process."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ from loadtest.open_loop import SENTENCES
 
 START_SECONDS = 120.0
 IDLE_SECONDS = 1.5
-"""How long an idle server is watched, to know the time of a sentence there."""
+"""Time in which an idle server's sentences are measured."""
 WARM = " ".join(f"{sentence.rstrip('.')} {number}." for number in range(15) for sentence in SENTENCES)
 
 
@@ -30,11 +30,11 @@ def default_command() -> list[str]:
 
 
 class Server:
-    """One that answers. `idle_sentence`: seconds of a short sentence while nothing else is asked; `idle_load`: cores
-    that it takes meanwhile."""
+    """A ready server. `idle_sentence`: median seconds of a short sentence on the idle server; `idle_load`: busy cores
+    meanwhile."""
 
     def __init__(self, command: Sequence[str], keyed: bool) -> None:
-        """Raises RuntimeError where it does not start."""
+        """Raises RuntimeError if the server does not start."""
         self.is_keyed = keyed
         self.address = Address("127.0.0.1", _free_port(), secrets.token_urlsafe(24) if keyed else None)
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - end() closes it
@@ -44,10 +44,10 @@ class Server:
             stdout=subprocess.DEVNULL,
             stderr=self._errors,
         )
-        self._wait()
+        self._wait_until_ready()
         self._warm_up()
         self.prober = Prober(self.address)
-        self.idle_sentence, self.idle_load = self._idle()
+        self.idle_sentence, self.idle_load = self._measure_idle()
         self.resident = processes.memory_of(self.pid)
 
     @property
@@ -59,30 +59,30 @@ class Server:
         return self._process.poll() is None
 
     def load(self, seconds: float) -> float:
-        """Cores that it keeps busy in the next `seconds`."""
+        """Busy cores in the next `seconds`."""
         before, began = processes.processor_seconds(self.pid), time.monotonic()
         time.sleep(seconds)
         return (processes.processor_seconds(self.pid) - before) / (time.monotonic() - began)
 
     def _warm_up(self) -> None:
-        """What ordinary work makes the runtime keep does not count as growth."""
+        """Memory that the runtime keeps after ordinary requests does not count as growth."""
         file, kind = multipart({"source": b"en", "target": b"de"}, ("a.txt", WARM.encode()))
         send_request(self.address, 60, "POST", "/v1/files", file, {"Content-Type": kind})
         text = json.dumps({"text": WARM, "source": "en", "target": "de"}).encode()
         send_request(self.address, 60, "POST", "/v1/translate", text, {"Content-Type": "application/json"})
         send_request(self.address, 60, "POST", "/detect", b'{"q": "Yes."}', {"Content-Type": "application/json"})
 
-    def _idle(self) -> tuple[float, float]:
+    def _measure_idle(self) -> tuple[float, float]:
         assert self.prober.answered_after(time.monotonic(), START_SECONDS)
         began = time.monotonic()
         load = self.load(IDLE_SECONDS)
-        signs = self.prober.during("sentence", began, time.monotonic())
-        return statistics.median(one.seconds for one in signs), load
+        probes = self.prober.during("sentence", began, time.monotonic())
+        return statistics.median(probe.seconds for probe in probes), load
 
-    def _wait(self) -> None:
-        give_up = time.monotonic() + START_SECONDS
+    def _wait_until_ready(self) -> None:
+        deadline = time.monotonic() + START_SECONDS
         while send_request(self.address, 1, "GET", "/readyz").status != 200:
-            if not self.is_alive or time.monotonic() > give_up:
+            if not self.is_alive or time.monotonic() > deadline:
                 self._process.kill()
                 self._errors.seek(0)
                 raise RuntimeError(f"the server did not start: {self._errors.read()[-2000:].decode(errors='replace')}")
@@ -103,6 +103,6 @@ def _keys(address: Address) -> dict[str, str]:
 
 
 def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port: int = listening.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
         return port

@@ -1,4 +1,4 @@
-"""Rows as a table in Markdown."""
+"""Rows as a Markdown table."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,27 +8,26 @@ HEAD = ("input", "size", "status", "seconds", "growth (children)", "worst `/live
 
 
 def table(rows: Sequence[Row], before: Sequence[Row] = ()) -> str:
-    """Hostile rows, then the ordinary ones. With `before`, every cell that was measured has what it was before in front
-    of what it is."""
-    earlier = {one.name: one for one in before}
+    """Hostile inputs, then ordinary inputs. With `before`, changed cells have the earlier value and the new value."""
+    earlier = {row.name: row for row in before}
     lines = [f"| {' | '.join(HEAD)} |", f"|{'---|' * len(HEAD)}"]
     for row in sorted(rows, key=lambda row: row.ordinary):
         name = f"*{row.name}*" if row.ordinary else row.name
-        cells = [name, size(row.size), *(_both(cell, earlier.get(row.name), cells_of(row)) for cell in range(5))]
+        cells = [name, size(row.size), *(_compare(cell, earlier.get(row.name), cells_of(row)) for cell in range(5))]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def _both(cell: int, earlier: Row | None, now: Sequence[str]) -> str:
+def _compare(cell: int, earlier: Row | None, cells: Sequence[str]) -> str:
     if earlier is None:
-        return now[cell]
-    was = cells_of(earlier)[cell]
-    return now[cell] if was == now[cell] else f"{was} → {now[cell]}"
+        return cells[cell]
+    before = cells_of(earlier)[cell]
+    return cells[cell] if before == cells[cell] else f"{before} → {cells[cell]}"
 
 
 def cells_of(row: Row) -> list[str]:
     """Status, seconds, growth, worst /livez, short sentence."""
-    status = _counted(row.statuses)
+    status = _format_counts(row.statuses)
     notes = ", ".join(filter(None, (row.note, row.unwell if row.unwell != "memory kept" else "")))
     growth = f"{row.growth / MIB:.0f} MiB" + (f" ({row.children / MIB:.0f})" if row.children > MIB else "")
     sentence = f"x{row.slower:.1f}" if row.slower else "none"
@@ -41,7 +40,7 @@ def cells_of(row: Row) -> list[str]:
     ]
 
 
-def _counted(statuses: Mapping[str, int]) -> str:
+def _format_counts(statuses: Mapping[str, int]) -> str:
     return ", ".join(f"{count} x {status}" if count > 1 else status for status, count in statuses.items())
 
 

@@ -66,7 +66,7 @@ def test_a_hostile_input_is_answered_and_costs_nobody_else(servers: dict[bool, S
 def test_names_are_of_one_input_each() -> None:
     names = [case.name for case in INPUTS]
     assert len(names) == len(set(names))
-    assert all(case.says.endswith(".") for case in INPUTS)
+    assert all(case.description.endswith(".") for case in INPUTS)
 
 
 def test_what_is_measured_is_what_happened(tiny_artifact: Path) -> None:

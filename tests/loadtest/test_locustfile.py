@@ -30,7 +30,7 @@ def test_every_kind_of_user_is_content_and_429_is_no_failure(document_artifact: 
         shape = {"LOADTEST_SHAPE": "spike", "LOADTEST_USERS": "12", "LOADTEST_SECONDS": "5"}
         done = locust(server, tmp_path, **shape)
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-        for name in ("short text", "list of 50", "document: ", "the server says:"):
+        for name in ("short text", "list of 50", "document: ", "server metrics:"):
             assert name in done.stdout + done.stderr, name
         assert (tmp_path / "report.html").stat().st_size > 1000
         missed = locust(server, tmp_path, **shape, LOADTEST_MAX_REFUSED="-1")
@@ -45,10 +45,10 @@ def test_an_answer_that_is_not_the_idle_server_s_is_seen(tiny_artifact: Path, tm
         for one, is_well in ((server, True), (other, False)):
             texts = [*SHORT, *PARAGRAPHS]
             answer = [found["text"] for found in one.translate(texts).json()["translations"]]
-            assert (expected.problem(texts, answer) is None) == is_well
-            assert expected.problem(texts, answer[:-1]) is not None
+            assert (expected.find_problem(texts, answer) is None) == is_well
+            assert expected.find_problem(texts, answer[:-1]) is not None
             body = {"sentences": STORY, "source": "en", "target": "de", "mode": "offline", "wait": True}
             with one.client() as client:
                 document = client.post("/v1/documents", json=body).json()
-            problems = [expected.problem_with_sentence("offline", sentence) for sentence in document["sentences"]]
+            problems = [expected.find_sentence_problem("offline", sentence) for sentence in document["sentences"]]
             assert (problems == [None] * len(STORY)) == is_well

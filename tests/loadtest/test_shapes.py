@@ -83,8 +83,8 @@ def test_what_was_done_is_the_difference_of_two_readings() -> None:
         thread.start()
         try:
             base = f"http://127.0.0.1:{server.server_port}"
-            before = MetricsSnapshot.of(base)
-            done = MetricsSnapshot.of(base).since(before)
+            before = MetricsSnapshot.read(base)
+            done = MetricsSnapshot.read(base).since(before)
         finally:
             server.shutdown()
             thread.join()

@@ -1,4 +1,4 @@
-"""All inputs, by what they attack; the ordinary ones, with which others are compared, come first."""
+"""All inputs by their target; ordinary inputs, for comparison, come first."""
 
 from loadtest.hostile.attempt import inputs_of
 from loadtest.hostile.inputs import (

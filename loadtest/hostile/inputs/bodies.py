@@ -1,4 +1,4 @@
-"""Requests that are hard to read: charsets, headers, fields, numbers."""
+"""Requests that are hard to parse: charsets, headers, fields, numbers."""
 
 from collections.abc import Mapping
 

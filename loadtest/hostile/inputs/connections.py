@@ -1,4 +1,4 @@
-"""Clients that keep connections, send slowly, or do not read."""
+"""Clients that hold connections, send slowly, or do not read."""
 
 import contextlib
 import json
@@ -20,7 +20,7 @@ RESET = struct.pack("ii", 1, 0)
 
 @contextlib.contextmanager
 def connections(address: Address, count: int) -> Iterator[list[socket.socket]]:
-    """So many, as far as the server takes them."""
+    """`count` connections, or as many as the server accepts."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     with contextlib.ExitStack() as stack:
@@ -35,45 +35,45 @@ def head(path: str, length: int, kind: str = "application/json") -> bytes:
     return f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n".encode()
 
 
-def send_to_all(opened: Iterable[socket.socket], data: bytes, give_up: float) -> None:
-    """To all at the same time, block by block; until `give_up`, or as far as the server reads."""
-    waiting = dict.fromkeys(opened, 0)
+def send_to_all(opened: Iterable[socket.socket], data: bytes, deadline: float) -> None:
+    """Send to all connections at the same time, block by block, until `deadline` or as far as the server reads."""
+    sent_bytes = dict.fromkeys(opened, 0)
     with selectors.DefaultSelector() as ready:
-        for one in waiting:
-            one.setblocking(False)
-            ready.register(one, selectors.EVENT_WRITE)
-        while ready.get_map() and time.monotonic() < give_up:
+        for opened_connection in sent_bytes:
+            opened_connection.setblocking(False)
+            ready.register(opened_connection, selectors.EVENT_WRITE)
+        while ready.get_map() and time.monotonic() < deadline:
             for key, _ in ready.select(0.1):
                 connection = key.fileobj
                 assert isinstance(connection, socket.socket)
-                sent = waiting[connection]
+                sent = sent_bytes[connection]
                 try:
-                    waiting[connection] += connection.send(data[sent : sent + BLOCK])
+                    sent_bytes[connection] += connection.send(data[sent : sent + BLOCK])
                 except OSError:  # the server refused it
-                    waiting[connection] = len(data)
-                if waiting[connection] == len(data):
+                    sent_bytes[connection] = len(data)
+                if sent_bytes[connection] == len(data):
                     ready.unregister(connection)
 
 
 def translate_sentence(address: Address, seconds: float) -> str:
-    """What somebody gets who comes now."""
+    """The status of a short translation."""
     body = json.dumps({"text": "Where is the station?", "source": "en", "target": "de"}).encode()
     return send_request(address, seconds, "POST", "/v1/translate", body, {"Content-Type": "application/json"}).label
 
 
-def answered(opened: list[socket.socket]) -> list[str]:
-    """For each what came, or CUT_OFF where nothing did."""
-    found = []
-    for one in opened:
-        one.settimeout(0)
+def statuses_of(opened: list[socket.socket]) -> list[str]:
+    """The status of each connection; CUT_OFF without a response."""
+    statuses = []
+    for connection in opened:
+        connection.settimeout(0)
         try:
-            head = one.recv(100)
-            found.append(head.split()[1].decode() if head else CLOSED)
+            head = connection.recv(100)
+            statuses.append(head.split()[1].decode() if head else CLOSED)
         except BlockingIOError:
-            found.append(CUT_OFF)
+            statuses.append(CUT_OFF)
         except (OSError, IndexError):
-            found.append(CLOSED)
-    return found
+            statuses.append(CLOSED)
+    return statuses
 
 
 @hostile_input("1,000 idle connections")
@@ -83,10 +83,10 @@ def idle(share: float) -> Attempt:
 
     def send(address: Address, seconds: float) -> Answers:
         with connections(address, count) as opened:
-            for number, one in enumerate(opened):
-                one.sendall(b"POST /v1/translate HTTP/1.1\r\nHost: x\r\n"[: number % 40])
-            met = translate_sentence(address, seconds)
-            return Answers.of(met, note=f"a sentence beside {len(opened)} connections")
+            for number, connection in enumerate(opened):
+                connection.sendall(b"POST /v1/translate HTTP/1.1\r\nHost: x\r\n"[: number % 40])
+            status = translate_sentence(address, seconds)
+            return Answers.of(status, note=f"a sentence beside {len(opened)} connections")
 
     return Attempt(20 * count, send)
 
@@ -98,11 +98,11 @@ def slow_bodies(share: float) -> Attempt:
     whole = head("/v1/translate", size) + b" " * (size - 1)
 
     def send(address: Address, seconds: float) -> Answers:
-        give_up = time.monotonic() + seconds
+        deadline = time.monotonic() + seconds
         with connections(address, count) as opened:
-            send_to_all(opened, whole, give_up)
-            met = translate_sentence(address, max(1.0, give_up - time.monotonic()))
-            return Answers.of(*answered(opened), note=f"a sentence meanwhile: {met}")
+            send_to_all(opened, whole, deadline)
+            status = translate_sentence(address, max(1.0, deadline - time.monotonic()))
+            return Answers.of(*statuses_of(opened), note=f"a sentence meanwhile: {status}")
 
     return Attempt(count * len(whole), send)
 
@@ -115,14 +115,14 @@ def half_open(share: float) -> Attempt:
     begin += b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n' + b"a" * (size // 4)
 
     def send(address: Address, seconds: float) -> Answers:
-        give_up = time.monotonic() + seconds
+        deadline = time.monotonic() + seconds
         with connections(address, count) as opened:
-            send_to_all(opened, begin, give_up)
-            met = translate_sentence(address, max(1.0, give_up - time.monotonic()))
-            statuses = answered(opened)
-            for one in opened:
-                one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
-            return Answers.of(*statuses, note=f"a sentence meanwhile: {met}")
+            send_to_all(opened, begin, deadline)
+            status = translate_sentence(address, max(1.0, deadline - time.monotonic()))
+            statuses = statuses_of(opened)
+            for connection in opened:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+            return Answers.of(*statuses, note=f"a sentence meanwhile: {status}")
 
     return Attempt(count * len(begin), send)
 
@@ -136,13 +136,13 @@ def slow_readers(share: float) -> Attempt:
     whole = head("/translate", len(body)) + body
 
     def send(address: Address, seconds: float) -> Answers:
-        give_up = time.monotonic() + seconds
+        deadline = time.monotonic() + seconds
         with connections(address, count) as opened:
-            for one in opened:
-                one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            send_to_all(opened, whole, give_up)
-            met = translate_sentence(address, max(1.0, give_up - time.monotonic()))
-            return Answers.of(*answered(opened), note=f"a sentence meanwhile: {met}")
+            for connection in opened:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            send_to_all(opened, whole, deadline)
+            status = translate_sentence(address, max(1.0, deadline - time.monotonic()))
+            return Answers.of(*statuses_of(opened), note=f"a sentence meanwhile: {status}")
 
     return Attempt(count * len(whole), send)
 
@@ -155,13 +155,13 @@ def resets(share: float) -> Attempt:
     whole = head("/v1/translate", len(body)) + body
 
     def send(address: Address, seconds: float) -> Answers:
-        give_up = time.monotonic() + seconds
+        deadline = time.monotonic() + seconds
         for _ in range(count):
             with connections(address, 1) as opened:
-                send_to_all(opened, whole, give_up)
-                for one in opened:
-                    one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
-        met = translate_sentence(address, max(1.0, give_up - time.monotonic()))
-        return Answers.of(met, note="a sentence after it")
+                send_to_all(opened, whole, deadline)
+                for connection in opened:
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        status = translate_sentence(address, max(1.0, deadline - time.monotonic()))
+        return Answers.of(status, note="a sentence after it")
 
     return Attempt(count * len(whole), send)

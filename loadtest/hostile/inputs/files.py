@@ -1,4 +1,4 @@
-"""Files of text whose parsers are led to look at the same characters again and again, or at very many small pieces."""
+"""Text files that make parsers read the same characters again and again, or very many small pieces."""
 
 import json
 
@@ -50,8 +50,8 @@ def html_charset(share: float) -> Attempt:
 
 
 @hostile_input("a file of marks")
-def marks(share: float) -> Attempt:
-    """A text file of nothing but characters of a private plane, with which the server marks places."""
+def placeholders(share: float) -> Attempt:
+    """A text file of the private-plane characters that the server uses as placeholders."""
     count = scaled(100_000, share)
     return upload("a.txt", "".join(chr(0xF0000 + number % 0xFFFE) for number in range(count)).encode())
 

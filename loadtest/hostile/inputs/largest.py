@@ -1,4 +1,4 @@
-"""What is allowed and as large as is allowed. The client hangs up, or deletes it, when its time is over."""
+"""The largest permitted inputs. The client disconnects, or deletes the document, at its timeout."""
 
 from loadtest.hostile.attempt import Attempt, hostile_input, scaled
 from loadtest.hostile.sending import document, post_json, upload

@@ -1,4 +1,4 @@
-"""Tags that close what is not open, or are nested, in texts with tags."""
+"""Texts with tags that are nested, or that close elements that are not open."""
 
 from loadtest.hostile.attempt import Attempt, hostile_input, scaled
 from loadtest.hostile.sending import post_json, upload

@@ -1,4 +1,4 @@
-"""What is nested deep, or refers to itself."""
+"""Deeply nested and self-referring inputs."""
 
 from loadtest.hostile.attempt import Attempt, hostile_input, scaled
 from loadtest.hostile.inputs.archives import DOCUMENT, packed, word

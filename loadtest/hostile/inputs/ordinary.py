@@ -1,4 +1,4 @@
-"""What honest people send, of the sizes of what is hostile: to compare with."""
+"""Ordinary inputs of the sizes of hostile inputs, for comparison."""
 
 import random
 import time
@@ -13,7 +13,7 @@ PAIR = {"source": "en", "target": "de"}
 
 @hostile_input("nothing, for two seconds", ordinary=True)
 def nothing(share: float) -> Attempt:
-    """Only others ask: what the machine itself does to their times."""
+    """No input: the times of other clients without load."""
 
     def send(address: Address, seconds: float) -> Answers:
         time.sleep(min(2.0, seconds))

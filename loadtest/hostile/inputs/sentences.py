@@ -1,4 +1,4 @@
-"""Texts that are hard to cut into sentences, to protect, or to find terms in."""
+"""Texts that are hard to split, to protect, or to search for terms."""
 
 import itertools
 import json

@@ -32,7 +32,7 @@ def test_ctranslate2_computes_the_same_with_the_same_weights(tmp_path: Path, bea
     attention = AttentionConfig(relative=relative)
     model = random_model(dataclasses.replace(shape("tiny", None), encoder_attention=attention))
     convert(model, tmp_path)
-    peer = CTranslate2Engine(tmp_path, "fp32", workers=1, threads_each=1)
+    peer = CTranslate2Engine(tmp_path, "fp32", workers=1, intra_threads=1)
     sources = random_sources(4, 9, model.config.vocab_size)
     for source, words in zip(sources, peer.translate(sources, beam, target_length=12), strict=True):
         expected = reference_search(model, list(source), beam_size=beam, max_length=12)[0]
@@ -136,7 +136,7 @@ def test_a_peer_with_the_map_translates_within_it(tmp_path: Path) -> None:
     plan = random_plan(model.config.vocab_size)
     convert(model, tmp_path)
     write_vocabulary_map(plan, tmp_path)
-    peer = CTranslate2Engine(tmp_path, "fp32", workers=1, threads_each=1, vmap=True)
+    peer = CTranslate2Engine(tmp_path, "fp32", workers=1, intra_threads=1, vmap=True)
     (source,) = random_sources(1, 9, model.config.vocab_size)
     allowed = {int(word) for word in plan.frequent}
     allowed |= {int(word) for index in source for word in plan.lexicon.words[index]}

@@ -45,7 +45,7 @@ def test_servers_are_first_in_turn_and_get_the_same_requests(monkeypatch: pytest
     assert [base for base, *_ in counted[:6]] == ["ours", "peer", "peer", "ours", "ours", "peer"]
     by_round = [counted[start : start + 2] for start in range(0, len(counted), 2)]
     assert all(one[1:] == other[1:] and one[0] != other[0] for one, other in by_round)
-    assert [len({seed for _, rate, seed in counted if rate == run_attempt}) for run_attempt in (1, 2, 4, 8, 16)] == [
+    assert [len({seed for _, rate, seed in counted if rate == offered_rate}) for offered_rate in (1, 2, 4, 8, 16)] == [
         3,
         3,
         3,
