@@ -22,9 +22,9 @@ def tiny_model() -> TranslationModel:
 
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that all processes of this run of the tests have in common."""
-    own = tmp_path_factory.getbasetemp()
-    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "shared"
+    """A folder that all processes of this test run share."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared"
     folder.mkdir(exist_ok=True)
     return folder
 
@@ -64,7 +64,7 @@ def bilingual_artifact(bilingual_model: DocumentModel, shared: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def document_artifacts(document_artifact: Path, bilingual_artifact: Path) -> dict[str, Path]:
-    """Both, by the side of their context."""
+    """Side of the context -> artifact."""
     return {"encoder": document_artifact, "decoder": bilingual_artifact}
 
 

@@ -32,7 +32,7 @@ def lively_document_model(
             parameter.mul_(2)
         if model.context.decay.raw_rates is not None:
             model.context.decay.raw_rates.copy_(torch.tensor([-0.5, 1.0]))
-        if side == "decoder":  # as loud as the last norm, or context only ever shortens what is there
+        if side == "decoder":  # as large as the last norm, so that context changes more than the length of vectors
             model.context.ffn_norm.weight.copy_(2 * torch.randn(base.config.d_model))
     return model
 
@@ -74,8 +74,8 @@ def write_document_artifact(
 
 
 def differences_in_context(model: DocumentModel, artifact: Artifact) -> dict[str, float]:
-    """Between the model and every pair of graphs, by its kind. Raises ParityError."""
-    found: dict[str, float] = {}
-    for way in graph_pairs(artifact):
-        found |= check_context_parity(model, way)
-    return found
+    """Kind of graphs -> difference between the model and these graphs. Raises ParityError."""
+    differences: dict[str, float] = {}
+    for pair in graph_pairs(artifact):
+        differences |= check_context_parity(model, pair)
+    return differences

@@ -21,18 +21,18 @@ Arrangement = Literal["repeated", "blocks", "shuffled", "nested"]
 SHAPES = int(os.environ.get("GROWTH_SHAPES", "40"))
 """Shapes that are tried for every parser. GROWTH_SHAPES=300 finds a few that cost up to 29 times ordinary text."""
 SMALL, LARGE = 250, 16_000
-"""Characters of the first text whose time is taken, and of that which is compared with ordinary text."""
-MOST = 64_000
+"""Characters of the first text that is timed, and of the text that is compared with ordinary text."""
+MAX_SIZE = 64_000
 """Characters of the largest text."""
 MEASURABLE = 0.004
-"""Seconds of processor below which a time says nothing about growth."""
-MOST_GROWTH = 6.0
+"""Processor seconds below which growth is not measured."""
+MAX_GROWTH = 6.0
 SURE_GROWTH = 10.0
-"""Quadratic time gives 16. What is between the two is looked at again, with larger texts."""
-MOST_TIMES_ORDINARY = 20.0
+"""Quadratic time gives 16. Growth between the two limits is measured again with larger texts."""
+MAX_COST_RATIO = 20.0
 RUNS = 5
-ENDLESS = 20.0
-"""Seconds of processor after which a run is ended: exponential time would take years."""
+MAX_SECONDS = 20.0
+"""Processor seconds after which a run is aborted: exponential time would take years."""
 
 ORDINARY = (
     "The train to Hamburg leaves in ten minutes. We walk home in the rain, and nobody minds. How much is the blue one? "
@@ -62,33 +62,35 @@ class Shape:
                 half = max(1, count // 2)
                 middle = "".join(u * half for u in self.units) + "".join(u * half for u in reversed(self.units))
             case "shuffled":
-                chance = random.Random(size)
-                middle = "".join(chance.choices(self.units, k=count * len(self.units)))
+                generator = random.Random(size)
+                middle = "".join(generator.choices(self.units, k=count * len(self.units)))
         return self.before + middle + self.after
 
 
 def shapes(tokens: Sequence[str], seed: int, count: int = SHAPES) -> Iterator[Shape]:
     """Random shapes of a parser's `tokens` and of pieces of them; the same for the same seed."""
-    chance = random.Random(seed)
+    generator = random.Random(seed)
     plain = [" ", "a", "a ", "\n", "0", ".", "\u00e9", "\x00", "Word. "]
     arrangements: tuple[Arrangement, ...] = ("repeated", "blocks", "shuffled", "nested")
 
     def unit() -> str:
         parts = []
-        for _ in range(chance.choice((1, 1, 1, 2, 2, 3))):
-            token = chance.choice(tokens) if chance.random() < 0.8 else chance.choice(plain)
-            if len(token) > 1 and chance.random() < 0.25:  # a piece of a token
-                start = chance.randrange(len(token))
-                token = token[start : start + chance.randint(1, len(token) - start)]
+        for _ in range(generator.choice((1, 1, 1, 2, 2, 3))):
+            token = generator.choice(tokens) if generator.random() < 0.8 else generator.choice(plain)
+            if len(token) > 1 and generator.random() < 0.25:  # a piece of a token
+                start = generator.randrange(len(token))
+                token = token[start : start + generator.randint(1, len(token) - start)]
             parts.append(token)
         return "".join(parts)
 
-    for token in tokens:  # what repetition of one unit finds is found in every run
+    for token in tokens:  # repetition of one unit is tried in every run
         yield Shape((token,), "repeated")
     for _ in range(count):
-        units = tuple(unit() for _ in range(chance.choice((1, 2, 2, 3, 4))))
-        edge = chance.random() < 0.3
-        yield Shape(units, chance.choice(arrangements), chance.choice(tokens) * edge, chance.choice(tokens) * edge)
+        units = tuple(unit() for _ in range(generator.choice((1, 2, 2, 3, 4))))
+        edge = generator.random() < 0.3
+        yield Shape(
+            units, generator.choice(arrangements), generator.choice(tokens) * edge, generator.choice(tokens) * edge
+        )
 
 
 def assert_linear(
@@ -96,11 +98,11 @@ def assert_linear(
     tokens: Sequence[str],
     seed: int = 0,
     count: int = SHAPES,
-    most: int = MOST,
+    most: int = MAX_SIZE,
     ordinary: str | None = ORDINARY,
 ) -> None:
     """Fail, with the shape of the input, where `run` takes more than linear time on a text made of `tokens`, or more
-    than twenty times what it takes for `ordinary` text of the same length (None: that is not asked). `run` raises
+    than twenty times what it takes for `ordinary` text of the same length (None: no such check). `run` raises
     nothing: it catches what its parser raises for bad input."""
     for shape in shapes(tokens, seed, count):
         check_growth(run, shape, most)
@@ -108,8 +110,8 @@ def assert_linear(
             check_cost(run, shape, ordinary)
 
 
-def check_growth(run: Callable[[str], object], shape: Shape, most: int = MOST) -> None:
-    """Raise AssertionError where the time grows faster than the text."""
+def check_growth(run: Callable[[str], object], shape: Shape, most: int = MAX_SIZE) -> None:
+    """Raise AssertionError if the time grows faster than the text."""
     size = SMALL
     seconds = fastest(run, shape.text(size), 1)
     while seconds < MEASURABLE and size < most // 4:  # large enough to be measured
@@ -117,39 +119,39 @@ def check_growth(run: Callable[[str], object], shape: Shape, most: int = MOST) -
         seconds = fastest(run, shape.text(size), 1)
     if seconds < MEASURABLE:
         return
-    found: list[float] = []
-    while not found or 4 * size <= most:  # the bound of a pattern is reached by larger texts, and they show no growth
-        found.append(_growth(run, shape, size))
-        if found[-1] <= MOST_GROWTH:
+    growths: list[float] = []
+    while not growths or 4 * size <= most:  # larger texts reach the bounds of bounded patterns and grow no more
+        growths.append(_growth(run, shape, size))
+        if growths[-1] <= MAX_GROWTH:
             return
-        if found[-1] > SURE_GROWTH:
+        if growths[-1] > SURE_GROWTH:
             break
         size *= 2
-    raise AssertionError(f"four times the text takes {found} times as long, at {size} characters last: {shape}")
+    raise AssertionError(f"four times the text takes {growths} times as long, at {size} characters last: {shape}")
 
 
 def _growth(run: Callable[[str], object], shape: Shape, size: int) -> float:
-    """How many times as long a text of four times the size takes."""
+    """The time of a text of four times the size, divided by the time of the text."""
     small, large = shape.text(size), shape.text(4 * size)
     share = 4 * len(small) / len(large)
     growth = share * fastest(run, large, 1) / fastest(run, small, 2)
-    for runs in (2, RUNS, 3 * RUNS):  # whatever else the machine does makes times longer, never shorter
-        if growth <= MOST_GROWTH or (runs > 2 and growth > SURE_GROWTH):
+    for runs in (2, RUNS, 3 * RUNS):  # other work on the machine makes times longer, never shorter
+        if growth <= MAX_GROWTH or (runs > 2 and growth > SURE_GROWTH):
             break
         growth = share * fastest(run, large, runs) / fastest(run, small, runs)
     return growth
 
 
 def check_cost(run: Callable[[str], object], shape: Shape, ordinary: str = ORDINARY, size: int = LARGE) -> None:
-    """Raise AssertionError where a text takes much more time than an ordinary one of its length."""
+    """Raise AssertionError if a text takes much more time than an ordinary text of its length."""
     text = shape.text(size)
     usual = (ordinary * math.ceil(len(text) / len(ordinary)))[: len(text)]
     ratio = fastest(run, text, 1) / fastest(run, usual, 2)
     for runs in (RUNS, 3 * RUNS):
-        if ratio <= MOST_TIMES_ORDINARY:
+        if ratio <= MAX_COST_RATIO:
             return
         ratio = fastest(run, text, runs) / fastest(run, usual, runs)
-    assert ratio <= MOST_TIMES_ORDINARY, f"{ratio:.0f} times the time of ordinary text: {shape}"
+    assert ratio <= MAX_COST_RATIO, f"{ratio:.0f} times the time of ordinary text: {shape}"
 
 
 def fastest(run: Callable[[str], object], text: str, runs: int) -> float:
@@ -157,7 +159,7 @@ def fastest(run: Callable[[str], object], text: str, runs: int) -> float:
 
     def once() -> float:
         started = time.thread_time()
-        with _ended_after(ENDLESS, text):
+        with _ended_after(MAX_SECONDS, text):
             run(text)
         return max(1e-7, time.thread_time() - started)
 

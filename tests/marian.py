@@ -1,5 +1,4 @@
-"""MarianMT checkpoints for tests: as people have them in a folder, tiny and random, but with translations that vary and
-end."""
+"""Tiny random MarianMT checkpoint folders for tests, whose translations vary and end."""
 
 import io
 import json
@@ -34,11 +33,11 @@ class Shape:
     languages: tuple[str, ...] = ()
     scaled: bool = True
     eos_bonus: float = 4.0
-    """What the end gains in every logit, so that translations end, some early and some late."""
+    """Bonus of EOS in every logit, so that translations end, some early and some late."""
 
 
 def trained(sentences: tuple[str, ...]) -> bytes:
-    """A SentencePiece model with the ids that Marian's have."""
+    """A SentencePiece model with the ids of Marian's models."""
     buffer = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(sentences * 4), model_writer=buffer, vocab_size=PIECES, hard_vocab_limit=False,
@@ -59,8 +58,8 @@ def pieces_of(side: str) -> list[str]:
 
 
 def numbered(pieces: set[str], languages: tuple[str, ...]) -> dict[str, int]:
-    """As vocab.json: the end first, then the unknown piece, the padding last, and an order of its own between."""
-    words = [*sorted(pieces), *(f">>{one}<<" for one in languages)]
+    """The content of vocab.json: EOS first, then the unknown piece, padding last, other pieces sorted."""
+    words = [*sorted(pieces), *(f">>{language}<<" for language in languages)]
     random.Random(1).shuffle(words)
     return {piece: index for index, piece in enumerate(["</s>", "<unk>", *words, "<pad>"])}
 

@@ -28,7 +28,7 @@ SENTENCES = (
 )
 
 EOS_BONUS = 5.0
-"""What EOS gains in every logit of `lively_model`."""
+"""Bonus of EOS in every logit of `lively_model`."""
 
 
 def lively_model(config: ModelConfig, seed: int = 0) -> TranslationModel:

@@ -1,4 +1,4 @@
-"""The plain twin of the server's scores: one teacher-forced pass over a whole translation."""
+"""The slow twin of the server's scores: one teacher-forced pass over a whole translation."""
 
 from collections.abc import Sequence
 
@@ -27,5 +27,5 @@ def teacher_forced(
         hidden = base.decode(batch.target_in, base.encode(batch.source, batch.source_keep), batch.source_keep)
     logits = base.embedding.logits(hidden).float()
     logits[..., [PAD_ID, UNK_ID, BOS_ID]] = HIDDEN
-    found = torch.log_softmax(logits, dim=-1)[0].gather(1, batch.target_out[0, :, None])[:, 0]
-    return [float(one) for one in found]
+    log_probabilities = torch.log_softmax(logits, dim=-1)[0].gather(1, batch.target_out[0, :, None])[:, 0]
+    return [float(value) for value in log_probabilities]

@@ -1,4 +1,4 @@
-"""Import contracts catch what they forbid: violations are planted in a copy of the import graph."""
+"""Import contracts catch violations, which are planted in a copy of the import graph."""
 
 import copy
 from functools import cache
@@ -112,7 +112,7 @@ def test_a_planted_violation_is_caught(importer: str, imported: str) -> None:
 
 
 @pytest.mark.parametrize("module", ["server.new", "model.new", "model.attention.new"])
-def test_a_new_module_has_to_say_where_it_belongs(module: str) -> None:
+def test_a_new_module_needs_a_layer(module: str) -> None:
     graph = copy.deepcopy(imports())
     graph.add_module(module)
     assert broken(graph)

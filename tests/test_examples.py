@@ -1,4 +1,4 @@
-"""The page of examples says what the bundled models say, the bad translations included."""
+"""The page of examples has the translations of the bundled models, bad translations included."""
 
 import asyncio
 import re
@@ -14,7 +14,7 @@ from server.translation.scoring import ScoringItem, score
 from server.translation.translator import Translator
 
 TIE = 0.02
-"""How much worse, as a share of the score, a translation is that is as good."""
+"""Relative difference of scores up to which two translations are equally good."""
 PAGE = (Path(__file__).parent.parent / "server" / "EXAMPLES.md").read_text(encoding="utf-8")
 
 
@@ -22,24 +22,27 @@ def rows(model: str) -> list[tuple[str, str]]:
     """(source, translation) of the model's table."""
     section = PAGE.split(f"(`{model}`)\n")[1].split("\n## ")[0]
     cells = re.findall(r"^\| (.*?) \| (.*?) \|", section, flags=re.M)
-    return [(source, said) for source, said in cells if source != "text" and not source.startswith("---")]
+    return [(source, translation) for source, translation in cells if source != "text" and not source.startswith("---")]
 
 
 @pytest.mark.parametrize("model", sorted(path.name for path in BUNDLED_MODELS.iterdir() if path.is_dir()))
-def test_the_page_shows_what_the_model_says(model: str) -> None:
-    """Processors add up floats in different orders. Where two translations are as good as each other, the model may say
-    the other one."""
+def test_the_page_has_the_translations_of_the_model(model: str) -> None:
+    """Processors add up floats in different orders. If two translations are equally good, the model may give either."""
     translator = Translator.load(BUNDLED_MODELS / model, EngineSettings(num_workers=1), Metrics())
     try:
         sources, shown = zip(*rows(model), strict=True)
         assert len(sources) >= 10
         outcome = asyncio.run(translator.translate(sources, translator.options()))
-        said = [one.text for one in outcome.translations]
-        others = [(source, mine, page) for source, mine, page in zip(sources, said, shown, strict=True) if mine != page]
+        translated = [translation.text for translation in outcome.translations]
+        others = [
+            (source, translation, page)
+            for source, translation, page in zip(sources, translated, shown, strict=True)
+            if translation != page
+        ]
         assert len(others) <= 2
-        for source, mine, page in others:
-            better, on_page = normalized(translator, source, (mine, page))
-            assert on_page == pytest.approx(better, rel=TIE), f"{source}: {mine}"
+        for source, translation, page in others:
+            better, on_page = normalized(translator, source, (translation, page))
+            assert on_page == pytest.approx(better, rel=TIE), f"{source}: {translation}"
     finally:
         translator.stop(timeout=5)
 
@@ -48,4 +51,4 @@ def normalized(translator: Translator, source: str, targets: Sequence[str]) -> l
     """The scores that translations are ranked by."""
     outcome = asyncio.run(score(translator, [ScoringItem(source, targets)], deadline=None))
     alpha = translator.artifact.manifest.length_penalty
-    return [normalize(one.score, len(one.log_probabilities), alpha) for one in outcome.targets[0]]
+    return [normalize(hypothesis.score, len(hypothesis.log_probabilities), alpha) for hypothesis in outcome.targets[0]]

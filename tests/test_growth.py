@@ -1,4 +1,4 @@
-"""The test of growth finds what it is for: patterns that take quadratic and exponential time, and dear characters."""
+"""`tests.growth` finds patterns of quadratic and exponential time, and costly characters."""
 
 import re
 
@@ -19,38 +19,38 @@ def test_the_pattern_of_a_cue_with_two_stars_is_found() -> None:
 
 
 def test_a_quantifier_inside_another_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(growth, "ENDLESS", 0.5)
+    monkeypatch.setattr(growth, "MAX_SECONDS", 0.5)
     with pytest.raises(AssertionError, match="more than"):
         assert_linear(NESTED.search, NESTED_TOKENS)
 
 
 def test_many_ends_of_something_else_are_found() -> None:
-    """Which one unit repeated does not find."""
+    """The repetition of one unit does not find it."""
 
     def close(text: str) -> None:
         open_tags: list[str] = []
         for tag in re.findall(r"</?\w>", text):
             if not tag.startswith("</"):
                 open_tags.append(tag)
-            elif not any(one == tag.replace("/", "") for one in reversed(open_tags)):
+            elif not any(open_tag == tag.replace("/", "") for open_tag in reversed(open_tags)):
                 continue
 
     with pytest.raises(AssertionError, match="times as long"):
         assert_linear(close, ("<b>", "</b>", "<i>", "</i>"), ordinary=None)
 
 
-def test_dear_characters_are_found() -> None:
-    def dear(text: str) -> None:
-        for one in text:
-            if one == "\x00":
+def test_costly_characters_are_found() -> None:
+    def costly(text: str) -> None:
+        for char in text:
+            if char == "\x00":
                 sum(range(10_000))
             else:
-                one.isalpha()
+                char.isalpha()
 
     with pytest.raises(AssertionError, match="ordinary"):
-        check_cost(dear, Shape(("\x00a",), "repeated"))
+        check_cost(costly, Shape(("\x00a",), "repeated"))
 
 
 def test_linear_work_passes() -> None:
-    assert_linear(lambda text: [one.upper() for one in text], ("a", "b"), ordinary=None)
+    assert_linear(lambda text: [char.upper() for char in text], ("a", "b"), ordinary=None)
     check_growth(lambda text: sorted(text.split()), Shape(("b a ",), "repeated"))

@@ -1,4 +1,4 @@
-"""Habits of the whole tree."""
+"""Rules for the whole tree."""
 
 import re
 import subprocess
@@ -46,7 +46,7 @@ ONE_HOME = {
     "our special ids": (r"PAD_ID, UNK_ID, BOS_ID, EOS_ID = ", "model/config.py"),
     "the ONNX opset": (r"opset\w*\s*=\s*\d|make_opsetid\(\"\", \d", "export/onnx_graph/builder.py"),
 }
-"""A constant, how it looks where it is written down, and where that is. Others import it."""
+"""Constant -> (pattern of its definition, the only file that defines it)."""
 
 
 @pytest.mark.parametrize("constant", ONE_HOME)
@@ -103,7 +103,7 @@ def test_the_server_needs_no_torch() -> None:
 
 
 @pytest.mark.parametrize("module", ["server.api.app", "server.engine.worker"])
-def test_runtimes_are_imported_only_when_they_are_asked_for(module: str) -> None:
+def test_runtimes_are_imported_on_demand(module: str) -> None:
     code = f"import sys, {module}\nprint('onnxruntime' in sys.modules, 'torch' in sys.modules)"
     assert run_python(code).strip() == "False False"
 

@@ -56,8 +56,8 @@ def test_every_route_that_a_page_names_is_there() -> None:
         named = re.findall(r"`(GET|POST|PUT|DELETE) (/[^` ]*)`", read(page))
         assert len(named) > 6
         assert set(named) <= served
-    said = set(re.findall(r"\b[45]\d\d\b", read("server/ROUTES.md").split("## Errors")[1]))
-    assert said | {"500"} == {str(row.status) for row in TABLE.values()}
+    statuses = set(re.findall(r"\b[45]\d\d\b", read("server/ROUTES.md").split("## Errors")[1]))
+    assert statuses | {"500"} == {str(row.status) for row in TABLE.values()}
 
 
 def test_the_settings_table_is_the_settings() -> None:
@@ -75,7 +75,7 @@ def test_every_make_target_exists() -> None:
     assert {"serve", "test", "check", "image", "loadtest"} <= named <= targets
 
 
-def test_the_example_is_what_the_bundled_model_says() -> None:
+def test_the_example_is_the_translation_of_the_bundled_model() -> None:
     body = json.loads(re.search(r"-d '(\{.*?\})'", README)[1])  # type: ignore[index]
     answer = re.search(r'"translations": \[\{"text": "(.*?)"', README)[1]  # type: ignore[index]
     translator = Translator.load(BUNDLED_MODELS / "en-de", EngineSettings(num_workers=1), Metrics())
@@ -87,13 +87,13 @@ def test_the_example_is_what_the_bundled_model_says() -> None:
     assert outcome.translations[0].text == answer
 
 
-def test_the_document_example_is_answered_as_said() -> None:
+def test_the_document_example_has_the_documented_response() -> None:
     body = json.loads(re.findall(r"-d '(\{.*?\})'", README)[1])
     with running(Settings(engine=EngineSettings(num_workers=1), port=0, log_level="error")) as server:
         until(lambda: server.state.why_not_ready is None, "the model is loaded")
         answer = httpx.post(f"{server.url}/v1/documents", json=body, timeout=60).json()
     assert (answer["state"], answer["context"]) == ("done", True)
-    assert " ".join(one["translation"] for one in answer["sentences"]) in README
+    assert " ".join(sentence["translation"] for sentence in answer["sentences"]) in README
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -30,13 +30,13 @@ def everywhere(**values: object) -> Values:
 
 def every_choice(kind: str) -> dict[str, Values]:
     """A kind of attention with the defaults of its options, and with every other choice of each."""
-    found = {kind: everywhere(kind=kind, layers="full")}
+    choices = {kind: everywhere(kind=kind, layers="full")}
     for field in dataclasses.fields(AttentionConfig):
         if field.metadata.get("kind") == kind:
             for choice in field.metadata["choices"]:
                 if choice != field.default:
-                    found[f"{kind}-{choice}"] = everywhere(kind=kind, layers="full", **{field.name: choice})
-    return found
+                    choices[f"{kind}-{choice}"] = everywhere(kind=kind, layers="full", **{field.name: choice})
+    return choices
 
 
 VARIANTS: dict[str, Values] = {
@@ -52,7 +52,7 @@ VARIANTS: dict[str, Values] = {
     "aw": everywhere(kind="window", layers="full"),
     "segments": everywhere(kind="window", layers="full", segment=3),
 }
-"""Name -> changes of a configuration; kinds that have no line here come by their own names."""
+"""Name -> changes of a configuration; other kinds are added under their own names."""
 for further in KINDS:
     if further not in ("plain", "localness", "window"):
         VARIANTS |= every_choice(further)

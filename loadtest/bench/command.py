@@ -35,8 +35,8 @@ DOCUMENTS_NOTE = (
 
 LOAD_NOTE = (
     "A request has 1 to 8 sentences, each a text by itself; arrivals are Poisson, the same for both servers, which "
-    "alternate. Medians over the rounds. Both at int8, beam 4; the peer batches a request's sentences. The clients share "
-    "the cores."
+    "take turns. Medians over the rounds. Both at int8, beam 4; the peer batches a request's sentences. Clients "
+    "share the cores."
 )
 
 

@@ -1,5 +1,5 @@
-"""Every hostile input, small, sent to a server with a tiny model: an answer that is no 5xx, no memory, nobody else held
-up. Sizes at which a fault shows are those of `make hostile`."""
+"""Small versions of all hostile inputs, sent to a server with a tiny model: no 5xx, no growth of memory, no silence
+of the server. `make hostile` sends the full sizes."""
 
 import json
 import os
@@ -33,11 +33,11 @@ def small_server(artifact: Path, keyed: bool) -> Server:
 
 @pytest.fixture(scope="module")
 def servers(tiny_artifact: Path) -> Iterator[dict[bool, Server]]:
-    """A server without keys, and one that asks for them; each begun when it is needed."""
+    """A server without keys and a server that requires keys, started on demand."""
     started = Started(tiny_artifact)
     yield started
-    for one in started.values():
-        one.end()
+    for server in started.values():
+        server.end()
 
 
 class Started(dict[bool, Server]):
@@ -69,8 +69,8 @@ def test_names_are_of_one_input_each() -> None:
     assert all(case.description.endswith(".") for case in INPUTS)
 
 
-def test_what_is_measured_is_what_happened(tiny_artifact: Path) -> None:
-    """A server that is stopped is silent: the row says for how long, and that it had to be killed."""
+def test_a_stopped_server_is_reported_as_silent(tiny_artifact: Path) -> None:
+    """The row has the time of silence and says that the server was killed."""
 
     server = small_server(tiny_artifact, keyed=False)
     try:
@@ -89,7 +89,7 @@ def test_what_is_measured_is_what_happened(tiny_artifact: Path) -> None:
     assert "silent: killed" in table([row])
 
 
-def test_a_table_shows_what_was_before() -> None:
+def test_a_table_compares_with_earlier_rows() -> None:
     def row(status: str, seconds: float) -> Row:
         return Row("a", "A.", False, 2000, {status: 1}, "", seconds, MIB, 0, 0, 0.5, 1, 0, 1.0, 0.1, 0, "")
 

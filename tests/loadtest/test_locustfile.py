@@ -21,7 +21,7 @@ def locust(server: RunningServer, folder: Path, **environment: str) -> "subproce
     return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=settings, timeout=120, check=False)
 
 
-def test_every_kind_of_user_is_content_and_429_is_no_failure(document_artifact: Path, tmp_path: Path) -> None:
+def test_every_kind_of_user_succeeds_and_429_is_no_failure(document_artifact: Path, tmp_path: Path) -> None:
     engine = EngineSettings(
         slots=2, max_waiting=160, num_workers=1, precision="fp32", shortlist="off", max_beam_size=4,
         translation_cache_bytes=0,
@@ -38,17 +38,17 @@ def test_every_kind_of_user_is_content_and_429_is_no_failure(document_artifact: 
         assert "requests were refused" in missed.stderr
 
 
-def test_an_answer_that_is_not_the_idle_server_s_is_seen(tiny_artifact: Path, tmp_path: Path) -> None:
+def test_a_translation_that_differs_from_the_idle_server_is_detected(tiny_artifact: Path, tmp_path: Path) -> None:
     expected, changed = Expected(), write_artifact(lively_model(tiny_config(), seed=1), tmp_path)
     with ready(settings_for(tiny_artifact)) as server, ready(settings_for(changed)) as other:
         expected.learn(server.url)
-        for one, is_well in ((server, True), (other, False)):
+        for current, is_well in ((server, True), (other, False)):
             texts = [*SHORT, *PARAGRAPHS]
-            answer = [found["text"] for found in one.translate(texts).json()["translations"]]
+            answer = [translation["text"] for translation in current.translate(texts).json()["translations"]]
             assert (expected.find_problem(texts, answer) is None) == is_well
             assert expected.find_problem(texts, answer[:-1]) is not None
             body = {"sentences": STORY, "source": "en", "target": "de", "mode": "offline", "wait": True}
-            with one.client() as client:
+            with current.client() as client:
                 document = client.post("/v1/documents", json=body).json()
             problems = [expected.find_sentence_problem("offline", sentence) for sentence in document["sentences"]]
             assert (problems == [None] * len(STORY)) == is_well

@@ -21,13 +21,13 @@ def test_arrivals_are_poisson_and_the_same_for_the_same_seed() -> None:
     assert made == arrivals(50, 100, seed=3)
     assert made != arrivals(50, 100, seed=4)
     assert abs(len(made) - 5000) < 5 * math.sqrt(5000)
-    waits = [later.at - one.at for one, later in pairwise(made)]
+    waits = [later.at - earlier.at for earlier, later in pairwise(made)]
     mean = sum(waits) / len(waits)
     spread = math.sqrt(sum((wait - mean) ** 2 for wait in waits) / len(waits))
     assert 0.9 < spread / mean < 1.1, "as wide as its mean: exponential"
 
 
-def test_answers_are_counted_by_what_they_are() -> None:
+def test_responses_are_counted_by_status() -> None:
     level = level_of(5, [200] * 98 + [429, 0], [i / 100 for i in range(98)], seconds=10)
     assert (level.sent, level.answered, level.refused, level.failed) == (100, 98, 1, 1)
     assert level.throughput == 9.8
@@ -92,10 +92,10 @@ def test_overload_is_refused_at_once_and_nothing_fails(tiny_artifact: Path) -> N
         assert level.sent == level.answered + level.refused
 
 
-def test_the_command_says_what_is_held(tiny_artifact: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_reports_the_highest_rate(tiny_artifact: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with ready(settings_for(tiny_artifact)) as server:
         assert main([server.url, "--rates", "2", "--seconds", "1", "--objective", "60"]) == 0
-        told = capsys.readouterr()
-        assert json.loads(told.out)["failed"] == 0
-        assert "held: 2 requests/s" in told.err
+        output = capsys.readouterr()
+        assert json.loads(output.out)["failed"] == 0
+        assert "held: 2 requests/s" in output.err
         assert main([server.url, "--rates", "2", "--seconds", "1", "--objective", "0.00001"]) == 1

@@ -42,7 +42,7 @@ def users() -> dict[str, dict[int, list[int | None]]]:
     return {name: {int(most): ticks for most, ticks in of.items()} for name, of in json.loads(done.stdout).items()}
 
 
-def test_users_come_as_the_shapes_say(users: dict[str, dict[int, list[int | None]]]) -> None:
+def test_the_number_of_users_follows_the_shape(users: dict[str, dict[int, list[int | None]]]) -> None:
     for most in MOST:
         shares = {
             "steps": [(hundredth // 20 + 1) / 5 for hundredth in range(100)],

@@ -146,21 +146,21 @@ def _find_lines(text: str, content: str, start: int, stop: int) -> list[tuple[in
     places: list[tuple[int, int]] = []
     is_joined = False
     for line in map(str.lstrip, content.split("\n")):
-        found = text.find(line, start, stop) if line else -1
-        if found < 0:
+        position = text.find(line, start, stop) if line else -1
+        if position < 0:
             return []
-        end = found + len(line)
+        end = position + len(line)
         if _DIRECTIVE.match(line):
             is_joined, start = False, end
             continue
         if definition := _DEFINITION.match(line):
-            is_joined, found, line = False, found + definition.end(), line[definition.end() :]
+            is_joined, position, line = False, position + definition.end(), line[definition.end() :]
         bare = len(line.rstrip().removesuffix("\\"))
         is_hard = line.endswith(("\\", "  ")) or text[end : end + 2] == "  "
-        if is_joined and not text[places[-1][1] : found].strip(" \t\r\n"):
-            places[-1] = (places[-1][0], found + bare)
+        if is_joined and not text[places[-1][1] : position].strip(" \t\r\n"):
+            places[-1] = (places[-1][0], position + bare)
         else:
-            places.append((found, found + bare))
+            places.append((position, position + bare))
         is_joined, start = not is_hard, end
     return places
 

@@ -178,9 +178,7 @@ def test_the_figure_is_drawn_from_files(tmp_path: Path) -> None:
         (["engine", "--batch", "1,x"], "written like 1,8,32, not '1,x'"),
     ],
 )
-def test_options_that_do_not_fit_are_told(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_invalid_options_are_reported(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["bench", *arguments]) == 1
     assert message in capsys.readouterr().err
 
@@ -211,7 +209,7 @@ def test_documents_need_a_model_with_context(tiny_artifact: Path, capsys: pytest
     assert "has no context on the encoder's side" in capsys.readouterr().err
 
 
-def test_python_around_the_graphs_is_told_apart_from_them() -> None:
+def test_time_of_python_is_separated_from_time_of_graphs() -> None:
     rows = overhead_rows("tiny", "fp32", 2, (1, 4), 9)
     assert [row.unit for row in rows] == ["us", "%", "%"] * 2
     for per_step, of_step, of_all in (rows[:3], rows[3:]):
@@ -233,9 +231,11 @@ class Scripted:
 
 def test_competitors_take_turns_and_the_first_round_does_not_count() -> None:
     calls: list[str] = []
-    one, other = Scripted("a", [9.0, 1.0, 2.0], calls), Scripted("b", [9.0, 4.0, 8.0], calls)
-    found = alternate([cast(CompetitorProcess, one), cast(CompetitorProcess, other)], Workload(2, target_length=8), 2)
-    assert found == [[16, 8], [4, 2]]  # 16 tokens a call
+    first, second = Scripted("a", [9.0, 1.0, 2.0], calls), Scripted("b", [9.0, 4.0, 8.0], calls)
+    speeds = alternate(
+        [cast(CompetitorProcess, first), cast(CompetitorProcess, second)], Workload(2, target_length=8), 2
+    )
+    assert speeds == [[16, 8], [4, 2]]  # 16 tokens a call
     assert calls == ["a", "b"] * 3
 
 

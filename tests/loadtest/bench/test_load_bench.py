@@ -31,20 +31,20 @@ def test_both_servers_answer_the_same_requests(tmp_path: Path) -> None:
     assert (tmp_path / "load.png").stat().st_size > 1000
 
 
-def test_servers_are_first_in_turn_and_get_the_same_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[str, float, int]] = []
+def test_servers_alternate_and_get_the_same_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    offered_loads: list[tuple[str, float, int]] = []
 
     async def offered(base: str, rate: float, seconds: float, seed: int, **more: object) -> Level:
-        asked.append((base, rate, seed))
+        offered_loads.append((base, rate, seed))
         return level(rate, 0.1 * rate if base == "ours" else 0.2 * rate)
 
     monkeypatch.setattr("loadtest.bench.load_bench.offer", offered)
     measured = levels(["ours", "peer"], ["Yes."], LoadPlan(rates=(1, 2, 4, 8, 16), seconds=1, rounds=3))
-    counted = asked[2:]  # the first of each only warms up
-    assert {seed for *_, seed in asked[:2]} == {0}
+    counted = offered_loads[2:]  # the first of each only warms up
+    assert {seed for *_, seed in offered_loads[:2]} == {0}
     assert [base for base, *_ in counted[:6]] == ["ours", "peer", "peer", "ours", "ours", "peer"]
     by_round = [counted[start : start + 2] for start in range(0, len(counted), 2)]
-    assert all(one[1:] == other[1:] and one[0] != other[0] for one, other in by_round)
+    assert all(first[1:] == second[1:] and first[0] != second[0] for first, second in by_round)
     assert [len({seed for _, rate, seed in counted if rate == offered_rate}) for offered_rate in (1, 2, 4, 8, 16)] == [
         3,
         3,
@@ -52,14 +52,16 @@ def test_servers_are_first_in_turn_and_get_the_same_requests(monkeypatch: pytest
         3,
         0,
     ]
-    assert [[one.rate for one in own] for own in measured] == [[1, 2, 4, 8]] * 2  # at 8 neither is fast enough
+    assert [[level.rate for level in server] for server in measured] == [
+        [1, 2, 4, 8]
+    ] * 2  # at 8 neither is fast enough
 
 
 def test_rounds_become_one_level() -> None:
     nobody = Level(5, 10, 0, 0, 10, 0.0, math.nan, math.nan, math.nan)
-    one = median_level([level(5, 0.1), level(5, 0.3), nobody])
-    assert (one.sent, one.answered, one.failed) == (30, 20, 10)
-    assert one.p95 == 0.3
+    combined = median_level([level(5, 0.1), level(5, 0.3), nobody])
+    assert (combined.sent, combined.answered, combined.failed) == (30, 20, 10)
+    assert combined.p95 == 0.3
     assert median_level([nobody]).p95 == TIMEOUT
 
 
@@ -72,6 +74,6 @@ def test_the_rate_that_is_held_closes_the_table() -> None:
     assert (lost.name, lost.ours, lost.peer, lost.ratio) == ("40 requests/s: refused or given up", 0, 2, 0.0)
 
 
-def test_nothing_is_no_picture(tmp_path: Path) -> None:
+def test_a_figure_needs_rows(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="nothing to draw"):
         draw_load([], tmp_path / "none.png")

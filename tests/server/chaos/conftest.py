@@ -1,5 +1,5 @@
-"""Trying to break a server. The suite runs every attempt in its short form; `make chaos` sets CHAOS_SCALE and runs each
-so many times longer, and shows what each says in the end: server/PROMISES.md has these figures."""
+"""Attacks on a server. The suite runs each in a short form; `make chaos` sets CHAOS_SCALE, runs each so many times
+longer, and shows the figures of server/PROMISES.md."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,8 +29,8 @@ def served(document_artifact: Path, kept_in: Path) -> Iterator[Served]:
 
 @pytest.fixture(scope="package")
 def counted(document_artifact: Path) -> Iterator[Served]:
-    """A server process whose threads, open files and processes are counted: all that it keeps are there already. One
-    process reads files: of several, some begin only when there is more to do."""
+    """A server process whose threads, open files and processes are counted after a warm-up. It has one parser process:
+    of several, some would start later."""
     with serving(document_artifact, *FLAGS, "--file-processes", "1") as served:
         warm_up(served)
         yield served

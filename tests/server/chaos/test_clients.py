@@ -1,4 +1,4 @@
-"""Clients that hang up, say nothing, trickle, stop half-way, or do not read."""
+"""Clients that disconnect, send nothing, send slowly, stop half-way, or do not read."""
 
 import contextlib
 import json
@@ -42,12 +42,12 @@ def reset(connection: socket.socket) -> None:
     connection.close()
 
 
-def test_clients_that_hang_up_leave_no_slot_taken(served: Served) -> None:
+def test_clients_that_disconnect_release_their_slots(served: Served) -> None:
     chance = random.Random(2)
     body = json.dumps({"text": " ".join(SENTENCES * 20), "source": "en", "target": "de"}).encode()
     head = b"POST /v1/translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
 
-    def hang_up(seed: int) -> None:
+    def disconnect(seed: int) -> None:
         with contextlib.closing(socket.create_connection(("127.0.0.1", served.port), timeout=PATIENCE)) as connection:
             whole = (head % len(body)) + body
             connection.sendall(whole[: random.Random(seed).choice([10, len(head) + 9, len(whole), len(whole)])])
@@ -60,14 +60,14 @@ def test_clients_that_hang_up_leave_no_slot_taken(served: Served) -> None:
                     rest_of(connection)
 
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(hang_up, [chance.randrange(10**6) for _ in range(20 * SCALE)]))
+        list(pool.map(disconnect, [chance.randrange(10**6) for _ in range(20 * SCALE)]))
     assert_well(served)
     dropped = served.metric("requests_cancelled_total")
     print(f"{20 * SCALE} clients hung up, {dropped:.0f} sentences were dropped, every slot is free")
 
 
-def test_connections_that_trickle_end_and_keep_nobody_out(served: Served) -> None:
-    """A byte now and then, for ever: heads have their ten seconds, bodies the request's deadline."""
+def test_slow_connections_end_and_do_not_block_others(served: Served) -> None:
+    """A byte every 0.1 s without end: heads end after ten seconds, bodies at the request's deadline."""
     count = 10 * min(SCALE, 20)
     body = b"Content-Type: application/json\r\nX-Request-Timeout: 1\r\nContent-Length: 9999\r\n\r\n"
     begin = b"POST /v1/translate HTTP/1.1\r\nHost: x\r\n"
@@ -79,14 +79,14 @@ def test_connections_that_trickle_end_and_keep_nobody_out(served: Served) -> Non
             connection.sendall(begin + body if number % 2 else begin)
             trickling[connection] = b"504" if number % 2 else b"408"
         ended: Counter[bytes] = Counter()
-        give_up = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + PATIENCE
         while trickling:
-            assert time.monotonic() < give_up, "some trickle on"
+            assert time.monotonic() < deadline, "some trickle on"
             assert served.translate("Yes.").status_code == 200
-            told, _, _ = select.select(list(trickling), [], [], 0.1)
-            for connection in told:
+            answered, _, _ = select.select(list(trickling), [], [], 0.1)
+            for connection in answered:
                 assert connection.recv(100).split()[1] == trickling.pop(connection)
-                ended[b"told"] += 1
+                ended[b"answered"] += 1
             for connection in trickling:
                 with contextlib.suppress(OSError):
                     connection.sendall(b"x")
@@ -95,8 +95,8 @@ def test_connections_that_trickle_end_and_keep_nobody_out(served: Served) -> Non
     print(f"{ended.total()} connections that trickled were ended, others were served meanwhile")
 
 
-def test_many_connections_that_say_nothing_keep_nobody_out(counted: Served) -> None:
-    """A thousand that send nothing, or a piece of a head."""
+def test_many_idle_connections_do_not_block_others(counted: Served) -> None:
+    """A thousand connections that send nothing, or a part of a head."""
     soft, _ = resource.prlimit(counted.process.pid, resource.RLIMIT_NOFILE)
     count = min(1000, soft // 2, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
     for _ in range(min(SCALE, 15)):
@@ -110,19 +110,19 @@ def test_many_connections_that_say_nothing_keep_nobody_out(counted: Served) -> N
 
 
 LARGE = {"q": ["\u00e4" * 90_000] * 5, "source": "de", "target": "de"}
-"""What is in its language already comes back as it is: 900 kB of answer without translating."""
+"""A text in the target language is returned as it is: a response of 900 kB without translation."""
 STREAMED = {"text": " ".join(SENTENCES * 20), "source": "en", "target": "de", "stream": True, "max_length": 8}
 
 
 @pytest.fixture(params=["a large answer", "events"])
 def unread(request: pytest.FixtureRequest) -> tuple[str, bytes]:
-    """What is asked for and not read."""
+    """Path and body of a request whose response is not read."""
     path, body = ("/translate", LARGE) if request.param == "a large answer" else ("/v1/translate", STREAMED)
     return path, json.dumps(body, ensure_ascii=False).encode()
 
 
-def test_clients_that_do_not_read_keep_nobody_out(counted: Served, unread: tuple[str, bytes]) -> None:
-    """Some of them reset, some close; one reads in the end, and gets all that it asked for."""
+def test_clients_that_do_not_read_do_not_block_others(counted: Served, unread: tuple[str, bytes]) -> None:
+    """Some connections are reset, some are closed; one client reads at the end and gets the whole response."""
     path, body = unread
     count = 10 * min(SCALE, 10)
     with counted.client() as client:
@@ -148,8 +148,8 @@ def test_clients_that_do_not_read_keep_nobody_out(counted: Served, unread: tuple
 STAGES = ("head", "first part", "half", "all but a byte")
 
 
-def test_uploads_that_stop_half_way_end_and_keep_nobody_out(counted: Served) -> None:
-    """4 MB are declared and a part is sent; then silence. Who waits is answered at the request's deadline."""
+def test_uploads_that_stop_half_way_end_and_do_not_block_others(counted: Served) -> None:
+    """The clients declare 4 MB and send a part. Clients that wait get a response at the request's deadline."""
     size = 4_000_000
     begin = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n'
     body = begin + b"a" * (size - len(begin))

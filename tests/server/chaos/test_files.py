@@ -1,4 +1,4 @@
-"""Files whose clients leave at any stage of their way, and processes that read files and stop."""
+"""Files whose clients disconnect at any stage, and parser processes that stop."""
 
 import contextlib
 import os
@@ -27,7 +27,7 @@ DEEPL_PAIR = {"source_lang": "EN", "target_lang": "DE"}
 ROUTES: Mapping[str, Mapping[str, str]] = {"/v1/files": PAIR, "/translate_file": PAIR, "/v2/document": DEEPL_PAIR}
 FILES = files_of(SENTENCES[:7])
 READER = "parser_process"
-"""In the command line of a process that reads files for the server."""
+"""Part of the command line of a parser process."""
 
 
 def upload_of(path: str, name: str, data: bytes) -> bytes:
@@ -44,7 +44,7 @@ def sent(served: Served, name: str, data: bytes, path: str = "/v1/files", **head
 
 
 def leave(connection: socket.socket, how: int) -> None:
-    """By a farewell, a reset, or by closing one half."""
+    """Close the connection by a reset, after closing one half, or normally."""
     with contextlib.suppress(OSError):
         match how % 3:
             case 0:
@@ -57,9 +57,8 @@ def leave(connection: socket.socket, how: int) -> None:
 
 
 @pytest.mark.parametrize("path", list(ROUTES))
-def test_a_client_that_leaves_at_any_stage_leaves_nothing_behind(counted: Served, path: str) -> None:
-    """While it sends, while the file is read, cut, translated and written, and while the answer comes: after a part of
-    the time that the whole takes, or of the bytes."""
+def test_a_client_that_disconnects_at_any_stage_releases_everything(counted: Served, path: str) -> None:
+    """Clients disconnect while they send, while the file is parsed, translated and written, and while they receive."""
     whole: dict[str, tuple[int, float]] = {}
     for name, data in FILES.items():
         began = time.monotonic()
@@ -88,35 +87,37 @@ def test_a_client_that_leaves_at_any_stage_leaves_nothing_behind(counted: Served
     print(f"{path}: clients left {dict(stages)}; nothing of them is left")
 
 
-def test_a_file_whose_client_left_is_there_when_it_comes_back(counted: Served) -> None:
-    """DeepL's API keeps files until they are fetched: nobody need wait at the door."""
+def test_a_file_is_kept_for_a_client_that_disconnected(counted: Served) -> None:
+    """DeepL's API keeps files until they are downloaded."""
     expected = sent(counted, "a.docx", FILES["a.docx"])
     assert expected.status_code == 200
     with nothing_left_behind(counted):
         for seed in range(3 * SCALE):
             with connected(counted) as connection:
                 connection.sendall(upload_of("/v2/document", "a.docx", FILES["a.docx"]))
-                told = connection.recv(65_536)
-                while not told.rstrip().endswith(b"}"):
+                response = connection.recv(65_536)
+                while not response.rstrip().endswith(b"}"):
                     more = connection.recv(65_536)
-                    assert more, told
-                    told += more
+                    assert more, response
+                    response += more
                 leave(connection, seed)
-            found = httpx.Response(200, content=told.partition(b"\r\n\r\n")[2]).json()
-            result = fetched(counted, f"/v2/document/{found['document_id']}", {"document_key": found["document_key"]})
+            created = httpx.Response(200, content=response.partition(b"\r\n\r\n")[2]).json()
+            result = fetched(
+                counted, f"/v2/document/{created['document_id']}", {"document_key": created["document_key"]}
+            )
             assert result.status_code == 200
             assert len(result.content) == pytest.approx(len(expected.content), rel=0.1)
 
 
 def fetched(served: Served, where: str, key: Mapping[str, str]) -> httpx.Response:
-    """What is kept at `where`, when it is done."""
+    """The translated file at `where`, as soon as it is done."""
     with served.client() as client:
         until(lambda: client.post(where, json=key).json()["status"] == "done", "the file is done")
         return client.post(f"{where}/result", json=key)
 
 
 def readers(served: Served) -> list[int]:
-    """The processes that read files for the server."""
+    """The ids of the server's parser processes."""
     found = []
     for pid in processes_below(served.process.pid):
         with contextlib.suppress(OSError):
@@ -127,7 +128,7 @@ def readers(served: Served) -> list[int]:
 
 @contextlib.contextmanager
 def signalled(pids: list[int], number: signal.Signals) -> Iterator[None]:
-    """Those that still live afterwards go on."""
+    """Send a signal to the processes; continue the living processes at the end."""
     for pid in pids:
         os.kill(pid, number)
     try:
@@ -142,8 +143,8 @@ def signalled(pids: list[int], number: signal.Signals) -> Iterator[None]:
 def test_a_process_that_reads_files_and_stops_costs_at_most_its_own_file(
     counted: Served, number: signal.Signals
 ) -> None:
-    """Its file is refused in time, with a sentence, or read by another; texts are translated meanwhile, and the next
-    file is read. What was stopped does not stay."""
+    """Its file is refused in time, or parsed by another process; texts are translated meanwhile, and the next file is
+    parsed. A stopped process is replaced."""
     file = word_file(SENTENCES[:3])
     assert sent(counted, "a.docx", file).status_code == 200
     assert readers(counted)
@@ -154,7 +155,7 @@ def test_a_process_that_reads_files_and_stops_costs_at_most_its_own_file(
                 waiting = [pool.submit(sent, counted, "a.docx", file, **{"X-Request-Timeout": "2"}) for _ in range(4)]
                 assert counted.translate("Yes.").status_code == 200
                 assert counted.status("/livez") == 200
-                statuses = {one.result(PATIENCE).status_code for one in waiting}
+                statuses = {future.result(PATIENCE).status_code for future in waiting}
                 assert statuses <= {200, 413, 422, 503, 504}, statuses
                 if number == signal.SIGSTOP:  # it would have read it at once
                     assert statuses & {200, 504, 503, 413}, statuses

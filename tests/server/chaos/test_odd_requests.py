@@ -1,4 +1,4 @@
-"""Odd requests of every kind, and the same one again and again."""
+"""Odd requests of every kind, and repeated requests."""
 
 import json
 import random
@@ -15,7 +15,7 @@ from tests.server.scale import SCALE
 
 SHORT: dict[str, Any] = {"source": "en", "target": "de", "max_length": 8, "beam_size": 1}
 FLAT_BYTES = 8 * 2**20
-"""How much a process may grow while it answers what it has answered before; allocators are not exact."""
+"""Growth in bytes that repeated requests may cause; allocators are not exact."""
 
 
 def odd_text(chance: random.Random) -> str:
@@ -40,7 +40,7 @@ def odd_value(chance: random.Random) -> object:
 
 
 def odd_main_value(route: str, chance: random.Random) -> object:
-    """What a route is about: odd, but of the right type."""
+    """An odd value of the right type."""
     if route != "/v1/score":
         return odd_text(chance)
     return [{"source": odd_text(chance), "target": [odd_text(chance)]} for _ in range(chance.randint(0, 3))]
@@ -81,7 +81,7 @@ def test_odd_input_of_every_kind_on_every_route(served: Served) -> None:
 
 
 def test_the_same_request_again_and_again_takes_no_memory(served: Served) -> None:
-    """Translations, documents that are deleted, errors: their memory comes back."""
+    """Translations, deleted documents and errors release their memory."""
 
     def ask(client: httpx.Client) -> None:
         assert client.post("/v1/translate", json={"text": "We walk home in the rain.", **SHORT}).status_code == 200

@@ -1,4 +1,4 @@
-"""Stores that are full, that die, hang or come back, and clocks that are set."""
+"""Stores that are full, crash, hang or recover, and clocks that are changed."""
 
 import contextlib
 import random
@@ -29,7 +29,7 @@ DURABLE = ("--appendonly", "yes", "--appendfsync", "always")
 
 @contextlib.contextmanager
 def no_room(served: Served, most: int) -> Iterator[None]:
-    """No file of the server may grow beyond `most` bytes, as on a full disk. Then there is room again."""
+    """Within the block no file of the server may grow beyond `most` bytes, as on a full disk."""
     resource.prlimit(served.process.pid, resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
     try:
         yield
@@ -57,7 +57,7 @@ def size_of(kept_in: Path, which: str) -> int:
 
 @pytest.mark.parametrize("most", ["largest", "log", "nothing"])
 def test_a_full_disk_costs_no_document_no_glossary_and_no_translation(served: Served, kept_in: Path, most: str) -> None:
-    """Neither the database nor its log may grow; what was kept is read all the same. So it is after SIGKILL."""
+    """Neither the database nor its log may grow; stored documents can still be read, also after SIGKILL."""
     with served.client() as client:
         kept = Documents(client).post(sentences=STORY, max_length=4)
         named = checked(client.post("/v2/glossaries", json=glossary(10)), 201)["glossary_id"]
@@ -81,7 +81,9 @@ def test_a_full_disk_costs_no_document_no_glossary_and_no_translation(served: Se
                 served.restart()
                 until(served.answers, "it is back")
             assert_kept()
-            assert [one["glossary_id"] for one in client.get("/v2/glossaries").json()["glossaries"]] == [named]
+            assert [glossary["glossary_id"] for glossary in client.get("/v2/glossaries").json()["glossaries"]] == [
+                named
+            ]
             again = Documents(client).post(sentences=STORY, max_length=4)
             assert translations(again) == translations(kept)
             more = checked(client.post("/v2/glossaries", json=glossary(20)), 201)["glossary_id"]
@@ -92,8 +94,8 @@ def test_a_full_disk_costs_no_document_no_glossary_and_no_translation(served: Se
 
 
 def test_killed_again_and_again_a_document_is_whole(served: Served) -> None:
-    """Every death comes after something was written, or the document would be given up as one that kills. Before that
-    all of its sentences are read: longer documents would take a busy machine longer than anybody waits."""
+    """Each crash comes after a write; otherwise the document would fail because it kills the server. The server encodes
+    all sentences before its first write, so the document is short."""
     rounds, kills, killed = max(1, SCALE // 8), min(SCALE, 8), 0
     sources = MANY * (2 if kills == 1 else 3)
     with served.client() as client:
@@ -110,7 +112,9 @@ def test_killed_again_and_again_a_document_is_whole(served: Served) -> None:
                 if done == 1:  # it was faster than the last look at it
                     break
             found = Documents(client).done(name)
-            assert [(one["index"], one["source"]) for one in found["sentences"]] == list(enumerate(sources))
+            assert [(sentence["index"], sentence["source"]) for sentence in found["sentences"]] == list(
+                enumerate(sources)
+            )
             again = Documents(client).post(202, sentences=sources, wait=False, **SHORT)["id"]
             assert translations(Documents(client).done(again)) == translations(found)
     print(f"{killed} times killed, {rounds} documents: {len(sources)} sentences, each once, as without")
@@ -120,7 +124,7 @@ def test_killed_again_and_again_a_document_is_whole(served: Served) -> None:
 def test_a_redis_that_goes_away_and_comes_back(
     document_artifact: Path, tmp_path: Path, death: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Translations go on without it, documents answer 503, and go on when it is back."""
+    """Without the store translations work and documents get 503; documents continue when the store is back."""
     if death == "hanging":  # one that is killed refuses at once, and on a busy machine a write to the disk takes long
         monkeypatch.setattr(redis_store, "TIMEOUT_SECONDS", 0.5 if SCALE == 1 else 2.0)
     port = free_port()
@@ -146,7 +150,7 @@ def test_a_redis_that_goes_away_and_comes_back(
             until(lambda: client.get(f"/v1/documents/{kept['id']}").status_code == 200, "documents are back")
             assert Documents(client).get(kept["id"])["sentences"] == kept["sentences"]
             done = Documents(client).done(name)
-            assert [one["source"] for one in done["sentences"]] == MANY
+            assert [sentence["source"] for sentence in done["sentences"]] == MANY
         until(lambda: server.sentences == 0, "every slot is free")
         print(f"Redis {death} {min(SCALE, 30)} times: no document lost, no translation refused")
 
@@ -154,7 +158,7 @@ def test_a_redis_that_goes_away_and_comes_back(
 def test_many_who_wait_for_a_redis_that_hangs_hold_up_nobody_else(
     document_artifact: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Languages are told and long texts are cut in threads; those that wait for the store are others."""
+    """Language identification and splitting of long texts run in threads that do not wait for the store."""
     monkeypatch.setattr(redis_store, "TIMEOUT_SECONDS", 2 * PATIENCE)
     port, readers = free_port(), 40  # more than asyncio has threads
     with contextlib.ExitStack() as stack:
@@ -170,13 +174,13 @@ def test_many_who_wait_for_a_redis_that_hangs_hold_up_nobody_else(
         until(lambda: len(server.uvicorn.server_state.tasks) >= readers, "all of them wait")
         assert client.post("/detect", json={"q": "The rain stops."}).status_code == 200
         assert server.translate("Yes." + "\n" * 12_000 + "No.", **SHORT).status_code == 200
-        assert not any(one.done() for one in reading)
+        assert not any(future.done() for future in reading)
         redis.send_signal(signal.SIGCONT)
-        assert {one.result(PATIENCE).status_code for one in reading} == {200}
+        assert {future.result(PATIENCE).status_code for future in reading} == {200}
 
 
 def test_clocks_that_jump_cost_nothing(document_artifact: Path, tmp_path: Path) -> None:
-    """Leases are in the time of day, which somebody sets; deadlines are not. Documents are whole, whatever the time."""
+    """Leases use the wall clock, deadlines the monotonic clock. Documents are completed at any wall-clock time."""
     settings = settings_for(document_artifact, context_store=f"sqlite:///{tmp_path}/documents.db", document_lease=0.3)
     chance = random.Random(3)
     offset, jumps = 0.0, 0

@@ -1,4 +1,4 @@
-"""Whether a server is as well as before."""
+"""Checks that a server is healthy and has released all resources."""
 
 import contextlib
 import json
@@ -16,11 +16,11 @@ from tests.server.processes import Served
 AT_ONCE = 24
 """More requests of a kind than any pool of the server has threads or processes."""
 LONG_TEXT = "Yes." + "\n" * 12_000 + "No."
-"""What is cut in a thread."""
+"""A text that is split in a thread."""
 
 
 def assert_well(served: Served) -> None:
-    """It lives, every slot is free, nothing waits, and it translates."""
+    """Assert that the server is alive, idle, and translates."""
     assert served.status("/livez") == 200
     for gauge in ("running_sentences", "queue_depth", "queue_tokens", "requests_in_progress", "ring_cache_used_slots"):
         until(lambda gauge=gauge: served.metric(gauge) == 0, f"{gauge} is 0")  # type: ignore[misc]
@@ -29,7 +29,7 @@ def assert_well(served: Served) -> None:
 
 
 def resident_bytes(served: Served) -> int:
-    """Of the server's process."""
+    """Resident memory of the server's process, in bytes."""
     text = Path(f"/proc/{served.process.pid}/status").read_text(encoding="ascii")
     found = re.search(r"VmRSS:\s+(\d+) kB", text)
     assert found is not None
@@ -45,7 +45,7 @@ def threads(served: Served) -> int:
 
 
 def processes_below(pid: int) -> list[int]:
-    """Children, and children's children."""
+    """Ids of all descendants of a process."""
     found: list[int] = []
     with contextlib.suppress(OSError):  # it has ended meanwhile
         for task in Path(f"/proc/{pid}/task").iterdir():
@@ -56,7 +56,7 @@ def processes_below(pid: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Count:
-    """What a server has."""
+    """The resources of a server process."""
 
     threads: int
     files: int
@@ -80,7 +80,7 @@ def nothing_left_behind(served: Served) -> Iterator[None]:
 
 
 def warm_up(served: Served) -> None:
-    """Make every pool of threads and of processes as large as it becomes."""
+    """Grow all pools of threads and processes to their full size."""
     detect = json.dumps({"q": "Where is the station?"}).encode()
 
     def ask(number: int) -> None:

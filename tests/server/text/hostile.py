@@ -1,7 +1,7 @@
-"""Tokens of what the modules of `server.text` look for, of which tests make hostile texts (`tests.growth`)."""
+"""Tokens that the modules of `server.text` search for; tests make hostile texts of them (`tests.growth`)."""
 
-MARKS = ("\U000f0000", "\U000f4000", "\U000f0001", "\U000f4001", "\U000f8000", "\U000f8001", "\U000fc000")
-"""Two opening marks with their closing ones, two lone ones, a term's."""
+PLACEHOLDERS = ("\U000f0000", "\U000f4000", "\U000f0001", "\U000f4001", "\U000f8000", "\U000f8001", "\U000fc000")
+"""Two opening placeholders with their closing ones, two standalone placeholders, the placeholder of a term."""
 ENDS = (
     ". ",
     "! ",
@@ -37,8 +37,8 @@ PROTECTED = (
     "x 2",
 )  # fmt: skip
 TEXT = (*ENDS, *BREAKS, *SPACES, *BULLETS, *SCRIPTS, *EMOJI, *NUMBERS)
-"""What any text may have."""
-EVERYTHING = (*TEXT, *MARKS, *PROTECTED)
+"""Tokens of ordinary texts."""
+EVERYTHING = (*TEXT, *PLACEHOLDERS, *PROTECTED)
 TAGS = (
     "<b>", "</b>", "<i>", "</i>", "<a>", "</a>", "<p>", "</p>", "<br>", "<e/>", "<code>", "</code>", "<script>",
     "</script>", "<textarea>", "<", ">", "</", "/>", "<a href='x' ", '"', "'", "=", " title=", 'alt="Red" ', "<img ",
@@ -46,4 +46,4 @@ TAGS = (
     '<p class="x notranslate">', "class='", "<html lang=de>", "lang=", "<k>", "</k>", "word ", "a", " ", "\n",
     "\U0010fffe",
 )  # fmt: skip
-"""Of HTML and XML."""
+"""Tokens of HTML and XML."""

@@ -42,7 +42,7 @@ def test_cutting_into_sentences(language: str) -> None:
 
 def test_trimming() -> None:
     assert_linear(
-        lambda text: list(trim(text)), (*hostile.MARKS, *hostile.EMOJI, " ", "\u00a0", "a", "."), ordinary=None
+        lambda text: list(trim(text)), (*hostile.PLACEHOLDERS, *hostile.EMOJI, " ", "\u00a0", "a", "."), ordinary=None
     )
 
 
@@ -65,11 +65,11 @@ def test_masking() -> None:
 
 
 def test_restoring() -> None:
-    """What the model says, few masks and many."""
+    """Any output of a model, with few masks and with many."""
     few = mask("a <b>b c</b> d {x} \U000f0000 d e \U000f4000 f", ascii_only)
-    said = ("X1", "X2", "x 3", "X", "1", "0", " ", "Wort", "-w", "X1-b", "X4", "X55", "\n")
-    assert_linear(lambda text: restore(few, text), said)
-    assert_linear(lambda text: restore_partial(few, text), said, seed=1)
+    outputs = ("X1", "X2", "x 3", "X", "1", "0", " ", "Wort", "-w", "X1-b", "X4", "X55", "\n")
+    assert_linear(lambda text: restore(few, text), outputs)
+    assert_linear(lambda text: restore_partial(few, text), outputs, seed=1)
     tokens = ("{a} ", "<b>", "word ", "\U000f0000", "\U000f4000", "\u732b", "X1 ", "\u00b2", ".")
     assert_linear(lambda text: restore(masked := mask(text, ascii_only), masked.text), tokens, ordinary=None)
 
@@ -117,7 +117,7 @@ def test_a_glossary_is_read_in_linear_time() -> None:
     assert_linear(read, ("a", "a ", "a\n", "b", "\n", "aa a\n", "+"), ordinary=None)
 
 
-def test_terms_of_translations_and_their_marks() -> None:
+def test_terms_of_translations_and_their_placeholders() -> None:
     terms = Terms({"a": "b", "b b": "c"})
     assert_linear(
         lambda text: missing_terms(find_terms(text, terms), text), ("a ", "b ", "b b ", ".", "c"), ordinary=None
@@ -129,7 +129,7 @@ def test_terms_of_translations_and_their_marks() -> None:
         for sentence in sentences:
             carried.fill_terms(sentence, text[:100])
 
-    assert_linear(carry, ("a ", "b ", "b b ", ".", *hostile.MARKS), count=20, ordinary=None)
+    assert_linear(carry, ("a ", "b ", "b b ", ".", *hostile.PLACEHOLDERS), count=20, ordinary=None)
 
 
 def test_prefixes(pieces: Pieces) -> None:
@@ -154,14 +154,14 @@ ORDINARY_HTML = (
 
 @pytest.mark.parametrize(("kind", "ignored"), [("html", ()), ("xml", ("k",))])
 def test_markup(kind: Kind, ignored: tuple[str, ...]) -> None:
-    """Read, and written with translations that have their marks in another order."""
+    """Read, and written with translations whose placeholders have another order."""
 
     def read(text: str) -> None:
         try:
             page = read_markup(text, kind, ignored, language="de")
         except (MalformedMarkup, TooManyPlaceholders):
             return
-        page.write([one[::-1] for one in page.texts])
+        page.write([text[::-1] for text in page.texts])
 
     assert_linear(
         read, hostile.TAGS, ordinary=ORDINARY_HTML if kind == "html" else ORDINARY_HTML.replace('e">', 'e"/>')
@@ -185,16 +185,16 @@ def test_attributes() -> None:
     assert_linear(lambda text: extract_values(f"<p {text}>", "p", []), hostile.TAGS, seed=1)
 
 
-def test_marks_in_any_order() -> None:
+def test_placeholders_in_any_order() -> None:
     def nest(text: str) -> None:
         numbers = iter(range(16_000))
         nested(
             split_at_placeholders(
-                "".join(chr(ord(one) + 2 * next(numbers, 0)) if one > "\U000effff" else one for one in text)
+                "".join(chr(ord(char) + 2 * next(numbers, 0)) if char > "\U000effff" else char for char in text)
             )
         )
 
-    assert_linear(nest, (*hostile.MARKS[:6], "a"), ordinary=None)
+    assert_linear(nest, (*hostile.PLACEHOLDERS[:6], "a"), ordinary=None)
 
 
 def test_tags_of_a_sentence() -> None:
@@ -237,7 +237,7 @@ def test_places_of_spans_and_pieces() -> None:
 
 def test_spelling_of_any_ids(pieces: Pieces) -> None:
     """Bytes that spell no character, too."""
-    assert_linear(lambda text: pieces.decode_with_offsets([ord(one) % len(pieces) for one in text]),
+    assert_linear(lambda text: pieces.decode_with_offsets([ord(char) % len(pieces) for char in text]),
                   tuple(map(chr, range(0, len(pieces), 9))), count=20, ordinary=None)  # fmt: skip
 
 

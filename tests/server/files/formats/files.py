@@ -15,10 +15,10 @@ _TAG = re.compile(r"(</?[A-Za-z][^<>]*>|<!--[^<>]*-->)")
 _ONE_TAG = re.compile(r"""<[A-Za-z][\w:.-]*(?: [A-Za-z][\w:]*="[^"&<]*")?(?: [A-Za-z]\w="[^"&<]*")?/?>""")
 _CATALOGUE_LINE = re.compile(r'''#.*|(?:msg\w+(?:\[\d\])? )?"(?:[^"\\]|\\.)*+"''')
 DEEPEST = 20
-"""Elements inside each other that `balanced` makes: few, so that small files have as many as large ones."""
+"""Depth of elements that `balanced` makes: low, so that small files are as deep as large files."""
 _NESTED = ("w:p", "a:p")
 _MOST_NESTED = 5
-"""Of paragraphs: files with more inside each other are refused."""
+"""Depth of paragraphs; deeper files are refused."""
 
 
 def balanced(text: str) -> str:
@@ -95,7 +95,7 @@ def _json(text: str) -> bytes:
 
 
 def _catalogue(text: str) -> bytes:
-    """Lines that are none of a catalogue's become strings."""
+    """Lines that do not belong to a catalogue become strings."""
 
     def line_of(line: str) -> str:
         return line if not line or _CATALOGUE_LINE.fullmatch(line) else '"' + re.sub(r'["\\\\]', "", line) + '"'
@@ -202,4 +202,4 @@ SAMPLES = {
         lambda text: pptx_of(balanced(text)),
     ),
 }  # fmt: skip
-"""A sample of every format; those of the same opener have one."""
+"""A sample for every opener."""

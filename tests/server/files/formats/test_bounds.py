@@ -33,7 +33,7 @@ def runner(suffix: str) -> Callable[[str], None]:
         try:
             opened = open_file(build(text), f"a{suffix}", "de", LIMIT)
             opened.write(opened.texts)
-            opened.write([f"{one} b" for one in opened.texts])
+            opened.write([f"{text} b" for text in opened.texts])
         except FileError:
             return
 
@@ -90,23 +90,27 @@ def test_cues_are_found_as_by_the_plain_pattern() -> None:
     tag = re.compile(r"<(/?)([A-Za-z][\w.-]*)[^<>\n]{0,200}>|<[\d:.]{1,20}>|\{\\[^{}\n]{0,200}\}|\{/?[a-z]\}")
     for shape in shapes(SAMPLES[".srt"].tokens, seed=2, count=300):
         text = shape.text(200)
-        assert [one.groups() for one in subtitles._CUE.finditer(text)] == [one.groups() for one in plain.finditer(text)]
-        assert [one.groups() for one in subtitles._TAG.finditer(text)] == [one.groups() for one in tag.finditer(text)]
+        assert [match.groups() for match in subtitles._CUE.finditer(text)] == [
+            match.groups() for match in plain.finditer(text)
+        ]
+        assert [match.groups() for match in subtitles._TAG.finditer(text)] == [
+            match.groups() for match in tag.finditer(text)
+        ]
 
 
 def wrapped_slowly(text: str, count: int) -> str:
     seen = 0
     spaces: dict[int, int] = {}
-    for place, one in enumerate(text):
-        if one == " ":
+    for place, char in enumerate(text):
+        if char == " ":
             spaces[place] = seen
-        seen += not is_placeholder(one)
+        seen += not is_placeholder(char)
     chosen: set[int] = set()
     for line in range(1, count):
         free = [place for place in spaces if place not in chosen]
         if free:
             chosen.add(min(free, key=lambda place: abs(spaces[place] - seen * line / count)))
-    return "".join("\n" if place in chosen else one for place, one in enumerate(text))
+    return "".join("\n" if place in chosen else char for place, char in enumerate(text))
 
 
 def test_lines_are_broken_at_the_nearest_free_spaces() -> None:

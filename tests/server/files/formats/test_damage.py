@@ -44,7 +44,7 @@ def check(data: bytes, suffix: str) -> None:
     try:
         opened = open_file(data, f"a{suffix}", "de", LIMIT)
         opened.write(opened.texts)
-        opened.write([f'\x00"<&\ud800\x0b{one[:5]}\n' for one in opened.texts])
+        opened.write([f'\x00"<&\ud800\x0b{text[:5]}\n' for text in opened.texts])
     except FileError:
         return
 

@@ -41,7 +41,7 @@ def translated(data: bytes, name: str, translate: Callable[[str], str] = shout) 
 def texts(data: bytes, name: str) -> list[str]:
     """Texts of a file without their marks."""
     return [
-        "".join(one for one in text if not is_placeholder(one)) for text in open_file(data, name, "de", LIMIT).texts
+        "".join(char for char in text if not is_placeholder(char)) for text in open_file(data, name, "de", LIMIT).texts
     ]
 
 
@@ -212,7 +212,7 @@ def test_text_is_the_text() -> None:
 def test_subtitles() -> None:
     assert texts(SRT.encode(), "a.srt") == ["Hello big world, it goes on.", "- Who?\n- Me."]
     subtitles = pysubs2.SSAFile.from_string(translated(SRT.encode(), "a.srt").decode(), "srt")
-    assert [(one.start, one.plaintext) for one in subtitles] == [
+    assert [(cue.start, cue.plaintext) for cue in subtitles] == [
         (1000, "HELLO BIG WORLD,\nIT GOES ON."),
         (3000, "- WHO?\n- ME."),
     ]
@@ -242,7 +242,7 @@ def test_references_of_zeros_alone_are_read() -> None:
 
 def test_gettext() -> None:
     written = polib.pofile(translated(PO.encode(), "a.po").decode())
-    assert [(one.msgid, one.msgstr, one.msgstr_plural) for one in written] == [
+    assert [(entry.msgid, entry.msgstr, entry.msgstr_plural) for entry in written] == [
         ("Open %s", "OPEN %S", {}),
         ("Close", "Zu", {}),
         ("one file", "", {0: "ONE FILE", 1: "%D FILES"}),
@@ -253,7 +253,7 @@ def test_gettext() -> None:
 def with_polib(text: str, translate: Callable[[str], str]) -> str:
     """What polib, which writes as gettext's own programs do, makes of a catalogue."""
     catalogue = polib.pofile(text, wrapwidth=78)
-    for entry in (one for one in catalogue if not one.obsolete):
+    for entry in (entry for entry in catalogue if not entry.obsolete):
         for form in [form for form, translation in entry.msgstr_plural.items() if not translation]:
             entry.msgstr_plural[form] = translate(entry.msgid_plural if form else entry.msgid)
         if not entry.msgid_plural and not entry.msgstr:
@@ -319,29 +319,29 @@ def test_xliff() -> None:
     assert b'HELLO <pc id="1">BIG</pc> WORLD' in etree.tostring(second)
 
 
-SAYS = (None, "yes", "no")
+TRANSLATE_VALUES = (None, "yes", "no")
 
 
-def test_a_unit_is_translated_as_the_nearest_around_it_says() -> None:
-    """All ways in which a file, a group in it, a group in that and a unit may say so, or not."""
+def test_a_unit_inherits_the_nearest_translate_attribute() -> None:
+    """All combinations of the attribute of two nested groups and a unit."""
 
-    def said(says: str | None) -> str:
-        return "" if says is None else f' translate="{says}"'
+    def attr(value: str | None) -> str:
+        return "" if value is None else f' translate="{value}"'
 
     body, expected = "", []
-    for number, around in enumerate(itertools.product(SAYS, SAYS, SAYS)):
+    for number, around in enumerate(itertools.product(TRANSLATE_VALUES, TRANSLATE_VALUES, TRANSLATE_VALUES)):
         outer, inner, unit = around
         body += (
-            f"<group{said(outer)}><group{said(inner)}><trans-unit{said(unit)}><source>text {number}</source>"
+            f"<group{attr(outer)}><group{attr(inner)}><trans-unit{attr(unit)}><source>text {number}</source>"
             f"</trans-unit></group></group>"
         )
-        if next((says for says in reversed(around) if says is not None), "yes") == "yes":
+        if next((value for value in reversed(around) if value is not None), "yes") == "yes":
             expected.append(f"text {number}")
     assert texts(xliff_of(body), "a.xlf") == expected
     assert len(expected) == 14
 
 
-def test_spans_that_say_so_stay_as_they_are() -> None:
+def test_spans_with_translate_no_stay_as_they_are() -> None:
     unit = '<source>Hello <g id="1" translate="no">Keep Me</g> and <mrk translate="yes">me</mrk></source>'
     data = xliff_of(f"<trans-unit>{unit}</trans-unit>")
     assert texts(data, "a.xlf") == ["Hello  and me"]
@@ -402,7 +402,7 @@ def test_json() -> None:
     assert written == {"key": 'HELLO \u00c9 "YOU"', "n": [1, True, "TWO", ""]}
 
 
-def test_long_numbers_of_json_are_not_read() -> None:
+def test_long_numbers_of_json_are_not_parsed() -> None:
     data = b'{"n": ' + b"9" * 100_000 + b', "f": 0.' + b"1" * 100_000 + b', "t": "text"}'
     assert translated(data, "a.json") == data.replace(b'"text"', b'"TEXT"')
 
@@ -450,8 +450,8 @@ def test_word() -> None:
     def turned(text: str) -> str:
         """The bold word first."""
         parts = text.partition("\n")[0]
-        marks = [one for one in parts if is_placeholder(one)]
-        return f"{marks[0]}GROSS{marks[1]} der Hund\nneu\tTab." if marks else shout(text)
+        placeholders = [part for part in parts if is_placeholder(part)]
+        return f"{placeholders[0]}GROSS{placeholders[1]} der Hund\nneu\tTab." if placeholders else shout(text)
 
     document = docx.Document(io.BytesIO(translated(data, "a.docx", turned)))
     paragraph = document.paragraphs[1]
@@ -514,7 +514,7 @@ def entities() -> bytes:
         (b"x" * (LIMIT + 1), "a.txt", FileTooLarge, "at most 1000000"),
     ],
 )
-def test_bad_files_say_what_is_wrong(data: bytes, name: str, error: type[FileError], message: str) -> None:
+def test_errors_of_bad_files_have_the_reason(data: bytes, name: str, error: type[FileError], message: str) -> None:
     with pytest.raises(error, match=message):
         open_file(data, name, "de", LIMIT)
 
@@ -568,7 +568,7 @@ def test_bombs_are_not_unpacked() -> None:
         open_file(entities(), "a.xliff", "de", LIMIT)
 
 
-def test_a_password_is_told() -> None:
+def test_a_password_is_reported() -> None:
     data = bytearray(word_file())
     place = data.index(b"PK\x01\x02")
     while place >= 0:

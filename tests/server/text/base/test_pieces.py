@@ -53,7 +53,7 @@ def small_model(prefix: Path, **special_ids: Any) -> Path:
     return prefix.with_suffix(".model")
 
 
-def test_a_vocabulary_says_how_its_sentences_end(tmp_path: Path) -> None:
+def test_special_ids_come_from_the_vocabulary(tmp_path: Path) -> None:
     pieces = Pieces(small_model(tmp_path / "other", unk_id=2, bos_id=1, eos_id=0))
     assert (pieces.unk_id, pieces.eos_id) == (2, 0)
     assert pieces.encode(["a"])[0][-1] == 0
@@ -70,7 +70,7 @@ def test_pieces_beyond_the_models_size_are_unknown(tmp_path: Path) -> None:
     [ids] = Pieces(path).encode(["a b c d"])
     size = sorted(ids)[len(ids) // 2]
     less = Pieces(path, size)
-    assert less.encode(["a b c d"]) == [tuple(one if one < size else less.unk_id for one in ids)]
+    assert less.encode(["a b c d"]) == [tuple(index if index < size else less.unk_id for index in ids)]
     assert max(less.encode(["a b c d"])[0]) < size <= max(ids)
     assert not all(map(less.spells, "abcd"))
 
@@ -86,4 +86,4 @@ def test_what_is_spelled_is_answered_though_another_thread_forgets_it(
     pieces: Pieces, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pieces, "_spelled", Cleared())
-    assert [pieces.spells(one) for one in "a\u732ba"] == [True, False, True]
+    assert [pieces.spells(char) for char in "a\u732ba"] == [True, False, True]

@@ -1,4 +1,4 @@
-"""Words as they are shown, and as a model reads and says them."""
+"""Words of shown texts, and of texts that a model reads and writes."""
 
 from collections.abc import Sequence
 from difflib import SequenceMatcher
@@ -21,12 +21,12 @@ def shown(text: str, places: list[tuple[int, int] | None]) -> list[str | None]:
 def test_words_of_a_text() -> None:
     text = "Don't say X1, \u201eWell-known\u201c!"
     words = words_of(text, [((10, 12), 1)])
-    assert [text[one.start : one.end] for one in words] == ["Don't", "say", "X1", "Well-known"]
-    assert [one.mask for one in words] == [0, 0, 1, 0]
+    assert [text[word.start : word.end] for word in words] == ["Don't", "say", "X1", "Well-known"]
+    assert [word.mask for word in words] == [0, 0, 1, 0]
     assert words_of("") == []
 
 
-def test_words_are_found_again_however_they_were_read() -> None:
+def test_words_are_matched_in_any_normalization() -> None:
     text = "STRASSE 3\u00d74 \ufb01ne end"
     assert shown(text, match_words(words_of("stra\u00dfe 3x4 fine end"), words_of(text))) == [
         "STRASSE", "3\u00d74", "\ufb01ne", "end",
@@ -38,9 +38,9 @@ def test_what_is_protected_is_one_word() -> None:
     text = "Siehe https://example.org/a7, 7 und 7!"
     places = find_spans(["7", "https://example.org/a7", "7", "gone"], text)
     assert places == {1: (30, 31), 2: (6, 28), 3: (36, 37)}
-    said = words_of("Siehe X2, X1 und X3!", [((6, 8), 2), ((10, 12), 1), ((17, 19), 3)])
+    read = words_of("Siehe X2, X1 und X3!", [((6, 8), 2), ((10, 12), 1), ((17, 19), 3)])
     shown_words = words_of(text, sorted((place, number) for number, place in places.items()))
-    assert shown(text, match_words(said, shown_words)) == ["Siehe", "https://example.org/a7", "7", "und", "7"]
+    assert shown(text, match_words(read, shown_words)) == ["Siehe", "https://example.org/a7", "7", "und", "7"]
     assert match_words(words_of("x y"), shown_words[:2]) == [None, None]  # never behind a mask
 
 
@@ -60,7 +60,7 @@ def test_every_id_has_its_place(pieces: Pieces, text: str) -> None:
 
 
 @given(text=st.text("abcdefghi \u00e4\u00f6\u20ac\u6f22,.", max_size=40))
-def test_ids_look_like_their_text(pieces: Pieces, text: str) -> None:
+def test_decoded_ids_with_offsets_are_the_text(pieces: Pieces, text: str) -> None:
     [ids] = pieces.encode([text])
     assert pieces.decode_with_offsets(ids)[0].split() == pieces.decode([ids])[0].split()
 
@@ -77,16 +77,18 @@ def test_masks_know_where_their_spans_stand(pieces: Pieces, text: str) -> None:
 def slow_matched(read: Sequence[Word], shown: Sequence[Word]) -> list[Place | None]:
     """By the longest rows that both have, first of all."""
     places: list[Place | None] = [None] * len(read)
-    matcher = SequenceMatcher(None, [one.normalized for one in read], [one.normalized for one in shown], autojunk=False)
+    matcher = SequenceMatcher(
+        None, [word.normalized for word in read], [word.normalized for word in shown], autojunk=False
+    )
     for kind, first, last, start, end in matcher.get_opcodes():
         if kind == "equal":
-            places[first:last] = [(one.start, one.end) for one in shown[start:end]]
+            places[first:last] = [(word.start, word.end) for word in shown[start:end]]
         elif kind == "replace":
             places[first:last] = [(shown[start].start, shown[end - 1].end)] * (last - first)
     return places
 
 
-@given(st.lists(st.tuples(st.integers(0, 500), st.integers(0, 9)), unique_by=lambda one: one[0], max_size=60))
+@given(st.lists(st.tuples(st.integers(0, 500), st.integers(0, 9)), unique_by=lambda item: item[0], max_size=60))
 def test_words_that_are_there_once_are_matched_as_by_comparing_all(words: list[tuple[int, int]]) -> None:
     """Some are not shown, some are shown as something else."""
     read = words_of(" ".join(f"w{number}" for number, _ in words))
@@ -95,17 +97,17 @@ def test_words_that_are_there_once_are_matched_as_by_comparing_all(words: list[t
 
 
 @given(st.text("abcd", max_size=40), st.text("abcd", max_size=40))
-def test_equal_elements_are_equal_and_in_order(one: str, other: str) -> None:
-    pairs = list(equal_elements(list(one), list(other)))
-    assert all(one[ours] == other[theirs] for ours, theirs in pairs)
+def test_equal_elements_are_equal_and_in_order(left: str, right: str) -> None:
+    pairs = list(equal_elements(list(left), list(right)))
+    assert all(left[i] == right[j] for i, j in pairs)
     assert all(a < c and b < d for (a, b), (c, d) in pairwise(pairs))
-    assert len(list(equal_elements(list(one), list(one)))) == len(one)
+    assert len(list(equal_elements(list(left), list(left)))) == len(left)
 
 
 @given(st.lists(st.text("ab", min_size=1, max_size=4), max_size=6), st.text("ab ", max_size=30))
-def test_spans_are_found_as_by_looking_at_every_place(spans: list[str], text: str) -> None:
+def test_spans_are_found_as_by_trying_every_place(spans: list[str], text: str) -> None:
     places: dict[int, Place] = {}
-    for number, span in sorted(enumerate(spans, 1), key=lambda one: (-len(one[1]), one[0])):
+    for number, span in sorted(enumerate(spans, 1), key=lambda item: (-len(item[1]), item[0])):
         for start in range(len(text) - len(span) + 1):
             is_free = not any(start < end and first < start + len(span) for first, end in places.values())
             if text.startswith(span, start) and is_free:

@@ -18,8 +18,8 @@ SENTENCES = {
 CODES = sorted(SENTENCES)
 
 
-@pytest.mark.parametrize(("code", "sentence"), [(code, one) for code in CODES for one in SENTENCES[code]])
-def test_short_sentences_are_told_apart(code: str, sentence: str) -> None:
+@pytest.mark.parametrize(("code", "sentence"), [(code, sentence) for code in CODES for sentence in SENTENCES[code]])
+def test_languages_of_short_sentences_are_identified(code: str, sentence: str) -> None:
     found, confidence = identify(sentence, CODES)
     assert found == code
     assert 0.5 < confidence <= 1
@@ -31,11 +31,11 @@ def test_only_candidates_are_answered() -> None:
     assert 0 < confidence < 1
 
 
-@pytest.mark.parametrize(("code", "sentence"), [(code, one) for code in CODES for one in SENTENCES[code]])
+@pytest.mark.parametrize(("code", "sentence"), [(code, sentence) for code in CODES for sentence in SENTENCES[code]])
 def test_a_sentence_is_surely_in_its_own_language_only(code: str, sentence: str) -> None:
     """Also beside languages that are nothing like it: an unserved language is taken for none of those that are."""
     for language in CODES:
-        others = [one for one in ("en", "de") if one != language]
+        others = [other for other in ("en", "de") if other != language]
         assert is_written_in(sentence, language, others) <= (language == code)
     assert is_written_in(f"{sentence} {sentence}", code, ["en" if code == "de" else "de"])
 
@@ -50,7 +50,9 @@ def test_what_may_be_either_is_surely_neither() -> None:
     assert not is_written_in("Lock it.", "en", ["de"])
 
 
-@pytest.mark.parametrize("text", [one for code in CODES for one in SENTENCES[code]] + ["Lock it.", "in", "Name"])
+@pytest.mark.parametrize(
+    "text", [sentence for code in CODES for sentence in SENTENCES[code]] + ["Lock it.", "in", "Name"]
+)
 def test_sure_is_what_is_likely_by_nine_tenths(text: str) -> None:
     for language in CODES:
         for other in CODES:
@@ -86,7 +88,7 @@ def test_every_text_gets_a_candidate_and_a_probability(text: str, candidates: li
     assert 0 <= confidence <= 1
 
 
-def test_a_megabyte_is_told() -> None:
+def test_the_language_of_a_megabyte_is_identified() -> None:
     assert identify("Die Katze saß auf der Matte. " * 40_000, ["en", "de"])[0] == "de"
 
 
@@ -94,7 +96,7 @@ def test_threads_do_not_disturb_each_other() -> None:
     wrong: list[str] = []
 
     def ask(code: str, others: list[str]) -> None:
-        wrong.extend(one for one in SENTENCES[code] * 20 if identify(one, others)[0] != code)
+        wrong.extend(sentence for sentence in SENTENCES[code] * 20 if identify(sentence, others)[0] != code)
 
     threads = [threading.Thread(target=ask, args=(code, [code, other])) for code in CODES for other in CODES[:2]]
     for thread in threads:

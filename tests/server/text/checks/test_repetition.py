@@ -39,7 +39,7 @@ def slow_is_repetitive(source: str, target: str) -> bool:
 @example(source="a", target="ab" * 8)
 @example(source="", target="a b c d e f g h " * 3)
 @example(source="", target="a b c d e f g h " * 3 + "x")
-def test_the_first_look_changes_no_answer(source: str, target: str) -> None:
+def test_the_quick_check_changes_no_result(source: str, target: str) -> None:
     assert is_repetitive(source, target) == slow_is_repetitive(source, target)
 
 

@@ -49,7 +49,7 @@ def test_values_come_after_the_text_and_move_with_their_tags() -> None:
     page = read_markup('<p title="One">The <b title="Two">big</b> dog <img alt="Three"></p>')
     text, *values = page.texts
     assert values == ["One", "Two", "Three"]
-    bold, end, image = (one for one in text if not one.isascii())
+    bold, end, image = (char for char in text if not char.isascii())
     assert page.write([f"{image} Hund {bold}gro\u00df{end}", "Eins", "Zwei", "Drei"]) == (
         '<p title="Eins"><img alt="Drei"> Hund <b title="Zwei">gro\u00df</b></p>'
     )

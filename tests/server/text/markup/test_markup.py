@@ -24,7 +24,7 @@ PAGE = """<!DOCTYPE html>
 
 def shown(text: str) -> str:
     """Marks as something that can be read."""
-    return "".join(f"[{ord(one) - 0xF0000:x}]" if is_placeholder(one) else one for one in text)
+    return "".join(f"[{ord(char) - 0xF0000:x}]" if is_placeholder(char) else char for char in text)
 
 
 def test_a_page_is_cut_at_its_blocks() -> None:
@@ -49,7 +49,7 @@ def test_nothing_translated_is_the_page_itself() -> None:
 def test_translated_words_take_their_tags_along() -> None:
     page = read_markup("<p>The <b>big</b> dog &amp; I</p>")
     [text] = page.texts
-    bold, end = [one for one in text if is_placeholder(one)]
+    bold, end = [char for char in text if is_placeholder(char)]
     assert page.write([f"Ich & der {bold}gro\u00dfe <{end} Hund"]) == "<p>Ich &amp; der <b>gro\u00dfe &lt;</b> Hund</p>"
 
 
@@ -71,13 +71,13 @@ def test_the_language_of_the_page() -> None:
 )
 def test_nesting(parts: str, expected: str) -> None:
     marks = {"[": "\U000f0000", "]": "\U000f4000", "{": "\U000f0001", "}": "\U000f4001"}
-    back = {mark: one for one, mark in marks.items()}
+    back = {mark: char for char, mark in marks.items()}
     result = nested([marks.get(part, part) for part in parts.split()])
     assert " ".join(back.get(part, part) for part in result) == expected
 
 
 @given(st.permutations(range(8)))
-def test_any_order_of_marks_becomes_well_formed(order: list[int]) -> None:
+def test_any_order_of_placeholders_becomes_well_formed(order: list[int]) -> None:
     placeholder_text = PlaceholderText()
     for name in "abcd":
         placeholder_text.open(name, f"<{name}>")

@@ -22,7 +22,7 @@ def placed(markup: str, target: str, *pairs: tuple[str, str]) -> str:
         [match] = re.finditer(rf"\b{re.escape(word)}\b", text)
         return match.span()
 
-    links = [(place(source, one), place(target, other)) for one, other in pairs]
+    links = [(place(source, word), place(target, target_word)) for word, target_word in pairs]
     return block.placeholder_text.render(place_tags(tags, source, target, links), lambda text: text)
 
 
@@ -49,7 +49,7 @@ def test_tags_go_with_the_words_that_they_enclose(source: str, expected: str) ->
 def test_words_in_another_order() -> None:
     pairs = [("He", "Er"), ("called", "rief"), ("called", "an"), ("me", "mich"), ("today", "heute")]
     target = "Heute rief er mich an."
-    lowered = [(one, {"Er": "er", "heute": "Heute"}.get(other, other)) for one, other in pairs]
+    lowered = [(word, {"Er": "er", "heute": "Heute"}.get(target_word, target_word)) for word, target_word in pairs]
     assert placed("He called me <b>today</b>.", target, *lowered) == "<b>Heute</b> rief er mich an."
     # Of both parts of "rief an" the first: two words of others stand between them.
     assert placed("He <b>called</b> me today.", target, *lowered) == "Heute <b>rief</b> er mich an."
@@ -80,10 +80,13 @@ def test_no_tag_is_lost_and_all_are_nested(words: list[str], data: st.DataObject
     for block in (part for part in read_markup(f"<p>{html}</p>").parts if not isinstance(part, str)):
         source, lifted = strip_tags(block.placeholder_text.text)
         target = " ".join(reversed(re.findall(r"\w+", PLACEHOLDER.sub("", source)))) + " ."
-        ours, theirs = words_of(source), words_of(target)
-        pairs = data.draw(st.lists(st.tuples(st.sampled_from(ours), st.sampled_from(theirs)), max_size=8))
+        source_words, target_words = words_of(source), words_of(target)
+        pairs = data.draw(st.lists(st.tuples(st.sampled_from(source_words), st.sampled_from(target_words)), max_size=8))
         found = place_tags(
-            lifted, source, target, [((one.start, one.end), (other.start, other.end)) for one, other in pairs]
+            lifted,
+            source,
+            target,
+            [((word.start, word.end), (target_word.start, target_word.end)) for word, target_word in pairs],
         )
         assert strip_tags(found)[0] == target
         marks = [part for part in nested(split_at_placeholders(found)) if is_placeholder(part)]
@@ -93,8 +96,8 @@ def test_no_tag_is_lost_and_all_are_nested(words: list[str], data: st.DataObject
 @given(words=WORDS, start=st.integers(0, 7), length=st.integers(1, 8))
 def test_a_translation_word_by_word_has_the_tags_of_its_source(words: list[str], start: int, length: int) -> None:
     tagged = [*words[:start], "<b>" + " ".join(words[start : start + length]) + "</b>", *words[start + length :]]
-    html = " ".join(one for one in tagged if one != "<b></b>")
+    html = " ".join(part for part in tagged if part != "<b></b>")
     [block] = [part for part in read_markup(html).parts if not isinstance(part, str)]
     source, tags = strip_tags(block.placeholder_text.text)
-    places = [(one.start, one.end) for one in words_of(source)]
+    places = [(word.start, word.end) for word in words_of(source)]
     assert place_tags(tags, source, source, list(zip(places, places, strict=True))) == block.placeholder_text.text

@@ -66,7 +66,7 @@ def test_a_prefix_may_end_within_a_word(pieces: Pieces) -> None:
     planned = plan_sentence("A house stands by the river.", pieces).with_prefix("Das Ha", pieces)
     assert planned.prefix is not None
     [whole] = pieces.encode(["aus"])
-    inside = [one for one in whole[:-1] if not pieces.texts([one])[0].startswith("\u2581")]
+    inside = [index for index in whole[:-1] if not pieces.texts([index])[0].startswith("\u2581")]
     assert inside
     text = planned.restore((*planned.prefix.ids, *inside), pieces).text
     assert text == "Das Ha" + "".join(pieces.texts(inside))

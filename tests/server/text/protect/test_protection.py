@@ -66,7 +66,7 @@ PLAIN = [
 def test_spans_are_read_as_masks(span: str) -> None:
     for sentence in (f"Open {span} now, please.", f"Open ({span}) now."):
         masked = mask(sentence, spells_ascii)
-        assert [one.text for one in masked.spans] == [span]
+        assert [kept.text for kept in masked.spans] == [span]
         assert masked.text == sentence.replace(span, "X1")
         target = "Bitte X1 jetzt \u00f6ffnen."
         assert restore(masked, target).text == target.replace("X1", span)
@@ -87,7 +87,7 @@ def test_words_that_the_vocabulary_cannot_spell() -> None:
     assert masked.text == "X1 wrote X2 here."
 
 
-def test_a_sentence_in_another_script_is_not_read() -> None:
+def test_a_sentence_in_another_script_is_masked() -> None:
     """Models make up words for it."""
     sentence = "\u0414\u043e\u0431\u0440\u044b\u0439 \u0434\u0435\u043d\u044c!"
     masked = mask(sentence, spells_ascii)
@@ -125,7 +125,7 @@ def test_what_a_vocabulary_would_read_as_other_characters(sentence: str, read: s
     assert restore(masked, read).text == sentence
 
 
-def test_tags_and_emoji_leave_the_word_that_they_touch() -> None:
+def test_tags_and_emoji_are_separated_from_the_word_that_they_touch() -> None:
     masked = mask("A <b>big</b> dog\U0001f600 ran.", spells_ascii)
     assert masked.text == "A X1 big X2 dog X3 ran."
     assert restore(masked, "Ein X1 gro\u00dfer X2 Hund X3 lief.").text == "Ein <b>gro\u00dfer</b> Hund\U0001f600 lief."
@@ -136,7 +136,7 @@ def test_letters_at_a_placeholder_go_with_it() -> None:
     assert mask("{a}{b} and {c}5", spells_ascii).text == "X1 and X2"
 
 
-def test_masks_differ_from_what_the_sentence_says() -> None:
+def test_masks_differ_from_the_words_of_the_sentence() -> None:
     masked = mask("The X1 and the Q7 use {name}.", spells_ascii)
     assert masked.text == "The X1 and the Q7 use Z1."
     assert restore(masked, "X1 und Q7 nutzen Z1.").text == "X1 und Q7 nutzen {name}."
@@ -151,7 +151,7 @@ def test_masks_differ_from_what_the_sentence_says() -> None:
         ("", "{a} {b}"),
     ],
 )
-def test_lost_and_repeated_masks_are_put_right_and_told(target: str, restored: str) -> None:
+def test_lost_and_repeated_masks_are_repaired_and_reported(target: str, restored: str) -> None:
     masked = mask("Hello {a}, you have {b} messages", spells_ascii)
     result = restore(masked, target)
     assert result.is_moved
@@ -183,15 +183,15 @@ def test_a_model_that_copies_gives_the_sentence_back(sentence: str) -> None:
 
 
 @given(SENTENCES, st.data())
-def test_every_span_is_there_exactly_once_whatever_the_model_says(sentence: str, data: st.DataObject) -> None:
+def test_every_span_is_restored_exactly_once_for_any_output(sentence: str, data: st.DataObject) -> None:
     """Every span has a letter of its own here, or what stands side by side could say another one: "Haus" and "X1" say
     "sX1"."""
     masked = mask(sentence, spells_ascii)
     letters = (letter for letter in map(chr, range(0x4E00, 0x9FA5)) if letter not in sentence)
     spans = [span._replace(text=span.text[:1] + next(letters) + span.text[1:]) for span in masked.spans]
     masked = replace(masked, spans=tuple(spans))
-    said = st.sampled_from([f"{masked.stem}{number}" for number in range(12)] + ["wort", " ", ".", "Haus"])
-    target = "".join(data.draw(st.lists(said, max_size=15)))
+    outputs = st.sampled_from([f"{masked.stem}{number}" for number in range(12)] + ["wort", " ", ".", "Haus"])
+    target = "".join(data.draw(st.lists(outputs, max_size=15)))
     restored = restore(masked, target)
     assert [restored.text.count(span.text) for span in spans] == [1] * len(spans)
     assert not any(f"{masked.stem}{number}" in restored.text for number in range(1, 12) if spans) or any(

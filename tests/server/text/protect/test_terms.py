@@ -28,12 +28,12 @@ GLOSSARY = {"Ring": "Kreis", "Ring MT": "RingMT", "C++": "Zeh++", ".NET": "dotne
 )
 def test_terms_are_found_as_they_are_spelled_between_word_boundaries(text: str, found: list[tuple[str, str]]) -> None:
     matches = Terms(GLOSSARY).find(text)
-    assert [(text[one.start : one.end], one.target) for one in matches] == found
+    assert [(text[match.start : match.end], match.target) for match in matches] == found
 
 
 def test_what_is_taken_holds_no_term() -> None:
     text = "Ring x Ring"
-    assert [one.start for one in Terms(GLOSSARY).find(text, [(0, 6)])] == [7]
+    assert [match.start for match in Terms(GLOSSARY).find(text, [(0, 6)])] == [7]
 
 
 @pytest.mark.parametrize("term", ["", "  "])
@@ -58,14 +58,14 @@ def test_no_place_counts_for_two_terms(targets: list[str], translation: str, exp
 WORDS = ["house", "Ring", "Ring MT", "C++", "https://ring.example/Ring", "{Ring}", "RING", "\U0001f600"]
 
 
-@given(words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=8), said=st.text("X12 4aß-.", max_size=30))
-def test_masked_terms_come_back_whatever_is_said(words: list[str], said: str) -> None:
+@given(words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=8), output=st.text("X12 4aß-.", max_size=30))
+def test_masked_terms_are_restored_for_any_output(words: list[str], output: str) -> None:
     sentence = " ".join(words)
     terms = Terms(GLOSSARY)
-    text = restore(mask(sentence, str.isascii, terms), said).text
+    text = restore(mask(sentence, str.isascii, terms), output).text
     for term in ("Ring", "Ring MT", "C++"):
         target = GLOSSARY[term]
-        count = sum(one.target == target for one in terms.find(sentence, mask_places(sentence)))
+        count = sum(match.target == target for match in terms.find(sentence, mask_places(sentence)))
         assert text.count(target) >= count
     for kept in ("https://ring.example/Ring", "{Ring}"):
         assert text.count(kept) == sentence.count(kept)
@@ -84,7 +84,9 @@ def slow_find(targets: Mapping[str, str], text: str, taken: Sequence[tuple[int, 
     """Every term tried at every place, the longest first."""
     found: list[Match] = []
     end = 0
-    terms = sorted(((" ".join(term.split()), target) for term, target in targets.items()), key=lambda one: -len(one[0]))
+    terms = sorted(
+        ((" ".join(term.split()), target) for term, target in targets.items()), key=lambda pair: -len(pair[0])
+    )
     for start in range(len(text)):
         for term, target in terms:
             words = r"\s+".join(map(re.escape, term.split()))

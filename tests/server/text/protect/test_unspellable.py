@@ -51,7 +51,7 @@ def test_every_strange_letter_is_in_one_span_and_no_spelled_word_is(sentence: st
         if unicodedata.category(character)[0] in "LS" and not character.isascii() and character not in spelled:
             assert place in inside
     for start, end in found:
-        assert not all(one.isascii() or one in spelled for one in sentence[start:end])
+        assert not all(char.isascii() or char in spelled for char in sentence[start:end])
     rows = merge_adjacent(sentence, found)
     assert {place for start, end in rows for place in range(start, end)} >= set(inside)
     assert all(before[1] < after[0] for before, after in pairwise(rows))
@@ -66,9 +66,9 @@ def test_rows_are_found_as_one_letter_after_the_other(
     sentence: str, spelled: set[str], apart: list[tuple[int, int]]
 ) -> None:
     """The slow twins look at every letter, and at every two places."""
-    strange = {one for one in sentence if not (one.isascii() or one.isspace() or one in spelled)}
+    strange = {char for char in sentence if not (char.isascii() or char.isspace() or char in spelled)}
     found = unspellable(sentence, lambda character: character.isascii() or character in spelled)
-    alone = [(at, at + 1) for at, one in enumerate(sentence) if one in strange and "\u4e00" <= one <= "\u9fff"]
+    alone = [(at, at + 1) for at, char in enumerate(sentence) if char in strange and "\u4e00" <= char <= "\u9fff"]
     of_letters = [place for place in found if "\u00b2" not in sentence[slice(*place)]]  # a unit is found as a whole
     assert {place for place in of_letters if place[0] in dict(alone)} == {
         (at, _end(sentence, at + 1)) for at, _ in alone
@@ -77,9 +77,9 @@ def test_rows_are_found_as_one_letter_after_the_other(
     rows: list[tuple[int, int]] = []
     for start, end in found:
         last = rows[-1][1] if rows else 0
-        is_cut = any(one > last and begin < start for begin, one in places)
+        is_cut = any(end > last and begin < start for begin, end in places)
         between = sentence[last:start]
-        if rows and not is_cut and all(unicodedata.category(one)[0] in "PZ" for one in between):
+        if rows and not is_cut and all(unicodedata.category(char)[0] in "PZ" for char in between):
             rows[-1] = (rows[-1][0], max(end, last))
         else:
             rows.append((start, end))

@@ -73,7 +73,7 @@ def test_a_very_long_sentence_is_cut_into_parts_that_fit(pieces: Pieces, unit: s
 
 
 @given(sizes=st.lists(st.integers(1, 9), min_size=2, max_size=60), limit=st.integers(12, 40), joint=st.integers(0, 2))
-def test_no_word_is_cut_that_has_room(sizes: list[int], limit: int, joint: int) -> None:
+def test_no_word_is_split_that_fits(sizes: list[int], limit: int, joint: int) -> None:
     """Not even where words side by side have more pieces than each by itself."""
 
     def lengths(parts: Sequence[str]) -> list[int]:

@@ -25,7 +25,7 @@ def test_sources_rejoin_to_the_text(pieces: Pieces, text: str, limit: int) -> No
 
 
 @given(text=ANY_TEXT, limit=st.integers(2, 30))
-def test_every_sentence_can_be_read(pieces: Pieces, text: str, limit: int) -> None:
+def test_every_sentence_fits_the_model(pieces: Pieces, text: str, limit: int) -> None:
     plan = plan_text(text, "en", pieces, limit)
     assert len(plan.sentences) == len(plan.source_ids)
     assert all(2 <= len(ids) <= limit and ids[-1] == pieces.eos_id for ids in plan.source_ids)
@@ -66,8 +66,8 @@ def test_what_is_protected_comes_through(pieces: Pieces) -> None:
     text = "\U0001f44d Yes, {name}! \U0001f389\nhttps://example.org/a\nThey lit the lamp <b>again</b>. \u2728"
     plan = plan_text(text, "en", pieces, 64)
     assert plan.sentences == ["Yes, {name}!", "They lit the lamp <b>again</b>."]
-    said = ["Ja, X1!", "Sie z\u00fcndeten X1 wieder X2 die Lampe an."]
-    assert join(plan, said) == (
+    targets = ["Ja, X1!", "Sie z\u00fcndeten X1 wieder X2 die Lampe an."]
+    assert join(plan, targets) == (
         "\U0001f44d Ja, {name}! \U0001f389\nhttps://example.org/a\nSie z\u00fcndeten <b>wieder</b> die Lampe an. \u2728"
     )
 
@@ -84,7 +84,7 @@ def test_quotes_are_read_as_the_vocabulary_spells_them(pieces: Pieces) -> None:
     assert curly == straight
 
 
-def test_what_is_too_long_is_cut_and_says_so(pieces: Pieces) -> None:
+def test_a_long_sentence_is_split_and_flagged(pieces: Pieces) -> None:
     plan = plan_text("Yes, it is here, and they lit the lamp, and it is now. Yes.", "en", pieces, 16)
     assert [sentence.is_cut for sentence in plan.planned] == [True] * (len(plan.planned) - 1) + [False]
     assert len(plan.planned) > 2
@@ -95,4 +95,4 @@ def test_a_long_url_is_one_piece_of_a_sentence(pieces: Pieces, limit: int) -> No
     text = f"Yes, {'https://example.org/' + 'a' * 500} here."
     plan = plan_text(text, "en", pieces, limit)
     assert join(plan, [sentence.masked.text for sentence in plan.planned]) == text
-    assert sum("example.org" in one for one in plan.sentences) <= 1
+    assert sum("example.org" in sentence for sentence in plan.sentences) <= 1

@@ -99,5 +99,5 @@ def test_long_lines_are_cut_like_short_ones() -> None:
 
 @pytest.mark.parametrize("length", range(5, 60, 7))
 def test_quotations_are_whole_in_a_line_of_thousands_of_characters(length: int) -> None:
-    first, said = "A" * length + ".", "Er sagte: \u201eKomm. Das T\u00fcrchen ist offen.\u201c"
-    assert sentences(f"{first} " + f"{said} Sie ging. " * 70, "de") == [first, *[said, "Sie ging."] * 70]
+    first, quotation = "A" * length + ".", "Er sagte: \u201eKomm. Das T\u00fcrchen ist offen.\u201c"
+    assert sentences(f"{first} " + f"{quotation} Sie ging. " * 70, "de") == [first, *[quotation, "Sie ging."] * 70]
