@@ -249,6 +249,8 @@ def test_a_lost_end_of_a_tag_is_as_far_from_the_other_as_in_the_source() -> None
     assert restore(masked, "Sie war sehr teuer X2, damals.").text == f"Sie war {bold}sehr teuer{end}, damals."
     assert restore(masked, "Sie war X1 sehr teuer, damals.").text == f"Sie war {bold}sehr teuer{end}, damals."
     assert restore(masked, "Sie war damals.").text.count(bold) == 1
+    longer = "Sie war X1 sehr teuer damals, als es im ganzen Land noch kaum welche gab."
+    assert restore(masked, longer).text.startswith(f"Sie war {bold}sehr teuer{end} damals"), "not at the same share"
 
 
 def test_tags_make_no_compounds() -> None:
