@@ -1,16 +1,6 @@
 """All inputs by their target; ordinary inputs, for comparison, come first."""
 
 from loadtest.hostile.attempt import inputs_of
-from loadtest.hostile.inputs import (
-    archives,
-    bodies,
-    connections,
-    files,
-    largest,
-    markup,
-    nesting,
-    ordinary,
-    sentences,
-)
+from loadtest.hostile.inputs import archives, bodies, connections, files, largest, markup, nesting, ordinary, sentences
 
 INPUTS = inputs_of((ordinary, files, archives, nesting, markup, sentences, bodies, connections, largest))
