@@ -13,6 +13,7 @@ from server.api.app import create_app
 from server.api.requests.errors import TABLE
 from server.settings import BUNDLED_MODELS, EngineSettings, Settings
 from server.telemetry.metrics import Metrics
+from server.translation.planning import TextRequest
 from server.translation.translator import Translator
 from tests.server.api.conftest import running, until
 
@@ -81,7 +82,7 @@ def test_the_example_is_the_translation_of_the_bundled_model() -> None:
     translator = Translator.load(BUNDLED_MODELS / "en-de", EngineSettings(num_workers=1), Metrics())
     try:
         assert translator.languages == (body["source"], body["target"])
-        outcome = asyncio.run(translator.translate([body["text"]], translator.options()))
+        outcome = asyncio.run(translator.translate(TextRequest([body["text"]], translator.options())))
     finally:
         translator.stop(timeout=5)
     assert outcome.translations[0].text == answer

@@ -1,4 +1,4 @@
-"""The application: routes around a state that loads when it starts and drains when it stops."""
+"""The ASGI application: routes, and the server's state, which is loaded at the start and drained at the stop."""
 
 import asyncio
 import contextlib
@@ -54,8 +54,8 @@ ROUTERS: tuple[APIRouter, ...] = (
 
 
 def create_app(settings: Settings) -> FastAPI:
-    """The server as an ASGI application. When it starts, models are loaded in the background; /readyz tells when they
-    are ready, or why they cannot be. `app.state.server` is the ServerState."""
+    """The server as an ASGI application. At its start models are loaded in the background; /readyz answers whether they
+    are ready, or why not. `app.state.server` is the ServerState."""
     state = ServerState(settings, Metrics(), KeyRing.load(settings.api_keys))
     app = Application(
         title="RingMT",
@@ -63,9 +63,9 @@ def create_app(settings: Settings) -> FastAPI:
         description="Neural machine translation.",
         lifespan=lambda app: _lifespan(state),
         redirect_slashes=False,
-        docs_url=None,  # FastAPI's own page loads its scripts from elsewhere; ours does not.
+        docs_url=None,  # FastAPI's page loads its scripts from other hosts
         redoc_url=None,
-        # FastAPI's own traces would have whole URLs in them, and so texts; ours have none.
+        # FastAPI's traces would contain whole URLs, and so texts
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.state.server = state
@@ -83,9 +83,9 @@ def create_app(settings: Settings) -> FastAPI:
 
 
 def _check_access(app: FastAPI) -> None:
-    """Raise TypeError for a route that does not say who may use it."""
-    own = [route for route in app.routes if isinstance(route, Route) and route.path != app.openapi_url]
-    for route in (*own, *(route for router in ROUTERS for route in router.routes)):
+    """Raise TypeError for a route without access."""
+    app_routes = [route for route in app.routes if isinstance(route, Route) and route.path != app.openapi_url]
+    for route in (*app_routes, *(route for router in ROUTERS for route in router.routes)):
         if not hasattr(route, "access"):
             path = getattr(route, "path", route)
             raise TypeError(f"{path} does not say who may use it: route_class=ApiRoute.requiring(SCOPE), or ProbeRoute")
@@ -103,7 +103,7 @@ async def _lifespan(state: ServerState) -> AsyncIterator[None]:
     loading = asyncio.create_task(_start(state))
     try:
         yield
-    finally:  # nothing here waits for what may never end
+    finally:  # nothing here waits without a limit
         state.drain()
         await at_most(state.drain_seconds_left + GIVE_UP_SECONDS, loading)
         await at_most(state.drain_seconds_left + GIVE_UP_SECONDS, state.stop_jobs())
@@ -119,11 +119,11 @@ async def _start(state: ServerState) -> None:
 
 
 def _load(state: ServerState) -> None:
-    """Load, in a thread. An error becomes the reason why the server is not ready."""
+    """Load in a thread. An error becomes the reason why the server is not ready."""
     try:
         state.load()
         collect()
-    except (ValueError, StoreError) as error:  # something that cannot be used or opened; the message says what to do
+    except (ValueError, StoreError) as error:  # the message says what to do
         state.failure = str(error)
         logger.error("%s", error)
     except Exception as error:

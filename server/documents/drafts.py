@@ -43,7 +43,7 @@ async def with_drafts(
     sources = [part.source_ids for one in missing for part in one.parts]
     await reads.fill(translator, sources, owner)
     requests = [SentenceRequest(ids, options, owner=owner, encoded=reads.get(ids)) for ids in sources]
-    results = iter(await translator.run_in_turn(requests, deadline))
+    results = iter(await translator.run_in_portions(requests, deadline))
     made = {
         one.index: tuple(dataclasses.replace(part, context_ids=next(results).hypotheses[0].ids) for part in one.parts)
         for one in missing

@@ -23,7 +23,7 @@ from server.text.checks.flags import find_flags
 from server.text.protect.protection import Masked
 from server.text.protect.terms import Terms
 from server.text.split.plan import PlannedSentence, plan_sentence
-from server.translation.glossary import Said, translate_terms, wide
+from server.translation.glossary import SentenceDraft, enforce_terms, wide
 from server.translation.translator import RequestedOptions, Translator
 
 logger = logging.getLogger("ringmt")
@@ -66,11 +66,11 @@ async def translate_sentences(
         remaining = iter(requests)
         for sentence in sentences:
             _tell_when_done(translator, sentence, [next(remaining) for _ in sentence.parts], heard)
-    results = await translator.run_in_turn(requests, deadline)
+    results = await translator.run_in_portions(requests, deadline)
     masks: list[Masked] = []
     if terms is not None:
         said = await offload_above(num_chars, _parts_said, translator, sentences, requests, results)
-        await translate_terms(translator, said, last, terms)
+        await enforce_terms(translator, said, last, terms)
         requests, results = [one.request for one in said], [one.result for one in said]
         masks = [one.planned.masked for one in said]
     if translator.needs_drafts:
@@ -140,12 +140,12 @@ def _parts_said(
     sentences: Sequence[Sentence],
     requests: Sequence[SentenceRequest],
     results: Sequence[SentenceResult],
-) -> list[Said]:
+) -> list[SentenceDraft]:
     """Every part with its text, its request and its result."""
     spans = [(one.source, part.span) for one in sentences for part in one.parts]
     texts = [source if span is None else source[slice(*span)] for source, span in spans]
     return [
-        Said(text, _planned(text, translator), request, result)
+        SentenceDraft(text, _planned(text, translator), request, result)
         for text, request, result in zip(texts, requests, results, strict=True)
     ]
 

@@ -69,25 +69,29 @@ class CoalescedSearch(SentenceRequest):
                 member.on_partial(ids)
 
 
+Submit = Callable[[Sequence[SentenceRequest]], None]
+"""Queues all sentences or none."""
+
+
 class SearchCoalescer:
-    """Takes sentences from any thread and resolves them, from the cache or through `submit`."""
+    """Takes sentences from any thread and resolves them, from the cache or through a `submit` that queues all sentences
+    or none. It refers to no engine, except for sentences in flight."""
 
     def __init__(
         self,
         cache: TranslationCache,
-        submit: Callable[[Sequence[SentenceRequest]], None],
         add_flow: Callable[[SentenceRequest, FlowPath], None],
         on_lookup: Callable[[SearchLookup], None] = lambda _: None,
     ) -> None:
-        """`submit` queues all sentences or none; `add_flow` adds a queued sentence to another flow (see
+        """`add_flow` adds a queued sentence to another flow (see
         RequestQueue.requeue); `on_lookup` is called for every lookup."""
-        self.cache, self._submit, self._add_flow, self._on_lookup = cache, submit, add_flow, on_lookup
+        self.cache, self._add_flow, self._on_lookup = cache, add_flow, on_lookup
         self._lock = threading.Lock()
         """Acquired before the queue's lock, never while holding it."""
         self._searches: dict[bytes, CoalescedSearch] = {}
         """Searches that other requests may still join."""
 
-    def submit(self, requests: Sequence[SentenceRequest]) -> None:
+    def submit(self, requests: Sequence[SentenceRequest], submit: Submit) -> None:
         """Resolve or queue all sentences, or none. Raises what `submit` raises."""
         cached: list[tuple[SentenceRequest, bytes]] = []
         plain: list[SentenceRequest] = []
@@ -103,8 +107,8 @@ class SearchCoalescer:
                 elif (search := self._searches.get(key) or new.get(key)) is not None:
                     joining.append((request, search))
                 else:
-                    new[key] = self._search(key, [request])
-            self._submit([*plain, *new.values()])
+                    new[key] = self._search(key, [request], submit)
+            submit([*plain, *new.values()])
             self._searches |= new
             for search in new.values():
                 self._attach(search)
@@ -118,11 +122,11 @@ class SearchCoalescer:
             for _ in range(count):
                 self._on_lookup(lookup)
 
-    def _search(self, key: bytes, members: list[SentenceRequest]) -> CoalescedSearch:
+    def _search(self, key: bytes, members: list[SentenceRequest], submit: Submit) -> CoalescedSearch:
         """A search that is not queued yet."""
         search = CoalescedSearch(key, members)
-        holder = [search]  # a future keeps its callbacks: emptied, so that the search is freed without the collector
-        search.future.add_done_callback(lambda future: self._done(holder.pop(), future))
+        holder = [(search, submit)]  # a future keeps its callbacks: emptied, so that the search is freed
+        search.future.add_done_callback(lambda future: self._done(*holder.pop(), future))
         return search
 
     def _attach(self, search: CoalescedSearch) -> None:
@@ -163,7 +167,7 @@ class SearchCoalescer:
         if self._searches.get(search.key) is search:
             del self._searches[search.key]
 
-    def _done(self, search: CoalescedSearch, future: "Future[SentenceResult]") -> None:
+    def _done(self, search: CoalescedSearch, submit: Submit, future: "Future[SentenceResult]") -> None:
         """Runs in the engine's thread."""
         error = future.exception()
         if error is None:
@@ -184,7 +188,7 @@ class SearchCoalescer:
             if member not in remaining:
                 member.future.set_exception(error)
         if remaining:
-            self._search_again(search, remaining)
+            self._search_again(search, remaining, submit)
 
     def _resolve(self, members: Sequence[SentenceRequest], result: SentenceResult) -> None:
         """Resolve all members. The first gets the search's timings; the others only waited."""
@@ -193,11 +197,11 @@ class SearchCoalescer:
             waited = Timings(queue=now - member.arrival, encode=0.0, decode=0.0)
             member.future.set_result(dataclasses.replace(result, timings=waited) if index else result)
 
-    def _search_again(self, search: CoalescedSearch, members: list[SentenceRequest]) -> None:
-        again = self._search(search.key, members)
+    def _search_again(self, search: CoalescedSearch, members: list[SentenceRequest], submit: Submit) -> None:
+        again = self._search(search.key, members, submit)
         try:
             with self._lock:
-                self._submit([again])
+                submit([again])
                 self._searches.setdefault(again.key, again)
                 self._attach(again)
         except Exception as error:

@@ -47,6 +47,11 @@ class TranslationCache:
             self._kept[key] = value
             self.num_bytes += size
 
+    def clear(self) -> None:
+        with self._lock:
+            self._kept.clear()
+            self.num_bytes = 0
+
     def _remove(self, key: bytes) -> None:
         value = self._kept.pop(key, None)
         if value is not None:

@@ -88,9 +88,7 @@ class EngineWorker:
         self._cache = TranslationCache(cache_bytes, meter.evicted) if cache_bytes else None
         if self._cache is None:
             return None
-        return SearchCoalescer(
-            self._cache, lambda requests: self.submit_all(requests), self.queue.requeue, meter.looked_up
-        )
+        return SearchCoalescer(self._cache, self.queue.requeue, meter.looked_up)
 
     @classmethod
     def load(cls, artifact: Artifact, settings: EngineSettings, metrics: Metrics) -> "EngineWorker":
@@ -128,11 +126,10 @@ class EngineWorker:
     def answer_all(self, requests: Sequence[SentenceRequest]) -> None:
         """Like `submit_all`, but sentences whose result is cached, or that are being decoded already, are not
         queued."""
-        searches = self._searches
-        if searches is None:
+        if self._searches is None:
             self.submit_all(requests)
         else:
-            searches.submit(requests)
+            self._searches.submit(requests, self.submit_all)
 
     def compute_states(
         self,
@@ -280,7 +277,8 @@ class EngineWorker:
         self.queue.close()
         self.queue.clear()
         self._fail_all(error)
-        self._release_cache()
+        if self._cache is not None:  # a stuck thread keeps this worker alive
+            self._cache.clear()
 
     def close(self) -> None:
         """Accept nothing more; threads exit after their current step."""
@@ -297,11 +295,6 @@ class EngineWorker:
                 thread.join(max(0.0, until - time.monotonic()))  # a stuck thread must not keep the process alive
         self.queue.clear()
         self._fail_all(EngineStopped("the server was stopped before the sentence was translated"))
-        self._release_cache()
-
-    def _release_cache(self) -> None:
-        """The coalescer refers back to this worker: its memory would wait for the garbage collector."""
-        self._searches = self._cache = None
 
     def _run(self, index: int) -> None:
         engine = self._engines[index]

@@ -14,7 +14,7 @@ from server.stores.records import Sentence
 from server.text.markup.tags import Pair, place_tags, strip_tags
 from server.text.protect.terms import Terms
 from server.text.split.plan import plan_sentence
-from server.translation.alignment import ToAlign, align
+from server.translation.alignment import AlignmentItem, align
 from server.translation.translator import Translator
 
 
@@ -60,7 +60,7 @@ def _placed(
 class _Part:
     """A part to align, and where it begins in its sentence and in the sentence's translation."""
 
-    item: ToAlign
+    item: AlignmentItem
     source_at: int
     target_at: int
 
@@ -82,9 +82,9 @@ def _parts(translator: Translator, original: Sentence, done: Sentence, terms: Te
         source_end, target_end = end, target_at + len(item.shown)
 
 
-def _item(translator: Translator, text: str, ids: tuple[int, ...], terms: Terms | None) -> ToAlign:
+def _item(translator: Translator, text: str, ids: tuple[int, ...], terms: Terms | None) -> AlignmentItem:
     planned = plan_sentence(text, translator.source_pieces, terms=terms)
-    return ToAlign(text, planned, ids, planned.restore(ids, translator.target_pieces).text)
+    return AlignmentItem(text, planned, ids, planned.restore(ids, translator.target_pieces).text)
 
 
 def _moved(part: _Part, pair: Pair) -> Pair:
@@ -94,7 +94,7 @@ def _moved(part: _Part, pair: Pair) -> Pair:
     return (start + by, end + by), (target_start + to, target_end + to)
 
 
-async def _aligned(translator: Translator, items: Sequence[ToAlign]) -> list[tuple[Pair, ...]]:
+async def _aligned(translator: Translator, items: Sequence[AlignmentItem]) -> list[tuple[Pair, ...]]:
     """The pairs of every item, few at a time."""
     vocabularies, found = (translator.source_pieces, translator.target_pieces), list[tuple[Pair, ...]]()
     for some in some_at_a_time(translator, items):

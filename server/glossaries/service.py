@@ -1,5 +1,6 @@
 """Glossaries that are kept: made once, named by their id in later requests, seen by their owner only."""
 
+import asyncio
 import contextlib
 import dataclasses
 import itertools
@@ -7,19 +8,31 @@ import json
 import re
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from weakref import WeakValueDictionary
 
+from server.glossaries.terms_cache import TermsCache, TermsKey
+from server.runtime.offload import offload
 from server.stores.glossaries import GlossaryChanged, GlossaryLimits, GlossaryStore, UnknownGlossary
 from server.stores.threads import in_store_thread
+from server.text.protect.terms import Terms
 
 ENTRIES_A_LINE = 1000
+TERMS_BYTES = 128 * 2**20
+"""Memory for the indexed terms of glossaries: those of one of 16 MB take about 110 MB."""
+ENTRY_BYTES = 200
+"""Memory of an indexed term beside its characters and those of its translation."""
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
+
+
+class NoDictionary(LookupError):
+    """A glossary has no dictionary of the two languages."""
 
 
 @dataclass(frozen=True)
 class Dictionary:
-    """How terms of one language are said in another. Languages are lower case, without a region."""
+    """Terms of one language with their translations into another. Languages are lower case, without a region."""
 
     source: str
     target: str
@@ -40,30 +53,29 @@ class Glossary:
     dictionaries: tuple[Dictionary, ...]
 
     def dictionary(self, source: str, target: str) -> Dictionary | None:
-        return next((one for one in self.dictionaries if one.languages == (source, target)), None)
+        return next((other for other in self.dictionaries if other.languages == (source, target)), None)
 
     def named(self, name: str) -> "Glossary":
         return dataclasses.replace(self, name=name)
 
     def with_dictionary(self, new: Dictionary) -> "Glossary":
-        """With this one in place of that of its languages, or after the others."""
-        by_languages = {one.languages: one for one in self.dictionaries} | {new.languages: new}
+        """With `new` in place of the dictionary of its languages, or after the others."""
+        by_languages = {other.languages: other for other in self.dictionaries} | {new.languages: new}
         return dataclasses.replace(self, dictionaries=tuple(by_languages.values()))
 
     def with_entries(self, new: Dictionary) -> "Glossary":
-        """With more entries, which take the place of those of the same terms."""
+        """With the entries of `new` added; they replace entries of the same terms."""
         old = self.dictionary(*new.languages)
         merged = new if old is None else dataclasses.replace(new, entries={**old.entries, **new.entries})
         return self.with_dictionary(merged)
 
     def without_dictionary(self, gone: Dictionary) -> "Glossary":
-        return dataclasses.replace(self, dictionaries=tuple(one for one in self.dictionaries if one != gone))
+        return dataclasses.replace(self, dictionaries=tuple(other for other in self.dictionaries if other != gone))
 
 
 @dataclass(frozen=True)
 class OwnedGlossary:
-    """What a list tells of a glossary. `pairs`: source and target language and number of entries of its
-    dictionaries."""
+    """A glossary in a list. `pairs`: source and target language and number of entries of its dictionaries."""
 
     id: str
     owner: str
@@ -74,16 +86,21 @@ class OwnedGlossary:
 
     @classmethod
     def of(cls, owner: str, glossary: Glossary, num_bytes: int) -> "OwnedGlossary":
-        pairs = tuple((one.source, one.target, len(one.entries)) for one in glossary.dictionaries)
+        pairs = tuple(
+            (dictionary.source, dictionary.target, len(dictionary.entries)) for dictionary in glossary.dictionaries
+        )
         return cls(glossary.id, owner, glossary.name, glossary.created, pairs, num_bytes)
 
 
 class GlossaryService:
-    """The glossaries of a store. `owner` is whose they are: nobody else sees them. All methods raise StoreError, those
-    that take an id UnknownGlossary, those that write GlossariesFull."""
+    """The glossaries of a store, each visible to its `owner` only. All methods raise StoreError, methods with an id
+    UnknownGlossary, methods that write GlossariesFull. Use it from one event loop."""
 
     def __init__(self, store: GlossaryStore, limits: GlossaryLimits) -> None:
         self._store, self._limits = store, limits
+        self._terms = TermsCache(TERMS_BYTES)
+        self._indexing: WeakValueDictionary[TermsKey, asyncio.Lock] = WeakValueDictionary()
+        """Held while the terms of a key are looked up and made."""
 
     async def create(self, owner: str, name: str, dictionaries: Iterable[Dictionary]) -> Glossary:
         new = Glossary(str(uuid.uuid4()), name, time.time(), tuple(dictionaries))
@@ -93,14 +110,41 @@ class GlossaryService:
     async def find(self, owner: str, glossary_id: str) -> Glossary:
         return await in_store_thread(lambda: _decoded(self._body(owner, glossary_id)))
 
+    async def terms(self, owner: str, glossary_ids: Sequence[str], source: str, target: str) -> Terms:
+        """The terms of the glossaries' dictionaries from `source` to `target`; the first glossary that has a term
+        decides. Glossaries are read, decoded and indexed again only when one of them has changed. Raises
+        NoDictionary."""
+        versions = await in_store_thread(
+            lambda: tuple(self._store.version(owner, _checked(glossary_id)) for glossary_id in glossary_ids)
+        )
+        key = (owner, tuple(glossary_ids), source, target)
+        lock = self._indexing.setdefault(key, asyncio.Lock())
+        async with lock:  # requests that come at the same time wait for the one that indexes
+            terms = self._terms.get(key, versions)
+            if terms is None:
+                entries = await in_store_thread(self._entries, owner, glossary_ids, source, target)
+                terms = await offload(Terms, entries)
+                self._terms.put(key, versions, terms, sum(map(_entry_bytes, entries.items())))
+        return terms
+
+    def _entries(self, owner: str, glossary_ids: Sequence[str], source: str, target: str) -> dict[str, str]:
+        """The entries of `terms`. Raises NoDictionary."""
+        entries: dict[str, str] = {}
+        for glossary_id in glossary_ids:
+            dictionary = _decoded(self._body(owner, glossary_id)).dictionary(source, target)
+            if dictionary is None:
+                raise NoDictionary
+            entries = {**dictionary.entries, **entries}
+        return entries
+
     async def of_owner(self, owner: str) -> list[Glossary]:
         """The oldest first."""
-        found = await in_store_thread(lambda: [_decoded(body) for body in self._store.of_owner(owner).values()])
-        return sorted(found, key=lambda one: (one.created, one.id))
+        glossaries = await in_store_thread(lambda: [_decoded(body) for body in self._store.of_owner(owner).values()])
+        return sorted(glossaries, key=lambda glossary: (glossary.created, glossary.id))
 
     async def change(self, owner: str, glossary_id: str, changed: Callable[[Glossary], Glossary]) -> Glossary:
-        """The glossary after a change, which is made again when somebody else changed it meanwhile. Raises what
-        `changed` raises."""
+        """The glossary after a change, which is made again if another request changed the glossary meanwhile. Raises
+        what `changed` raises."""
 
         def change() -> Glossary:
             while True:
@@ -121,25 +165,31 @@ class GlossaryService:
         return await in_store_thread(lambda: self._store.owner_of(_checked(glossary_id)))
 
     async def page(self, owner: str | None, limit: int, after: str) -> list[OwnedGlossary]:
-        """Up to `limit` glossaries of an owner (None: of all), by id: the first ones after the id `after`. They are
-        read one at a time, and their entries only counted."""
+        """Up to `limit` glossaries of an owner (None: of all owners), in the order of ids, after the id `after`. They
+        are read one at a time."""
 
         def page() -> list[OwnedGlossary]:
             if owner is None:
-                places = self._store.page(limit, after)
+                ids = self._store.page(limit, after)
             else:
-                places = [(one, owner) for one in sorted(self._store.of_owner(owner)) if one > after][:limit]
-            found = []
-            for glossary_id, whose in places:
+                ids = [
+                    (glossary_id, owner) for glossary_id in sorted(self._store.of_owner(owner)) if glossary_id > after
+                ][:limit]
+            listed = []
+            for glossary_id, of_owner in ids:
                 with contextlib.suppress(UnknownGlossary):  # deleted meanwhile
-                    body = self._store.get(whose, glossary_id)
-                    found.append(OwnedGlossary.of(whose, _decoded(body), len(body)))
-            return found
+                    body = self._store.get(of_owner, glossary_id)
+                    listed.append(OwnedGlossary.of(of_owner, _decoded(body), len(body)))
+            return listed
 
         return await in_store_thread(page)
 
     def _body(self, owner: str, glossary_id: str) -> str:
         return self._store.get(owner, _checked(glossary_id))
+
+
+def _entry_bytes(entry: tuple[str, str]) -> int:
+    return ENTRY_BYTES + sum(map(len, entry))
 
 
 def _checked(glossary_id: str) -> str:
@@ -150,15 +200,15 @@ def _checked(glossary_id: str) -> str:
 
 
 def _encoded(glossary: Glossary) -> str:
-    """Lines of JSON in ASCII: first the glossary, its dictionaries with no entries; then the entries, some on each line
-    with the number of their dictionary. (Python holds the interpreter while it reads or writes one piece of JSON: one
-    of 16 MB would keep everybody else waiting.)"""
+    """Lines of JSON in ASCII: first the glossary, its dictionaries without entries; then the entries, up to
+    ENTRIES_A_LINE on a line with the number of their dictionary. (Python holds the interpreter lock while it reads or
+    writes one JSON value: a value of 16 MB would block all other threads.)"""
     bare = [dataclasses.replace(dictionary, entries={}) for dictionary in glossary.dictionaries]
     lines = [_json(dataclasses.asdict(dataclasses.replace(glossary, dictionaries=tuple(bare))))]
     for number, dictionary in enumerate(glossary.dictionaries):
         entries = iter(dictionary.entries.items())
-        while some := dict(itertools.islice(entries, ENTRIES_A_LINE)):
-            lines.append(_json([number, some]))
+        while part := dict(itertools.islice(entries, ENTRIES_A_LINE)):
+            lines.append(_json([number, part]))
     return "\n".join(lines)
 
 
@@ -167,12 +217,13 @@ def _decoded(body: str) -> Glossary:
     versions up to 0.1 wrote it."""
     first, *lines = body.split("\n")
     values = json.loads(first)
-    entries: list[dict[str, str]] = [dict(one["entries"]) for one in values["dictionaries"]]
+    entries: list[dict[str, str]] = [dict(dictionary["entries"]) for dictionary in values["dictionaries"]]
     for line in lines:
-        number, some = json.loads(line)
-        entries[number].update(some)
+        number, part = json.loads(line)
+        entries[number].update(part)
     dictionaries = tuple(
-        Dictionary(**{**one, "entries": own}) for one, own in zip(values["dictionaries"], entries, strict=True)
+        Dictionary(**{**dictionary, "entries": of_dictionary})
+        for dictionary, of_dictionary in zip(values["dictionaries"], entries, strict=True)
     )
     return Glossary(**{**values, "dictionaries": dictionaries})
 

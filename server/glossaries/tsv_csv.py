@@ -1,5 +1,4 @@
-"""Entries of a glossary as people write them down: a line each, the term and its translation parted by a tab or a
-comma."""
+"""Entries of a glossary as TSV or CSV: a line each, with the term, a tab or a comma, and the translation."""
 
 import csv
 import io
@@ -14,12 +13,12 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 class MalformedEntries(ValueError):
-    """Entries that cannot be read; the message says which one and why."""
+    """Entries that cannot be read; the message says which entry and why."""
 
 
 def read_entries(text: str, written: EntriesFormat, source: str, target: str) -> dict[str, str]:
-    """Terms with their translations, in order, without the spaces around them. Lines of CSV may name the languages
-    (`source` and `target`) in a third and a fourth column. Raises MalformedEntries; no entry at all is malformed."""
+    """Terms with their translations, in order, stripped of spaces. Lines of CSV may have the languages (`source` and
+    `target`) in a third and a fourth column. Raises MalformedEntries, also without any entry."""
     rows = _tsv(text) if written == "tsv" else _csv(text, source, target)
     entries: dict[str, str] = {}
     for number, cells in enumerate(rows, 1):

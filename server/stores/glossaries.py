@@ -52,6 +52,11 @@ class GlossaryStore(Protocol):
         """Raises UnknownGlossary."""
         ...
 
+    def version(self, owner: str, glossary_id: str) -> str:
+        """Equal for two calls between which the glossary was not written, different when it was changed. The glossary
+        is not sent. Raises UnknownGlossary."""
+        ...
+
     def of_owner(self, owner: str) -> Mapping[str, str]:
         """Every glossary of an owner by its id."""
         ...

@@ -39,6 +39,15 @@ class SqliteGlossaries:
             raise UnknownGlossary
         return body
 
+    def version(self, owner: str, glossary_id: str) -> str:
+        with self._transaction("DEFERRED") as connection:
+            row = connection.execute(
+                "SELECT version FROM glossary_versions WHERE owner = ? AND id = ?", (owner, glossary_id)
+            ).fetchone()
+        if row is None:
+            raise UnknownGlossary
+        return str(row[0])
+
     def of_owner(self, owner: str) -> Mapping[str, str]:
         with self._transaction("DEFERRED") as connection:
             return dict(connection.execute("SELECT id, body FROM glossaries WHERE owner = ?", (owner,)).fetchall())

@@ -56,6 +56,10 @@ _COUNT_OLD = """
     DELETE FROM usage WHERE owner = OLD.owner AND model = OLD.model AND documents = 0;
 """
 
+_NEW_VERSION = "lower(hex(randomblob(16)))"
+_KEEP_VERSION = f"INSERT INTO glossary_versions VALUES (NEW.owner, NEW.id, {_NEW_VERSION});"
+_DROP_VERSION = "DELETE FROM glossary_versions WHERE owner = OLD.owner AND id = OLD.id;"
+
 Step = str | Callable[[sqlite3.Connection], None]
 MIGRATIONS: tuple[tuple[Step, ...], ...] = (
     (
@@ -124,6 +128,19 @@ MIGRATIONS: tuple[tuple[Step, ...], ...] = (
         "CREATE INDEX own_documents_by_creation ON documents (owner, created, id)",
         "UPDATE glossaries SET owner = 'former:' || owner WHERE owner != ''",
         "CREATE INDEX glossaries_by_id ON glossaries (id, owner)",
+    ),
+    (
+        # In a table of its own, because a row's columns after a large body are slow to read.
+        """CREATE TABLE glossary_versions (
+            owner TEXT NOT NULL,
+            id TEXT NOT NULL,
+            version TEXT NOT NULL,
+            PRIMARY KEY (owner, id)
+        ) WITHOUT ROWID""",
+        f"INSERT INTO glossary_versions SELECT owner, id, {_NEW_VERSION} FROM glossaries",
+        f"CREATE TRIGGER version_new AFTER INSERT ON glossaries BEGIN {_KEEP_VERSION} END",
+        f"CREATE TRIGGER version_old AFTER DELETE ON glossaries BEGIN {_DROP_VERSION} END",
+        f"CREATE TRIGGER version_changed AFTER UPDATE ON glossaries BEGIN {_DROP_VERSION} {_KEEP_VERSION} END",
     ),
 )
 """One entry of statements and functions per version; entries are only ever added."""

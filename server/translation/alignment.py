@@ -1,7 +1,7 @@
-"""Aligns words of translations with words of their sources: one more pass of the model over both, when asked for.
+"""Aligns words of translations with words of their sources by one more pass of the model over both.
 
-Every word of a translation is paired with the words of the source that its pieces look at most. A sentence is aligned
-by itself, also where it was translated with context.
+Every word of a translation is paired with the source words that its pieces attend to most. A sentence is aligned
+without context, even if it was translated with context.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from server.text.base.words import Place, find_spans, match_words, word_ids, wor
 from server.text.markup.tags import Pair, strip_tags
 from server.text.protect.protection import Masked
 from server.text.split.plan import PlannedSentence
-from server.translation.assembly import Work
+from server.translation.planning import PlannedRequest
 
 LEAST = 0.3
 """The least share of a translated word's attention to source words with which a source word is linked to it; chosen on
@@ -32,9 +32,9 @@ MOST_TOKENS = 1024
 
 
 @dataclass(frozen=True)
-class ToAlign:
-    """A sentence without tags, how the model read it (`planned`), the ids of its translation, and the text that is
-    shown for them."""
+class AlignmentItem:
+    """A sentence without tags, the input of the model (`planned`), the ids of the translation, and its text
+    (`shown`)."""
 
     sentence: str
     planned: PlannedSentence
@@ -42,68 +42,73 @@ class ToAlign:
     shown: str
 
 
-async def align_work(
+async def align_hypotheses(
     worker: EngineWorker,
     vocabularies: tuple[Pieces, Pieces],
-    work: Work,
+    planned: PlannedRequest,
     results: Sequence[SentenceResult],
 ) -> list[list[tuple[Pair, ...]]]:
-    """For every sentence of `work`, the pairs of words of those hypotheses that need them: the best one where the
-    request asks for an alignment, all where tags are to be set. Raises what `align` raises."""
-    items = await offload_above(work.num_chars, _to_align, vocabularies[1], work, results)
+    """For every sentence of a request, the pairs of words of the hypotheses that need them: the best one if the request
+    aligns, all if the sentence has tags. Raises what `align` raises."""
+    items = await offload_above(planned.num_chars, _items_of, vocabularies[1], planned, results)
     flat = [item for of_sentence in items for item in of_sentence]
-    pairs = iter(await align(worker, vocabularies, flat, work.options.deadline) if flat else [])
+    pairs = iter(await align(worker, vocabularies, flat, planned.request.options.deadline) if flat else [])
     return [[next(pairs) for _ in of_sentence] for of_sentence in items]
 
 
-def _to_align(target_pieces: Pieces, work: Work, results: Sequence[SentenceResult]) -> list[list[ToAlign]]:
-    """What is to be aligned of every sentence."""
-    items: list[list[ToAlign]] = []
+def _items_of(
+    target_pieces: Pieces, request: PlannedRequest, results: Sequence[SentenceResult]
+) -> list[list[AlignmentItem]]:
+    """The hypotheses of every sentence that are to be aligned."""
+    items: list[list[AlignmentItem]] = []
     remaining = iter(results)
-    for plan in work.plans:
+    for plan in request.plans:
         for source, planned in zip(plan.sentences, plan.planned, strict=True):
             checkpoint()
             hypotheses = next(remaining).hypotheses
-            wanted = len(hypotheses) if planned.tags else int(work.aligns)
+            wanted = len(hypotheses) if planned.tags else int(request.request.aligns)
             sentence = strip_tags(source)[0] if planned.tags else source
-            shown = [planned.restore(one.ids, target_pieces).text for one in hypotheses[:wanted]]
+            shown = [planned.restore(hypothesis.ids, target_pieces).text for hypothesis in hypotheses[:wanted]]
             items.append(
-                [ToAlign(sentence, planned, one.ids, text) for one, text in zip(hypotheses, shown, strict=False)]
+                [
+                    AlignmentItem(sentence, planned, hypothesis.ids, text)
+                    for hypothesis, text in zip(hypotheses, shown, strict=False)
+                ]
             )
     return items
 
 
 async def align(
-    worker: EngineWorker, vocabularies: tuple[Pieces, Pieces], items: Sequence[ToAlign], deadline: float | None
+    worker: EngineWorker, vocabularies: tuple[Pieces, Pieces], items: Sequence[AlignmentItem], deadline: float | None
 ) -> list[tuple[Pair, ...]]:
     """The pairs of words of every item, as places in `sentence` and in `shown`. `deadline` is a time.monotonic()
     value. Raises CannotAlign, Overloaded, EngineStopped, DeadlineExceeded."""
     await asyncio.to_thread(worker.prepare_alignments)
-    found: dict[int, Floats] = {}
-    owner, sent = object(), list[tuple[list[int], Future[list[Floats]]]]()
+    weights_of: dict[int, Floats] = {}
+    owner, submitted = object(), list[tuple[list[int], Future[list[Floats]]]]()
     try:
         for numbers in _batches(items):
             pairs = [(items[number].planned.ids, items[number].ids) for number in numbers]
-            sent.append((numbers, worker.align(pairs, owner)))
+            submitted.append((numbers, worker.align(pairs, owner)))
         async with asyncio.timeout(None if deadline is None else deadline - time.monotonic()):
-            for numbers, future in sent:
+            for numbers, future in submitted:
                 weights = await asyncio.wrap_future(future)
-                found.update(zip(numbers, weights, strict=True))
+                weights_of.update(zip(numbers, weights, strict=True))
     except TimeoutError:
         raise DeadlineExceeded("the engine did not answer by the deadline") from None
     finally:
-        for _, future in sent:
+        for _, future in submitted:
             future.cancel()
     return await offload_above(
         sum(len(item.sentence) for item in items),
-        lambda: [pairs_of(item, vocabularies, found[number]) for number, item in enumerate(items)],
+        lambda: [aligned_pairs(item, vocabularies, weights_of[number]) for number, item in enumerate(items)],
     )
 
 
-def _batches(items: Sequence[ToAlign]) -> Iterator[list[int]]:
-    """The numbers of items of like length, at most MOST_TOKENS of source and target together."""
+def _batches(items: Sequence[AlignmentItem]) -> Iterator[list[int]]:
+    """Numbers of items of similar length, with at most MOST_TOKENS padded tokens of source and target."""
     batch: list[int] = []
-    for number in sorted(range(len(items)), key=lambda one: _length(items[one])):
+    for number in sorted(range(len(items)), key=lambda number: _length(items[number])):
         if batch and _length(items[number]) * (len(batch) + 1) > MOST_TOKENS:
             yield batch
             batch = []
@@ -112,11 +117,11 @@ def _batches(items: Sequence[ToAlign]) -> Iterator[list[int]]:
         yield batch
 
 
-def _length(item: ToAlign) -> int:
+def _length(item: AlignmentItem) -> int:
     return len(item.planned.ids) + len(item.ids)
 
 
-def pairs_of(item: ToAlign, vocabularies: tuple[Pieces, Pieces], weights: Floats) -> tuple[Pair, ...]:
+def aligned_pairs(item: AlignmentItem, vocabularies: tuple[Pieces, Pieces], weights: Floats) -> tuple[Pair, ...]:
     """The pairs of words of an item, made of its `weights` [piece, source]. Protected spans are linked to themselves
     only."""
     checkpoint()
@@ -124,18 +129,20 @@ def pairs_of(item: ToAlign, vocabularies: tuple[Pieces, Pieces], weights: Floats
     shown = find_spans([span.text for span in masked.spans], item.shown)
     source, of_source = _words(item.planned.ids, vocabularies[0], masked, item.sentence, protected)
     target, of_target = _words(item.ids, vocabularies[1], masked, item.shown, shown)
-    looked = _sums(_sums(weights, of_target, len(target)).T, of_source, len(source)).T  # [word, source word]
-    total = looked.sum(axis=1, keepdims=True)
+    attention = _sum_by_word(
+        _sum_by_word(weights, of_target, len(target)).T, of_source, len(source)
+    ).T  # [word, source word]
+    total = attention.sum(axis=1, keepdims=True)
     pairs = {(protected[number], place) for number, place in shown.items()}
-    for to, come_from in np.argwhere((looked >= LEAST * total) & (total > 0)).tolist():
-        ours, theirs = source[come_from], target[to]
-        if ours is not None and theirs is not None:
-            pairs.add((ours, theirs))
+    for to_word, from_word in np.argwhere((attention >= LEAST * total) & (total > 0)).tolist():
+        source_place, target_place = source[from_word], target[to_word]
+        if source_place is not None and target_place is not None:
+            pairs.add((source_place, target_place))
     return tuple(sorted(pairs))
 
 
-def _sums(weights: Array, words: Sequence[int | None], count: int) -> Array:
-    """The rows of [piece, x] that belong to the same word added up: [word, x]. None is a row that belongs to none."""
+def _sum_by_word(weights: Array, words: Sequence[int | None], count: int) -> Array:
+    """[piece, x] -> [word, x]: the sums of the rows of each word; `words` has the word of each row, None for none."""
     sums = np.zeros((count, weights.shape[1]), np.float64)
     rows = {row: word for row, word in enumerate(words) if word is not None}
     np.add.at(sums, list(rows.values()), weights[list(rows)])

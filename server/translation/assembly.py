@@ -1,13 +1,12 @@
-"""Cuts texts into the engine's requests, and puts texts together from the results."""
+"""Puts translated texts together from the engine's results."""
 
 import dataclasses
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from server.backends.context import SentenceContext
-from server.engine.request import SearchOptions, SentenceRequest, SentenceResult, Timings
+from server.engine.request import SentenceResult, Timings
 from server.runtime.checkpoints import checkpoint
 from server.telemetry.labels import FinishReason
 from server.text.base.pieces import Pieces
@@ -16,6 +15,7 @@ from server.text.checks.flags import find_flags
 from server.text.markup.tags import Pair, place_tags, strip_tags
 from server.text.protect.protection import Restored
 from server.text.split.plan import PlannedSentence, TextPlan
+from server.translation.planning import PlannedRequest
 
 OfHypotheses = Sequence[Sequence[Pair]]
 """Pairs of aligned words for a sentence's hypotheses, best first: for all of them, for the best only, or for none."""
@@ -23,8 +23,8 @@ OfHypotheses = Sequence[Sequence[Pair]]
 
 @dataclass(frozen=True)
 class SentenceTranslation:
-    """`score` is the summed log-probability of the target, EOS included. `flags` name what looks wrong. `ids` are the
-    target as the model wrote it, without EOS."""
+    """`score`: log-probability of the target, EOS included, in nats. `flags`: what looks wrong. `ids`: the target's
+    pieces as the model wrote them, without EOS."""
 
     source: str
     target: str
@@ -37,7 +37,7 @@ class SentenceTranslation:
 
 @dataclass(frozen=True)
 class TextHypothesis:
-    """A whole text. `score` sums the log-probabilities of its sentences."""
+    """A whole text. `score`: the sum of its sentences' log-probabilities, in nats."""
 
     text: str
     score: float
@@ -55,13 +55,14 @@ class TextTranslation:
     sentences: tuple[SentenceTranslation, ...]
     hypotheses: tuple[TextHypothesis, ...]
     alignment: tuple[Pair, ...] | None = None
-    """Places of words in the source, each with the place of a word in `text` that comes from it; None if not asked."""
+    """Places of words in the source, each with the place of a word in `text` that comes from it; None if not
+    requested."""
 
 
 @dataclass(frozen=True)
 class TranslationOutcome:
-    """`timings`, in seconds: queue, encode and decode are each the largest among the request's sentences (which run
-    side by side, so that the three may add up to more or less than the whole); `total` is the whole request.
+    """`timings`, in seconds: queue, encode and decode are each the largest among the request's sentences, which run
+    concurrently, so that their sum may differ from `total`, the time of the whole request.
     """
 
     translations: tuple[TextTranslation, ...]
@@ -71,68 +72,24 @@ class TranslationOutcome:
     @property
     def num_flags(self) -> Counter[str]:
         """How many sentences have each flag."""
-        return Counter(flag for one in self.translations for sentence in one.sentences for flag in sentence.flags)
+        return Counter(flag for text in self.translations for sentence in text.sentences for flag in sentence.flags)
 
 
-@dataclass(frozen=True)
-class Work:
-    """Texts that were cut, and their sentences as the engine takes them, in order."""
-
-    plans: tuple[TextPlan, ...]
-    requests: tuple[SentenceRequest, ...]
-    options: SearchOptions
-    started: float
-    """A time.monotonic() value."""
-    aligns: bool = False
-    """Whether it is asked which words come from which."""
-
-    @classmethod
-    def cut(
-        cls,
-        texts: Iterable[str],
-        plan: Callable[[str], TextPlan],
-        options: SearchOptions,
-        context: SentenceContext | None = None,
-        begun: Callable[[int, TextPlan], TextPlan] | None = None,
-        aligns: bool = False,
-    ) -> "Work":
-        """The sentences of `texts`; every one sees `context`, and all wait in one line. `begun` takes a text's number
-        and plan, and gives the plan with the beginning of its translation."""
-        started, owner = time.monotonic(), object()
-        plans = tuple(map(plan, texts))
-        if begun is not None:
-            plans = tuple(begun(index, one) for index, one in enumerate(plans))
-        requests = tuple(
-            SentenceRequest(sentence.ids, options, context, owner, prefix=sentence.prefix_ids)
-            for one in plans
-            for sentence in one.planned
-        )
-        return cls(plans, requests, options, started, aligns)
-
-    @property
-    def needs_alignment(self) -> bool:
-        """Whether it is asked for, or has tags to set."""
-        return self.aligns or any(sentence.tags for plan in self.plans for sentence in plan.planned)
-
-    @property
-    def num_chars(self) -> int:
-        return sum(len(segment.text) for plan in self.plans for segment in plan.segments)
-
-    def put_together(
-        self, results: Sequence[SentenceResult], pieces: Pieces, aligned: Sequence[OfHypotheses] = ()
-    ) -> TranslationOutcome:
-        """The translated texts, from the result of every request and, where words were aligned, their pairs. `pieces`
-        are the target's."""
-        remaining = iter(zip(results, aligned or [()] * len(results), strict=True))
-        translations = []
-        for plan in self.plans:
-            own = [next(remaining) for _ in plan.planned]
-            found, pairs = [result for result, _ in own], [one for _, one in own]
-            joined = _join(plan, found, pairs, self.options.num_hypotheses, pieces)
-            if self.aligns:
-                joined = dataclasses.replace(joined, alignment=_alignment(plan, joined, pairs))
-            translations.append(joined)
-        return TranslationOutcome(tuple(translations), largest_timings(results), time.monotonic() - self.started)
+def assemble(
+    planned: PlannedRequest, results: Sequence[SentenceResult], pieces: Pieces, aligned: Sequence[OfHypotheses] = ()
+) -> TranslationOutcome:
+    """The translated texts, from the result of every sentence and, where words were aligned, their pairs. `pieces` are
+    the target's."""
+    remaining = iter(zip(results, aligned or [()] * len(results), strict=True))
+    translations = []
+    for plan in planned.plans:
+        of_plan = [next(remaining) for _ in plan.planned]
+        of_text, pairs = [result for result, _ in of_plan], [of_sentence for _, of_sentence in of_plan]
+        translation = _join(plan, of_text, pairs, planned.request.options.num_hypotheses, pieces)
+        if planned.request.aligns:
+            translation = dataclasses.replace(translation, alignment=_alignment(plan, translation, pairs))
+        translations.append(translation)
+    return TranslationOutcome(tuple(translations), largest_timings(results), time.monotonic() - planned.started)
 
 
 def largest_timings(results: Sequence[SentenceResult]) -> Timings:
@@ -176,8 +133,10 @@ def _choices(
         choices = [planned.restore(hypothesis.ids, pieces) for hypothesis in result.hypotheses]
         if planned.tags:
             choices = [
-                dataclasses.replace(one, text=place_tags(planned.tags, strip_tags(source)[0], one.text, own))
-                for one, own in zip(choices, pairs, strict=True)
+                dataclasses.replace(
+                    choice, text=place_tags(planned.tags, strip_tags(source)[0], choice.text, own_pairs)
+                )
+                for choice, own_pairs in zip(choices, pairs, strict=True)
             ]
         of_sentence.append(choices)
     return of_sentence
@@ -193,7 +152,7 @@ def _alignment(plan: TextPlan, joined: TextTranslation, aligned: Sequence[OfHypo
         if segment.is_sentence:
             sentence, (best, *_) = next(remaining)
             target = sentence.target
-            pairs += ((_moved(source, source_at), _moved(own, target_at)) for source, own in best)
+            pairs += ((_moved(place, source_at), _moved(aligned_place, target_at)) for place, aligned_place in best)
         source_at, target_at = source_at + len(segment.text), target_at + len(target)
     return tuple(pairs)
 

@@ -1,52 +1,36 @@
-"""Translates texts with HTML or XML tags: the texts between the tags are translated, the tags stay."""
+"""Translates texts with HTML or XML tags: the texts between the tags are translated, the tags are kept."""
 
 import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from server.backends.context import SentenceContext
-from server.engine.request import SearchOptions
 from server.runtime.offload import offload_above
 from server.text.markup.markup import Kind, Markup, read_markup
 from server.translation.assembly import TextHypothesis, TextTranslation, TranslationOutcome
+from server.translation.planning import TextRequest
 
 
 class TranslatesTexts(Protocol):
-    """A translator, or a pivot of two."""
+    """A model, a model with a glossary, or two models."""
 
-    async def translate(
-        self,
-        texts: Sequence[str],
-        options: SearchOptions,
-        context: SentenceContext | None = None,
-        splits: bool = True,
-        *,
-        tagged: bool = False,
-    ) -> TranslationOutcome:
+    async def translate(self, request: TextRequest, /) -> TranslationOutcome:
         """As Translator.translate."""
 
 
 async def translate_markup(
-    translator: TranslatesTexts,
-    documents: Sequence[str],
-    kind: Kind,
-    options: SearchOptions,
-    context: SentenceContext | None = None,
-    splits: bool = True,
-    ignored: Iterable[str] = (),
+    translator: TranslatesTexts, request: TextRequest, kind: Kind, ignored: Iterable[str] = ()
 ) -> TranslationOutcome:
-    """Like Translator.translate, for documents with tags: each is one text, whose sentences end at block tags as well.
-    `ignored` names elements whose content stays as it is.
+    """Like Translator.translate, for texts with markup, whose sentences end at block tags as well. `ignored` names
+    elements whose content stays as it is.
 
     Raises MalformedMarkup, TooManyPlaceholders, and what Translator.translate raises.
     """
     ignored = tuple(ignored)
-    size = sum(map(len, documents))
-    read = await offload_above(size, lambda: [read_markup(document, kind, ignored) for document in documents])
-    outcome = await translator.translate(
-        [text for one in read for text in one.texts], options, context, splits, tagged=True
-    )
-    whole = await offload_above(size, _all_whole, read, outcome.translations, options.num_hypotheses)
+    size = sum(map(len, request.texts))
+    documents = await offload_above(size, lambda: [read_markup(text, kind, ignored) for text in request.texts])
+    blocks = [block for document in documents for block in document.texts]
+    outcome = await translator.translate(dataclasses.replace(request, texts=blocks, tagged=True))
+    whole = await offload_above(size, _all_whole, documents, outcome.translations, request.options.num_hypotheses)
     return dataclasses.replace(outcome, translations=whole)
 
 
@@ -63,7 +47,7 @@ def _whole(document: Markup, blocks: Sequence[TextTranslation], count: int) -> T
     hypotheses = []
     for rank in range(count):
         chosen = [block.hypotheses[min(rank, len(block.hypotheses) - 1)] for block in blocks]
-        text = document.write([one.text for one in chosen])
-        hypotheses.append(TextHypothesis(text, sum(one.score for one in chosen)))
+        text = document.write([hypothesis.text for hypothesis in chosen])
+        hypotheses.append(TextHypothesis(text, sum(hypothesis.score for hypothesis in chosen)))
     sentences = tuple(sentence for block in blocks for sentence in block.sentences)
     return TextTranslation(hypotheses[0].text, sentences, tuple(hypotheses))

@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from server.backends.context import SentenceContext
 from server.engine.request import SearchOptions, Timings
 from server.runtime.checkpoints import checkpoint
 from server.runtime.offload import offload_above
@@ -22,6 +21,7 @@ from server.text.protect.terms import Terms, missing_terms
 from server.text.split.plan import TextPlan
 from server.translation.assembly import SentenceTranslation, TextHypothesis, TextTranslation, TranslationOutcome
 from server.translation.glossary import translate_with_terms
+from server.translation.planning import TextRequest
 from server.translation.translator import Translator
 
 
@@ -35,34 +35,25 @@ class Pivot:
     then: SearchOptions
     terms: Terms | None = None
 
-    async def translate(
-        self,
-        texts: Sequence[str],
-        options: SearchOptions,
-        context: SentenceContext | None = None,
-        splits: bool = True,
-        *,
-        tagged: bool = False,
-    ) -> TranslationOutcome:
-        """Like Translator.translate. Texts are cut once, for the first model, which sees the `context`; what it says of
+    async def translate(self, request: TextRequest) -> TranslationOutcome:
+        """Like Translator.translate. Texts are cut once, for the first model, which sees the context; what it says of
         a sentence is one sentence for the second. A score is that of both steps together, log p(middle | source) +
         log p(target | middle); the seconds of both are added; flags are those that either has, and count as the
         second's. Raises TermRefused besides."""
         started = time.monotonic()
-        work = await self.first.prepare(texts, options, context, splits, tagged=tagged)
-        results = await self.first.run(work.requests, options.deadline)
+        work = await self.first.prepare(request)
+        results = await self.first.run(work.sentences, request.options.deadline)
         begun = await self.first.finish(work, results, counts_flags=False)
-        ended = await self._end(begun, tagged)
-        lifts = tagged and self.first.worker.can_align
+        ended = await self._end(begun, request.tagged)
+        lifts = request.tagged and self.first.worker.can_align
         both, timings = _both(begun, ended), [begun.timings, ended.timings]
         lacking = await offload_above(work.num_chars, lacking_terms, self.terms, both, lifts)
         if self.terms is not None and lacking:
             sources = [both[number].source for number in lacking]
             carried = PivotPlaceholders(self.terms, sources)
-            begun = await translate_with_terms(
-                self.first, sources, options, carried, context, splits=False, tagged=tagged, counts_flags=False
-            )
-            ended = await self._end(begun, tagged)
+            again = dataclasses.replace(request, texts=sources, splits=False)
+            begun = await translate_with_terms(self.first, again, carried, counts_flags=False)
+            ended = await self._end(begun, request.tagged)
             timings += [begun.timings, ended.timings]
             await offload_above(work.num_chars, _fill, both, lacking, _both(begun, ended), carried, lifts)
         translations = await offload_above(work.num_chars, _texts, work.plans, both)
@@ -73,7 +64,8 @@ class Pivot:
     async def _end(self, begun: TranslationOutcome, tagged: bool) -> TranslationOutcome:
         """What the second model makes of each sentence of the first."""
         middles = [one.target for text in begun.translations for one in text.sentences]
-        return await self.second.translate(middles, self.then, splits=False, tagged=tagged, counts_flags=False)
+        request = TextRequest(middles, self.then, splits=False, tagged=tagged)
+        return await self.second.translate(request, counts_flags=False)
 
 
 def lacking_terms(terms: Terms | None, said: Sequence[SentenceTranslation], lifts: bool) -> list[int]:

@@ -22,7 +22,7 @@ class TooLongToScore(ValueError):
 
 @dataclass(frozen=True)
 class ScoringItem:
-    """One sentence, its translations, and what it sees. Texts are taken as they are: nothing is cut."""
+    """One sentence, its translations, and its context. Texts are not cut into sentences."""
 
     source: str
     targets: Sequence[str]
@@ -56,9 +56,9 @@ class ScoringOutcome:
 
 
 async def score(translator: Translator, items: Sequence[ScoringItem], deadline: float | None) -> ScoringOutcome:
-    """Log-probabilities of every item's targets among all words, whatever shortlist searches use: log p(target |
-    source, context) is their sum. Items run side by side with everything else that the model does; all are queued or
-    none. `deadline` is a time.monotonic() value.
+    """Log-probabilities of the pieces of every item's targets, over the whole vocabulary (searches may use a
+    shortlist); their sum is log p(target | source, context). All items are queued or none. `deadline` is a
+    time.monotonic() value.
 
     Raises TooLongToScore, CannotScore, and what Translator.run raises.
     """
@@ -87,9 +87,9 @@ def _requests(
     for number, ids in enumerate(targets):
         _check_length(len(ids), manifest.max_target_length, f"item {index}: target {number}")
     for start in range(0, len(targets), MOST_ROWS):
-        some = tuple(targets[start : start + MOST_ROWS])
-        options = SearchOptions(len(some), max_length=manifest.max_target_length, deadline=deadline)
-        yield SentenceRequest(source, options, item.context, targets=some)
+        batch = tuple(targets[start : start + MOST_ROWS])
+        options = SearchOptions(len(batch), max_length=manifest.max_target_length, deadline=deadline)
+        yield SentenceRequest(source, options, item.context, targets=batch)
 
 
 def _check_length(length: int, longest: int, what: str) -> None:
@@ -105,11 +105,11 @@ def _finish(
     requests: Sequence[Sequence[SentenceRequest]],
     results: Sequence[SentenceResult],
 ) -> tuple[tuple[TargetScore, ...], ...]:
-    found = (hypothesis.log_probabilities for result in results for hypothesis in result.hypotheses)
+    log_probabilities = (hypothesis.log_probabilities for result in results for hypothesis in result.hypotheses)
     ids = (target for of_item in requests for request in of_item for target in request.targets)
     return tuple(
         tuple(
-            TargetScore(target, tuple(translator.target_pieces.texts(next(ids))), next(found))
+            TargetScore(target, tuple(translator.target_pieces.texts(next(ids))), next(log_probabilities))
             for target in item.targets
         )
         for item in items

@@ -1,30 +1,30 @@
-"""Translates texts and gives beginnings of the translations while they are decoded."""
+"""Translates texts and returns the beginnings of translations while they are decoded."""
 
 import asyncio
 import contextlib
 import threading
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 
-from server.backends.context import SentenceContext
-from server.engine.request import DeadlineExceeded, SearchOptions, SentenceResult
+from server.engine.request import DeadlineExceeded, SentenceResult
 from server.runtime.checkpoints import checkpoint
 from server.runtime.offload import offload_above
 from server.text.split.plan import PlannedSentence, TextPlan
-from server.translation.assembly import TranslationOutcome, Work
-from server.translation.trace_stages import trace_stages_of
+from server.translation.assembly import TranslationOutcome
+from server.translation.planning import PlannedRequest, TextRequest
+from server.translation.trace_stages import record_stages
 from server.translation.translator import Translator
 
 QUIET_SECONDS = 15.0
-"""After so long without news, a stream sends a sign of life."""
+"""Seconds without an update after which a stream yields a keepalive."""
 
 
 @dataclass(frozen=True)
 class Beginning:
-    """How the translation of a sentence begins; replaces what was told of it before. `is_done`: it is the whole
+    """The beginning of a sentence's translation, which replaces the beginning before it. `is_done`: it is the whole
     translation. `text` and `sentence` count from 0, sentences within their text."""
 
     text: int
@@ -34,107 +34,100 @@ class Beginning:
 
 
 class TranslationStream:
-    """Texts that were queued. Use it in the event loop that began it, and always `close` it."""
+    """A request whose sentences are queued. Use it in the event loop that began it, and always `close` it."""
 
-    def __init__(self, translator: Translator, work: Work) -> None:
-        self._translator, self._work = translator, work
-        self._places = [(text, at) for text, plan in enumerate(work.plans) for at in range(len(plan.planned))]
+    def __init__(self, translator: Translator, planned: PlannedRequest) -> None:
+        self._translator, self._planned = translator, planned
+        self._places = [(text, at) for text, plan in enumerate(planned.plans) for at in range(len(plan.planned))]
         self._loop = asyncio.get_running_loop()
         self._woken = asyncio.Event()
         self._lock = threading.Lock()
-        self._news: dict[int, tuple[int, ...] | None] = {}
-        """Request -> the ids that were heard last, None when it is over; what has not been read yet."""
+        self._updates: dict[int, tuple[int, ...] | None] = {}
+        """Number of a sentence -> the ids of its last beginning, None when it is done; what `updates` has not read."""
 
     @classmethod
-    async def begin(
-        cls,
-        translator: Translator,
-        texts: Sequence[str],
-        options: SearchOptions,
-        context: SentenceContext | None = None,
-        prefixes: Sequence[str] = (),
-        aligns: bool = False,
-    ) -> "TranslationStream":
+    async def begin(cls, translator: Translator, request: TextRequest) -> "TranslationStream":
         """Queue all sentences or none. Raises what Translator.translate raises before it waits."""
-        stream = cls(translator, await translator.prepare(texts, options, context, prefixes=prefixes, aligns=aligns))
-        for index, request in enumerate(stream._work.requests):
-            request.on_partial = partial(stream._hear, index)
-            request.future.add_done_callback(partial(stream._end, index))
-        translator.submit(stream._work.requests)
+        planned = await translator.prepare(request)
+        stream = cls(translator, planned)
+        for index, sentence in enumerate(planned.sentences):
+            sentence.on_partial = partial(stream._record, index)
+            sentence.future.add_done_callback(partial(stream._end, index))
+        translator.submit(planned.sentences)
         return stream
 
     @property
     def plans(self) -> tuple[TextPlan, ...]:
         """How the texts were cut."""
-        return self._work.plans
+        return self._planned.plans
 
-    async def news(self) -> AsyncIterator[Beginning | TranslationOutcome | None]:
+    async def updates(self) -> AsyncIterator[Beginning | TranslationOutcome | None]:
         """Beginnings of sentences, each replacing the one before, and at the end the outcome; None after QUIET_SECONDS
-        without news. When news come faster than they are read, only the latest is given. Raises what Translator.run
-        raises."""
-        missing = len(self._work.requests)
+        without an update. Of several beginnings of a sentence since the last read only the latest is returned. Raises
+        what Translator.run raises."""
+        missing = len(self._planned.sentences)
         shown = [""] * missing
         while missing:
-            news = await self._wait()
-            if not news:
+            updates = await self._next_updates()
+            if not updates:
                 yield None
-            num_chars = sum(len(self._planned(index).masked.text) for index in news)
-            targets = await offload_above(num_chars, self._targets, news)
+            num_chars = sum(len(self._sentence(index).masked.text) for index in updates)
+            targets = await offload_above(num_chars, self._targets, updates)
             for index, target in targets.items():
-                is_done = news[index] is None
+                is_done = updates[index] is None
                 missing -= is_done
                 if is_done or target != shown[index]:
                     shown[index] = target
                     yield Beginning(*self._places[index], target, is_done)
         results = self._results()
-        trace_stages_of(self._work.requests, results)
-        yield await self._translator.finish(self._work, results)
+        record_stages(self._planned.sentences, results)
+        yield await self._translator.finish(self._planned, results)
 
     def close(self) -> None:
-        """Cancel what is not done: it leaves the engine at its next step."""
-        for request in self._work.requests:
+        """Cancel sentences that are not done: the engine drops them at its next step."""
+        for request in self._planned.sentences:
             request.cancel()
 
-    async def _wait(self) -> dict[int, tuple[int, ...] | None]:
-        deadline = self._work.options.deadline
+    async def _next_updates(self) -> dict[int, tuple[int, ...] | None]:
+        deadline = self._planned.request.options.deadline
         left = QUIET_SECONDS if deadline is None else min(QUIET_SECONDS, deadline - time.monotonic())
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(left):
                 await self._woken.wait()
         self._woken.clear()
         with self._lock:
-            news, self._news = self._news, {}
-        if not news and deadline is not None and time.monotonic() >= deadline:
+            updates, self._updates = self._updates, {}
+        if not updates and deadline is not None and time.monotonic() >= deadline:
             raise DeadlineExceeded("the engine did not answer by the deadline")
-        return news
+        return updates
 
-    def _hear(self, index: int, ids: tuple[int, ...] | None) -> None:
-        """Runs in the engine's thread. Wakes the event loop only if that has read all news before."""
+    def _record(self, index: int, ids: tuple[int, ...] | None) -> None:
+        """Runs in the engine's thread. Wakes the event loop only if it has read all updates before."""
         with self._lock:
-            is_first = not self._news
-            self._news[index] = ids
+            is_first = not self._updates
+            self._updates[index] = ids
         if is_first:
-            with contextlib.suppress(RuntimeError):  # The event loop was closed: nobody waits any more.
+            with contextlib.suppress(RuntimeError):  # the event loop is closed
                 self._loop.call_soon_threadsafe(self._woken.set)
 
     def _end(self, index: int, _: "Future[SentenceResult]") -> None:
-        self._hear(index, None)
+        self._record(index, None)
 
-    def _planned(self, index: int) -> PlannedSentence:
+    def _sentence(self, index: int) -> PlannedSentence:
         text, sentence = self._places[index]
-        return self._work.plans[text].planned[sentence]
+        return self._planned.plans[text].planned[sentence]
 
-    def _targets(self, news: Mapping[int, tuple[int, ...] | None]) -> dict[int, str]:
+    def _targets(self, updates: Mapping[int, tuple[int, ...] | None]) -> dict[int, str]:
         """The translations that sentences have so far, by their requests."""
-        return {index: self._target(index, ids) for index, ids in news.items()}
+        return {index: self._target(index, ids) for index, ids in updates.items()}
 
     def _target(self, index: int, ids: tuple[int, ...] | None) -> str:
         checkpoint()
-        planned, pieces = self._planned(index), self._translator.target_pieces
+        planned, pieces = self._sentence(index), self._translator.target_pieces
         if ids is not None:
             return planned.restore_partial(ids, pieces)
-        future: Future[SentenceResult] = self._work.requests[index].future
+        future: Future[SentenceResult] = self._planned.sentences[index].future
         return planned.restore(future.result().hypotheses[0].ids, pieces).text
 
     def _results(self) -> list[SentenceResult]:
-        return [request.future.result() for request in self._work.requests]
+        return [request.future.result() for request in self._planned.sentences]

@@ -1,4 +1,4 @@
-"""Tells traces of the stages that sentences went through in the engine."""
+"""Adds the stages of sentences in the engine to traces."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -9,22 +9,24 @@ Span = tuple[float, float]
 """From one moment to another, time.monotonic() values."""
 
 
-def trace_stages_of(requests: Sequence[SentenceRequest], results: Sequence[SentenceResult]) -> None:
-    """Tell the current trace of the sentences of one call. A stage lasts from the first sentence that enters it to the
-    last that leaves it, so stages may overlap. Sentences from the cache have no stages; those that shared another's
-    search only waited."""
+def record_stages(requests: Sequence[SentenceRequest], results: Sequence[SentenceResult]) -> None:
+    """Add the stages of one call's sentences to the current trace. A stage lasts from the first sentence that enters it
+    to the last that leaves it, so stages may overlap. Sentences from the cache have no stages; sentences that joined
+    the search of another one have the stage "queue" only."""
     trace = tracing.current.get()
     if trace is None:
         return
     timed = [(request.arrival, result) for request, result in zip(requests, results, strict=True) if request.arrival]
-    decoded = [one for one in timed if one[1].timings.decode]
-    for name, of_stage, span in (("queue", timed, _queue), ("encode", decoded, _encode), ("decode", decoded, _decode)):
-        if of_stage:
-            started, ended = _around(of_stage, span)
-            trace.stage(name, started, ended, {"ringmt.sentences": len(of_stage)})
+    decoded = [sentence for sentence in timed if sentence[1].timings.decode]
+    for name, sentences, span in (("queue", timed, _queue), ("encode", decoded, _encode), ("decode", decoded, _decode)):
+        if sentences:
+            started, ended = _span_of_all(sentences, span)
+            trace.stage(name, started, ended, {"ringmt.sentences": len(sentences)})
 
 
-def _around(sentences: Iterable[tuple[float, SentenceResult]], span: Callable[[float, SentenceResult], Span]) -> Span:
+def _span_of_all(
+    sentences: Iterable[tuple[float, SentenceResult]], span: Callable[[float, SentenceResult], Span]
+) -> Span:
     starts, ends = zip(*(span(arrival, result) for arrival, result in sentences), strict=True)
     return min(starts), max(ends)
 

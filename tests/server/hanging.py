@@ -11,10 +11,10 @@ from server.cli.main import main
 
 PLACES = {
     "load": "server.translation.translator.Translator.load",
-    "cut": "server.translation.assembly.Work.cut",
+    "cut": "server.translation.planning.Planner.plan_request",
     "executor": "server.engine.worker.EngineWorker.prepare_alignments",
     "step": "server.engine.engine.Engine.step",
-    "loop": "server.api.admission.admitted_request.AdmittedRequest.translator",
+    "loop": "server.api.admission.admitted_request.AdmittedRequest.choose",
     "close": "server.stores.sqlite.SqliteStore.close",
     "write": "server.stores.sqlite.SqliteStore.update",
 }

@@ -1,4 +1,4 @@
-"""An admitted request: what its route knows of it beside its fields."""
+"""An admitted request: its key, deadline and models."""
 
 import contextlib
 import time
@@ -11,42 +11,36 @@ from fastapi import Depends, Request
 from server.api.requests.api_keys import Key, owner_of
 from server.api.requests.body_budget import BodyReservation
 from server.api.requests.fields import TimingsAnswer
+from server.api.serving.routing import Route
 from server.api.serving.server_state import ServerState
 from server.files.parsing import ParsedFile, SourceFile, parse
 from server.translation.assembly import TranslationOutcome
 from server.translation.scoring import ScoringOutcome
-from server.translation.translator import Translator
 
 
 @dataclass
 class AdmittedRequest:
-    """`deadline`, a time.monotonic() value, is when the request must be answered; `ApiRoute` ends its work then. What
-    the request holds (its models, its part of its key's concurrency, a stream's sentences) is given back by `leave`."""
+    """`deadline`, a time.monotonic() value, is when the request must be answered; `ApiRoute` ends its work then.
+    `release` releases what the request holds: models, its part of its key's concurrency, a stream's sentences."""
 
     request: Request
     state: ServerState
     deadline: float
     key: Key | None = None
     body: BodyReservation | None = None
-    """The bytes of its body, which count until `leave`."""
+    """The bytes of its body, which count until `release`."""
     _working: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
-    def translator(self, model: str | None, source: str, target: str) -> Translator:
-        """The model asked for, or the first for the two languages; the request counts as work of it from now on.
-        Raises ApiError."""
-        translator = self.state.translator_for(model, source, target)
-        self._working.enter_context(translator.users)
-        self.count_for_model(translator.name)
-        return translator
-
-    def legs(self, source: str, target: str) -> tuple[Translator, Translator] | None:
-        """Two models where no single one translates (see ServerState.legs_for), else None. The request counts as work
-        of the first, and as in progress at both. Raises ApiError."""
-        legs = self.state.legs_for(source, target)
-        for leg in reversed(legs or ()):
-            self._working.enter_context(leg.users)
-            self.count_for_model(leg.name)
-        return legs
+    def choose(self, model: str | None, source: str, target: str) -> Route:
+        """The route from `source` to `target` (see `RoutingTable.choose`). From now on its models count as in use, the
+        request as in progress at all of them and as work of the first. Raises ApiError (422), ModelUnavailable."""
+        route = self.state.routes.choose(model, source, target)
+        for translator in route.models:
+            translator.check_ready()
+        for translator in reversed(route.models):
+            self._working.enter_context(translator.users)
+            self.count_for_model(translator.name)
+        return route
 
     async def parse(self, data: bytes, name: str, language: str) -> ParsedFile:
         """The texts of a file that the client sent; `language` is the target's. Raises FileError, TooManyFiles."""
@@ -65,22 +59,22 @@ class AdmittedRequest:
         self.request.state.timings = timings.model_dump()
         return timings
 
-    def shorten(self, seconds: float | None) -> None:
-        """Bring the deadline forward to `seconds` from now, if it is later; None changes nothing."""
+    def limit_deadline(self, seconds: float | None) -> None:
+        """Set the deadline to `seconds` from now if it is later; None changes nothing."""
         if seconds is not None:
             self.deadline = min(self.deadline, time.monotonic() + seconds)
 
     def on_release(self, callback: Callable[[], None]) -> None:
-        """Have something given back by `leave`."""
+        """Call `callback` in `release`."""
         self._working.callback(callback)
 
-    def go_on(self) -> Callable[[], None]:
-        """For work that goes on when the request is answered: it holds what the request held until it calls what is
-        returned."""
+    def hand_over(self) -> Callable[[], None]:
+        """For work that goes on after the answer: returns a function that releases what the request holds until now,
+        which `release` then no longer does."""
         return self._working.pop_all().close
 
-    def leave(self) -> None:
-        """The request is over. It may be called more than once."""
+    def release(self) -> None:
+        """End the request. Idempotent."""
         self._working.close()
         if self.body is not None:
             self.body.release()
@@ -94,4 +88,4 @@ async def _admitted_of(
 
 
 Admitted = Annotated[AdmittedRequest, Depends(_admitted_of)]
-"""A route's parameter: the visit of its request, made by `ApiRoute`."""
+"""A route's parameter: its request, admitted by `ApiRoute`."""

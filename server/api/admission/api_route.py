@@ -1,4 +1,4 @@
-"""The steps that every request goes through, except for probes: readiness, deadline, key, body, handler, metrics."""
+"""The steps of every request except probes: readiness, deadline, key, body, handler."""
 
 import time
 from collections.abc import Callable, Coroutine
@@ -39,19 +39,19 @@ Handle = Callable[[Request], Coroutine[Any, Any, Response]]
 Access = Scope | Literal["any key", "public"]
 """Who may use a route: keys of a scope, every key, or everybody, with keys as without."""
 MOST_ERRORS = 100
-"""Errors of one body of which the first is told."""
+"""Errors of one body, of which the answer names the first; a body with more is refused as a whole."""
 
 register_url_convertor("int", BoundedInteger())
 
 
 class ApiRoute(APIRoute):
-    """A route of /v1. Other APIs derive routes with a dialect for errors, and with what they read.
+    """A route of /v1. Other APIs derive routes with their dialect of errors and their kinds of bodies.
 
-    `reads_forms`: fields may also come as a form, or in the query when there is no body. `key_field`: a parameter of
-    the query, or a field of the body, in which a key may come."""
+    `reads_forms`: fields may also be sent as a form, or in the query when there is no body. `key_field`: the parameter
+    of the query, or field of the body, that may contain the key."""
 
     access: ClassVar[Access]
-    """There is no default: `requiring` makes routes that have it."""
+    """Without a default: `requiring` returns a class that has it."""
     dialect: ClassVar[Dialect] = NATIVE
     reads_forms: ClassVar[bool] = False
     is_work: ClassVar[bool] = True
@@ -95,7 +95,7 @@ class ApiRoute(APIRoute):
                 raise
             admitted = AdmittedRequest(request, state, deadline, key, held)
             if key is not None and self.is_work:
-                admitted.on_release(key.leave)
+                admitted.on_release(key.release)
             request.state.admitted = admitted
             caller.current.set(caller.Caller(owner_of(key)))
             response: Response | None = None
@@ -105,21 +105,21 @@ class ApiRoute(APIRoute):
                 if "document_id" in request.path_params:
                     await before(admitted.deadline, check_document(request, key, state.documents))
                 read = await before(admitted.deadline, self._read(request, held, state.settings.max_body_bytes, body))
-                body = None  # what was read of it is all that is kept
+                body = None  # only the parsed request is kept
                 response = await cancel_on_disconnect(request, before(admitted.deadline, handle(read)))
                 return response
             except RequestValidationError as error:
                 raise self.invalid(error) from None
             finally:
-                if not isinstance(response, EventStream):  # its work has only begun: RequestMiddleware ends it
-                    admitted.leave()
+                if not isinstance(response, EventStream):  # it is still being sent: RequestMiddleware releases it
+                    admitted.release()
 
         return admitted
 
     def presented(self, request: Request) -> str | None:
-        """The key that the request has in its headers or its query, None without one."""
-        found = presented_key(request)
-        return request.query_params.get(self.key_field) if found is None and self.key_field else found
+        """The key in the request's headers or query; None without one."""
+        key = presented_key(request)
+        return request.query_params.get(self.key_field) if key is None and self.key_field else key
 
     @property
     def body_may_have_key(self) -> bool:
@@ -159,10 +159,10 @@ class ApiRoute(APIRoute):
         try:
             return model.model_validate(fields)
         except ValidationError as error:
-            if error.error_count() > MOST_ERRORS:  # each would become an object, and a body has room for many
+            if error.error_count() > MOST_ERRORS:  # each becomes an object, and a body can have many
                 raise ApiError("invalid_value", message) from None
-            found = error.errors(include_url=False, include_input=False)
-            raise RequestValidationError([{**one, "loc": ("body", *one["loc"])} for one in found]) from None
+            errors = error.errors(include_url=False, include_input=False)
+            raise RequestValidationError([{**item, "loc": ("body", *item["loc"])} for item in errors]) from None
 
     @property
     def takes_file(self) -> bool:
@@ -171,7 +171,7 @@ class ApiRoute(APIRoute):
 
     def check_query(self, request: Request) -> None:
         """Raise ApiError (422) for a parameter that the route does not know."""
-        known = [one.alias for one in self.dependant.query_params]
+        known = [parameter.alias for parameter in self.dependant.query_params]
         for given in request.query_params:
             if given not in known:
                 hint = nearest(given, known) if known else "this path takes none"

@@ -1,4 +1,4 @@
-"""Access: the key of a request, what it allows, and how long the request wants to wait."""
+"""The key of a request, what the key allows, and the timeout that the request asks for."""
 
 import re
 
@@ -21,9 +21,9 @@ def authenticate(
     admin_is_open: bool,
     is_work: bool = True,
 ) -> Key | None:
-    """Admit a request; returns the key that was `presented`. If the request `is_work`, the key's `leave` must be called
-    when it is over; otherwise it does not count for the key's concurrency. None on a server without keys, where the
-    scope `admin` is refused unless `admin_is_open`. Raises ApiError (401, 403 or 429)."""
+    """The key that was `presented`; None on a server without keys, where the scope `admin` is refused unless
+    `admin_is_open`. If the request `is_work`, it counts for the key's concurrency until the key's `release` is called.
+    Raises ApiError (401, 403 or 429)."""
     if not keys.keys:
         if scope == "admin" and not admin_is_open:
             message = "this is for keys of the scope 'admin': start the server with --api-keys, or with --open-admin on"
@@ -44,15 +44,15 @@ def authenticate(
 
 
 async def check_document(request: Request, key: Key | None, documents: DocumentService) -> None:
-    """Raises UnknownDocument when the request is about another key's document, as for one that does not exist."""
+    """Raise UnknownDocument for a document of another key, as for a document that does not exist."""
     document_id = request.path_params.get("document_id")
     if document_id is not None and key is not None and not key.is_admin:
         await documents.check_owner(document_id, key.owner)
 
 
 def listed_owner(key: Key | None, owner: str | None) -> str | None:
-    """The owner whose documents or glossaries a key lists, when it asks for those of `owner`; None: those of all.
-    Raises ApiError (403)."""
+    """The owner whose documents or glossaries are listed for a request that names `owner`; None lists those of all
+    owners. Raises ApiError (403)."""
     if key is None or key.is_admin:
         return owner
     if owner not in (None, key.owner):
@@ -62,12 +62,13 @@ def listed_owner(key: Key | None, owner: str | None) -> str | None:
 
 def presented_key(request: Request) -> str | None:
     """The key in the request's headers, None without one."""
-    found = _AUTHORIZATION.fullmatch(request.headers.get("authorization", "").strip())
-    return found[1] if found else request.headers.get(KEY_HEADER)
+    authorization = _AUTHORIZATION.fullmatch(request.headers.get("authorization", "").strip())
+    return authorization[1] if authorization else request.headers.get(KEY_HEADER)
 
 
 def timeout_of(request: Request, longest: float) -> float:
-    """Seconds that the request may take: `longest`, or less if its header says so. Raises ApiError (422)."""
+    """Seconds that the request may take: `longest`, or less if its header X-Request-Timeout has less. Raises ApiError
+    (422)."""
     given = request.headers.get(TIMEOUT_HEADER)
     if given is None:
         return longest

@@ -1,4 +1,4 @@
-"""Translates texts in several languages: each by the model for its own, those of one language together."""
+"""Translates texts in several languages: the texts of each language in one call."""
 
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -12,16 +12,16 @@ Translate = Callable[[str, list[str]], Awaitable[TranslationOutcome]]
 async def translate_by_language(
     admitted: AdmittedRequest, texts: Sequence[str], languages: Sequence[str], target: str, translate: Translate
 ) -> list[TextTranslation]:
-    """The translations of `texts`, in their order; `languages` are their languages. Texts in the `target` language stay
-    as they are."""
-    found = {place: _as_it_is(text) for place, text in enumerate(texts) if languages[place] == target}
-    for language in dict.fromkeys(one for one in languages if one != target):
-        places = [place for place, one in enumerate(languages) if one == language]
+    """The translations of `texts`, in their order; `languages` are their languages. Texts in the `target` language are
+    returned unchanged."""
+    translations = {place: _unchanged(text) for place, text in enumerate(texts) if languages[place] == target}
+    for language in dict.fromkeys(other for other in languages if other != target):
+        places = [place for place, other in enumerate(languages) if other == language]
         outcome = await translate(language, [texts[place] for place in places])
         admitted.timings(outcome)
-        found.update(zip(places, outcome.translations, strict=True))
-    return [found[place] for place in range(len(texts))]
+        translations.update(zip(places, outcome.translations, strict=True))
+    return [translations[place] for place in range(len(texts))]
 
 
-def _as_it_is(text: str) -> TextTranslation:
+def _unchanged(text: str) -> TextTranslation:
     return TextTranslation(text, (), (TextHypothesis(text, 0.0),))

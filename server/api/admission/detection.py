@@ -1,4 +1,4 @@
-"""Detects which of the served languages a text is in, or that it is in the language asked for already."""
+"""Detects which of the served languages a text is in, or that it is already in the target language."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ class Detected:
 
 
 async def detect(text: str, candidates: Sequence[str]) -> Detected:
-    """The candidate that the text is most likely in. Runs in a thread, because the first call loads tables."""
+    """The candidate language that the text is most likely in. Runs in a thread, because the first call loads tables."""
     return await offload(_most_likely, text, candidates)
 
 
 async def detect_source(text: str, sources: Sequence[str], target: str) -> Detected:
-    """The one of `sources` that the text is most likely in; `target`, with nothing to translate, if it surely is in
-    that."""
+    """The source language that the text is most likely in; `target` if the text is surely in it and needs no
+    translation."""
     return await offload(_source, text, sources, target)
 
 

@@ -1,4 +1,4 @@
-"""Ends work when its client hangs up."""
+"""Cancels a request's work when its client disconnects."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -12,10 +12,10 @@ Result = TypeVar("Result")
 
 
 async def cancel_on_disconnect(request: Request, work: Coroutine[Any, Any, Result]) -> Result:
-    """The result of `work`, which is cancelled when the client hangs up (ClientGone); then `request.state.is_gone` is
+    """The result of `work`, cancelled when the client disconnects (ClientGone); then `request.state.is_gone` is
     True. The body must have been read."""
-    own = asyncio.current_task()
-    assert own is not None
+    request_task = asyncio.current_task()
+    assert request_task is not None
     is_gone = False
 
     async def watch() -> None:
@@ -23,14 +23,14 @@ async def cancel_on_disconnect(request: Request, work: Coroutine[Any, Any, Resul
         while (await request.receive())["type"] != "http.disconnect":
             pass
         is_gone = request.state.is_gone = True
-        own.cancel()
+        request_task.cancel()
 
-    # The work runs in the request's own task, which saves a task for every request.
+    # The work runs in the request's task, which saves a task for every request.
     watcher = asyncio.ensure_future(watch())
     try:
         return await work
     except asyncio.CancelledError:
-        if is_gone and own.uncancel() == 0:
+        if is_gone and request_task.uncancel() == 0:
             raise ClientGone from None
         raise
     finally:

@@ -1,4 +1,4 @@
-"""What every request gets: an id, timings, counts, and an answer when something failed."""
+"""Around every request: its id, timings, metrics, and the answer when something failed."""
 
 import asyncio
 import logging
@@ -22,21 +22,20 @@ from server.telemetry.metrics import NO_MODEL, REJECTIONS
 logger = logging.getLogger("ringmt")
 
 UNMATCHED = "other"
-"""The endpoint label of all paths that are no route, because labels must be bounded."""
+"""The endpoint label of all unknown paths: the number of labels must be bounded."""
 CLIENT_GONE = 499
 _SANE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}")
 
 
 class ClientGone(Exception):
-    """The client hung up; nobody reads an answer."""
+    """The client disconnected; no answer can be sent."""
 
 
 class RequestMiddleware:
     """X-Request-ID and Server-Timing on every answer, requests counted, exceptions turned into answers.
 
-    A route leaves `model` and `timings` (stage -> seconds) in the request's state, and its `admitted`, whose `leave` is
-    called when nothing of the request is left, however it ended: an answer may be lost between its handler and the
-    socket.
+    A route sets `model`, `timings` (stage -> seconds) and `admitted` in the request's state. `AdmittedRequest.release`
+    is called at the end of every request, because an answer may be lost between its handler and the socket.
     """
 
     def __init__(
@@ -59,7 +58,7 @@ class RequestMiddleware:
         tracing.current.set(record.trace)
 
         async def counted_send(message: Message) -> None:
-            # Counted before its last byte leaves, so that a client that has its answer finds it in /metrics.
+            # Counted before the last byte is sent, so that a client that has its answer finds it in /metrics.
             if message["type"] == "http.response.body" and not message.get("more_body"):
                 self._count(scope, record)
             elif message["type"] == "http.response.start":
@@ -71,7 +70,7 @@ class RequestMiddleware:
         try:
             await self._answer(scope, receive, record.wrap(counted_send), record)
         finally:
-            record.leave()
+            record.release()
             self._count(scope, record)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, record: "_Record") -> None:
@@ -79,7 +78,7 @@ class RequestMiddleware:
             await self.app(scope, receive, send)
         except (ClientGone, ClientDisconnect):
             record.status = CLIENT_GONE
-        except asyncio.CancelledError:  # The server stops, and there was no time left for this request.
+        except asyncio.CancelledError:  # the server stops before the request is answered
             if record.status is None:
                 stopped = ApiError("not_ready", "the server was stopped")
                 await self._dialect(scope).answer(stopped, record.request_id)(scope, receive, send)
@@ -96,7 +95,7 @@ class RequestMiddleware:
             await self._dialect(scope).answer(known, record.request_id)(scope, receive, send)
 
     def _dialect(self, scope: Scope) -> Dialect:
-        """The dialect of the route, or of the API that the path would belong to if it were there."""
+        """The dialect of the route; of an unknown path the dialect of the API that its beginning belongs to."""
         starts = (dialect for start, dialect in self.dialects.items() if scope["path"].startswith(start))
         dialect: Dialect | None = getattr(scope.get("route"), "dialect", None)
         return dialect or next(starts, NATIVE)
@@ -114,12 +113,12 @@ class RequestMiddleware:
         if record.trace is not None and getattr(route, "is_traced", True):
             record.trace.end(f"{record.method} {endpoint}", record.attributes(endpoint, status), failed=status >= 500)
         if self.logs_access:
-            told = {"method": record.method, "endpoint": endpoint, "status": status, "seconds": round(seconds, 6)}
-            logger.info("answered", extra={**told, "model": record.model or None})
+            fields = {"method": record.method, "endpoint": endpoint, "status": status, "seconds": round(seconds, 6)}
+            logger.info("answered", extra={**fields, "model": record.model or None})
 
 
 class _Record:
-    """What is known of one request."""
+    """A request's id, status, trace and state."""
 
     def __init__(self, scope: Scope) -> None:
         given = Headers(scope=scope).get("x-request-id", "")
@@ -133,18 +132,18 @@ class _Record:
         self.state["request_id"] = self.request_id
         self.state["is_head"] = self.method == "HEAD"
 
-    def leave(self) -> None:
-        """Give back what the request holds."""
+    def release(self) -> None:
+        """Release what the request holds."""
         admitted: AdmittedRequest | None = self.state.get("admitted")
         if admitted is not None:
-            admitted.leave()
+            admitted.release()
 
     @property
     def model(self) -> str:
         return str(self.state.get("model", NO_MODEL))
 
     def attributes(self, endpoint: str, status: int) -> tracing.Attributes:
-        """The attributes of its trace. Path and query are left out, because they may hold texts."""
+        """The attributes of the request's trace. Path and query are left out, because they may contain texts."""
         return {
             "http.request.method": self.method,
             "http.route": endpoint,

@@ -1,4 +1,4 @@
-"""Server-sent events: answers that are sent bit by bit, as browsers read them."""
+"""Server-sent events: an answer in parts, as browsers read them."""
 
 import asyncio
 import json
@@ -20,11 +20,11 @@ logger = logging.getLogger("ringmt")
 
 MEDIA_TYPE = "text/event-stream"
 KEEPALIVE_COMMENT = b": still here\n\n"
-"""A comment, for clients and proxies that close silent connections."""
+"""A comment, because some clients and proxies close silent connections."""
 READING_SECONDS = 5.0
-"""How long after its deadline a stream waits for a client that does not read what was sent."""
+"""Seconds after its deadline that a stream waits for a client that does not read."""
 AT_ONCE = 16
-"""Events that are sent one after the other before other requests have their turn."""
+"""Events that are sent before the event loop runs other requests."""
 Events = AsyncGenerator[bytes, None]
 
 
@@ -34,7 +34,7 @@ def event(name: str, data: BaseModel) -> bytes:
 
 
 def asks_for_events(request: Request) -> bool:
-    """Whether a request's Accept prefers events to anything else that it names."""
+    """Whether events are the first media type of the request's Accept."""
     first = request.headers.get("accept", "").split(",")[0].split(";")[0]
     return first.strip().lower() == MEDIA_TYPE
 
@@ -47,13 +47,13 @@ def described(meaning: str, *names: str) -> dict[str, object]:
 
 
 class EventStream(Response):
-    """Sends events until they end, until the deadline (a time.monotonic() value), or until the client hangs up, which
-    ends the work behind them. An error is the last event, in the form of errors of /v1."""
+    """Sends events until they end, the deadline (a time.monotonic() value) passes, or the client disconnects, which
+    cancels the work. An error is sent as the last event, in the form of errors of /v1."""
 
     media_type = MEDIA_TYPE
 
     def __init__(self, events: Events, deadline: float) -> None:
-        """The work behind the events is ended by the request's `AdmittedRequest.leave`, even if no event was read."""
+        """`AdmittedRequest.release` ends the work that makes the events, even if no event was read."""
         super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
         del self.headers["content-length"]
         self._events, self._deadline = events, deadline
@@ -66,15 +66,15 @@ class EventStream(Response):
 
     async def _send(self, request: Request, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        if request.state.is_head:  # nobody reads events
+        if request.state.is_head:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
             return
         try:
             sent = 0
-            async for one in self._events:
-                await send({"type": "http.response.body", "body": one, "more_body": True})
+            async for event_bytes in self._events:
+                await send({"type": "http.response.body", "body": event_bytes, "more_body": True})
                 sent += 1
-                if sent % AT_ONCE == 0:  # neither the next event nor the sending of one need have waited for anything
+                if sent % AT_ONCE == 0:  # neither reading nor sending an event need have suspended this task
                     await asyncio.sleep(0)
         except Exception as error:
             known = error if isinstance(error, ApiError) else from_engine(error)

@@ -1,4 +1,4 @@
-"""DeepL's glossaries: kept under an id, which translations name. They belong to the key that made them."""
+"""DeepL's glossaries: stored under an id, which translations name. A glossary belongs to the key that created it."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -43,8 +43,8 @@ router = APIRouter(tags=["DeepL"], route_class=DeepLRoute.requiring("translate")
 
 @router.get("/v2/glossary-language-pairs", summary="Languages that glossaries are for", responses=READ_ERRORS)
 async def pairs(admitted: Admitted) -> DeepLPairs:
-    found = [DeepLPair(source_lang=source, target_lang=target) for source, target in _served(admitted.state)]
-    return DeepLPairs(supported_languages=found)
+    pairs = [DeepLPair(source_lang=source, target_lang=target) for source, target in _served(admitted.state)]
+    return DeepLPairs(supported_languages=pairs)
 
 
 @router.post(
@@ -67,13 +67,13 @@ async def create(body: DeepLNewGlossary, admitted: Admitted) -> DeepLGlossary:
 )
 async def all_glossaries(admitted: Admitted) -> Response:
     kept = await admitted.state.glossaries.of_owner(owner_of(admitted.key))
-    pairs = [one for one in kept if len(one.dictionaries) == 1]
+    pairs = [glossary for glossary in kept if len(glossary.dictionaries) == 1]
     return await offload(
-        lambda: written_whole(DeepLGlossaries(glossaries=[DeepLGlossary.of_one_pair(one) for one in pairs]))
+        lambda: written_whole(DeepLGlossaries(glossaries=[DeepLGlossary.of_one_pair(glossary) for glossary in pairs]))
     )
 
 
-@router.get("/v2/glossaries/{glossary_id}", summary="What a glossary is", responses=FIND_ERRORS)
+@router.get("/v2/glossaries/{glossary_id}", summary="A glossary without its entries", responses=FIND_ERRORS)
 async def info(glossary_id: str, admitted: Admitted) -> DeepLGlossary:
     return DeepLGlossary.of_one_pair(
         _of_one_pair(await admitted.state.glossaries.find(owner_of(admitted.key), glossary_id))
@@ -91,13 +91,13 @@ async def entries(glossary_id: str, admitted: Admitted) -> Response:
     return await offload(lambda: Response(write_entries(only.entries), media_type=TSV))
 
 
-@router.delete("/v2/glossaries/{glossary_id}", summary="Forget it", status_code=204, responses=FIND_ERRORS)
-@router.delete("/v3/glossaries/{glossary_id}", summary="Forget it", status_code=204, responses=FIND_ERRORS)
+@router.delete("/v2/glossaries/{glossary_id}", summary="Delete a glossary", status_code=204, responses=FIND_ERRORS)
+@router.delete("/v3/glossaries/{glossary_id}", summary="Delete a glossary", status_code=204, responses=FIND_ERRORS)
 async def delete(glossary_id: str, admitted: Admitted) -> None:
     await admitted.state.glossaries.delete(owner_of(admitted.key), glossary_id)
 
 
-@router.post("/v3/glossaries", summary="Keep a glossary of several pairs", status_code=201, responses=CREATE_ERRORS)
+@router.post("/v3/glossaries", summary="Create a glossary of several pairs", status_code=201, responses=CREATE_ERRORS)
 async def create_several(body: DeepLNewGlossaries, admitted: Admitted) -> DeepLDictionaries:
     made = await _read(admitted.state, body.dictionaries)
     return DeepLDictionaries.of(await admitted.state.glossaries.create(owner_of(admitted.key), body.name, made))
@@ -107,11 +107,11 @@ async def create_several(body: DeepLNewGlossaries, admitted: Admitted) -> DeepLD
 async def all_dictionaries(admitted: Admitted) -> Response:
     kept = await admitted.state.glossaries.of_owner(owner_of(admitted.key))
     return await offload(
-        lambda: written_whole(DeepLAllDictionaries(glossaries=[DeepLDictionaries.of(one) for one in kept]))
+        lambda: written_whole(DeepLAllDictionaries(glossaries=[DeepLDictionaries.of(glossary) for glossary in kept]))
     )
 
 
-@router.get("/v3/glossaries/{glossary_id}", summary="What a glossary is", responses=FIND_ERRORS)
+@router.get("/v3/glossaries/{glossary_id}", summary="A glossary without its entries", responses=FIND_ERRORS)
 async def dictionaries(glossary_id: str, admitted: Admitted) -> DeepLDictionaries:
     return DeepLDictionaries.of(await admitted.state.glossaries.find(owner_of(admitted.key), glossary_id))
 
@@ -121,8 +121,8 @@ async def change(glossary_id: str, body: DeepLGlossaryChange, admitted: Admitted
     new = await _read(admitted.state, body.dictionaries or [])
 
     def changed(glossary: Glossary) -> Glossary:
-        for one in new:
-            glossary = glossary.with_entries(one)
+        for dictionary in new:
+            glossary = glossary.with_entries(dictionary)
         return glossary if body.name is None else glossary.named(body.name)
 
     return DeepLDictionaries.of(await admitted.state.glossaries.change(owner_of(admitted.key), glossary_id, changed))
@@ -145,7 +145,7 @@ async def dictionary_entries(
 
 @router.put(
     "/v3/glossaries/{glossary_id}/dictionaries",
-    summary="Put a dictionary in place of that of its languages",
+    summary="Replace the dictionary of a pair",
     responses=CHANGE_ERRORS,
     openapi_extra=with_forms("DeepLEntries"),
 )
@@ -159,7 +159,7 @@ async def replace_dictionary(glossary_id: str, body: DeepLEntries, admitted: Adm
 
 @router.delete(
     "/v3/glossaries/{glossary_id}/dictionaries",
-    summary="Forget a dictionary",
+    summary="Delete a dictionary",
     status_code=204,
     responses=FIND_ERRORS,
 )
@@ -173,20 +173,20 @@ async def delete_dictionary(
     )
 
 
-async def _read(state: ServerState, several: Sequence[DeepLEntries]) -> list[Dictionary]:
+async def _read(state: ServerState, dictionaries: Sequence[DeepLEntries]) -> list[Dictionary]:
     """Dictionaries of served languages, one for each pair. Raises ApiError."""
     read: dict[tuple[str, str], Dictionary] = {}
-    for one in several:
-        pair = (base_language(one.source_lang), base_language(one.target_lang))
+    for dictionary in dictionaries:
+        pair = (base_language(dictionary.source_lang), base_language(dictionary.target_lang))
         if pair not in _served(state):
             raise ApiError("invalid_value", f"Glossaries from {pair[0]} to {pair[1]} not supported.", "target_lang")
         if pair in read:
             raise ApiError("invalid_value", f"There are two dictionaries from {pair[0]} to {pair[1]}.", "dictionaries")
         try:
-            found = await offload(read_entries, one.entries, one.entries_format, *pair)
+            entries = await offload(read_entries, dictionary.entries, dictionary.entries_format, *pair)
         except MalformedEntries as error:
             raise ApiError("invalid_value", f"Value for 'entries' not supported: {error}.", "entries") from None
-        read[pair] = Dictionary(*pair, found)
+        read[pair] = Dictionary(*pair, entries)
     return list(read.values())
 
 
@@ -201,17 +201,17 @@ def _of_one_pair(glossary: Glossary) -> Glossary:
 def _dictionary(glossary: Glossary, source_lang: str, target_lang: str) -> Dictionary:
     """Raises ApiError (404)."""
     pair = base_language(source_lang), base_language(target_lang)
-    found = glossary.dictionary(*pair)
-    if found is None:
+    dictionary = glossary.dictionary(*pair)
+    if dictionary is None:
         raise ApiError("not_found", f"Dictionary not found: the glossary has none from {pair[0]} to {pair[1]}.")
-    return found
+    return dictionary
 
 
 def _served(state: ServerState) -> list[tuple[str, str]]:
     """Pairs of languages that are translated, by one model or two."""
-    served = state.known_languages
-    found = [(base_language(source), base_language(one)) for source, targets in served.items() for one in targets]
-    return list(dict.fromkeys(found))
+    served = state.routes.known_languages
+    pairs = ((base_language(source), base_language(target)) for source, targets in served.items() for target in targets)
+    return list(dict.fromkeys(pairs))
 
 
 def base_language(code: str) -> str:

@@ -28,7 +28,7 @@ class DeepLEntries(BaseModel):
     source_lang: str = Field(examples=["en"])
     target_lang: str = Field(description="With or without a region, which changes nothing.", examples=["de"])
     entries: Annotated[str, BeforeValidator(check_text)] = Field(
-        description="A line for each: term and translation with a tab, or a comma, between them.",
+        description="A line for each entry: the term, a tab or a comma, and the translation.",
         examples=["bug report\tFehlerbericht"],
     )
     entries_format: EntriesFormat = "tsv"
@@ -50,13 +50,13 @@ class DeepLNewGlossaries(BaseModel):
 
 
 class DeepLGlossaryChange(BaseModel):
-    """`PATCH /v3/glossaries/ID`: what is not there stays as it is."""
+    """`PATCH /v3/glossaries/ID`: absent fields change nothing."""
 
     model_config = ConfigDict(extra="forbid")
 
     name: Name | None = None
     dictionaries: list[DeepLEntries] | None = Field(
-        None, description="Entries take the place of those of the same terms, or are added."
+        None, description="Entries replace entries of the same terms, or are added."
     )
 
 
@@ -73,8 +73,8 @@ class DeepLDictionary(DeepLPair):
     entry_count: int
 
     @classmethod
-    def of(cls, one: Dictionary) -> "DeepLDictionary":
-        return cls(source_lang=one.source, target_lang=one.target, entry_count=len(one.entries))
+    def of(cls, dictionary: Dictionary) -> "DeepLDictionary":
+        return cls(source_lang=dictionary.source, target_lang=dictionary.target, entry_count=len(dictionary.entries))
 
 
 class DeepLGlossary(DeepLDictionary):
@@ -109,7 +109,7 @@ class DeepLDictionaries(BaseModel):
         return cls(
             glossary_id=glossary.id,
             name=glossary.name,
-            dictionaries=[DeepLDictionary.of(one) for one in glossary.dictionaries],
+            dictionaries=[DeepLDictionary.of(dictionary) for dictionary in glossary.dictionaries],
             creation_time=_time_of(glossary),
         )
 
@@ -123,9 +123,9 @@ class DeepLWrittenEntries(DeepLPair):
     entries_format: EntriesFormat
 
     @classmethod
-    def of(cls, one: Dictionary) -> "DeepLWrittenEntries":
-        entries = write_entries(one.entries)
-        return cls(source_lang=one.source, target_lang=one.target, entries=entries, entries_format="tsv")
+    def of(cls, dictionary: Dictionary) -> "DeepLWrittenEntries":
+        entries = write_entries(dictionary.entries)
+        return cls(source_lang=dictionary.source, target_lang=dictionary.target, entries=entries, entries_format="tsv")
 
 
 class DeepLAllEntries(BaseModel):

@@ -1,4 +1,4 @@
-"""How DeepL's API takes requests and words its errors."""
+"""Routes of DeepL's API: how they read requests and write errors."""
 
 from typing import Any, ClassVar
 from urllib.parse import urlencode
@@ -16,7 +16,7 @@ from server.api.requests.forms import parse_form
 from server.api.requests.validation_errors import first_error, path_of
 
 BAD_REQUEST: tuple[ErrorType, ...] = ("malformed", "unsupported_media_type", "invalid_value", "conflict")
-"""One status for them all."""
+"""The status of all quota errors."""
 QUOTA_EXCEEDED = 456
 FULL: dict[int | str, dict[str, Any]] = {
     QUOTA_EXCEEDED: {"description": "The key keeps as many glossaries as it may.", "model": DeepLError}
@@ -60,7 +60,7 @@ class DeepLRoute(ApiRoute):
         return Request({**request.scope, "query_string": query.encode()}, request.receive)
 
     def check_query(self, request: Request) -> None:
-        """A key may come as a parameter of any route."""
+        """The key may be a parameter of any route."""
 
     def invalid(self, error: RequestValidationError) -> ApiError:
         first = first_error(error)
@@ -75,6 +75,6 @@ class DeepLRoute(ApiRoute):
 
 
 class DeepLPollRoute(DeepLRoute):
-    """Asks about work that a request began before: a client may do that whatever else its key has in work."""
+    """A route that reads the state of earlier work: its requests do not count for the key's concurrency."""
 
     is_work = False

@@ -1,4 +1,4 @@
-"""DeepL's API under /v2: its clients work with this server as they are."""
+"""DeepL's API under /v2: its clients work with this server unchanged."""
 
 import dataclasses
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from fastapi import APIRouter, File, Form, Query, Response, UploadFile
 from server.api.admission.admitted_request import Admitted, AdmittedRequest
 from server.api.admission.by_language import translate_by_language
 from server.api.admission.detection import detect_source
-from server.api.admission.model_choice import legs_of, two_models_between
+from server.api.admission.two_models import pivot_of
 from server.api.deepl.route import DEEPL, DeepLPollRoute, DeepLRoute
 from server.api.deepl.schemas import (
     NOT_SERVED,
@@ -31,14 +31,15 @@ from server.api.requests.limits import check_sizes, requested_options
 from server.api.requests.openapi import with_forms
 from server.api.serving.finished_files import FinishedFile
 from server.api.serving.language_names import name_of
+from server.api.serving.routing import TwoModels
 from server.api.serving.server_state import ServerState
 from server.files.file_translation import translate_file
 from server.files.formats.registry import suffix_of
 from server.runtime.offload import offload_above
 from server.translation.assembly import TextTranslation, TranslationOutcome
-from server.translation.glossary import WithTerms
+from server.translation.glossary import GlossaryTranslator
 from server.translation.markup_translation import TranslatesTexts, translate_markup
-from server.translation.translator import Translator
+from server.translation.planning import TextRequest
 
 REGIONS = {"en": ("EN-GB", "EN-US"), "pt": ("PT-PT", "PT-BR")}
 """Clients refuse these targets without a region."""
@@ -69,17 +70,20 @@ async def translate(body: DeepLTranslateRequest, admitted: Admitted) -> Response
     _check_served("model_type", body.model_type != "quality_optimized")
     glossaries = named_glossaries(body.glossary_id, body.glossary_ids, body.source_lang)
     sources = await _sources(admitted.state, body.text, body.source_lang, body.target_lang)
-    found = await _translated(admitted, body, sources, glossaries)
+    translations = await _translated(admitted, body, sources, glossaries)
     admitted.state.translated_characters[owner_of(admitted.key)] += sum(map(len, body.text))
     return await offload_above(
-        sum(map(len, body.text)), lambda: written(DeepLTranslations(translations=_answers(body.text, sources, found)))
+        sum(map(len, body.text)),
+        lambda: written(DeepLTranslations(translations=_answers(body.text, sources, translations))),
     )
 
 
-def _answers(texts: Sequence[str], sources: Sequence[str], found: Sequence[TextTranslation]) -> list[DeepLTranslation]:
+def _answers(
+    texts: Sequence[str], sources: Sequence[str], translations: Sequence[TextTranslation]
+) -> list[DeepLTranslation]:
     return [
-        DeepLTranslation(detected_source_language=_shown(source), text=one.text, billed_characters=len(text))
-        for source, one, text in zip(sources, found, texts, strict=True)
+        DeepLTranslation(detected_source_language=_shown(source), text=translation.text, billed_characters=len(text))
+        for source, translation, text in zip(sources, translations, texts, strict=True)
     ]
 
 
@@ -88,32 +92,33 @@ async def _translated(
 ) -> list[TextTranslation]:
     kind, splits = body.markup, body.split_sentences != "0"
     joins_lines = kind is None and body.split_sentences == "nonewlines"
-    texts = [one.replace("\n", " ") for one in body.text] if joins_lines else body.text
+    texts = [text.replace("\n", " ") for text in body.text] if joins_lines else body.text
 
-    async def translate(source: str, own: list[str]) -> TranslationOutcome:
-        way: TranslatesTexts
-        through = two_models_between(admitted, source, _target(admitted, source, body.target_lang))
-        if through is None:
-            reader = _translator(admitted, source, body.target_lang)
-            terms = await terms_of(admitted, glossaries, reader.languages)
-            way = reader if terms is None else WithTerms(reader, terms)
-            options = reader.options(**requested_options(reader, admitted.state.settings), deadline=admitted.deadline)
+    async def translate(source: str, of_source: list[str]) -> TranslationOutcome:
+        translator: TranslatesTexts
+        target = _target(admitted, source, body.target_lang)
+        route = admitted.choose(None, source, target)
+        requested = requested_options(route.models, admitted.state.settings)
+        terms = await terms_of(admitted, glossaries, (source, target))
+        if isinstance(route, TwoModels):
+            pivot, options = pivot_of(route, requested, admitted)
+            translator = dataclasses.replace(pivot, terms=terms)
         else:
-            pivot, options = through
-            reader = pivot.first
-            terms = await terms_of(admitted, glossaries, (reader.languages[0], pivot.second.languages[1]))
-            way = dataclasses.replace(pivot, terms=terms)
-        context = await admitted.state.documents.context_of(reader, [body.context]) if body.context else None
+            translator = route.model if terms is None else GlossaryTranslator(route.model, terms)
+            options = route.model.options(**requested, deadline=admitted.deadline)
+        first, state = route.models[0], admitted.state
+        context = await state.documents.context_of(first, [body.context]) if body.context else None
+        request = TextRequest(of_source, options, context, splits)
         if kind is None:
-            return await way.translate(own, options, context, splits)
-        return await translate_markup(way, own, kind, options, context, splits, body.ignore_tags or ())
+            return await translator.translate(request)
+        return await translate_markup(translator, request, kind, body.ignore_tags or ())
 
     target = _any_target(admitted.state, body.target_lang)
     return await translate_by_language(admitted, texts, sources, target, translate)
 
 
 def _check_markup(body: DeepLTranslateRequest) -> None:
-    """Raise ApiError for what cannot be honoured of texts with tags."""
+    """Raise ApiError for options of texts with tags that cannot be honoured."""
     _check_served("tag_handling", body.tag_handling in (None, "", "html", "xml"))
     if body.markup is not None:
         for name in ("splitting_tags", "non_splitting_tags"):
@@ -128,7 +133,7 @@ async def languages(
     admitted: Admitted,
     kind: Annotated[Literal["source", "target"], Query(alias="type", description="May come as a form too.")] = "source",
 ) -> list[DeepLLanguage]:
-    served = admitted.state.languages
+    served = admitted.state.routes.languages
     if kind == "source":
         return [DeepLLanguage(language=_shown(code), name=name_of(code)) for code in served]
     targets = sorted(set().union(*served.values()))
@@ -150,7 +155,7 @@ async def upload(
     admitted: Admitted,
     file: Annotated[UploadFile, File(description="Of one of the formats that are served.")],
     target_lang: Annotated[str, Form()],
-    source_lang: Annotated[str | None, Form(description="By default the file's own is found.")] = None,
+    source_lang: Annotated[str | None, Form(description="By default it is detected.")] = None,
     filename: Annotated[str | None, Form(description="If the file's part names none.")] = None,
     formality: Annotated[str | None, Form()] = None,
     output_format: Annotated[str | None, Form(description="Only the file's own.")] = None,
@@ -167,21 +172,23 @@ async def upload(
     state, data = admitted.state, await file.read()
     _check_served("output_format", output_format is None or f".{output_format.lower()}" == suffix_of(name, data))
     owner = owner_of(admitted.key)
-    with state.file_jobs.files.admit(owner, len(data)) as room:
+    with state.file_jobs.files.admit(owner, len(data)) as reservation:
         parsed = await admitted.parse(data, name, target_lang)
         [source] = await _sources(state, [parsed.beginning], source_lang, target_lang)
         if source == _any_target(state, target_lang):
             raise ApiError("invalid_value", "Source and target language are equal.", "target_lang")
-        legs, options = legs_of(admitted, None, source, _target(admitted, source, target_lang))
-        terms = await terms_of(admitted, glossaries, (legs[0].languages[0], legs[-1].languages[1]))
+        target = _target(admitted, source, target_lang)
+        models = admitted.choose(None, source, target).models
+        options = requested_options(models, state.settings)
+        terms = await terms_of(admitted, glossaries, (source, target))
 
         async def translated() -> FinishedFile:
-            done = await translate_file(legs, parsed, state.documents.reader, options, terms=terms)
+            done = await translate_file(models, parsed, state.documents.reader, options, terms=terms)
             state.translated_characters[owner] += done.num_characters
             return FinishedFile(done.data, done.name, done.media_type, done.num_characters)
 
-        state.file_jobs.start(room, translated, admitted.go_on())
-    return DeepLDocument(document_id=room.id, document_key=str(room.key))
+        state.file_jobs.start(reservation, translated, admitted.hand_over())
+    return DeepLDocument(document_id=reservation.id, document_key=str(reservation.key))
 
 
 @polls.post(
@@ -193,15 +200,15 @@ async def upload(
 )
 async def status(upload_id: str, body: DeepLKey, admitted: Admitted) -> Response:
     jobs = admitted.state.file_jobs
-    found = jobs.files.find(upload_id, body.document_key)
-    match found.outcome:
+    reservation = jobs.files.find(upload_id, body.document_key)
+    match reservation.outcome:
         case None:
-            status: Literal["translating", "queued"] = "translating" if jobs.has_begun(found) else "queued"
-            answer = DeepLStatus(document_id=found.id, status=status)
+            status: Literal["translating", "queued"] = "translating" if jobs.has_begun(reservation) else "queued"
+            answer = DeepLStatus(document_id=reservation.id, status=status)
         case ApiError(message=message):
-            answer = DeepLStatus(document_id=found.id, status="error", error_message=message)
+            answer = DeepLStatus(document_id=reservation.id, status="error", error_message=message)
         case FinishedFile(num_characters=count):
-            answer = DeepLStatus(document_id=found.id, status="done", billed_characters=count)
+            answer = DeepLStatus(document_id=reservation.id, status="done", billed_characters=count)
     return written(answer)
 
 
@@ -214,18 +221,18 @@ async def status(upload_id: str, body: DeepLKey, admitted: Admitted) -> Response
 )
 async def result(upload_id: str, body: DeepLKey, admitted: Admitted) -> Response:
     files = admitted.state.file_jobs.files
-    found = files.find(upload_id, body.document_key)
-    if found.outcome is None:
+    reservation = files.find(upload_id, body.document_key)
+    if reservation.outcome is None:
         raise ApiError("not_ready", "Document is not translated yet: its status says more.")
-    if isinstance(found.outcome, ApiError):  # it never will be
-        raise ApiError("conflict", f"Document was not translated: {found.outcome.message}")
-    files.remove(found)
-    return Response(found.outcome.data, media_type="application/octet-stream")
+    if isinstance(reservation.outcome, ApiError):  # it never will be
+        raise ApiError("conflict", f"Document was not translated: {reservation.outcome.message}")
+    files.remove(reservation)
+    return Response(reservation.outcome.data, media_type="application/octet-stream")
 
 
 async def _sources(state: ServerState, texts: Sequence[str], source_lang: str | None, target_lang: str) -> list[str]:
     """The served code of every text's language. Raises ApiError for languages that are not served."""
-    served = state.known_languages
+    served = state.routes.known_languages
     fitting = [code for code, targets in served.items() if _served_code(target_lang, targets)]
     _check_served("target_lang", bool(fitting))
     if not source_lang:
@@ -239,30 +246,26 @@ async def _sources(state: ServerState, texts: Sequence[str], source_lang: str | 
 
 def _any_target(state: ServerState, target_lang: str) -> str:
     """The served code of a target that some source has."""
-    target = _served_code(target_lang, sorted(set().union(*state.known_languages.values())))
+    target = _served_code(target_lang, sorted(set().union(*state.routes.known_languages.values())))
     assert target is not None
     return target
-
-
-def _translator(admitted: AdmittedRequest, source: str, target_lang: str) -> Translator:
-    return admitted.translator(None, source, _target(admitted, source, target_lang))
 
 
 def _target(admitted: AdmittedRequest, source: str, target_lang: str) -> str:
-    target = _served_code(target_lang, admitted.state.known_languages[source])
+    target = _served_code(target_lang, admitted.state.routes.known_languages[source])
     assert target is not None
     return target
 
 
-def _served_code(asked: str, codes: Iterable[str]) -> str | None:
-    """The code that was asked for in any case; without it the one of its language."""
+def _served_code(requested: str, codes: Iterable[str]) -> str | None:
+    """The code that equals `requested` in any case, else the code of its language without region."""
     by_name = {code.lower(): code for code in codes}
-    name = asked.lower().replace("_", "-")
+    name = requested.lower().replace("_", "-")
     return by_name.get(name) or by_name.get(name.partition("-")[0])
 
 
 def _check_served(name: str, is_served: bool) -> None:
-    """Raise ApiError for what cannot be honoured."""
+    """Raise ApiError for an option that cannot be honoured."""
     if not is_served:
         raise ApiError("invalid_value", f"Value for '{name}' not supported.", name)
 

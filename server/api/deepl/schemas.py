@@ -1,4 +1,4 @@
-"""The fields of DeepL's API. Unknown ones are refused, and so is what this server cannot do: nothing is passed over."""
+"""The fields of DeepL's API. Unknown fields and values that this server cannot honour are refused, never ignored."""
 
 from typing import Annotated, Any, Literal, get_args
 
@@ -17,7 +17,7 @@ NOT_SERVED = (
 
 
 def one_or_many(value: Any) -> Any:
-    """A form with one text is as good as a list of one."""
+    """A form with one text becomes a list of one."""
     return check_text([value] if isinstance(value, str) else value)
 
 
@@ -40,12 +40,14 @@ class DeepLTranslateRequest(BaseModel):
 
     text: Annotated[list[str], BeforeValidator(one_or_many)] = Field(examples=[["Hello world."]])
     target_lang: str = Field(examples=["DE"])
-    source_lang: str | None = Field(default=None, description="By default each text's own is found.", examples=["EN"])
+    source_lang: str | None = Field(
+        default=None, description="By default each text's language is detected.", examples=["EN"]
+    )
     context: Annotated[str | None, BeforeValidator(check_optional_text)] = Field(
-        None, description="What comes before the texts, in their language; for models that know context."
+        None, description="Text before the texts, in their language; for models with context."
     )
     split_sentences: Annotated[Literal["0", "1", "nonewlines"], BeforeValidator(as_word)] = Field(
-        "1", description="0: each text is one sentence. nonewlines: line breaks end none."
+        "1", description="0: each text is one sentence. nonewlines: line breaks end no sentence."
     )
     formality: str | None = Field(
         default=None, description="Only default, prefer_more and prefer_less, which change nothing."
@@ -56,18 +58,20 @@ class DeepLTranslateRequest(BaseModel):
     preserve_formatting: bool | None = Field(default=None, description="Formatting is always preserved.")
     show_billed_characters: bool | None = Field(default=None, description="They are always shown.")
     outline_detection: bool | None = Field(
-        default=None, description="With tag_handling, block tags are always found: false is not served."
+        default=None, description="With tag_handling, only true is served: block tags are always detected."
     )
     enable_beta_languages: bool | None = Field(default=None, description="Changes nothing: all languages are served.")
-    tag_handling_version: str | None = Field(default=None, description="Changes nothing: there is one.")
-    splitting_tags: Tags = Field(default=None, description="Not served with tag_handling, without use else.")
-    non_splitting_tags: Tags = Field(default=None, description="Not served with tag_handling, without use else.")
-    ignore_tags: Tags = Field(default=None, description="With tag_handling: elements whose content stays as it is.")
+    tag_handling_version: str | None = Field(default=None, description="Has no effect: there is one version.")
+    splitting_tags: Tags = Field(default=None, description="Refused with tag_handling, ignored without.")
+    non_splitting_tags: Tags = Field(default=None, description="Refused with tag_handling, ignored without.")
+    ignore_tags: Tags = Field(default=None, description="With tag_handling: elements whose content is not translated.")
     tag_handling: str | None = Field(
-        default=None, description="html or xml: tags come back, inline ones with their words; other texts have none."
+        default=None, description="html or xml: tags are kept, inline tags with their words. Otherwise texts are plain."
     )
     glossary_id: str | None = Field(default=None, description="One of /v3/glossaries; source_lang must be given, too.")
-    glossary_ids: Tags = Field(default=None, description="Up to five: of a term that several have, the first's counts.")
+    glossary_ids: Tags = Field(
+        default=None, description="Up to five; of a term that several have, the first glossary's translation is used."
+    )
     style_id: Any = Field(default=None, description="Not served.")
     translation_memory_id: Any = Field(default=None, description="Not served.")
     translation_memory_threshold: Any = Field(default=None, description="Not served.")
@@ -75,7 +79,7 @@ class DeepLTranslateRequest(BaseModel):
 
     @property
     def markup(self) -> Kind | None:
-        """None where texts are plain."""
+        """None for plain texts."""
         return next((kind for kind in get_args(Kind) if kind == self.tag_handling), None)
 
 
@@ -97,7 +101,7 @@ class DeepLLanguage(BaseModel):
 
 class DeepLUsage(BaseModel):
     character_count: int = Field(description="Characters translated since the server started.")
-    character_limit: int = Field(description="There is none: a number that is never reached.")
+    character_limit: int = Field(description="A number that is never reached: there is no limit.")
 
 
 class DeepLDocument(BaseModel):
@@ -106,7 +110,7 @@ class DeepLDocument(BaseModel):
 
 
 class DeepLKey(BaseModel):
-    """Who has the key may ask for the document."""
+    """The key that a document's status and result need."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -6,7 +6,7 @@ from server.api.admission.admitted_request import AdmittedRequest
 from server.api.deepl.glossaries import base_language
 from server.api.requests.api_keys import owner_of
 from server.api.requests.errors import ApiError
-from server.runtime.offload import offload
+from server.glossaries.service import NoDictionary
 from server.stores.glossaries import UnknownGlossary
 from server.text.protect.terms import Terms
 
@@ -29,20 +29,16 @@ def named_glossaries(glossary_id: str | None, glossary_ids: Sequence[str] | None
 
 
 async def terms_of(admitted: AdmittedRequest, glossary_ids: Sequence[str], languages: tuple[str, str]) -> Terms | None:
-    """What the glossaries say of two languages, the first that has a term; None where none is named. Raises
-    ApiError for one that is not there, or has no dictionary of these."""
+    """The terms of the glossaries for two languages; the first glossary that has a term decides. None without
+    glossaries. Raises ApiError (400) for a glossary that is unknown or has no dictionary of the languages."""
     if not glossary_ids:
         return None
     source, target = map(base_language, languages)
     field = "glossary_id" if len(glossary_ids) == 1 else "glossary_ids"
-    entries: dict[str, str] = {}
-    for one in glossary_ids:
-        try:
-            found = (await admitted.state.glossaries.find(owner_of(admitted.key), one)).dictionary(source, target)
-        except UnknownGlossary:
-            raise ApiError("invalid_value", f"Value for '{field}' not supported: no such glossary.", field) from None
-        if found is None:
-            message = f"Value for '{field}' not supported: it has no dictionary from {source} to {target}."
-            raise ApiError("invalid_value", message, field)
-        entries = {**found.entries, **entries}
-    return await offload(Terms, entries)
+    try:
+        return await admitted.state.glossaries.terms(owner_of(admitted.key), glossary_ids, source, target)
+    except UnknownGlossary:
+        raise ApiError("invalid_value", f"Value for '{field}' not supported: no such glossary.", field) from None
+    except NoDictionary:
+        message = f"Value for '{field}' not supported: it has no dictionary from {source} to {target}."
+        raise ApiError("invalid_value", message, field) from None

@@ -40,32 +40,32 @@ LIBRE = LibreErrors()
 
 
 class LibreRoute(ApiRoute):
-    """Fields come as JSON, form, multipart or query; unknown ones are ignored. So does the key, as `api_key`."""
+    """Fields, and the key as `api_key`, are sent as JSON, form, multipart or query; unknown fields are ignored."""
 
     dialect: ClassVar[Dialect] = LIBRE
     reads_forms = True
     key_field = KEY_FIELD
 
     def check_query(self, request: Request) -> None:
-        """A key may come as a parameter of any route."""
+        """The key may be a parameter of any route."""
 
     def invalid(self, error: RequestValidationError) -> ApiError:
         first = first_error(error)
         if first["type"] == "missing" and len(first["loc"]) > 1:
             name = str(first["loc"][-1])
             return ApiError("invalid_value", f"Invalid request: missing {name} parameter", name)
-        told = invalid_field(first, self.body_model)
-        return ApiError(told.kind, f"Invalid request: {told.message}", told.param)
+        shown = invalid_field(first, self.body_model)
+        return ApiError(shown.kind, f"Invalid request: {shown.message}", shown.param)
 
 
 class LibreProbeRoute(ProbeRoute):
-    """A route of this API that is answered whatever the server's state is."""
+    """A route that is answered in every state of the server."""
 
     dialect: ClassVar[Dialect] = LIBRE
 
 
 class CorsForPaths:
-    """CORS for some paths only: pages from anywhere may use these."""
+    """CORS for some paths, which pages of any origin may use."""
 
     def __init__(self, app: ASGIApp, starts: tuple[str, ...]) -> None:
         self.app, self.starts = app, starts

@@ -1,4 +1,4 @@
-"""LibreTranslate's API at the root: its clients work with this server as they are."""
+"""LibreTranslate's API at the root: its clients work with this server unchanged."""
 
 import secrets
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from fastapi import APIRouter, File, Form, Request, Response, UploadFile
 from server.api.admission.admitted_request import Admitted, AdmittedRequest
 from server.api.admission.by_language import translate_by_language
 from server.api.admission.detection import Detected, detect, detect_source
-from server.api.admission.model_choice import legs_of, refuse, two_models_between
+from server.api.admission.two_models import pivot_of, refuse
 from server.api.libretranslate.route import LIBRE, LibreProbeRoute, LibreRoute
 from server.api.libretranslate.schemas import (
     LibreChoice,
@@ -31,6 +31,7 @@ from server.api.requests.limits import requested_options
 from server.api.requests.openapi import with_forms
 from server.api.serving.finished_files import FinishedFile
 from server.api.serving.language_names import name_of
+from server.api.serving.routing import TwoModels
 from server.api.serving.server_state import ServerState
 from server.files.file_translation import translate_file as translated_file
 from server.files.formats.registry import FORMATS
@@ -38,6 +39,7 @@ from server.runtime.offload import offload_above
 from server.settings import Settings
 from server.translation.assembly import TextTranslation, TranslationOutcome
 from server.translation.markup_translation import translate_markup
+from server.translation.planning import TextRequest
 
 PATHS = ("/translate", "/languages", "/detect", "/translate_file", "/download_file", "/frontend", "/health")
 AUTO = "auto"
@@ -62,16 +64,16 @@ async def translate(body: LibreTranslateRequest, admitted: Admitted) -> Response
     if body.format not in ("text", "html"):
         raise ApiError("invalid_value", f"{body.format} format is not supported", "format")
     sources = await _sources(admitted.state, body.texts, body.source, body.target)
-    found = await _translated(admitted, body, [one.language for one in sources])
+    translations = await _translated(admitted, body, [item.language for item in sources])
 
     def shaped(values: list[Value]) -> Value | list[Value]:
         return values[0] if isinstance(body.q, str) else values
 
-    answer = LibreTranslation(translatedText=shaped([one.text for one in found]))
+    answer = LibreTranslation(translatedText=shaped([item.text for item in translations]))
     if body.source == AUTO:
-        answer.detectedLanguage = shaped([_detection(one) for one in sources])
+        answer.detectedLanguage = shaped([_detection(item) for item in sources])
     if body.alternatives:
-        answer.alternatives = shaped([_others(one) for one in found])
+        answer.alternatives = shaped([_others(item) for item in translations])
     return await offload_above(sum(map(len, body.texts)), written, answer)
 
 
@@ -84,27 +86,27 @@ async def _translated(
         most = settings.engine.max_beam_size - 1
         raise ApiError("invalid_value", f"Invalid request: alternatives must be at most {most}", "alternatives")
 
-    async def translate(source: str, own: list[str]) -> TranslationOutcome:
-        through = two_models_between(admitted, source, body.target)
-        if through is not None:
-            pivot, options = through
-            refuse(pivot, "alternatives", body.alternatives > 0)
+    async def translate(source: str, of_source: list[str]) -> TranslationOutcome:
+        route = admitted.choose(None, source, body.target)
+        if isinstance(route, TwoModels):
+            refuse(route, "alternatives", body.alternatives > 0)
+            pivot, options = pivot_of(route, requested_options(route.models, settings), admitted)
             if body.format == "html":
-                return await translate_markup(pivot, own, "html", options)
-            return await pivot.translate(own, options)
-        translator = admitted.translator(None, source, body.target)
-        asked = requested_options(translator, settings, max(count, settings.default_beam_size))
-        options = translator.options(**asked, num_hypotheses=count, deadline=admitted.deadline)
+                return await translate_markup(pivot, TextRequest(of_source, options), "html")
+            return await pivot.translate(TextRequest(of_source, options))
+        translator = route.model
+        requested = requested_options(route.models, settings, max(count, settings.default_beam_size))
+        options = translator.options(**requested, num_hypotheses=count, deadline=admitted.deadline)
         if body.format == "html":
-            return await translate_markup(translator, own, "html", options)
-        return await translator.translate(own, options)
+            return await translate_markup(translator, TextRequest(of_source, options), "html")
+        return await translator.translate(TextRequest(of_source, options))
 
     return await translate_by_language(admitted, body.texts, sources, body.target, translate)
 
 
 async def _sources(state: ServerState, texts: Sequence[str], source: str, target: str) -> list[Detected]:
     """The language of every text. Raises ApiError for languages that are not served."""
-    served = state.known_languages
+    served = state.routes.known_languages
     if source == target and source in _codes(state):
         return [Detected(source, 100.0)] * len(texts)
     if source != AUTO and source not in served:
@@ -132,7 +134,7 @@ async def detect_language(body: LibreDetectRequest, admitted: Admitted) -> list[
 @router.get("/languages", summary="Languages, with what each can be translated into", responses=READ_ERRORS)
 @router.post("/languages", summary="The same, for clients that post", responses=READ_ERRORS)
 async def languages(admitted: Admitted) -> list[LibreLanguage]:
-    served = admitted.state.languages
+    served = admitted.state.routes.languages
     return [
         LibreLanguage(code=code, name=name_of(code), targets=served.get(code, [])) for code in _codes(admitted.state)
     ]
@@ -147,19 +149,20 @@ async def translate_file(
     target: Annotated[str, Form(description="Language to translate into.")],
 ) -> LibreFile:
     jobs, data = admitted.state.file_jobs, await file.read()
-    with jobs.files.admit(owner_of(admitted.key), len(data)) as room:
+    with jobs.files.admit(owner_of(admitted.key), len(data)) as reservation:
         parsed = await admitted.parse(data, PurePath(file.filename or "file.txt").name, target)
-        [found] = await _sources(admitted.state, [parsed.beginning], source, target)
-        if found.language == target:
-            file_back = FinishedFile(data, parsed.name, parsed.media_type)
+        [source_language] = await _sources(admitted.state, [parsed.beginning], source, target)
+        if source_language.language == target:
+            finished = FinishedFile(data, parsed.name, parsed.media_type)
         else:
-            legs, asked = legs_of(admitted, None, found.language, target)
-            async with jobs.turn(room):
-                done = await translated_file(legs, parsed, admitted.state.documents.reader, asked)
-            file_back = FinishedFile(done.data, done.name, done.media_type, done.num_characters)
-        kept = f"{secrets.token_urlsafe(18)}.{shortened(file_back.name)}"
-        jobs.files.keep(room, file_back, kept)
-    return LibreFile(translatedFileUrl=str(request.url_for("download_file", name=quoted(kept))))
+            models = admitted.choose(None, source_language.language, target).models
+            options = requested_options(models, admitted.state.settings)
+            async with jobs.turn(reservation):
+                done = await translated_file(models, parsed, admitted.state.documents.reader, options)
+            finished = FinishedFile(done.data, done.name, done.media_type, done.num_characters)
+        file_id = f"{secrets.token_urlsafe(18)}.{shortened(finished.name)}"
+        jobs.files.keep(reservation, finished, file_id)
+    return LibreFile(translatedFileUrl=str(request.url_for("download_file", name=quoted(file_id))))
 
 
 @router.get(
@@ -179,12 +182,12 @@ async def download_file(name: str, admitted: Admitted) -> Response:
 
 @router.get(
     "/frontend/settings",
-    summary="What a page in front of the API needs to know",
+    summary="Settings for a web page that uses the API",
     response_model_exclude_none=True,
     responses=READ_ERRORS,
 )
 async def frontend_settings(admitted: Admitted) -> LibreSettings:
-    served = admitted.state.languages
+    served = admitted.state.routes.languages
     if not served:
         raise ApiError("not_ready", admitted.state.why_not_ready or "no model is served")
     source, targets = next(iter(served.items()))
@@ -219,8 +222,8 @@ def _check_texts(texts: Sequence[str], settings: Settings) -> None:
 
 
 def _codes(state: ServerState) -> list[str]:
-    """Every language that is read or written."""
-    served = state.languages
+    """All source and target languages."""
+    served = state.routes.languages
     return sorted(set(served).union(*served.values()))
 
 
@@ -228,11 +231,11 @@ def _named(code: str) -> LibreLanguage:
     return LibreLanguage(code=code, name=name_of(code))
 
 
-def _detection(found: Detected) -> LibreDetection:
-    return LibreDetection(confidence=found.confidence, language=found.language)
+def _detection(detected: Detected) -> LibreDetection:
+    return LibreDetection(confidence=detected.confidence, language=detected.language)
 
 
 def _others(translation: TextTranslation) -> list[str]:
     """The next best translations, each once."""
-    texts = dict.fromkeys(one.text for one in translation.hypotheses)
+    texts = dict.fromkeys(hypothesis.text for hypothesis in translation.hypotheses)
     return [text for text in texts if text != translation.text]

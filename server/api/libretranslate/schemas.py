@@ -1,4 +1,4 @@
-"""The fields of LibreTranslate's API. Its clients send more than they need: unknown fields are ignored."""
+"""The fields of LibreTranslate's API. Unknown fields are ignored, because its clients send more than is needed."""
 
 from typing import Annotated
 
@@ -17,7 +17,7 @@ class LibreTranslateRequest(BaseModel):
     source: str = Field(description='Language of the text, or "auto".', examples=["en"])
     target: str = Field(description="Language to translate into.", examples=["de"])
     format: Annotated[str, BeforeValidator(lambda value: value or "text")] = Field(
-        default="text", description="text, or html: tags come back, inline ones with their words."
+        default="text", description="text, or html: tags are kept, inline tags with their words."
     )
     alternatives: Annotated[int, BeforeValidator(lambda value: value or 0)] = Field(
         default=0, ge=0, description="Other translations of each text, at most the server's widest beam."
@@ -50,7 +50,9 @@ class LibreTranslation(BaseModel):
 
     translatedText: str | list[str]
     detectedLanguage: LibreDetection | list[LibreDetection] | None = Field(default=None, description='Only for "auto".')
-    alternatives: list[str] | list[list[str]] | None = Field(default=None, description="Only when they were asked for.")
+    alternatives: list[str] | list[list[str]] | None = Field(
+        default=None, description="Only when alternatives were requested."
+    )
 
 
 class LibreLanguage(BaseModel):
@@ -69,7 +71,7 @@ class LibreChoice(BaseModel):
 
 
 class LibreSettings(BaseModel):
-    """What a page in front of the API needs to know."""
+    """Settings for a web page that uses the API."""
 
     apiKeys: bool = False
     charLimit: int = Field(description="Characters of one text at most.")

@@ -256,7 +256,7 @@ class DocumentList(BaseModel):
 
     @classmethod
     def of(cls, documents: Sequence[Document], following: str | None, shows_owners: bool) -> Self:
-        return cls(documents=[ListedDocument.of(one, shows_owners) for one in documents], next=following)
+        return cls(documents=[ListedDocument.of(document, shows_owners) for document in documents], next=following)
 
 
 def _progress(document: Document) -> float | None:
@@ -315,8 +315,8 @@ class ContextAnswer(BaseModel):
     def of(cls, index: int, sentences: Sequence[Sentence], explanation: explanations.Explanation | None) -> Self:
         if explanation is None:
             return cls(index=index, context=False, sentences=[])
-        seen = [_seen(at, sentences[at].source, one) for at, one in explanation.seen.items()]
-        seen.sort(key=lambda one: (-one.weight, one.index))
+        seen = [_seen(at, sentences[at].source, attention) for at, attention in explanation.seen.items()]
+        seen.sort(key=lambda sentence: (-sentence.weight, sentence.index))
         return cls(index=index, context=True, gate=explanation.gate, sentences=seen)
 
 

@@ -1,4 +1,4 @@
-"""`/v1/documents`: documents whose sentences are translated in the light of each other."""
+"""`/v1/documents`: documents whose sentences are translated with each other as context."""
 
 import asyncio
 import logging
@@ -15,7 +15,6 @@ from pydantic import BaseModel
 from server.api.admission.admitted_request import Admitted, AdmittedRequest
 from server.api.admission.api_route import ApiRoute
 from server.api.admission.authentication import listed_owner
-from server.api.admission.model_choice import legs_of
 from server.api.admission.server_sent_events import KEEPALIVE_COMMENT, Events, EventStream, described, event
 from server.api.native.document_schemas import (
     AppendAnswer,
@@ -33,7 +32,8 @@ from server.api.native.document_schemas import (
 from server.api.requests.api_keys import owner_of
 from server.api.requests.errors import ADMISSION, BODY, ApiError, documented
 from server.api.requests.json_response import written_as_set
-from server.api.requests.limits import check_chars, check_total
+from server.api.requests.limits import check_chars, check_total, requested_options
+from server.api.serving.routing import TwoModels
 from server.api.serving.server_state import ServerState
 from server.documents.correcting import Correction
 from server.documents.job import not_served
@@ -52,9 +52,9 @@ DOCUMENTS = "/v1/documents"
 DOCUMENT = DOCUMENTS + "/{document_id}"
 EVENTS = DOCUMENT + "/events"
 STREAM = (
-    "`translated`: this server translated a sentence. `sentence`: a sentence of the document as it was written; those "
-    "that are already there come first. `document`: its state and progress. The stream ends when the document is done "
-    "or failed, or at the request's deadline: then ask again."
+    "`translated`: this server translated a sentence. `sentence`: a sentence of the document as it is stored; "
+    "sentences that are already translated come first. `document`: its state and progress. The stream ends when the "
+    "document is done or failed, or at the request's deadline: then ask again."
 )
 RESULT = DOCUMENT + "/result"
 SENTENCES = DOCUMENT + "/sentences"
@@ -62,12 +62,12 @@ SENTENCE = SENTENCES + "/{index:int}"
 CONTEXT = SENTENCE + "/context"
 
 SENTENCE_CHARS = 40
-"""What a sentence's fields count for beside its text, in an answer's size."""
+"""Characters that a sentence's fields add to its text in the estimated size of an answer."""
 READING_SECONDS = 0.5
 """Seconds before its deadline at which a request stops to wait for its document and reads it."""
 
 Index = Annotated[int, Path(ge=0, description="Of the sentence; the first is 0.")]
-Explain = Annotated[Literal["true", "false"], Query(description="Say in the answer which sentences each looked at.")]
+Explain = Annotated[Literal["true", "false"], Query(description="Answer which sentences each sentence attended to.")]
 UNKNOWN = "There is no such document, or no such sentence in it."
 
 router = APIRouter(tags=["documents"], route_class=ApiRoute.requiring("documents"))
@@ -86,7 +86,7 @@ router = APIRouter(tags=["documents"], route_class=ApiRoute.requiring("documents
 async def create(body: DocumentRequest, admitted: Admitted) -> Response:
     new, latest = _new_document(body, admitted), admitted.deadline
     kept, sentences = await admitted.state.documents.create(new)
-    admitted.shorten(body.timeout)
+    admitted.limit_deadline(body.timeout)
     if body.wait and sentences:
         kept, sentences = await _after_waiting(admitted, kept, sentences, latest)
     status, headers = 202 if kept.state in OPEN_STATES else 200, {"Location": f"{DOCUMENTS}/{kept.id}"}
@@ -95,7 +95,7 @@ async def create(body: DocumentRequest, admitted: Admitted) -> Response:
 
 @router.get(
     DOCUMENTS,
-    summary="Documents that are kept, the newest first",
+    summary="Stored documents, the newest first",
     response_model=DocumentList,
     response_model_exclude_unset=True,
     responses=documented(*ADMISSION),
@@ -108,8 +108,8 @@ async def listed(
         str | None, Query(description="For keys of the scope `admin`: the name of a key; without it, all keys.")
     ] = None,
 ) -> Response:
-    whose = listed_owner(admitted.key, owner)
-    page = await admitted.state.documents.page(whose, limit, None if after is None else _cursor(after))
+    listed_for = listed_owner(admitted.key, owner)
+    page = await admitted.state.documents.page(listed_for, limit, None if after is None else _cursor(after))
     shows_owners = admitted.key is not None and admitted.key.is_admin
     following = None if page.after is None else _cursor_text(page.after)
     return written_as_set(DocumentList.of(page.documents, following, shows_owners))
@@ -138,7 +138,7 @@ def _cursor(text: str) -> Cursor:
     response_model_exclude_unset=True,
     responses=documented(*ADMISSION, "not_found", "conflict", meanings={"not_found": UNKNOWN}),
 )
-async def look(document_id: str, admitted: Admitted, explain: Explain = "false") -> Response:
+async def read_document(document_id: str, admitted: Admitted, explain: Explain = "false") -> Response:
     document, sentences = await admitted.state.documents.read(document_id)
     explains = _explains(document, explain)
     return await _written(sentences, lambda: _answer(admitted.state, document, sentences, explains))
@@ -146,7 +146,7 @@ async def look(document_id: str, admitted: Admitted, explain: Explain = "false")
 
 @router.get(
     EVENTS,
-    summary="What happens to a document, as server-sent events",
+    summary="The progress of a document, as server-sent events",
     response_class=Response,
     responses={
         200: {"content": described(STREAM, "translated", "sentence", "document"), "description": "Events."},
@@ -160,17 +160,17 @@ async def events(document_id: str, admitted: Admitted, explain: Explain = "false
 
 
 async def _events(document_id: str, admitted: AdmittedRequest, explain: bool) -> Events:
-    async with aclosing(admitted.state.documents.events(document_id, admitted.deadline)) as happening:
-        async for news in happening:
-            match news:
+    async with aclosing(admitted.state.documents.events(document_id, admitted.deadline)) as updates:
+        async for update in updates:
+            match update:
                 case None:
                     yield KEEPALIVE_COMMENT
                 case Translated(index, translation):
                     yield event("translated", TranslatedSentence(index=index, translation=translation))
                 case Sentence():
-                    yield event("sentence", DocumentSentence.of(news, explain))
+                    yield event("sentence", DocumentSentence.of(update, explain))
                 case _:
-                    yield event("document", DocumentProgress.of(news))
+                    yield event("document", DocumentProgress.of(update))
 
 
 @router.delete(
@@ -197,12 +197,12 @@ async def result(document_id: str, admitted: Admitted) -> PlainTextResponse:
     document, sentences = await admitted.state.documents.read(document_id)
     if document.state != "done":
         raise ApiError("conflict", f"the document is {document.state}, its text is there when it is done")
-    size = sum(SENTENCE_CHARS + len(one.source) for one in sentences)
+    size = sum(SENTENCE_CHARS + len(sentence.source) for sentence in sentences)
     return await offload_above(size, _text_of, document, sentences)
 
 
 def _text_of(document: Document, sentences: Sequence[Sentence]) -> PlainTextResponse:
-    return PlainTextResponse("".join(f"{one.gap}{one.translation}" for one in sentences) + document.end)
+    return PlainTextResponse("".join(f"{sentence.gap}{sentence.translation}" for sentence in sentences) + document.end)
 
 
 @router.post(
@@ -213,7 +213,7 @@ def _text_of(document: Document, sentences: Sequence[Sentence]) -> PlainTextResp
     responses=documented(*ADMISSION, *BODY, "not_found", "conflict", meanings={"not_found": UNKNOWN}),
 )
 async def append(document_id: str, body: AppendRequest, admitted: Admitted, explain: Explain = "false") -> Response:
-    admitted.shorten(body.timeout)
+    admitted.limit_deadline(body.timeout)
     check_chars(body.sources, admitted.state.settings, "sentences")
     documents, explains = admitted.state.documents, explain == "true"
     document, new = await documents.append(document_id, body.sources, body.first_index, admitted.deadline, explains)
@@ -221,7 +221,9 @@ async def append(document_id: str, body: AppendRequest, admitted: Admitted, expl
     return await _written(
         new,
         lambda: AppendAnswer(
-            id=document.id, version=document.version, sentences=[DocumentSentence.of(one, explains) for one in new]
+            id=document.id,
+            version=document.version,
+            sentences=[DocumentSentence.of(sentence, explains) for sentence in new],
         ),
     )
 
@@ -245,7 +247,7 @@ async def correct(
         Literal["none", "affected"], Query(description="Translate again the sentences that see this one.")
     ] = "none",
 ) -> Response:
-    admitted.shorten(body.timeout)
+    admitted.limit_deadline(body.timeout)
     for param, text in (("source", body.source), ("translation", body.translation)):
         check_chars([text] if text is not None else [], admitted.state.settings, param)
     correction = Correction(body.source, body.translation, retranslate)
@@ -264,7 +266,7 @@ async def correct(
 
 @router.get(
     CONTEXT,
-    summary="Where a sentence looks, computed anew",
+    summary="What a sentence attends to, computed again",
     response_model=ContextAnswer,
     response_model_exclude_unset=True,
     responses=documented(*ADMISSION, "not_found", "conflict", meanings={"not_found": UNKNOWN}),
@@ -281,16 +283,17 @@ def _new_document(body: DocumentRequest, admitted: AdmittedRequest) -> NewDocume
         check_total([body.text], settings, "text")
     else:
         check_chars(body.sentences or [], settings, "sentences")
-    asked_for = (body.beam_size, body.length_penalty, body.max_length)
-    [translator, *more], asked = legs_of(admitted, body.model, body.source, body.target, *asked_for)
-    if more and body.explain:
-        message = f"explain: not where two models translate, {body.source} to {more[0].languages[0]} to {body.target}"
+    route = admitted.choose(body.model, body.source, body.target)
+    requested = requested_options(route.models, settings, body.beam_size, body.length_penalty, body.max_length)
+    if isinstance(route, TwoModels) and body.explain:
+        message = f"explain: not where two models translate, {' to '.join(route.languages)}"
         raise ApiError("invalid_value", f"{message}; leave it out, or send a document to each", "explain")
-    return NewDocument(translator, body.mode, body.sources, asked, owner_of(admitted.key), *more)
+    first, *second = route.models
+    return NewDocument(first, body.mode, body.sources, requested, owner_of(admitted.key), *second)
 
 
 def _explains(document: Document, explain: str) -> bool:
-    """Whether it is asked where sentences looked. Raises Refused where two models translated."""
+    """Whether attention weights are requested. Raises Refused for a document of two models."""
     if explain == "true":
         check_looks(document)
     return explain == "true"
@@ -300,8 +303,8 @@ async def _after_waiting(
     admitted: AdmittedRequest, accepted: Document, sentences: list[Sentence], latest: float
 ) -> tuple[Document, list[Sentence]]:
     """Wait for a document that was `accepted`, and read it before `latest`, the deadline of the request (a
-    time.monotonic() value). If the store does not answer in time, the document is told as it was accepted: its id is
-    not to be lost. If the client hangs up, nobody knows its id, and it is deleted."""
+    time.monotonic() value). If the store does not answer in time, the answer has the document as it was accepted, so
+    that the client has its id. If the client disconnects, the document is deleted, because its id is lost."""
     documents, now = admitted.state.documents, time.monotonic()
     reading = min(READING_SECONDS, admitted.state.settings.request_timeout / 2)
     try:
@@ -324,14 +327,14 @@ async def _written(
     status: int = 200,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """The answer that `build` makes of `sentences`, as JSON. Large ones are built and written in a thread."""
-    size = sum(SENTENCE_CHARS + len(one.source) for one in sentences)
+    """The answer that `build` returns for `sentences`, as JSON. A large answer is built and written in a thread."""
+    size = sum(SENTENCE_CHARS + len(sentence.source) for sentence in sentences)
     return await offload_above(size, lambda: written_as_set(build(), status, headers))
 
 
 def _answer(state: ServerState, document: Document, sentences: list[Sentence], explain: bool) -> DocumentAnswer:
     names = [leg.model for leg in document.legs] or [document.model]
-    knows_context = any(state.translators[one].knows_context for one in names if one in state.translators)
+    knows_context = any(state.translators[name].knows_context for name in names if name in state.translators)
     answer = DocumentAnswer.of(document, sentences, knows_context, explain)
     if document.model not in state.translators and document.state in OPEN_STATES:
         answer.error = not_served(document)

@@ -6,10 +6,10 @@ from fastapi import APIRouter, File, Form, Response, UploadFile
 
 from server.api.admission.admitted_request import Admitted
 from server.api.admission.api_route import ApiRoute
-from server.api.admission.model_choice import legs_of
 from server.api.requests.api_keys import owner_of
 from server.api.requests.content_disposition import attachment
 from server.api.requests.errors import ADMISSION, BODY, documented
+from server.api.requests.limits import requested_options
 from server.files.file_translation import TranslatedFile, translate_file
 
 PATH = "/v1/files"
@@ -39,14 +39,15 @@ async def translate(
         Literal["offline", "online"], Form(description="A sentence sees all others, or those before it.")
     ] = "offline",
 ) -> Response:
-    legs, options = legs_of(admitted, model, source, target)
+    route = admitted.choose(model, source, target)
+    options = requested_options(route.models, admitted.state.settings)
     data = await file.read()
     jobs = admitted.state.file_jobs
     with jobs.files.admit(owner_of(admitted.key), len(data)) as room:
-        parsed = await admitted.parse(data, file.filename or "file", legs[-1].languages[1])
+        parsed = await admitted.parse(data, file.filename or "file", target)
         async with jobs.turn(room):
-            done = await translate_file(legs, parsed, admitted.state.documents.reader, options, mode)
-    return _answer(done, None if len(legs) == 1 else legs[0].languages[1])
+            done = await translate_file(route.models, parsed, admitted.state.documents.reader, options, mode)
+    return _answer(done, route.pivot_language)
 
 
 def _answer(done: TranslatedFile, pivot: str | None) -> Response:

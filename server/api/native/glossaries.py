@@ -1,4 +1,4 @@
-"""`/v1/glossaries`: what is kept of glossaries, whoever made them, and how it is removed."""
+"""`/v1/glossaries`: lists and deletes stored glossaries, of all owners with the scope `admin`."""
 
 from collections.abc import Sequence
 from typing import Annotated, Self
@@ -64,13 +64,13 @@ class GlossaryList(BaseModel):
 
     @classmethod
     def of(cls, found: Sequence[OwnedGlossary], limit: int, shows_owners: bool) -> Self:
-        shown = [ListedGlossary.of(one, shows_owners) for one in found[:limit]]
+        shown = [ListedGlossary.of(glossary, shows_owners) for glossary in found[:limit]]
         return cls(glossaries=shown, next=shown[-1].id if len(found) > limit else None)
 
 
 @router.get(
     GLOSSARIES,
-    summary="Glossaries that are kept",
+    summary="Stored glossaries",
     response_model=GlossaryList,
     response_model_exclude_unset=True,
     responses=documented(*ADMISSION),
@@ -83,8 +83,8 @@ async def listed(
         str | None, Query(description="For keys of the scope `admin`: the name of a key; without it, all keys.")
     ] = None,
 ) -> Response:
-    whose = listed_owner(admitted.key, owner)
-    found = await admitted.state.glossaries.page(whose, limit + 1, after)
+    listed_for = listed_owner(admitted.key, owner)
+    found = await admitted.state.glossaries.page(listed_for, limit + 1, after)
     return written_as_set(GlossaryList.of(found, limit, admitted.key is not None and admitted.key.is_admin))
 
 

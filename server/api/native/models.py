@@ -1,4 +1,4 @@
-"""`GET /v1/models` and `GET /v1/languages`: what is served. With the scope `admin`, models are loaded and unloaded."""
+"""`GET /v1/models` and `GET /v1/languages`; with the scope `admin`, models are loaded and unloaded."""
 
 from typing import Annotated
 
@@ -8,7 +8,7 @@ from server.api.admission.admitted_request import Admitted
 from server.api.admission.api_route import ApiRoute
 from server.api.native.schemas import Language, Languages, Model, Models
 from server.api.requests.errors import ADMISSION, documented
-from server.api.serving.server_state import ServerState
+from server.api.serving.routing import RoutingTable
 from server.translation.translator import Translator
 
 MODEL = "/v1/models/{name}"
@@ -28,22 +28,25 @@ async def models(admitted: Admitted) -> Models:
     response_model_exclude_none=True,
 )
 async def languages(admitted: Admitted) -> Languages:
-    direct = admitted.state.direct_languages
+    routes = admitted.state.routes
     return Languages(
-        languages=[Language(source=one, targets=direct[one], through=_through(admitted.state, one)) for one in direct]
+        languages=[
+            Language(source=source, targets=targets, through=_through(routes, source))
+            for source, targets in routes.direct_languages.items()
+        ]
     )
 
 
-def _through(state: ServerState, source: str) -> dict[str, str] | None:
-    middles = {target: state.middle_for(source, target) for target in state.languages[source]}
-    return {target: middle for target, middle in middles.items() if middle is not None} or None
+def _through(routes: RoutingTable, source: str) -> dict[str, str] | None:
+    pivots = {target: routes.pivot_language(source, target) for target in routes.languages[source]}
+    return {target: pivot for target, pivot in pivots.items() if pivot is not None} or None
 
 
 @admin.put(
     MODEL,
     summary="Load a model, or load it again",
     responses={
-        200: {"description": "It took the place of the model of its name, which finishes what it has begun."},
+        200: {"description": "It replaced the model of its name, which finishes its sentences in flight."},
         201: {"description": "There was no model of its name.", "model": Model},
         **documented(*ADMISSION, "not_found", meanings={"not_found": "No such artifact is in the models folder."}),
     },
@@ -63,7 +66,7 @@ async def load(
 
 @admin.delete(
     MODEL,
-    summary="Unload a model; it finishes what it has begun",
+    summary="Unload a model; it finishes its sentences in flight",
     status_code=204,
     responses=documented(*ADMISSION, "not_found", "conflict", meanings={"not_found": "No such model is served."}),
 )

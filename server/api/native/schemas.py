@@ -1,4 +1,4 @@
-"""The JSON of requests and answers. Strict: no number from a string, no unknown field."""
+"""The JSON of requests and answers. Strict: strings are not converted to numbers, unknown fields are refused."""
 
 import itertools
 from typing import Annotated, Any, Self
@@ -44,7 +44,7 @@ class TranslateRequest(BaseModel):
     num_hypotheses: int | None = Field(
         None,
         ge=1,
-        description="How many translations of every text to answer, best first, at most beam_size. For a text of "
+        description="Translations of every text in the answer, best first, at most beam_size. For a text of "
         "several sentences, the k-th is made of the k-th of every sentence.",
     )
     length_penalty: float | None = Field(
@@ -71,13 +71,15 @@ class TranslateRequest(BaseModel):
     )
     context: Annotated[str | list[str] | None, BeforeValidator(check_optional_text)] = Field(
         None,
-        description="What comes before the text in its document, in the source language. It is not translated; every "
+        description="The text before this one in its document, in the source language. It is not translated; every "
         "sentence of the text sees all of it. For models that know context; others ignore it.",
     )
     alignment: bool = Field(
-        False, description="Answer which words of the translation come from which words of the text, too."
+        False, description="Also answer which words of the translation come from which words of the text."
     )
-    pieces: bool = Field(False, description="Answer the pieces of every translated sentence, and the model's `order`.")
+    pieces: bool = Field(
+        False, description="Also answer the pieces of every translated sentence, and the model's `order`."
+    )
     timeout: Timeout = None
     stream: bool = Field(
         False,
@@ -99,11 +101,11 @@ class TranslateRequest(BaseModel):
 
     @property
     def prefixes(self) -> list[str]:
-        """A prefix for every text, or none at all."""
+        """A prefix for every text, or an empty list."""
         return [self.target_prefix] if isinstance(self.target_prefix, str) else self.target_prefix or []
 
     async def read_terms(self) -> Terms | None:
-        """The terms of `keep` and `glossary`, None where none are given. A large glossary is read in a thread."""
+        """The terms of `keep` and `glossary`, None without terms. A large glossary is indexed in a thread."""
         targets = {term: term for term in self.keep or ()} | (self.glossary or {})
         return await offload_above(sum(map(len, targets)), Terms, targets) if targets else None
 
@@ -111,9 +113,9 @@ class TranslateRequest(BaseModel):
     def check_terms(self) -> Self:
         if self.stream and (self.glossary or self.keep):
             raise PydanticCustomError("terms_stream", NO_STREAM)
-        both = sorted(set(self.keep or ()) & set(self.glossary or {}))
-        if both:
-            raise PydanticCustomError("terms_clash", "keep: '{term}' is in the glossary, too", {"term": both[0]})
+        in_both = sorted(set(self.keep or ()) & set(self.glossary or {}))
+        if in_both:
+            raise PydanticCustomError("terms_clash", "keep: '{term}' is in the glossary, too", {"term": in_both[0]})
         return self
 
     @model_validator(mode="after")
@@ -142,7 +144,7 @@ class SentenceAnswer(BaseModel):
     flags: list[str] = Field([], description=FLAGGED)
     pieces: list[str] | None = Field(
         default=None,
-        description="Only when they were asked for: the target as the model wrote it, without its end. \u2581 begins a "
+        description="Only when requested: the target as the model wrote it, without its end. \u2581 begins a "
         "word. Where something is protected, a mask stands in its place.",
         examples=[["\u2581Guten", "\u2581Tag", "."]],
     )
@@ -180,7 +182,7 @@ class Translation(BaseModel):
     hypotheses: list[HypothesisAnswer] | None = Field(None, description="Only when num_hypotheses was given.")
     alignment: list[AlignedWords] | None = Field(
         None,
-        description="Only when it was asked for: pairs of words of the request's text and of `text`. A word may be in "
+        description="Only when requested: pairs of words of the request's text and of `text`. A word may be in "
         "several pairs, or in none; what is protected, such as a URL, is one word and paired with itself.",
     )
     pivot: str | None = Field(
@@ -191,14 +193,18 @@ class Translation(BaseModel):
 
     @classmethod
     def of(cls, translation: TextTranslation, with_hypotheses: bool, pivot: str | None = None) -> Self:
-        hypotheses = [HypothesisAnswer(text=one.text, score=one.score) for one in translation.hypotheses]
+        hypotheses = [
+            HypothesisAnswer(text=hypothesis.text, score=hypothesis.score) for hypothesis in translation.hypotheses
+        ]
         pairs = translation.alignment
         return cls(
             text=translation.text,
             sentences=[SentenceAnswer.of(sentence) for sentence in translation.sentences],
             flags=list(dict.fromkeys(flag for sentence in translation.sentences for flag in sentence.flags)),
             hypotheses=hypotheses if with_hypotheses else None,
-            alignment=None if pairs is None else [AlignedWords(source=ours, target=theirs) for ours, theirs in pairs],
+            alignment=None
+            if pairs is None
+            else [AlignedWords(source=source, target=target) for source, target in pairs],
             pivot=pivot,
         )
 
@@ -214,16 +220,16 @@ class TranslateResponse(BaseModel):
     timings: TimingsAnswer
     order: int | None = Field(
         default=None,
-        description="Only with pieces: N. To write a piece, every layer of the decoder looks at the N-1 pieces before "
+        description="Only with pieces: N. For every piece, each layer of the decoder attends to the N-1 pieces before "
         "it. A model that looks at all of them has no order.",
     )
     context: bool | None = Field(
-        None, description="Only when context was given: false when the model knows no context and ignored it."
+        None, description="Only when context was given: false if the model does not use context and ignored it."
     )
 
 
 class Segment(BaseModel):
-    """A stretch of a text: one of its sentences, or what is between them."""
+    """A part of a text: a sentence, or the gap between two."""
 
     text: str
     sentence: int | None = Field(None, description="Its number among the sentences of the text, from 0 on.")
@@ -238,7 +244,8 @@ class CutText(BaseModel):
         numbers = itertools.count()
         return cls(
             segments=[
-                Segment(text=one.text, sentence=next(numbers) if one.is_sentence else None) for one in plan.segments
+                Segment(text=segment.text, sentence=next(numbers) if segment.is_sentence else None)
+                for segment in plan.segments
             ]
         )
 
@@ -270,14 +277,16 @@ class Model(BaseModel):
     precisions: list[str]
     max_source_length: int
     max_target_length: int
-    fingerprint: str = Field(description="Hash of weights and vocabulary: servers with the same one translate alike.")
-    context: bool = Field(description="Whether sentences of a document are translated in the light of each other.")
+    fingerprint: str = Field(
+        description="Hash of weights and vocabulary: servers with equal fingerprints translate alike."
+    )
+    context: bool = Field(description="Whether sentences of a document are translated with each other as context.")
     state: ModelState = Field(
         "ready",
-        description="restarting: its engine hung or ended, and is being started anew. failed: in vain; requests for it "
-        "get 503 until it is loaded again.",
+        description="restarting: its engine hung or ended, and is being restarted. failed: restarts failed; requests "
+        "for it get 503 until it is loaded again.",
     )
-    reason: str | None = Field(None, description="Why it is not ready.")
+    reason: str | None = Field(None, description="Why the model is not ready.")
 
 
 class Models(BaseModel):

@@ -8,11 +8,13 @@ from server.api.native.score_schemas import ScoredItem, ScoredTarget, ScoreItem,
 from server.api.requests.errors import ADMISSION, BODY, ApiError, documented
 from server.api.requests.json_response import written
 from server.api.requests.limits import check_chars, check_sizes
+from server.api.serving.routing import Route, TwoModels
 from server.runtime.checkpoints import checkpoint
 from server.runtime.offload import offload_above
 from server.settings import Settings
+from server.translation.planning import TooManySentences
 from server.translation.scoring import ScoringItem, ScoringOutcome, TargetScore, score
-from server.translation.translator import TooManySentences, Translator
+from server.translation.translator import Translator
 
 SCORE = "/v1/score"
 
@@ -26,9 +28,9 @@ router = APIRouter(tags=["translation"], route_class=ApiRoute.requiring("transla
     responses=documented(*ADMISSION, *BODY),
 )
 async def score_items(body: ScoreRequest, admitted: Admitted) -> Response:
-    admitted.shorten(body.timeout)
+    admitted.limit_deadline(body.timeout)
     check_items(body.items, admitted.state.settings)
-    translator = admitted.translator(body.model, body.source, body.target)
+    translator = _single_model(admitted.choose(body.model, body.source, body.target))
     outcome = await _score(admitted, translator, body.items)
     has_context = any(item.contexts for item in body.items)
     context = translator.knows_context if has_context else None
@@ -43,12 +45,23 @@ async def score_items(body: ScoreRequest, admitted: Admitted) -> Response:
     return await offload_above(size, build)
 
 
-async def _score(admitted: AdmittedRequest, translator: Translator, asked: list[ScoreItem]) -> ScoringOutcome:
+def _single_model(route: Route) -> Translator:
+    """Raises ApiError (422) for two models: a score is of one."""
+    if isinstance(route, TwoModels):
+        source, pivot, target = route.languages
+        message = f"two models translate '{source}' into '{target}', through '{pivot}', and a score is of one model"
+        raise ApiError("invalid_value", f"{message}: score '{source}' to '{pivot}', or that to '{target}'", "target")
+    return route.model
+
+
+async def _score(admitted: AdmittedRequest, translator: Translator, scored: list[ScoreItem]) -> ScoringOutcome:
     documents = admitted.state.documents
     try:
-        translator.check_capacity(len(asked))
-        contexts = await documents.contexts_of(translator, [one.contexts for one in asked])
-        items = [ScoringItem(one.source, one.targets, context) for one, context in zip(asked, contexts, strict=True)]
+        translator.check_capacity(len(scored))
+        contexts = await documents.contexts_of(translator, [item.contexts for item in scored])
+        items = [
+            ScoringItem(item.source, item.targets, context) for item, context in zip(scored, contexts, strict=True)
+        ]
         return await score(translator, items, admitted.deadline)
     except TooManySentences as error:
         raise ApiError("too_large", str(error), "items") from None
@@ -57,7 +70,7 @@ async def _score(admitted: AdmittedRequest, translator: Translator, asked: list[
 def _answer(targets: tuple[TargetScore, ...], with_tokens: bool) -> ScoredItem:
     checkpoint()
     best = max(range(len(targets)), key=lambda index: targets[index].score)
-    return ScoredItem(best=best, targets=[ScoredTarget.of(one, with_tokens) for one in targets])
+    return ScoredItem(best=best, targets=[ScoredTarget.of(target, with_tokens) for target in targets])
 
 
 def check_items(items: list[ScoreItem], settings: Settings) -> None:

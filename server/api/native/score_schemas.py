@@ -33,7 +33,7 @@ class ScoreItem(BaseModel):
     )
     context: Annotated[str | list[str] | None, BeforeValidator(check_optional_text)] = Field(
         None,
-        description="What comes before the sentence in its document, in the source language. For models that know "
+        description="The text before the sentence in its document, in the source language. For models that use "
         "context; others ignore it.",
         examples=["Where is the cup?"],
     )
@@ -75,13 +75,13 @@ class ScoredTarget(BaseModel):
     tokens: list[ScoredToken] | None = Field(None, description="Only when `tokens` was true.")
 
     @classmethod
-    def of(cls, one: TargetScore, with_tokens: bool) -> Self:
-        pairs = zip(one.pieces, one.log_probabilities, strict=True)
+    def of(cls, scored: TargetScore, with_tokens: bool) -> Self:
+        pairs = zip(scored.pieces, scored.log_probabilities, strict=True)
         return cls(
-            target=one.target,
-            score=one.score,
-            num_tokens=len(one.log_probabilities),
-            mean_score=one.mean,
+            target=scored.target,
+            score=scored.score,
+            num_tokens=len(scored.log_probabilities),
+            mean_score=scored.mean,
             tokens=[ScoredToken(text=text, score=score) for text, score in pairs] if with_tokens else None,
         )
 
@@ -99,5 +99,5 @@ class ScoreResponse(BaseModel):
     model: str
     timings: TimingsAnswer
     context: bool | None = Field(
-        None, description="Only when an item had context: false when the model knows no context and ignored it."
+        None, description="Only when an item had context: false if the model does not use context and ignored it."
     )

@@ -6,7 +6,6 @@ from fastapi import APIRouter, Request, Response
 
 from server.api.admission.admitted_request import Admitted, AdmittedRequest
 from server.api.admission.api_route import ApiRoute
-from server.api.admission.model_choice import refuse, two_models_between
 from server.api.admission.server_sent_events import (
     KEEPALIVE_COMMENT,
     Events,
@@ -15,6 +14,7 @@ from server.api.admission.server_sent_events import (
     described,
     event,
 )
+from server.api.admission.two_models import pivot_of, refuse
 from server.api.native.schemas import (
     NO_STREAM,
     CutText,
@@ -27,14 +27,14 @@ from server.api.native.schemas import (
 from server.api.requests.errors import ADMISSION, BODY, ApiError, documented
 from server.api.requests.json_response import written
 from server.api.requests.limits import check_hypotheses, check_sizes, requested_options
-from server.engine.request import SearchOptions
+from server.api.serving.routing import TwoModels
 from server.runtime.checkpoints import checkpoint
 from server.runtime.offload import offload_above
 from server.translation.assembly import TranslationOutcome
 from server.translation.glossary import translate_with_terms
-from server.translation.pivot import Pivot
+from server.translation.planning import TextRequest
 from server.translation.streaming import Beginning, TranslationStream
-from server.translation.translator import Translator
+from server.translation.translator import RequestedOptions, Translator
 
 PATH = "/v1/translate"
 STREAM = (
@@ -54,64 +54,58 @@ router = APIRouter(tags=["translation"], route_class=ApiRoute.requiring("transla
 )
 async def translate(body: TranslateRequest, admitted: Admitted, request: Request) -> Response:
     settings = admitted.state.settings
-    admitted.shorten(body.timeout)
+    admitted.limit_deadline(body.timeout)
     check_sizes(body.texts, settings)
     check_sizes(body.contexts, settings, "context")
     check_sizes(body.prefixes, settings, "target_prefix")
-    through = None
-    if body.model is None:
-        through = two_models_between(
-            admitted, body.source, body.target, body.beam_size, body.length_penalty, body.max_length
-        )
-    if through is not None:
-        return await _translate_through(*through, body, admitted, body.stream or asks_for_events(request))
-    translator = admitted.translator(body.model, body.source, body.target)
-    asked = requested_options(translator, settings, body.beam_size, body.length_penalty, body.max_length)
+    route = admitted.choose(body.model, body.source, body.target)
+    requested = requested_options(route.models, settings, body.beam_size, body.length_penalty, body.max_length)
+    if isinstance(route, TwoModels):
+        return await _translate_by_two(route, requested, body, admitted, body.stream or asks_for_events(request))
+    translator = route.model
     num_hypotheses = 1 if body.num_hypotheses is None else body.num_hypotheses
-    check_hypotheses(num_hypotheses, asked)
-    options = translator.options(**asked, num_hypotheses=num_hypotheses, deadline=admitted.deadline)
+    check_hypotheses(num_hypotheses, requested)
+    options = translator.options(**requested, num_hypotheses=num_hypotheses, deadline=admitted.deadline)
     context = await admitted.state.documents.context_of(translator, body.contexts) if body.contexts else None
     terms = await body.read_terms()
     if terms is not None and asks_for_events(request):
         raise ApiError("invalid_value", NO_STREAM, "stream")
+    texts = TextRequest(body.texts, options, context, prefixes=body.prefixes, aligns=body.alignment)
     if body.stream or asks_for_events(request):
-        stream = await TranslationStream.begin(translator, body.texts, options, context, body.prefixes, body.alignment)
+        stream = await TranslationStream.begin(translator, texts)
         admitted.on_release(stream.close)
         return EventStream(_events(stream, body, admitted, translator), admitted.deadline)
     if terms is None:
-        outcome = await translator.translate(
-            body.texts, options, context, prefixes=body.prefixes, aligns=body.alignment
-        )
+        outcome = await translator.translate(texts)
     else:
-        outcome = await translate_with_terms(
-            translator, body.texts, options, terms, context, prefixes=body.prefixes, aligns=body.alignment
-        )
+        outcome = await translate_with_terms(translator, texts, terms)
     return await offload_above(body.num_chars, lambda: written(_answer(outcome, body, admitted, translator)))
 
 
-async def _translate_through(
-    pivot: Pivot, options: SearchOptions, body: TranslateRequest, admitted: AdmittedRequest, streams: bool
+async def _translate_by_two(
+    route: TwoModels, requested: RequestedOptions, body: TranslateRequest, admitted: AdmittedRequest, streams: bool
 ) -> Response:
-    refuse(pivot, "stream", streams)
-    refuse(pivot, "num_hypotheses", body.num_hypotheses is not None)
-    refuse(pivot, "target_prefix", any(body.prefixes))
-    refuse(pivot, "alignment", body.alignment)
-    refuse(pivot, "pieces", body.pieces)
-    context = await admitted.state.documents.context_of(pivot.first, body.contexts) if body.contexts else None
-    way = dataclasses.replace(pivot, terms=await body.read_terms())
-    outcome = await way.translate(body.texts, options, context)
-    return await offload_above(body.num_chars, lambda: written(_answer_through(pivot, outcome, body, admitted)))
+    refuse(route, "stream", streams)
+    refuse(route, "num_hypotheses", body.num_hypotheses is not None)
+    refuse(route, "target_prefix", any(body.prefixes))
+    refuse(route, "alignment", body.alignment)
+    refuse(route, "pieces", body.pieces)
+    context = await admitted.state.documents.context_of(route.first, body.contexts) if body.contexts else None
+    pivot, options = pivot_of(route, requested, admitted)
+    pivot = dataclasses.replace(pivot, terms=await body.read_terms())
+    outcome = await pivot.translate(TextRequest(body.texts, options, context))
+    return await offload_above(body.num_chars, lambda: written(_answer_of_two(route, outcome, body, admitted)))
 
 
-def _answer_through(
-    pivot: Pivot, outcome: TranslationOutcome, body: TranslateRequest, admitted: AdmittedRequest
+def _answer_of_two(
+    route: TwoModels, outcome: TranslationOutcome, body: TranslateRequest, admitted: AdmittedRequest
 ) -> TranslateResponse:
     return TranslateResponse(
-        translations=[Translation.of(one, False, pivot.first.languages[1]) for one in outcome.translations],
-        model=pivot.second.name,
-        models=[pivot.first.name, pivot.second.name],
+        translations=[Translation.of(text, False, route.pivot_language) for text in outcome.translations],
+        model=route.second.name,
+        models=[model.name for model in route.models],
         timings=admitted.timings(outcome),
-        context=None if body.context is None else pivot.first.knows_context,
+        context=None if body.context is None else route.first.knows_context,
     )
 
 
@@ -120,17 +114,17 @@ def _answer(
 ) -> TranslateResponse:
     with_hypotheses = body.num_hypotheses is not None
     answer = TranslateResponse(
-        translations=[Translation.of(one, with_hypotheses) for one in outcome.translations],
+        translations=[Translation.of(text, with_hypotheses) for text in outcome.translations],
         model=translator.name,
         timings=admitted.timings(outcome),
         context=None if body.context is None else translator.knows_context,
     )
     if body.pieces:
         answer.order = translator.artifact.manifest.order
-        for text, found in zip(answer.translations, outcome.translations, strict=True):
-            for sentence, one in zip(text.sentences, found.sentences, strict=True):
+        for text, translation in zip(answer.translations, outcome.translations, strict=True):
+            for sentence, translated in zip(text.sentences, translation.sentences, strict=True):
                 checkpoint()
-                sentence.pieces = translator.target_pieces.texts(one.ids)
+                sentence.pieces = translator.target_pieces.texts(translated.ids)
     return answer
 
 
@@ -138,14 +132,14 @@ async def _events(
     stream: TranslationStream, body: TranslateRequest, admitted: AdmittedRequest, translator: Translator
 ) -> Events:
     yield await offload_above(body.num_chars, _begin, stream, translator)
-    async for news in stream.news():
-        match news:
+    async for update in stream.updates():
+        match update:
             case None:
                 yield KEEPALIVE_COMMENT
             case Beginning(text, sentence, target, is_done):
                 yield event("beginning", StreamBeginning(text=text, sentence=sentence, target=target, done=is_done))
             case _:
-                yield await offload_above(body.num_chars, _end, news, body, admitted, translator)
+                yield await offload_above(body.num_chars, _end, update, body, admitted, translator)
 
 
 def _begin(stream: TranslationStream, translator: Translator) -> bytes:

@@ -1,1 +1,1 @@
-"""For operators and people: probes, metrics, the API's documentation, the web page."""
+"""Probes, metrics, the API's documentation, the web page."""

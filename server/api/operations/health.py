@@ -13,7 +13,7 @@ from server.api.serving.server_state import ServerState
 from server.stores.threads import in_store_thread
 
 STORE_SECONDS = 1.0
-"""Seconds that the metrics wait for the store to count its documents; after that they give the last count."""
+"""Seconds that /metrics waits for the store to count its documents; then it has the last count."""
 
 router = APIRouter(tags=["operations"], route_class=ProbeRoute)
 
@@ -47,7 +47,7 @@ async def metrics(request: Request) -> Response:
 
 
 def _status(reason: str | None) -> Status:
-    """Raises ApiError with the reason, if there is one."""
+    """Raise ApiError with the reason, unless it is None."""
     if reason is not None:
         raise ApiError("not_ready", reason)
     return Status()

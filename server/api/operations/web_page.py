@@ -1,4 +1,4 @@
-"""`GET /`: a page for people, made of files of this package only; for programs, the paths of the API."""
+"""`GET /`: a web page, which loads files of this package only; for programs, the paths of the API."""
 
 from importlib.resources import files
 
@@ -22,7 +22,7 @@ HEADERS = {
     "Cache-Control": "no-cache",
 }
 _FOLDER = files("server").joinpath("page")
-FILES = {one.name: one.read_bytes() for one in _FOLDER.iterdir() if one.name.endswith(tuple(MEDIA_TYPES))}
+FILES = {path.name: path.read_bytes() for path in _FOLDER.iterdir() if path.name.endswith(tuple(MEDIA_TYPES))}
 
 router = APIRouter(tags=["operations"], route_class=ProbeRoute)
 

@@ -21,7 +21,7 @@ from typing import Literal, get_args
 from server.settings import SettingsError, nearest
 
 Scope = Literal["translate", "documents", "admin"]
-"""`admin`: everything, with everybody's documents."""
+"""`admin`: everything, including the documents of all keys."""
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 _LINE = re.compile(
     r"(?P<name>[A-Za-z0-9_.-]+)\s+(?P<scopes>[a-z,]+)\s+sha256:(?P<hash>[0-9a-f]{64})(?P<limits>(\s+\S+)*)"
@@ -29,7 +29,7 @@ _LINE = re.compile(
 
 
 class LimitReached(Exception):
-    """The key has too many requests at a time, or too many a second. `seconds`: when to try again, at least 1."""
+    """The key has too many requests at a time, or per second. `seconds` until the next attempt, at least 1."""
 
     def __init__(self, message: str, seconds: float) -> None:
         super().__init__(message)
@@ -38,8 +38,8 @@ class LimitReached(Exception):
 
 @dataclass
 class Key:
-    """`hashes`: of its secrets, any of which is presented. `concurrency`: requests in work at the same time; `rate`:
-    requests a second, twice as many in a burst. None: no limit."""
+    """`hashes` of its secrets, each of which is accepted. `concurrency`: requests at the same time; `rate`: requests
+    per second, twice as many in a burst. None: no limit."""
 
     name: str
     scopes: frozenset[Scope]
@@ -67,16 +67,16 @@ class Key:
 
     @property
     def owner(self) -> str:
-        """Whose documents and glossaries are its own: they outlive its secrets."""
+        """The owner of the key's documents and glossaries, which does not change with its secrets."""
         return self.name
 
     @property
     def former_owners(self) -> tuple[str, ...]:
-        """What its owner was called as long as that was made of the secret."""
-        return tuple(hashlib.sha256(f"owner {one}".encode()).hexdigest()[:12] for one in self.hashes)
+        """Names of its owner in older versions, which were made of the secrets."""
+        return tuple(hashlib.sha256(f"owner {key_hash}".encode()).hexdigest()[:12] for key_hash in self.hashes)
 
     def enter(self, is_work: bool = True) -> None:
-        """Count a request in; one that `is_work` until `leave` is called. Raises LimitReached, with nothing counted."""
+        """Count a request; one that `is_work` counts until `release`. Raises LimitReached, then nothing is counted."""
         if is_work and self.concurrency is not None and self.in_work >= self.concurrency:
             raise LimitReached(f"this key has {self.in_work} requests in work already, the most that it may have", 1)
         if self.rate is not None:
@@ -89,25 +89,25 @@ class Key:
         if is_work:
             self.in_work += 1
 
-    def leave(self) -> None:
-        """A request that entered is over."""
+    def release(self) -> None:
+        """End a request that counts as work."""
         self.in_work -= 1
 
 
 def owner_of(key: Key | None) -> str:
-    """The owner of what a request keeps; "" on a server without keys, where everything belongs to everybody."""
+    """The owner of what a request stores; "" on a server without keys."""
     return "" if key is None else key.owner
 
 
 @dataclass(frozen=True)
 class KeyRing:
-    """All keys of a server; none: everybody may do everything."""
+    """All keys of a server. Without keys every request is allowed."""
 
     keys: tuple[Key, ...] = ()
 
     @classmethod
     def load(cls, setting: str) -> "KeyRing":
-        """`setting`: the path of a file of keys, or its lines themselves. Raises SettingsError."""
+        """`setting`: the path of a file of keys, or the lines of such a file. Raises SettingsError."""
         if not setting:
             return cls()
         if "sha256:" in setting:
@@ -120,23 +120,23 @@ class KeyRing:
             ) from error
 
     def find(self, presented: str) -> Key | None:
-        """The key that was presented, None if there is none. The time that this takes tells nothing about the keys."""
+        """The key with this secret, None for an unknown one. Its time does not depend on the keys."""
         digest = hash_of(presented)
         found = None
         for key in self.keys:
-            for one in key.hashes:
-                if hmac.compare_digest(digest, one):
+            for key_hash in key.hashes:
+                if hmac.compare_digest(digest, key_hash):
                     found = key
         return found
 
     @property
     def former_owners(self) -> dict[str, str]:
-        """The owners of today by what they were called before."""
+        """Former name of an owner -> its name today."""
         return {former: key.owner for key in self.keys for former in key.former_owners}
 
 
 def read_keys(lines: Iterable[str], where: str) -> list[Key]:
-    """Raises SettingsError that names the line. Empty lines and those that begin with # are left out."""
+    """Raises SettingsError that names the line. Empty lines and lines that begin with # are skipped."""
     keys: dict[str, Key] = {}
     for number, line in enumerate(lines, 1):
         text = line.strip()
@@ -153,7 +153,7 @@ def read_keys(lines: Iterable[str], where: str) -> list[Key]:
 
 
 def _with_secret(key: Key, other: Key, where: str) -> Key:
-    """The key with another line's secret. Raises SettingsError when the lines do not say the same of it."""
+    """The key with the secret of another line. Raises SettingsError if the lines differ in scopes or limits."""
     for what, mine, its in (
         ("scopes", sorted(key.scopes), sorted(other.scopes)),
         ("concurrency", key.concurrency, other.concurrency),

@@ -1,4 +1,4 @@
-"""Reads request bodies, which may hold anything: JSON, and for routes that take them forms and the query."""
+"""Reads untrusted request bodies: JSON and, for some routes, forms and the query."""
 
 import json
 import re
@@ -17,11 +17,11 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 DISCARDED_BYTES = 16 * 2**20
-"""How much of a body that is too large is read and discarded: a client reads no answer while it still writes."""
+"""Bytes of a too large body that are read and discarded, because a client reads no answer while it still writes."""
 INLINE_BYTES = 32 * 1024
-"""Bytes of a body that is parsed where it is: a few milliseconds at most."""
+"""Bytes of a body that is parsed in the event loop, in a few milliseconds at most."""
 MAX_JSON_VALUES = 100_000
-"""Values of one JSON body: a million empty lists are three megabytes, and take seventy in memory."""
+"""Values of one JSON body: a million empty lists are 3 MB of JSON and 70 MB of objects."""
 _JSON_TYPE = re.compile(r"application/json\s*(;\s*charset=\"?utf-8\"?\s*)?", re.IGNORECASE)
 _JSON_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[{,]', re.DOTALL)
 
@@ -47,7 +47,7 @@ class ReadRequest(Request):
 
 
 def check_json(request: Request) -> None:
-    """Raise ApiError (415) for a body that is not said to be JSON."""
+    """Raise ApiError (415) unless the Content-Type is JSON."""
     check_encoding(request)
     content_type = request.headers.get("content-type", "")
     if not _JSON_TYPE.fullmatch(content_type.strip()):
@@ -97,16 +97,16 @@ async def parsed_apart(
     *args: Parameters.args,
     **kwargs: Parameters.kwargs,
 ) -> Result:
-    """What `function` makes of a body: of a large one in a thread, where tenants take turns and few are parsed at a
-    time, so that the event loop and the memory are not a stranger's. Raises what `function` raises."""
+    """The result of `function`, which parses `body`: a large body is parsed in a thread (see `offload`), so that it
+    blocks no event loop. Raises what `function` raises."""
     if len(body) > INLINE_BYTES:
         return await offload(function, *args, **kwargs)
     return function(*args, **kwargs)
 
 
 async def read_body(request: Request, held: BodyReservation, limit: int) -> bytearray:
-    """The body, whose bytes `held` counts. Raises ApiError: 413 for more than `limit` bytes, 429 where there is no
-    room."""
+    """The body; `held` counts its bytes. Raises ApiError: 413 for more than `limit` bytes, 429 if too many bytes are
+    held."""
     body = bytearray()
     size = 0
     async with held.being_read():
@@ -126,7 +126,8 @@ async def read_body(request: Request, held: BodyReservation, limit: int) -> byte
 
 
 def parse(body: bytes | bytearray) -> object:
-    """JSON by RFC 8259: UTF-8, no NaN. Raises ApiError: 400 that says where it is wrong, 413 for too many values."""
+    """Parse JSON by RFC 8259: UTF-8, no NaN. Raises ApiError: 400 with the place of the error, 413 for too many
+    values."""
     if values_in(body) > MAX_JSON_VALUES:
         raise ApiError("too_large", f"the body has more than {MAX_JSON_VALUES} values; send fewer at a time")
     try:
@@ -148,8 +149,8 @@ def _refuse_constant(name: str) -> None:
 
 
 def values_in(body: bytes | bytearray) -> int:
-    """At least as many values as a JSON text has without those that are alone in a list or an object, counted up to
-    MAX_JSON_VALUES + 1."""
+    """An upper bound of the values of a JSON text, apart from values that are alone in a list or an object; counted up
+    to MAX_JSON_VALUES + 1."""
     count = sum(map(body.count, (b",", b"[", b"{")))
     if count <= MAX_JSON_VALUES:
         return count

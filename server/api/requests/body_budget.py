@@ -1,4 +1,4 @@
-"""Room for the bodies of requests: how many bytes of them are read or held at the same time, in all and per owner."""
+"""Limits on the bytes of request bodies that are read or held at the same time, in all and per owner."""
 
 import asyncio
 import contextlib
@@ -9,19 +9,19 @@ from collections.abc import AsyncIterator
 from server.api.requests.errors import ApiError
 
 WAIT_SECONDS = 1.0
-"""How long a body waits for room before its request is refused."""
+"""Seconds that a body waits for free bytes before its request is refused."""
 MOST_WAITING = 64
-"""Bodies that wait for room; each may have a few hundred kilobytes in the buffers of its connection."""
+"""Bodies that wait for free bytes; each may have a few hundred kilobytes in the buffers of its connection."""
 SLOW_SECONDS = 5.0
-"""A body that is not complete after this time gives way when another needs its room."""
+"""Seconds after which an incomplete body is aborted if another body needs its bytes."""
 OWNER_SHARE, UNKNOWN_SHARE = 1 / 2, 1 / 4
-"""What one key may take of all room, and what requests may take together whose key is still looked for in the body."""
+"""Shares of the limit: of one key, and of all requests together whose key is not known before their body is read."""
 EVERYBODY = ""
 """The owner of all bodies on a server without keys."""
 
 
 class BodyBudget:
-    """Room for `limit` bytes of bodies, of which one owner may take a share, which is never smaller than the `largest`
+    """At most `limit` bytes of bodies, and of one owner a share of them, which is never smaller than the `largest`
     body. Use it from one event loop."""
 
     def __init__(self, limit: int, largest: int) -> None:
@@ -33,14 +33,14 @@ class BodyBudget:
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     def begin(self, owner: str | None) -> "BodyReservation":
-        """A body of which nothing has been read; None: its owner is not known before it has been read. Call its
-        `release` when the request is over."""
+        """A body of which nothing has been read; `owner` None: not known before the body has been read. Call its
+        `release` at the end of the request."""
         body = BodyReservation(self, owner)
         self._reading[body] = None
         return body
 
     def fits(self, owner: str | None, size: int) -> bool:
-        """Whether there is room for `size` more bytes."""
+        """Whether `size` more bytes are within the limits."""
         return self.num_bytes + size <= self.limit and self._by_owner[owner] + size <= self._share(owner)
 
     def _share(self, owner: str | None) -> int:
@@ -49,7 +49,7 @@ class BodyBudget:
         return max(self.largest, int(self.limit * (UNKNOWN_SHARE if owner is None else OWNER_SHARE)))
 
     def _count(self, owner: str | None, size: int) -> None:
-        """Count bytes in, or out where `size` is negative."""
+        """Add `size` bytes, which may be negative."""
         self.num_bytes += size
         self._by_owner[owner] += size
         if not self._by_owner[owner]:
@@ -62,24 +62,24 @@ class BodyBudget:
             if not future.done():
                 future.set_result(None)
 
-    def _give_way(self, owner: str | None, size: int) -> None:
-        """End slow bodies, the oldest first, until `size` bytes will have room: where the owner's share is full, those
-        of the owner."""
-        own = self._by_owner[owner] + size - self._share(owner)
-        missing = max(own, self.num_bytes + size - self.limit)
+    def _abort_slow(self, owner: str | None, size: int) -> None:
+        """Abort slow bodies, the oldest first, until `size` bytes will fit: those of the owner if its share is used
+        up."""
+        owner_excess = self._by_owner[owner] + size - self._share(owner)
+        missing = max(owner_excess, self.num_bytes + size - self.limit)
         for body in list(self._reading):
             if missing <= 0 or time.monotonic() - body.began < SLOW_SECONDS:
                 return
-            if own <= 0 or body.owner == owner:
-                body.give_up()
+            if owner_excess <= 0 or body.owner == owner:
+                body.abort()
                 missing -= body.size
 
     async def wait_for(self, owner: str | None, size: int) -> None:
         """Return when `size` bytes fit. Raises ApiError (429)."""
-        give_up = time.monotonic() + WAIT_SECONDS
+        until = time.monotonic() + WAIT_SECONDS
         while not self.fits(owner, size):
-            self._give_way(owner, size)
-            left = give_up - time.monotonic()
+            self._abort_slow(owner, size)
+            left = until - time.monotonic()
             if left <= 0 or len(self._waiting) >= MOST_WAITING:
                 raise ApiError("overloaded", "too many bytes of other requests are being read; try again later")
             freed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -91,50 +91,50 @@ class BodyBudget:
 
 
 class BodyReservation:
-    """The bytes of one body that count as read or held."""
+    """The bytes of one body that are read or held."""
 
-    def __init__(self, room: BodyBudget, owner: str | None) -> None:
-        self.room = room
+    def __init__(self, budget: BodyBudget, owner: str | None) -> None:
+        self.budget = budget
         self.owner, self.size, self.began = owner, 0, time.monotonic()
-        self._patience: asyncio.Timeout | None = None
+        self._timeout: asyncio.Timeout | None = None
 
     @contextlib.asynccontextmanager
     async def being_read(self) -> AsyncIterator[None]:
-        """Around the reading, which `give_up` may end with ApiError (429). Afterwards the body is complete."""
+        """A context for reading, which `abort` may end with ApiError (429). At its end the body is complete."""
         try:
-            async with asyncio.timeout(None) as self._patience:
+            async with asyncio.timeout(None) as self._timeout:
                 yield
         except TimeoutError:
             message = f"the body took longer than {SLOW_SECONDS:g} seconds while others waited for its room"
             raise ApiError("overloaded", message) from None
         finally:
-            self._patience = None
-            self.room._reading.pop(self, None)
+            self._timeout = None
+            self.budget._reading.pop(self, None)
 
-    def give_up(self) -> None:
+    def abort(self) -> None:
         """End the reading of this body."""
-        if self._patience is not None and self._patience.when() is None:
-            self._patience.reschedule(0)
+        if self._timeout is not None and self._timeout.when() is None:
+            self._timeout.reschedule(0)
 
     async def grow(self, size: int) -> None:
-        """Count `size` more bytes, when there is room for them. Raises ApiError (429)."""
-        if not self.room.fits(self.owner, size):
-            await self.room.wait_for(self.owner, size)
+        """Wait until `size` more bytes fit, and count them. Raises ApiError (429)."""
+        if not self.budget.fits(self.owner, size):
+            await self.budget.wait_for(self.owner, size)
         self.size += size
-        self.room._count(self.owner, size)
+        self.budget._count(self.owner, size)
 
     def belongs_to(self, owner: str) -> None:
-        """Count it as `owner`'s, now that its owner is known."""
-        self.room._count(self.owner, -self.size)
+        """Set the owner, which is known now."""
+        self.budget._count(self.owner, -self.size)
         self.owner = owner
-        self.room._count(owner, self.size)
+        self.budget._count(owner, self.size)
 
     def drop(self) -> None:
-        """Count it as empty: what was read is not kept."""
-        self.room._count(self.owner, -self.size)
+        """Count the body as empty: its bytes were discarded."""
+        self.budget._count(self.owner, -self.size)
         self.size = 0
 
     def release(self) -> None:
-        """Nothing of it is held any more. It may be called again."""
-        self.room._reading.pop(self, None)
+        """The body is no longer held. Idempotent."""
+        self.budget._reading.pop(self, None)
         self.drop()

@@ -1,4 +1,4 @@
-"""The API key in the body of a request, found without parsing the body: nobody has shown a key yet."""
+"""Finds the API key in the body of a request without parsing the body, which is not authenticated yet."""
 
 import json
 import re
@@ -45,11 +45,11 @@ def _of_urlencoded(body: bytes | bytearray, name: bytes) -> str | None:
 
 def _of_part(body: bytes | bytearray, content_type: str, name: str) -> str | None:
     boundary = parameters_of(content_type).get("boundary", "").encode("latin-1")
-    found = None
+    value = None
     try:
         for head, start, end in parts_of(body, boundary):
             if parameters_of(headers_of(head).get("content-disposition", "")).get("name") == name:
-                found = bytes(body[start : min(end, start + MAX_KEY_BYTES)]).decode("utf-8", errors="replace")
+                value = bytes(body[start : min(end, start + MAX_KEY_BYTES)]).decode("utf-8", errors="replace")
     except ApiError:  # errors in the body are answered only to requests with a key
         return None
-    return found
+    return value

@@ -1,4 +1,4 @@
-"""Names of files in headers and links, whatever characters they have."""
+"""Names of files, with any characters, in headers and links."""
 
 from urllib.parse import quote
 
@@ -12,9 +12,12 @@ def attachment(name: str) -> str:
 
 
 def attachment_for_old_clients(name: str) -> str:
-    """The same with a name in ASCII before it, for clients that know no other."""
+    """`attachment` with an ASCII name first, for clients that read no other."""
     name = shortened(name)
-    shown = "".join(one if one.isascii() and one.isprintable() and one not in '"\\' else "_" for one in name)
+    shown = "".join(
+        character if character.isascii() and character.isprintable() and character not in '"\\' else "_"
+        for character in name
+    )
     return f"attachment; filename=\"{shown}\"; filename*=UTF-8''{quoted(name)}"
 
 

@@ -1,4 +1,4 @@
-"""Ends work at a request's deadline."""
+"""Cancels work at a request's deadline."""
 
 import asyncio
 import time

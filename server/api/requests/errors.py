@@ -1,4 +1,4 @@
-"""All errors that are answered, in one table: every type has one status. A dialect decides how an error is written."""
+"""The table of all errors that are answered: every type has one status. A dialect writes errors in its API's form."""
 
 import logging
 import time
@@ -21,8 +21,8 @@ from server.stores.limits import StoreFull, TooLargeToKeep
 from server.text.base.placeholders import TooManyPlaceholders
 from server.text.markup.markup import MalformedMarkup
 from server.translation.glossary import TermRefused
+from server.translation.planning import PrefixRefused, TooManySentences
 from server.translation.scoring import TooLongToScore
-from server.translation.translator import PrefixRefused, TooManySentences
 
 logger = logging.getLogger("ringmt")
 
@@ -97,7 +97,7 @@ class ApiError(Exception):
 
 
 class QuotaExceeded(ApiError):
-    """More than is kept for one key."""
+    """More than one key may store."""
 
 
 class Dialect(Protocol):
@@ -223,4 +223,7 @@ def documented(
     for kind in TABLE:
         if kind in kinds:
             by_status.setdefault(dialect.status(kind), []).append(described[kind])
-    return {status: {"description": " ".join(said), "model": dialect.model} for status, said in by_status.items()}
+    return {
+        status: {"description": " ".join(meanings_of_status), "model": dialect.model}
+        for status, meanings_of_status in by_status.items()
+    }

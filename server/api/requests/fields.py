@@ -1,4 +1,4 @@
-"""Fields that the requests and answers of several APIs have."""
+"""Fields of requests and answers that several APIs share."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -49,6 +49,6 @@ class TimingsAnswer(BaseModel):
 
 
 class Status(BaseModel):
-    """A probe's answer when all is well; otherwise it answers an error."""
+    """The answer of a probe that succeeds."""
 
     status: Literal["ok"] = "ok"

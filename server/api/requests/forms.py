@@ -1,4 +1,4 @@
-"""Forms, urlencoded and multipart: whatever bytes they are made of, the time grows with their number only.
+"""Forms, urlencoded and multipart, parsed in a time that is linear in their bytes, whatever the bytes are.
 
 Starlette's parser decodes with any Python codec that a client names, some of which take quadratic time, and steps
 through what surrounds a boundary byte by byte. This one decodes with the charsets of CHARSETS, and finds boundaries
@@ -79,16 +79,16 @@ def parse_form(body: bytes | bytearray, content_type: str) -> FormData:
 def parameters_of(value: str) -> dict[str, str]:
     """The parameters of a header's value by their names in lower case, the last of a name. What follows the first that
     cannot be read is left out, and so are those with a `*`, which RFC 7578 forbids in forms."""
-    found: dict[str, str] = {}
+    parameters: dict[str, str] = {}
     position = len(value.partition(";")[0])
     while (parameter := _PARAMETER.match(value, position)) is not None:
         position = parameter.end()
         name, quoted = parameter["name"].lower(), parameter["quoted"]
         if quoted is not None:
-            found[name] = re.sub(r'\\(["\\])', r"\1", quoted)
+            parameters[name] = re.sub(r'\\(["\\])', r"\1", quoted)
         else:
-            found[name] = parameter["plain"] or (parameter["token"] or "").strip()
-    return {name: text for name, text in found.items() if "*" not in name}
+            parameters[name] = parameter["plain"] or (parameter["token"] or "").strip()
+    return {name: text for name, text in parameters.items() if "*" not in name}
 
 
 def codec_of(charset: str | None) -> str:

@@ -1,4 +1,4 @@
-"""Answers as JSON, which pydantic writes: FastAPI would validate an answer a second time, and make Python objects of it
+"""Answers as JSON, written by pydantic: FastAPI would validate each answer again, and convert it to Python objects
 first. A large answer is built and written in a thread: `offload_above(size, lambda: written(build()))`."""
 
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from server.runtime.checkpoints import checkpoint
 
 JSON = "application/json"
 AT_ONCE: Final = 100
-"""Elements of a list that are written in one call, which keeps the interpreter from all other threads."""
+"""Elements of a list that are written in one call, which holds the interpreter lock."""
 
 
 class _LeftOut(TypedDict):
@@ -66,7 +66,7 @@ def _elements(models: list[BaseModel], left_out: _LeftOut) -> Iterator[bytes]:
     start, comma = 0, b""
     while start < len(models):
         checkpoint()
-        short = list(takewhile(lambda one: not _is_long(one), models[start : start + AT_ONCE]))
+        short = list(takewhile(lambda value: not _is_long(value), models[start : start + AT_ONCE]))
         yield comma
         if short:
             yield _list_of(type(short[0])).dump_json(short, **left_out)[1:-1]
@@ -81,7 +81,9 @@ def _list_of(kind: type[BaseModel]) -> TypeAdapter[list[BaseModel]]:
 
 
 def _is_long(answer: BaseModel) -> bool:
-    return any(_is_list(one) and (len(one) > AT_ONCE or any(map(_is_long, one))) for one in vars(answer).values())
+    return any(
+        _is_list(value) and (len(value) > AT_ONCE or any(map(_is_long, value))) for value in vars(answer).values()
+    )
 
 
 def _is_list(value: Any) -> bool:

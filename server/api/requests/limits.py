@@ -1,6 +1,6 @@
 """Limits of one request: sizes of texts, widths of searches."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from server.api.requests.errors import ApiError
 from server.settings import Settings
@@ -31,29 +31,30 @@ def check_total(texts: Sequence[str], settings: Settings, param: str) -> None:
 
 
 def requested_options(
-    translator: Translator,
+    models: Iterable[Translator],
     settings: Settings,
     beam_size: int | None = None,
     length_penalty: float | None = None,
     max_length: int | None = None,
 ) -> RequestedOptions:
     """The request's options, with the server's defaults for those that it lacks. Raises ApiError (422) for what this
-    server or this model cannot do."""
+    server or one of the models cannot do."""
     beam_size = settings.default_beam_size if beam_size is None else beam_size
     widest = settings.engine.max_beam_size
     if beam_size > widest:
         message = f"beam_size: must be at most {widest} on this server, not {beam_size}"
         raise ApiError("invalid_value", message, "beam_size")
-    longest = translator.artifact.manifest.max_target_length
-    if max_length is not None and max_length > longest:
-        message = f"max_length: must be at most {longest} for model '{translator.name}', not {max_length}"
-        raise ApiError("invalid_value", message, "max_length")
+    for model in models:
+        longest = model.artifact.manifest.max_target_length
+        if max_length is not None and max_length > longest:
+            message = f"max_length: must be at most {longest} for model '{model.name}', not {max_length}"
+            raise ApiError("invalid_value", message, "max_length")
     return RequestedOptions(beam_size=beam_size, length_penalty=length_penalty, max_length=max_length)
 
 
-def check_hypotheses(count: int, asked: RequestedOptions) -> None:
+def check_hypotheses(count: int, requested: RequestedOptions) -> None:
     """Raise ApiError (422) for more translations than the beam has hypotheses."""
-    beam_size = asked["beam_size"]
+    beam_size = requested["beam_size"]
     if count > beam_size:
         message = f"num_hypotheses: must be at most beam_size ({beam_size}), not {count}"
         raise ApiError("invalid_value", message, "num_hypotheses")

@@ -1,4 +1,4 @@
-"""The OpenAPI document: FastAPI's, without its own form of errors, which no route here uses."""
+"""The OpenAPI document: FastAPI's, without FastAPI's schema of errors, which no route uses."""
 
 from typing import Any
 

@@ -4,7 +4,7 @@ from starlette.convertors import IntegerConvertor
 
 
 class BoundedInteger(IntegerConvertor):
-    """Starlette's, for numbers that Python reads and stores keep: `int` refuses thousands of digits with an error that
-    would be the server's. With more than 18 digits nothing is at the path."""
+    """Starlette's converter for numbers of up to 18 digits, which stores can keep; paths with longer numbers are not
+    found. (`int` raises ValueError for thousands of digits.)"""
 
     regex = "[0-9]{1,18}"

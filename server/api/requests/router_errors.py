@@ -33,6 +33,6 @@ def answer_router_errors(app: FastAPI, routes: Iterable[APIRoute]) -> None:
 
 def _methods(routes: Iterable[APIRoute], request: Request) -> set[str]:
     """The methods of every route at the request's path."""
-    there = (route for route in routes if route.matches(request.scope)[0] != Match.NONE)
-    found = {method for route in there for method in route.methods or ()}
-    return found | {"HEAD"} if "GET" in found else found
+    matching = (route for route in routes if route.matches(request.scope)[0] != Match.NONE)
+    methods = {method for route in matching for method in route.methods or ()}
+    return methods | {"HEAD"} if "GET" in methods else methods

@@ -15,7 +15,7 @@ _NO_OBJECT = ("missing", "model_attributes_type", "model_type", "dict_type")
 def first_error(error: RequestValidationError) -> Mapping[str, Any]:
     """The error to answer: an unknown field before others."""
     errors: Sequence[Mapping[str, Any]] = error.errors()
-    return next((one for one in errors if one["type"] == "extra_forbidden"), errors[0])
+    return next((error for error in errors if error["type"] == "extra_forbidden"), errors[0])
 
 
 def invalid_field(error: Mapping[str, Any], model: type[BaseModel] | None) -> ApiError:

@@ -1,4 +1,4 @@
-"""The translation of files: all that are sent, to whatever API, are admitted and served in turn here."""
+"""Admits the files of all three APIs, and translates them in turns of their owners."""
 
 import asyncio
 import contextlib
@@ -36,23 +36,24 @@ class Turns:
 
     @contextlib.asynccontextmanager
     async def turn(self, owner: str) -> AsyncIterator[None]:
-        """Wait for the owner's turn; the block is what it is for."""
-        mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(owner, deque()).append(mine)
+        """Wait for a turn of the owner, which lasts as long as the block."""
+        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(owner, deque()).append(place)
         self._pass_on()
         try:
-            await mine
+            await place
             yield
         finally:
-            if mine.done() and not mine.cancelled():  # it had its turn, if only to be cancelled in the same moment
+            if place.done() and not place.cancelled():  # it had its turn, even if it was cancelled before it ran
                 self._running.release(owner, 1)
             else:
-                mine.cancel()
+                place.cancel()
             self._pass_on()
 
     def _pass_on(self) -> None:
-        """Let in whose turn it is, as long as there is room for them: of the owners who have fewest, the first."""
-        while fitting := [one for one in self._waiting if self._running.fits(one, 1)]:
+        """Start turns while the limit allows: next is the owner with the fewest running, of several the first in
+        order."""
+        while fitting := [owner for owner in self._waiting if self._running.fits(owner, 1)]:
             owner = min(fitting, key=self._running.held)
             first = self._waiting[owner].popleft()
             if self._waiting[owner]:
@@ -65,10 +66,10 @@ class Turns:
 
 
 class FileJobs:
-    """Admits files, and translates those for which no request waits. Use it from one event loop."""
+    """Admits files, and translates files in the background. Use it from one event loop."""
 
     def __init__(self, files: FinishedFiles, seconds: float) -> None:
-        """`seconds`: how long a file may take for which no request waits, its turn included."""
+        """`seconds`: the longest time of a file in the background, including the wait for its turn."""
         self.files, self._seconds = files, seconds
         self._of_requests, self._of_background = Turns(MAX_RUNNING), Turns(MAX_RUNNING)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -79,46 +80,52 @@ class FileJobs:
         """Files that are being translated."""
         return self._of_requests.num_running + self._of_background.num_running
 
-    def turn(self, room: FileReservation) -> contextlib.AbstractAsyncContextManager[None]:
-        """Wait for a file's turn, in a request that waits for its translation."""
-        return self._of_requests.turn(room.owner)
+    def turn(self, reservation: FileReservation) -> contextlib.AbstractAsyncContextManager[None]:
+        """Wait for the turn of a file that is translated during its request."""
+        return self._of_requests.turn(reservation.owner)
 
     def start(
-        self, room: FileReservation, work: Callable[[], Coroutine[Any, Any, FinishedFile]], leave: Callable[[], None]
+        self,
+        reservation: FileReservation,
+        work: Callable[[], Coroutine[Any, Any, FinishedFile]],
+        on_end: Callable[[], None],
     ) -> None:
-        """Translate a file when its turn comes. `leave` is called when its work is over, whatever came of it."""
-        room.is_kept = True
-        task = asyncio.create_task(self._translate(room, work))
+        """Translate a file in the background when its turn comes. `on_end` is called at the end, also after an
+        error."""
+        reservation.is_kept = True
+        task = asyncio.create_task(self._translate(reservation, work))
         self._tasks.add(task)
-        task.add_done_callback(lambda task: self._end(task, room, leave))
+        task.add_done_callback(lambda task: self._end(task, reservation, on_end))
 
-    def has_begun(self, room: FileReservation) -> bool:
-        """Whether the turn of a file has come that was started."""
-        return room in self._begun
+    def has_begun(self, reservation: FileReservation) -> bool:
+        """Whether the translation of a file in the background has begun."""
+        return reservation in self._begun
 
     async def stop(self) -> None:
-        """Cancel what was started."""
+        """Cancel all translations in the background."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _translate(self, room: FileReservation, work: Callable[[], Coroutine[Any, Any, FinishedFile]]) -> None:
+    async def _translate(
+        self, reservation: FileReservation, work: Callable[[], Coroutine[Any, Any, FinishedFile]]
+    ) -> None:
         try:
-            finished = await before(time.monotonic() + self._seconds, self._in_turn(room, work))
-            self.files.keep(room, finished)
+            finished = await before(time.monotonic() + self._seconds, self._in_turn(reservation, work))
+            self.files.keep(reservation, finished)
         except Exception as error:
-            self._keep_error(room, error)
+            self._keep_error(reservation, error)
 
     async def _in_turn(
-        self, room: FileReservation, work: Callable[[], Coroutine[Any, Any, FinishedFile]]
+        self, reservation: FileReservation, work: Callable[[], Coroutine[Any, Any, FinishedFile]]
     ) -> FinishedFile:
-        async with self._of_background.turn(room.owner):
-            self._begun.add(room)
+        async with self._of_background.turn(reservation.owner):
+            self._begun.add(reservation)
             return await work()
 
-    def _keep_error(self, room: FileReservation, error: Exception) -> None:
-        """Keep what the client hears of why its file was not translated; an error that nobody knows is logged."""
+    def _keep_error(self, reservation: FileReservation, error: Exception) -> None:
+        """Keep the error for the client; an unexpected error is logged."""
         known = error if isinstance(error, ApiError) else from_engine(error)
         if isinstance(error, DeadlineExceeded):
             message = f"the file was not translated within the server's file_timeout ({self._seconds:g} s)"
@@ -126,11 +133,11 @@ class FileJobs:
         if known is None:
             logger.error("a file was not translated", exc_info=error)
             known = ApiError("internal", "The server failed; its log has more.")
-        self.files.keep(room, known)
+        self.files.keep(reservation, known)
 
-    def _end(self, task: "asyncio.Task[None]", room: FileReservation, leave: Callable[[], None]) -> None:
+    def _end(self, task: "asyncio.Task[None]", reservation: FileReservation, on_end: Callable[[], None]) -> None:
         self._tasks.discard(task)
-        self._begun.discard(room)
-        if room.outcome is None:  # cancelled
-            self.files.remove(room)
-        leave()
+        self._begun.discard(reservation)
+        if reservation.outcome is None:  # cancelled
+            self.files.remove(reservation)
+        on_end()

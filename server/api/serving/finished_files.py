@@ -1,4 +1,4 @@
-"""Room for the files of clients: while they are translated, and after that until they are fetched."""
+"""The files of clients: reserved bytes while a file is translated, and its result until the client fetches it."""
 
 import asyncio
 import hmac
@@ -26,18 +26,18 @@ class FinishedFile:
 
 @dataclass(eq=False)
 class FileReservation:
-    """The room of one file: of its upload, later of its translation. Leaving a `with` block gives it back, unless
-    somebody else does that by now (`is_kept`)."""
+    """The reserved bytes of one file: of its upload, later of its translation. The end of a `with` block releases them,
+    unless the file is kept (`is_kept`)."""
 
     files: "FinishedFiles"
     owner: str
     num_bytes: int
     id: str = field(default_factory=lambda: secrets.token_hex(16).upper())
     key: str | None = field(default_factory=lambda: secrets.token_hex(32).upper())
-    """Who has both may fetch the file; None: who has the id."""
+    """Needed with the id to fetch the file; None: the id is enough."""
     is_kept: bool = False
     outcome: FinishedFile | ApiError | None = None
-    """The translated file, or why there is none; None as long as nobody knows."""
+    """The translated file, or why there is none; None until the translation has ended."""
     expiry: asyncio.TimerHandle | None = None
 
     def __enter__(self) -> "FileReservation":
@@ -52,79 +52,81 @@ class FileReservation:
 
 class FinishedFiles:
     """At most `max_files` files of an owner, with `max_bytes` together (see `SharedBudget`). A finished file is kept
-    for `seconds`, or until its owner sends a new one that has no room otherwise: then the owner's oldest finished
-    file goes. Nothing goes for somebody else's file. Use it from one event loop."""
+    for `seconds`, or until it is the oldest finished file of its owner and the owner's next file does not fit
+    otherwise. A file is never removed for another owner's. Use it from one event loop."""
 
     def __init__(self, max_files: int, max_bytes: int, seconds: float) -> None:
         self._number, self._bytes, self._seconds = SharedBudget(max_files), SharedBudget(max_bytes), seconds
-        self._rooms: dict[str, FileReservation] = {}
-        """By id. Those that are finished are in the order in which they were finished."""
+        self._reservations: dict[str, FileReservation] = {}
+        """By id; finished files in the order in which they were finished."""
 
     @property
     def num_bytes(self) -> int:
-        """Of all uploads and translations."""
+        """Bytes of all uploads and translations."""
         return self._bytes.total
 
     @property
     def num_files(self) -> int:
-        return len(self._rooms)
+        return len(self._reservations)
 
     def admit(self, owner: str, num_bytes: int) -> FileReservation:
-        """Room for a file that was sent, and for its translation. Raises ApiError: 429, and 413 for a file that is
-        larger than all room that its owner may have."""
+        """Reserve bytes for an upload and later its translation. Raises ApiError: 429, and 413 for a file that is
+        larger than the limit of all files."""
         num_bytes = max(1, num_bytes)
         if num_bytes > self._bytes.limit:
             message = f"the file has {num_bytes} bytes, at most {self._bytes.limit} are kept of all files"
             raise ApiError("too_large", message, "file")
-        finished = deque(one for one in self._rooms.values() if one.owner == owner and one.outcome is not None)
-        if not self._fits(owner, 1 - len(finished), num_bytes - sum(one.num_bytes for one in finished)):
+        finished = deque(
+            file for file in self._reservations.values() if file.owner == owner and file.outcome is not None
+        )
+        if not self._fits(owner, 1 - len(finished), num_bytes - sum(file.num_bytes for file in finished)):
             raise ApiError("overloaded", "too many files are being translated; try again later", None, RETRY_AFTER)
         while not self._fits(owner, 1, num_bytes):
             self.remove(finished.popleft())
-        room = FileReservation(self, owner, num_bytes)
-        self._rooms[room.id] = room
+        reservation = FileReservation(self, owner, num_bytes)
+        self._reservations[reservation.id] = reservation
         self._number.acquire(owner, 1)
         self._bytes.acquire(owner, num_bytes)
-        return room
+        return reservation
 
     def _fits(self, owner: str, count: int, num_bytes: int) -> bool:
         return self._number.fits(owner, count) and self._bytes.fits(owner, num_bytes)
 
-    def keep(self, room: FileReservation, outcome: FinishedFile | ApiError, file_id: str | None = None) -> None:
-        """Keep what became of a file: for who has its id and key, or, if a `file_id` is given, for who has that. It has
-        room, however large it is."""
-        del self._rooms[room.id]
+    def keep(self, reservation: FileReservation, outcome: FinishedFile | ApiError, file_id: str | None = None) -> None:
+        """Keep the outcome of a file under its id and key, or, if given, under `file_id` alone. A translation is kept
+        whatever its size."""
+        del self._reservations[reservation.id]
         if file_id is not None:
-            room.id, room.key = file_id, None
-        room.outcome, room.is_kept = outcome, True
-        self._rooms[room.id] = room
-        self._bytes.release(room.owner, room.num_bytes)
-        room.num_bytes = max(1, len(outcome.data)) if isinstance(outcome, FinishedFile) else 1
-        self._bytes.acquire(room.owner, room.num_bytes)
-        room.expiry = asyncio.get_running_loop().call_later(self._seconds, self.remove, room)
+            reservation.id, reservation.key = file_id, None
+        reservation.outcome, reservation.is_kept = outcome, True
+        self._reservations[reservation.id] = reservation
+        self._bytes.release(reservation.owner, reservation.num_bytes)
+        reservation.num_bytes = max(1, len(outcome.data)) if isinstance(outcome, FinishedFile) else 1
+        self._bytes.acquire(reservation.owner, reservation.num_bytes)
+        reservation.expiry = asyncio.get_running_loop().call_later(self._seconds, self.remove, reservation)
 
     def find(self, file_id: str, key: str) -> FileReservation:
         """Raises ApiError (404) for an unknown id and for a wrong key alike."""
-        room = self._rooms.get(file_id.upper())
-        known = "" if room is None or room.key is None else room.key
+        reservation = self._reservations.get(file_id.upper())
+        known = "" if reservation is None or reservation.key is None else reservation.key
         is_right = hmac.compare_digest(known.encode(), key.upper().encode("utf-8", "replace"))
-        if room is None or not known or not is_right:
+        if reservation is None or not known or not is_right:
             raise ApiError("not_found", f"Document not found: it has another document_key, or {UNKNOWN}")
-        return room
+        return reservation
 
     def get(self, file_id: str) -> FinishedFile:
         """A finished file without a key. Raises ApiError (404)."""
-        room = self._rooms.get(file_id)
-        if room is None or room.key is not None or not isinstance(room.outcome, FinishedFile):
+        reservation = self._reservations.get(file_id)
+        if reservation is None or reservation.key is not None or not isinstance(reservation.outcome, FinishedFile):
             raise ApiError("not_found", f"there is no such file: {UNKNOWN}")
-        return room.outcome
+        return reservation.outcome
 
-    def remove(self, room: FileReservation) -> None:
-        """Give back the room of a file; no effect if that was done."""
-        if self._rooms.get(room.id) is not room:
+    def remove(self, reservation: FileReservation) -> None:
+        """Remove a file and release its bytes. Idempotent."""
+        if self._reservations.get(reservation.id) is not reservation:
             return
-        del self._rooms[room.id]
-        self._number.release(room.owner, 1)
-        self._bytes.release(room.owner, room.num_bytes)
-        if room.expiry is not None:
-            room.expiry.cancel()
+        del self._reservations[reservation.id]
+        self._number.release(reservation.owner, 1)
+        self._bytes.release(reservation.owner, reservation.num_bytes)
+        if reservation.expiry is not None:
+            reservation.expiry.cancel()

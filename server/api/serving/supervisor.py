@@ -1,5 +1,5 @@
-"""Watches the engine of every model. One that hangs or has ended costs its own model: its sentences are answered with
-an error, it is started anew a few times, and then not asked any more. Other models go on."""
+"""Watches the engine of every model. When an engine hangs or has ended, its model alone fails: sentences in flight are
+answered with an error, the engine is restarted a few times, and then the model gets no more requests."""
 
 import asyncio
 import logging
@@ -19,75 +19,77 @@ from server.translation.translator import Translator
 logger = logging.getLogger("ringmt")
 
 POLL_SECONDS = 0.5
-"""How often the engines are looked at."""
+"""Seconds between two checks of the engines."""
 BACK_OFF_SECONDS = (1.0, 5.0, 25.0)
-"""Pauses before an engine is started anew; a model that needs more starts than these has failed."""
+"""Seconds before each restart of an engine; a model that needs more restarts has failed."""
 FORGIVEN_AFTER = 600.0
-"""Seconds after which a start does not count any more, unless the threads that it left behind still hang."""
+"""Seconds after which a restart no longer counts, unless threads of the abandoned engine still hang."""
 
 
 @dataclass
 class _Record:
-    """When a model's engines were given up, and their threads."""
+    """The times at which a model's engines were abandoned, with their threads."""
 
-    given_up: list[tuple[float, tuple[threading.Thread, ...]]] = field(default_factory=list)
+    abandoned: list[tuple[float, tuple[threading.Thread, ...]]] = field(default_factory=list)
 
     def count(self, now: float) -> int:
-        """Those that still count."""
-        self.given_up = [
+        """How many still count."""
+        self.abandoned = [
             (when, threads)
-            for when, threads in self.given_up
+            for when, threads in self.abandoned
             if now - when < FORGIVEN_AFTER or any(thread.is_alive() for thread in threads)
         ]
-        return len(self.given_up)
+        return len(self.abandoned)
 
 
 class Supervisor:
     """Use it from one event loop."""
 
-    def __init__(self, translators: Mapping[str, Translator], metrics: Metrics, may_start: Callable[[], bool]) -> None:
-        """`may_start`: whether engines are started anew; a server that drains starts none."""
-        self._translators, self._metrics, self._may_start = translators, metrics, may_start
+    def __init__(
+        self, translators: Mapping[str, Translator], metrics: Metrics, may_restart: Callable[[], bool]
+    ) -> None:
+        """`may_restart`: whether engines are restarted; a server that drains restarts none."""
+        self._translators, self._metrics, self._may_restart = translators, metrics, may_restart
         self._records: weakref.WeakKeyDictionary[Translator, _Record] = weakref.WeakKeyDictionary()
         self._starts: set[asyncio.Task[None]] = set()
-        self._excused_until = 0.0
-        """No engine counts as hanging before: the whole process was held."""
+        self._ignore_hangs_until = 0.0
+        """Until then no engine counts as hanging, because the whole process was stopped."""
 
     async def run(self) -> None:
         """Watch until cancelled."""
-        looked = time.monotonic()
+        last_check = time.monotonic()
         try:
             while True:
                 await asyncio.sleep(POLL_SECONDS)
-                now, looked, before = time.monotonic(), time.monotonic(), looked
+                now, last_check, before = time.monotonic(), time.monotonic(), last_check
                 if now - before > engine_worker.STUCK_AFTER / 3:
-                    # Whoever stopped the process, or held its interpreter, stopped the engines, too.
-                    self._excused_until = now + engine_worker.STUCK_AFTER
+                    # The process was stopped, or its interpreter blocked, and the engines with it.
+                    self._ignore_hangs_until = now + engine_worker.STUCK_AFTER
                 for translator in list(self._translators.values()):
-                    self._look_at(translator, now)
+                    self._check(translator, now)
         finally:
             for start in self._starts:
                 start.cancel()
 
-    def _look_at(self, translator: Translator, now: float) -> None:
+    def _check(self, translator: Translator, now: float) -> None:
         if translator.state != "ready":
             return
         if translator.worker.has_exited:
             self._fail(translator, "a thread of its engine ended")
-        elif now >= self._excused_until and translator.worker.is_stuck:
+        elif now >= self._ignore_hangs_until and translator.worker.is_stuck:
             self._fail(translator, f"its engine gave no sign of life for {engine_worker.STUCK_AFTER:g} seconds")
 
     def _fail(self, translator: Translator, reason: str) -> None:
-        """Answer what the model has in flight, and start its engine anew."""
+        """Answer the model's sentences in flight with an error, and restart its engine."""
         logger.error("model '%s': %s", translator.name, reason)
-        self._records.setdefault(translator, _Record()).given_up.append((time.monotonic(), translator.worker.threads))
+        self._records.setdefault(translator, _Record()).abandoned.append((time.monotonic(), translator.worker.threads))
         translator.fail("restarting", reason)
-        if self._may_start():
-            start = asyncio.create_task(self._start_anew(translator, reason))
+        if self._may_restart():
+            start = asyncio.create_task(self._restart(translator, reason))
             self._starts.add(start)
             start.add_done_callback(self._starts.discard)
 
-    async def _start_anew(self, translator: Translator, reason: str) -> None:
+    async def _restart(self, translator: Translator, reason: str) -> None:
         record = self._records[translator]
         while (count := record.count(time.monotonic())) <= len(BACK_OFF_SECONDS):
             await asyncio.sleep(BACK_OFF_SECONDS[max(0, count - 1)])
@@ -97,8 +99,8 @@ class Supervisor:
             try:
                 await in_dedicated_thread(_open, worker)
             except Exception as error:
-                logger.warning("the engine of model '%s' was started anew: %s", translator.name, _described(error))
-                record.given_up.append((time.monotonic(), worker.threads))
+                logger.warning("the engine of model '%s' was started anew: %s", translator.name, _description(error))
+                record.abandoned.append((time.monotonic(), worker.threads))
             else:
                 if not self._is_over(translator):
                     translator.recover(worker)
@@ -119,20 +121,20 @@ class Supervisor:
         )
 
     def _is_over(self, translator: Translator) -> bool:
-        """The model is not served any more, or the server drains."""
-        return self._translators.get(translator.name) is not translator or not self._may_start()
+        """Whether the model is no longer served, or the server drains."""
+        return self._translators.get(translator.name) is not translator or not self._may_restart()
 
 
 def _open(worker: EngineWorker) -> None:
-    """Start a worker and let it translate. Raises what went wrong; then it is left to itself."""
+    """Start a worker and let it translate a first sentence. If that raises, the worker is abandoned."""
     worker.start()
     try:
         worker.warm_up()
     except BaseException as error:
-        worker.abandon(ModelUnavailable(_described(error)))
+        worker.abandon(ModelUnavailable(_description(error)))
         raise
 
 
-def _described(error: BaseException) -> str:
-    """An error without its own words, which may quote a text; ours say what is needed."""
+def _description(error: BaseException) -> str:
+    """A description of an error without its message, which may quote a text, unless the message is ours."""
     return str(error) if isinstance(error, ModelUnavailable) else f"it raised {type(error).__name__}"

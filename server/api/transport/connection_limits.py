@@ -1,4 +1,4 @@
-"""Bounds on all connections together: how many are open, and how much of their answers waits to be read."""
+"""Limits on all connections together: open connections, and bytes of answers that clients have not read."""
 
 import time
 from typing import Literal, Protocol
@@ -6,19 +6,19 @@ from typing import Literal, Protocol
 from server.telemetry.metrics import NO_MODEL, Metrics
 
 RESERVED = 64
-"""Connections beyond the bound that are accepted for probes, which always get an answer."""
+"""Connections beyond the limit that are accepted for probes, which are always answered."""
 UNREAD_SECONDS = 5.0
-"""A connection whose client has not read its answer for so long gives way to a new one."""
+"""Seconds after which a connection whose client does not read its answer may be closed for a new one."""
 MAX_UNREAD_BYTES = 64 * 2**20
-"""Answers, of all connections, that wait for their clients to read them."""
+"""Bytes of answers of all connections that clients have not read."""
 MAX_PIPELINED_BYTES = 16 * 2**20
-"""Bodies, of all connections, of requests that were sent before the one before them was answered."""
+"""Bytes of bodies of all connections that arrive before the answer to the request before them."""
 
 Reason = Literal["idle", "full", "unread", "pipelined", "head"]
 
 
 class Connection(Protocol):
-    """What is closed to keep the bounds."""
+    """A connection that may be closed to keep the limits."""
 
     @property
     def unread_bytes(self) -> int:
@@ -29,17 +29,17 @@ class Connection(Protocol):
 
 
 class Connections:
-    """At most `most` connections, and `RESERVED` more for probes. For a new one an idle one is closed, that which has
-    been idle longest: clients expect that of a connection on which nothing happens."""
+    """At most `most` connections, and `RESERVED` more for probes. For a new connection the connection that has been
+    idle for longest is closed, as clients expect of idle connections."""
 
     def __init__(self, most: int, metrics: Metrics) -> None:
         self.most = most
         self.pipelined_bytes = 0
         self._open: dict[Connection, None] = {}
         self._idle: dict[Connection, None] = {}
-        """Those without a request, longest first; a request is one when its head is complete."""
+        """Connections without a request whose head is complete, the longest idle first."""
         self._unread: dict[Connection, float] = {}
-        """Those whose clients do not read, longest first, and since when."""
+        """Connections whose clients do not read, and since when, the longest first."""
         self._closed = metrics.connections_closed_total
         metrics.open_connections.labels(NO_MODEL).set_function(lambda: len(self._open))
 
@@ -52,7 +52,7 @@ class Connections:
         return len(self._open) > self.most
 
     def add(self, connection: Connection) -> None:
-        """Count a new connection; it, or an idle one instead, may be closed at once."""
+        """Count a new connection; it, or an idle connection, may be closed at once."""
         self._open[connection] = None
         if self.is_full:
             self._close_one()
@@ -70,7 +70,7 @@ class Connections:
                 self.close(connection, "unread")
 
     def close(self, connection: Connection, reason: Reason) -> None:
-        """Close it, and count why."""
+        """Close a connection, and count the reason."""
         self.remove(connection)
         self.count(reason)
         connection.abort()
@@ -80,22 +80,22 @@ class Connections:
         self._closed.labels(reason, NO_MODEL).inc()
 
     def remove(self, connection: Connection) -> None:
-        """Forget a connection that is closed. It may be called again."""
+        """Remove a closed connection. Idempotent."""
         for kept in (self._open, self._idle, self._unread):
             kept.pop(connection, None)
 
     def is_busy(self, connection: Connection) -> None:
-        """It has a request."""
+        """The connection has a request."""
         self._idle.pop(connection, None)
 
     def is_idle(self, connection: Connection) -> None:
-        """Its last request is answered."""
+        """The last request of the connection is answered."""
         if connection in self._open:
             self._idle[connection] = None
 
     def is_unread(self, connection: Connection) -> None:
-        """Its client does not read its answer. Where too much of all answers is unread, connections are closed, those
-        first whose clients have not read for longest."""
+        """The client does not read its answer. If too many bytes of all answers are unread, connections are closed,
+        first those whose clients have not read for longest."""
         if connection in self._open:
             self._unread.setdefault(connection, time.monotonic())
         unread = sum(other.unread_bytes for other in self._unread)
@@ -105,5 +105,5 @@ class Connections:
             self.close(longest, "unread")
 
     def is_read(self, connection: Connection) -> None:
-        """Its client reads again."""
+        """The client reads again."""
         self._unread.pop(connection, None)

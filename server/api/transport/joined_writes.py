@@ -1,4 +1,4 @@
-"""A transport under which the head of an answer leaves together with its body."""
+"""A transport that sends the head and the body of an answer in one write."""
 
 import asyncio
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class JoinedWrites(asyncio.Transport):
-    """What is written before `flush`, or in one turn of the event loop, in one write to the socket.
+    """Joins what is written before `flush`, or in one iteration of the event loop, into one write to the socket.
 
     uvicorn writes head and body one after the other. A server that is killed in between leaves a head without its body,
     and a proxy that has passed the head on cannot ask another server any more. What a socket took it delivers, even

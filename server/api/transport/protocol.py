@@ -14,21 +14,20 @@ from server.api.transport.joined_writes import JoinedWrites
 HEAD_SECONDS = 10.0
 """Seconds for a request line and headers, and for a new connection to send anything."""
 MAX_HEAD_BYTES = 64 * 1024
-"""The largest request line and headers together; also of what a chunked body has beside its bytes: the sizes and
-extensions of its chunks, and the headers at its end."""
+"""The most bytes of a request line and headers; also of the sizes, extensions and trailers of a chunked body."""
 MAX_HEADERS = 256
-"""Headers of a request, those at its end among them."""
+"""Headers of a request, including trailers."""
 FRAMING_PER_BYTE = 8
-"""Bytes that a chunked body may have beside each of its own, because chunks may be small, above MAX_HEAD_BYTES."""
+"""Bytes of framing for each byte of a chunked body, beyond MAX_HEAD_BYTES: chunks may be small."""
 MAX_PIPELINED = 32
-"""Requests of one connection that wait until those before them are answered."""
+"""Pipelined requests of one connection that wait for the answers before them."""
 LINGER_SECONDS = 5.0
-"""Seconds, and DISCARDED_BYTES, for the rest of a body that is answered already (it is too large, or late). If the
-connection closed at once it would be reset, and the answer lost with it."""
+"""Seconds, and DISCARDED_BYTES, for the rest of a body whose request is already answered (too large, or late). If the
+connection were closed at once, it would be reset and the answer lost."""
 WRITE_SECONDS, SLOWEST_READER = 30.0, 16 * 1024
-"""Seconds for a client to read what the transport holds of its answer, and bytes a second besides."""
+"""Seconds for a client to read the buffered answer, and bytes for each further second."""
 PROBES = (b"/livez", b"/readyz", b"/metrics")
-"""Paths that are answered however many connections there are."""
+"""Paths that are answered with any number of connections."""
 
 
 class PromptProtocol(HttpToolsProtocol):
@@ -184,7 +183,7 @@ class PromptProtocol(HttpToolsProtocol):
 
     @property
     def unread_bytes(self) -> int:
-        """Bytes of answers that the client has not taken."""
+        """Bytes of answers that the client has not read."""
         return self._writes.get_write_buffer_size()
 
     def abort(self) -> None:
@@ -248,7 +247,7 @@ class PromptProtocol(HttpToolsProtocol):
         self.bounds.close(self, reason)
 
     def _refuse(self, status: bytes, reason: Reason | None = None) -> None:
-        """Close the connection; a client that waits for no other answer hears why."""
+        """Close the connection, with an error unless another answer is pending."""
         if self._is_over:
             return
         self._is_over = True

@@ -51,7 +51,7 @@ def test_made_up_requests(server: RunningServer, paths: str, tmp_path: Path) -> 
     assert not complaints(server, paths, EXAMPLES[paths], tmp_path)
 
 
-def test_made_up_requests_to_those_who_may_change_models(pairs: dict[str, Path], tmp_path: Path) -> None:
+def test_made_up_requests_with_an_admin_key(pairs: dict[str, Path], tmp_path: Path) -> None:
     with ready(settings_for(pairs["en-de"].parents[1], open_admin="on")) as server:
         assert not complaints(server, "/v1/models", 80, tmp_path)
 

@@ -46,7 +46,7 @@ class CoalescedEngine:
         self.decoded = 0
         self.cache = TranslationCache(budget)
         self.searches = SearchCoalescer(
-            self.cache, self._submit, self.engine.queue.requeue, lambda lookup: self.lookups.update([lookup])
+            self.cache, self.engine.queue.requeue, lambda lookup: self.lookups.update([lookup])
         )
 
     def _submit(self, requests: Sequence[SentenceRequest]) -> None:
@@ -54,7 +54,7 @@ class CoalescedEngine:
         self.decoded += len(requests)
 
     def submit(self, *requests: SentenceRequest) -> None:
-        self.searches.submit(requests)
+        self.searches.submit(requests, self._submit)
 
     def step(self) -> None:
         self.engine.step()
@@ -192,13 +192,13 @@ def test_a_search_has_the_latest_deadline_of_its_members(
 ) -> None:
     """Whether members are submitted together, join or are cancelled. None: no deadline."""
     queued: list[SentenceRequest] = []
-    searches = SearchCoalescer(TranslationCache(10_000), queued.extend, lambda search, flow: None)
+    searches = SearchCoalescer(TranslationCache(10_000), lambda search, flow: None)
     now = time.monotonic()
     options = [dataclasses.replace(OPTIONS, deadline=None if wait is None else now + wait) for wait in seconds]
     members = [SentenceRequest(SOURCE, option) for option in options]
-    searches.submit(members[:together])
+    searches.submit(members[:together], queued.extend)
     for member in members[together:]:
-        searches.submit([member])
+        searches.submit([member], queued.extend)
     [search] = queued
     assert search.deadline == max(request.deadline for request in members)
     for index in leave:

@@ -2,6 +2,7 @@
 
 import gc
 import threading
+import weakref
 from collections.abc import Iterator
 from concurrent.futures import Future
 
@@ -284,6 +285,47 @@ def test_a_request_cancelled_in_the_queue_is_resolved_when_the_worker_is_abandon
     worker.abandon(EngineStopped("abandoned"))
     for future in futures:
         assert isinstance(future.exception(timeout=0), EngineStopped)
+
+
+@pytest.mark.parametrize("is_abandoned", [True, False])
+def test_a_stopped_worker_is_freed_at_once(load: LoadBackend, is_abandoned: bool) -> None:
+    """Without the garbage collector, with answers in its cache and a sentence that was never answered."""
+    metrics = Metrics()
+    metrics.start_model("tiny")
+    worker = EngineWorker(load("onnx", "fp32"), EngineSettings(num_workers=1, slots=2), metrics, "tiny")
+    worker.start()
+    answered, unanswered = SentenceRequest((5, 6, 3), OPTIONS), SentenceRequest((7, 3), OPTIONS)
+    worker.answer_all([answered])
+    answered.future.result(timeout=30)
+    gc.disable()
+    try:
+        worker.close()
+        for thread in worker.threads:
+            thread.join(timeout=30)
+        worker._rejection = None
+        worker.answer_all([unanswered])
+        if is_abandoned:
+            worker.abandon(EngineStopped("of a test"))
+        else:
+            worker.stop()
+        assert isinstance(unanswered.future.exception(timeout=0), EngineStopped)
+        metrics.end_model("tiny")
+        reference = weakref.ref(worker)
+        del worker, thread
+        assert reference() is None
+    finally:
+        gc.enable()
+
+
+def test_an_abandoned_worker_keeps_no_answers(worker: EngineWorker) -> None:
+    """A thread that hangs may keep it alive for long."""
+    request = SentenceRequest((5, 6, 3), OPTIONS)
+    worker.answer_all([request])
+    request.future.result(timeout=30)
+    assert worker._cache is not None
+    assert worker._cache.num_bytes > 0
+    worker.abandon(EngineStopped("of a test"))
+    assert (worker._cache.num_bytes, len(worker._cache)) == (0, 0)
 
 
 def test_a_cancellation_may_race_with_the_result() -> None:

@@ -18,6 +18,7 @@ from server.telemetry.metrics import Metrics
 from server.text.protect.terms import Terms
 from server.translation.glossary import TermRefused
 from server.translation.markup_translation import translate_markup
+from server.translation.planning import TextRequest
 from server.translation.translator import RequestedOptions, Translator
 from tests.server.translated_files import translate_bytes
 
@@ -79,7 +80,7 @@ def test_tags_stand_in_a_file_as_in_a_text(bundled: Translator, tagged: str) -> 
     """A page of one sentence, which sees no other."""
     done = translated(bundled, f"<p>{tagged}</p>".encode(), "a.html")
     asked = bundled.options(**OPTIONS)
-    outcome = asyncio.run(translate_markup(bundled, [f"<p>{tagged}</p>"], "html", asked))
+    outcome = asyncio.run(translate_markup(bundled, TextRequest([f"<p>{tagged}</p>"], asked), "html"))
     assert done.data.decode() == outcome.translations[0].text
     assert done.data.decode().count("<") == tagged.count("<") + 2
 

@@ -14,6 +14,7 @@ from server.files.tagged_sentences import with_tags, without_tags
 from server.settings import BUNDLED_MODELS, EngineSettings
 from server.telemetry.metrics import Metrics
 from server.text.base.placeholders import PlaceholderText
+from server.translation.planning import TextRequest
 from server.translation.translator import RequestedOptions, Translator
 from tests.server.translated_files import translate_bytes
 
@@ -56,7 +57,7 @@ def test_parts(translator: Translator, text: str) -> None:
         translation = joined(read, translator.target_pieces.decode(best), translator)
         done = dataclasses.replace(read, parts=parts, translation=translation)
         [tagged] = await with_tags(translator, sentences, [done])
-        return tagged, (await translator.translate([text], options, tagged=True)).translations[0].text
+        return tagged, (await translator.translate(TextRequest([text], options, tagged=True))).translations[0].text
 
     tagged, expected = asyncio.run(scenario())
     assert tagged == expected

@@ -11,8 +11,9 @@ from server.documents.state_cache import StateCache
 from server.settings import BUNDLED_MODELS, EngineSettings
 from server.telemetry.metrics import Metrics
 from server.text.protect.terms import Terms
-from server.translation.glossary import WithTerms, translate_with_terms
+from server.translation.glossary import GlossaryTranslator, translate_with_terms
 from server.translation.markup_translation import translate_markup
+from server.translation.planning import TextRequest
 from server.translation.translator import RequestedOptions, Translator
 from tests.server.translated_files import translate_bytes
 
@@ -34,8 +35,8 @@ def translator() -> Iterator[Translator]:
 
 def of_text(translator: Translator, text: str, terms: Mapping[str, str]) -> str:
     options = translator.options(**OPTIONS)
-    way = WithTerms(translator, Terms(terms))
-    return asyncio.run(translate_markup(way, [text], "html", options)).translations[0].text
+    way = GlossaryTranslator(translator, Terms(terms))
+    return asyncio.run(translate_markup(way, TextRequest([text], options), "html")).translations[0].text
 
 
 def of_file(translator: Translator, text: str, terms: Mapping[str, str]) -> str:
@@ -51,7 +52,7 @@ def bare(text: str) -> str:
 @pytest.mark.parametrize("text", TAGGED)
 def test_a_glossary_without_a_term_of_the_text_moves_no_tag(translator: Translator, text: str) -> None:
     options = translator.options(**OPTIONS)
-    free = asyncio.run(translate_markup(translator, [text], "html", options)).translations[0].text
+    free = asyncio.run(translate_markup(translator, TextRequest([text], options), "html")).translations[0].text
     assert of_text(translator, text, {"Zorblax": "Quarz"}) == free
 
 
@@ -60,7 +61,9 @@ def test_a_sentence_is_read_without_its_tags(translator: Translator, text: str) 
     """Also where a tag stands in the midst of a term."""
     told = of_text(translator, text, FUNZEL)
     options, terms = translator.options(**OPTIONS), Terms(FUNZEL)
-    words = asyncio.run(translate_with_terms(translator, [bare(text)], options, terms)).translations[0].text
+    words = (
+        asyncio.run(translate_with_terms(translator, TextRequest([bare(text)], options), terms)).translations[0].text
+    )
     assert bare(told) == words
     assert told.count("<") == text.count("<")
     assert told.count("Hauptbahnhof") == text.count("station")

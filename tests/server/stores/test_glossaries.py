@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+import redis
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
@@ -35,6 +36,8 @@ class Stores(RuleBasedStateMachine):
         super().__init__()
         flush(self.redis_port)
         self.folder = tempfile.TemporaryDirectory()
+        self.bodies: dict[tuple[int, str, str, str], str] = {}
+        """By store, owner, id and version."""
         self.stores: list[ContextStore] = [
             MemoryStore(),
             SqliteStore(Path(self.folder.name) / "documents.db"),
@@ -51,18 +54,34 @@ class Stores(RuleBasedStateMachine):
         assert outcomes[0] == outcomes[1] == outcomes[2]
         self.agreed.append(outcomes[0])
 
+    def check_version(self, owner: str, name: str) -> None:
+        """A version is of one body: it changes with the body, and not without a write."""
+        for index, store in enumerate(self.stores):
+            kept = _outcome(lambda store: store.get(owner, name), store.glossaries)
+            version = _outcome(lambda store: store.version(owner, name), store.glossaries)
+            if isinstance(kept, str):
+                assert version == _outcome(lambda store: store.version(owner, name), store.glossaries)
+                assert self.bodies.setdefault((index, owner, name, version), kept) == kept
+            else:
+                assert version == kept
+
     @rule(owner=OWNERS, name=IDS, body=BODIES, limits=LIMITS, instead_of=st.none() | BODIES)
     def put(self, owner: str, name: str, body: str, limits: GlossaryLimits, instead_of: str | None) -> None:
+        self.check_version(owner, name)
         self.all_agree(lambda store: store.put(owner, name, body, limits, instead_of))
+        self.check_version(owner, name)
 
     @rule(owner=OWNERS, name=IDS, body=BODIES)
     def replace(self, owner: str, name: str, body: str) -> None:
+        self.check_version(owner, name)
         kept = self.stores[0].glossaries.of_owner(owner).get(name)
         self.all_agree(lambda store: store.put(owner, name, body, MANY, kept))
+        self.check_version(owner, name)
 
     @rule(owner=OWNERS, name=IDS)
     def delete(self, owner: str, name: str) -> None:
         self.all_agree(lambda store: store.delete(owner, name))
+        self.check_version(owner, name)
 
     @rule(owner=OWNERS, name=IDS)
     def get(self, owner: str, name: str) -> None:
@@ -81,6 +100,13 @@ class Stores(RuleBasedStateMachine):
         if not set(self.stores[0].glossaries.of_owner(former)) & set(self.stores[0].glossaries.of_owner(owner)):
             for store in self.stores:  # ids of different owners differ, outside of tests
                 store.rename_owner(former, owner)
+
+    @invariant()
+    def redis_keeps_no_versions_of_glossaries_that_are_gone(self) -> None:
+        with redis.Redis(port=self.redis_port) as client:
+            for owner in ("", "shop", "desk"):
+                kept = {*client.hkeys(f"ringmt:glossaries:{owner}")}
+                assert {*client.hkeys(f"ringmt:glossary_versions:{owner}")} <= kept
 
     @invariant()
     def everything_is_the_same(self) -> None:

@@ -10,10 +10,11 @@ from server.backends.alignment import CannotAlign
 from server.settings import BUNDLED_MODELS, EngineSettings
 from server.telemetry.metrics import Metrics
 from server.text.protect.terms import Terms
-from server.translation.alignment import LEAST, MOST_TOKENS, ToAlign, _batches, _words, pairs_of
+from server.translation.alignment import LEAST, MOST_TOKENS, AlignmentItem, _batches, _words, aligned_pairs
 from server.translation.assembly import TextTranslation
 from server.translation.glossary import translate_with_terms
 from server.translation.markup_translation import translate_markup
+from server.translation.planning import TextRequest
 from server.translation.translator import Translator
 
 
@@ -25,7 +26,7 @@ def translator(request: pytest.FixtureRequest) -> Iterator[Translator]:
 
 
 def translated(translator: Translator, texts: list[str]) -> list[TextTranslation]:
-    outcome = asyncio.run(translator.translate(texts, translator.options(), aligns=True))
+    outcome = asyncio.run(translator.translate(TextRequest(texts, translator.options(), aligns=True)))
     return list(outcome.translations)
 
 
@@ -94,7 +95,9 @@ def test_terms_of_a_glossary_are_paired_with_what_they_became(translator: Transl
     source = PLAIN[translator.name][0][0]
     term = "old man" if translator.name == "en-de" else "alte Mann"
     options = translator.options()
-    outcome = asyncio.run(translate_with_terms(translator, [source], options, Terms({term: "Zorro-7 X"}), aligns=True))
+    outcome = asyncio.run(
+        translate_with_terms(translator, TextRequest([source], options, aligns=True), Terms({term: "Zorro-7 X"}))
+    )
     [found] = outcome.translations
     assert [target for one, target in words(source, found) if one == term] == ["Zorro-7 X"]
 
@@ -104,31 +107,33 @@ def test_tags_enclose_the_translations_of_their_words(translator: Translator) ->
         "en-de": ("The <b>old</b> man reads <i>a <b>book</b></i>.", ("<b>alte</b> Mann", "<b>Buch</b></i>")),
         "de-en": ("Der <b>alte</b> Mann liest <i>ein <b>Buch</b></i>.", ("<b>old</b> man", "<b>book</b></i>")),
     }[translator.name]
-    outcome = asyncio.run(translate_markup(translator, [source], "html", translator.options(num_hypotheses=2)))
+    outcome = asyncio.run(
+        translate_markup(translator, TextRequest([source], translator.options(num_hypotheses=2)), "html")
+    )
     [found] = outcome.translations
     assert all(part in found.text for part in expected)
     assert len(found.hypotheses) == 2
-    for one in found.hypotheses:
-        assert [one.text.count(tag) for tag in ("<b>", "</b>", "<i>", "</i>")] == [2, 2, 1, 1]
+    for hypothese in found.hypotheses:
+        assert [hypothese.text.count(tag) for tag in ("<b>", "</b>", "<i>", "</i>")] == [2, 2, 1, 1]
 
 
-def test_nothing_is_aligned_that_nobody_asked_for(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_aligned_unless_requested(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: object) -> None:
         raise AssertionError("the model aligned")
 
     monkeypatch.setattr(translator.worker, "align", never)
     options = translator.options()
-    plain = asyncio.run(translator.translate([TEXT], options))
+    plain = asyncio.run(translator.translate(TextRequest([TEXT], options)))
     assert plain.translations[0].alignment is None
-    asyncio.run(translate_markup(translator, ["<p>Yes.<br>No.</p>"], "html", options))
+    asyncio.run(translate_markup(translator, TextRequest(["<p>Yes.<br>No.</p>"], options), "html"))
     with pytest.raises(AssertionError, match="the model aligned"):
-        asyncio.run(translate_markup(translator, ["<p><b>Yes</b>, today.</p>"], "html", options))
+        asyncio.run(translate_markup(translator, TextRequest(["<p><b>Yes</b>, today.</p>"], options), "html"))
 
 
-def item(translator: Translator, source: str, target: str) -> ToAlign:
+def item(translator: Translator, source: str, target: str) -> AlignmentItem:
     [planned] = translator.plan(source, splits=False).planned
     [ids] = translator.target_pieces.encode([target])
-    return ToAlign(source, planned, ids[:-1], target)
+    return AlignmentItem(source, planned, ids[:-1], target)
 
 
 def test_a_word_is_paired_with_all_that_its_pieces_look_at_enough(translator: Translator) -> None:
@@ -137,11 +142,13 @@ def test_a_word_is_paired_with_all_that_its_pieces_look_at_enough(translator: Tr
     vocabularies = (translator.source_pieces, translator.target_pieces)
     text, places = translator.source_pieces.decode_with_offsets(one.planned.ids)
     first = {letter: next(n for n, (start, end) in enumerate(places) if letter in text[start:end]) for letter in "ace"}
-    assert pairs_of(one, vocabularies, weights) == ()  # it looks at nothing
+    assert aligned_pairs(one, vocabularies, weights) == ()  # it looks at nothing
     weights[:, first["a"]], weights[:, first["e"]], weights[:, first["c"]] = 0.5, 0.3, 0.1
     weights[:, -1] = 9.0  # the end of the sentence is no word
     both = ((0, 2), (3, 5))
-    assert pairs_of(one, vocabularies, weights) == tuple((ours, theirs) for ours in ((0, 2), (6, 8)) for theirs in both)
+    assert aligned_pairs(one, vocabularies, weights) == tuple(
+        (ours, theirs) for ours in ((0, 2), (6, 8)) for theirs in both
+    )
 
 
 def test_pairs_are_those_of_weights_added_up_one_by_one(translator: Translator) -> None:
@@ -168,7 +175,7 @@ def test_pairs_are_those_of_weights_added_up_one_by_one(translator: Translator) 
             ours, theirs = source[come_from], target[to]
             if ours is not None and theirs is not None and weight >= LEAST * total > 0:
                 expected.add((ours, theirs))
-        assert pairs_of(one, vocabularies, weights) == tuple(sorted(expected))
+        assert aligned_pairs(one, vocabularies, weights) == tuple(sorted(expected))
 
 
 def test_batches_have_all_items_and_are_not_too_large(translator: Translator) -> None:
@@ -185,6 +192,8 @@ def test_batches_have_all_items_and_are_not_too_large(translator: Translator) ->
 def test_a_model_without_the_graph_says_what_to_do(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(translator.worker._backend, "aligner", None)
     with pytest.raises(CannotAlign, match="has no graph that aligns words: repeat `ringmt export`"):
-        asyncio.run(translator.translate(["Yes."], translator.options(), aligns=True))
-    outcome = asyncio.run(translate_markup(translator, ["<p><b>Yes</b>, today.</p>"], "html", translator.options()))
+        asyncio.run(translator.translate(TextRequest(["Yes."], translator.options(), aligns=True)))
+    outcome = asyncio.run(
+        translate_markup(translator, TextRequest(["<p><b>Yes</b>, today.</p>"], translator.options()), "html")
+    )
     assert outcome.translations[0].text.count("<b>") == 1

@@ -14,7 +14,8 @@ from server.settings import EngineSettings
 from server.telemetry.metrics import Metrics
 from server.text.protect.terms import Terms
 from server.translation.glossary import translate_with_terms
-from server.translation.translator import PrefixRefused, Translator
+from server.translation.planning import PrefixRefused, TextRequest
+from server.translation.translator import Translator
 from tests.models import SENTENCES
 
 MADE_UP = {
@@ -44,38 +45,38 @@ def test_every_term_is_there_as_often_as_it_was_found(translator: Translator, se
     words = [*" ".join(SENTENCES[:6]).split(), *(3 * [*MADE_UP, "https://x.example/Zorblax", "HOUSE"])]
     texts = [" ".join(generator.choice(words) for _ in range(generator.randrange(1, 12))) for _ in range(4)]
     terms, options = Terms(MADE_UP), translator.options(beam, min(beam, count))
-    outcome = asyncio.run(translate_with_terms(translator, texts, options, terms))
+    outcome = asyncio.run(translate_with_terms(translator, TextRequest(texts, options), terms))
     url = "https://x.example/Zorblax"
     for translation in outcome.translations:
-        for one in translation.sentences:
-            wanted = [match.target for match in terms.find(one.source.replace(url, "-"))]
+        for sentence in translation.sentences:
+            wanted = [match.target for match in terms.find(sentence.source.replace(url, "-"))]
             for target in set(wanted):
-                assert one.target.count(target) >= wanted.count(target), (one.source, one.target)
-            assert one.target.count(url) == one.source.count(url)
+                assert sentence.target.count(target) >= wanted.count(target), (sentence.source, sentence.target)
+            assert sentence.target.count(url) == sentence.source.count(url)
 
 
 def test_a_translation_that_says_the_term_by_itself_stands(translator: Translator) -> None:
     """And a text without a term is translated as ever."""
-    free = asyncio.run(translator.translate(SENTENCES, translator.options(4))).translations
+    free = asyncio.run(translator.translate(TextRequest(SENTENCES, translator.options(4)))).translations
     checked = 0
     for text, translation in zip(SENTENCES, free, strict=True):
         for said in re.findall(r"\w+", translation.text)[:1]:
             texts, terms = [text, "Yes."], Terms({text.split()[0].strip("."): said})
-            outcome = asyncio.run(translate_with_terms(translator, texts, translator.options(4), terms))
+            outcome = asyncio.run(translate_with_terms(translator, TextRequest(texts, translator.options(4)), terms))
             assert outcome.translations[0].text == translation.text
             checked += 1
     assert checked > 3
 
 
 def test_a_worse_hypothesis_that_says_the_term_is_taken(translator: Translator) -> None:
-    free = asyncio.run(translator.translate(SENTENCES, translator.options(4, 4))).translations
+    free = asyncio.run(translator.translate(TextRequest(SENTENCES, translator.options(4, 4)))).translations
     checked = 0
     for text, translation in zip(SENTENCES, free, strict=True):
-        best, *others = (one.text for one in translation.hypotheses)
+        best, *others = (hypothese.text for hypothese in translation.hypotheses)
         only = [word for other in others for word in re.findall(r"\w+", other) if word not in best]
         for said in only[:1]:
             terms = Terms({text.split()[0].strip("."): said})
-            outcome = asyncio.run(translate_with_terms(translator, [text], translator.options(4), terms))
+            outcome = asyncio.run(translate_with_terms(translator, TextRequest([text], translator.options(4)), terms))
             assert outcome.translations[0].text == next(one for one in others if said in re.findall(r"\w+", one))
             checked += 1
     assert checked > 3
@@ -83,14 +84,16 @@ def test_a_worse_hypothesis_that_says_the_term_is_taken(translator: Translator) 
 
 def test_a_text_of_nothing_but_terms(translator: Translator) -> None:
     outcome = asyncio.run(
-        translate_with_terms(translator, [" Zorblax drive, C++ "], translator.options(2), Terms(MADE_UP))
+        translate_with_terms(translator, TextRequest([" Zorblax drive, C++ "], translator.options(2)), Terms(MADE_UP))
     )
     assert outcome.translations[0].text == " Quarz-Antrieb, C plus-plus "
 
 
 def test_a_term_that_the_vocabulary_cannot_spell_is_translated_without_other_words(translator: Translator) -> None:
     assert not translator.source_pieces.spells("\u4e16")
-    outcome = asyncio.run(translate_with_terms(translator, ["\u732b \u4e16!"], translator.options(2), Terms(MADE_UP)))
+    outcome = asyncio.run(
+        translate_with_terms(translator, TextRequest(["\u732b \u4e16!"], translator.options(2)), Terms(MADE_UP))
+    )
     assert outcome.translations[0].text == "\u732b Welt der \U0001f600!"
 
 
@@ -98,9 +101,13 @@ def test_terms_behind_a_prefix(translator: Translator) -> None:
     """A term that the prefix says is not said again for it."""
     terms, text = Terms(MADE_UP), "The Zorblax sells bread and Zorblax."
     for prefix in ("Der", f"Der {MADE_UP['Zorblax']}", "Der Quarz"):
-        outcome = asyncio.run(translate_with_terms(translator, [text], translator.options(4), terms, prefixes=[prefix]))
+        outcome = asyncio.run(
+            translate_with_terms(translator, TextRequest([text], translator.options(4), prefixes=[prefix]), terms)
+        )
         said = outcome.translations[0].text
         assert said.startswith(prefix)
         assert said.count(MADE_UP["Zorblax"]) == 2
     with pytest.raises(PrefixRefused):
-        asyncio.run(translate_with_terms(translator, [text], translator.options(4), terms, prefixes=["Der " * 80]))
+        asyncio.run(
+            translate_with_terms(translator, TextRequest([text], translator.options(4), prefixes=["Der " * 80]), terms)
+        )

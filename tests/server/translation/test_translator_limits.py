@@ -9,7 +9,8 @@ from server.settings import EngineSettings
 from server.telemetry.metrics import Metrics
 from server.text.split import sentences
 from server.text.split.sentences import Segment
-from server.translation.translator import TooManySentences, Translator
+from server.translation.planning import TextRequest, TooManySentences
+from server.translation.translator import Translator
 from tests.growth import ORDINARY
 
 MOST = 50
@@ -36,7 +37,7 @@ def test_what_is_too_much_is_not_all_cut(
 
     def refused(texts: list[str], waits: bool) -> None:
         if waits:
-            asyncio.run(translator.translate(texts, options))
+            asyncio.run(translator.translate(TextRequest(texts, options)))
         else:
             translator.submit_text(texts[0], options)
 
@@ -45,10 +46,10 @@ def test_what_is_too_much_is_not_all_cut(
             cut = 0
             texts = [unit * size] * count
             with pytest.raises(TooManySentences):
-                asyncio.run(translator.translate(texts, options)) if waits else translator.submit_text(
+                asyncio.run(translator.translate(TextRequest(texts, options))) if waits else translator.submit_text(
                     texts[0], options
                 )
             assert cut <= 4 * MOST
-        assert len(asyncio.run(translator.translate([unit], options)).translations) == 1
+        assert len(asyncio.run(translator.translate(TextRequest([unit], options))).translations) == 1
     finally:
         translator.stop(5)

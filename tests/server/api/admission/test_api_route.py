@@ -57,7 +57,7 @@ def test_every_route_counts_its_work_and_forgets_it(server: RunningServer) -> No
 
 
 @pytest.mark.parametrize("path", ["/v1/models", "/v1/languages"])
-def test_unknown_parameters_are_told(server: RunningServer, path: str) -> None:
+def test_unknown_parameters_are_named(server: RunningServer, path: str) -> None:
     with server.client() as client:
         error = error_of(client.get(path, params={"explain": "true"}), 422)
     assert (error["type"], error["param"]) == ("invalid_value", "explain")

@@ -46,7 +46,7 @@ def guarded(tiny_artifact: Path, tmp_path_factory: pytest.TempPathFactory) -> It
         yield Guarded(server, {name: secret for name, (secret, _) in made.items()})
 
 
-def test_nobody_comes_in_without_a_key(guarded: Guarded) -> None:
+def test_requests_without_a_key_are_refused(guarded: Guarded) -> None:
     with guarded.client(None) as client:
         answers = [
             client.post("/v1/translate", json=BODY),
@@ -142,7 +142,7 @@ def test_concurrency_is_kept_and_given_back(guarded: Guarded) -> None:
         until(lambda: client.post("/v1/translate", json=BODY).status_code == 200, "its place is free")
 
 
-def test_no_secret_is_told(guarded: Guarded, capfd: pytest.CaptureFixture[str]) -> None:
+def test_errors_contain_no_secret(guarded: Guarded, capfd: pytest.CaptureFixture[str]) -> None:
     with guarded.client("shop") as client:
         shown = client.get("/metrics").text + client.post("/v1/documents", json={}).text
         shown += httpx.post(f"{guarded.server.url}/v1/translate", json=BODY, headers={"X-API-Key": "hunter2"}).text

@@ -38,7 +38,7 @@ SCOPES = {
 """Every route, by who may use it: a route that is new or that changes must be written here, too."""
 
 
-def test_who_may_use_what() -> None:
+def test_scopes() -> None:
     found: dict[str, set[str]] = {}
     for router in ROUTERS:
         for route in router.routes:
@@ -225,7 +225,7 @@ def test_the_limit_of_open_files_is_never_lowered() -> None:
     assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] >= before[0]
 
 
-def test_the_document_of_the_api_is_no_route_of_its_own() -> None:
+def test_the_openapi_document_is_no_route() -> None:
     app = create_app(Settings())
     assert isinstance(app, FastAPI)
     assert "HEAD" not in str(app.openapi())

@@ -34,8 +34,8 @@ def client(server: RunningServer) -> Iterator[DeepLClient]:
     """Of a server on which nothing is kept before or after."""
     client = client_of(server)
     yield client
-    for one in client.list_multilingual_glossaries():
-        client.delete_multilingual_glossary(one)
+    for glossary in client.list_multilingual_glossaries():
+        client.delete_multilingual_glossary(glossary)
 
 
 def client_of(server: RunningServer, key: str = "a key") -> DeepLClient:
@@ -59,7 +59,7 @@ def test_a_glossary_of_one_pair(client: DeepLClient) -> None:
     assert client.get_glossary_entries(other) == {"station": "Hauptbahnhof", "C, or C": "C"}
     assert client.get_glossary_entries(made.glossary_id) == ENTRIES
     assert client.get_glossary(made.glossary_id).creation_time == made.creation_time
-    assert [one.name for one in client.list_glossaries()] == ["ours", "theirs"]
+    assert [glossary.name for glossary in client.list_glossaries()] == ["ours", "theirs"]
     client.delete_glossary(made)
     assert [one.name for one in client.list_glossaries()] == ["theirs"]
     for gone in (client.get_glossary, client.get_glossary_entries, client.delete_glossary):
@@ -70,7 +70,7 @@ def test_a_glossary_of_one_pair(client: DeepLClient) -> None:
 def test_a_glossary_of_several_pairs(pairs: dict[str, Path]) -> None:
     with ready(settings_for(pairs["en-de"].parents[1])) as server:
         client = client_of(server)
-        spoken = {(one.source_lang, one.target_lang) for one in client.get_glossary_languages()}
+        spoken = {(pair.source_lang, pair.target_lang) for pair in client.get_glossary_languages()}
         assert spoken == {("de", "en"), ("de", "fr"), ("en", "de"), ("en", "fr")}
         back = {"Greis": "old man"}
         made = client.create_multilingual_glossary("both", [dictionary(ENTRIES), dictionary(back, "DE", "EN")])

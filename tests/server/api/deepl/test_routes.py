@@ -33,7 +33,7 @@ def test_texts(client: DeepLClient, server: RunningServer) -> None:
     assert [result.text for result in several] == [direct(server, "Yes."), direct(server, TEXT)]
 
 
-def test_sentences_are_split_as_asked(client: DeepLClient, server: RunningServer) -> None:
+def test_sentences_are_split_as_requested(client: DeepLClient, server: RunningServer) -> None:
     text = "We walk home\nin the rain. Yes."
     for split, expected in (("1", direct(server, text)), ("nonewlines", direct(server, text.replace("\n", " ")))):
         found = client.translate_text(text, source_lang="EN", target_lang="DE", split_sentences=split)
@@ -113,7 +113,7 @@ def test_languages_and_usage(client: DeepLClient) -> None:
     usage = client.get_usage()
     assert usage.character.count == before + 4
     assert not usage.any_limit_reached
-    assert [(one.code, one.name) for one in client.get_source_languages()] == [("EN", "English")]
+    assert [(language.code, language.name) for language in client.get_source_languages()] == [("EN", "English")]
     [german] = client.get_target_languages()
     assert (german.code, german.name, german.supports_formality) == ("DE", "German", False)
 
@@ -183,7 +183,7 @@ def test_documents_that_are_not_there_or_not_ready(client: DeepLClient) -> None:
         client.translate_document_upload(b"x", filename="book.exe", target_lang="DE")
 
 
-def test_who_times_out_and_asks_again_doubles_no_work(tiny_artifact: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_retry_after_a_timeout_doubles_no_work(tiny_artifact: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deepl.http_client, "max_network_retries", 2)
     monkeypatch.setattr(deepl.http_client, "min_connection_timeout", 2.0)
     monkeypatch.setattr(deepl.http_client._BackoffTimer, "BACKOFF_INITIAL", 0.5)

@@ -65,7 +65,7 @@ def test_lists_detection_and_alternatives(server: RunningServer) -> None:
         body = {"q": texts, "source": "auto", "target": "de", "alternatives": 2}
         answer = http.post("/translate", json=body).json()
         assert http.post("/translate", json={**body, "alternatives": 50}).status_code == 400
-    assert answer["translatedText"] == [direct(server, one) for one in texts]
+    assert answer["translatedText"] == [direct(server, text) for text in texts]
     assert [one["language"] for one in answer["detectedLanguage"]] == ["en", "en"]
     assert all(0 <= one["confidence"] <= 100 for one in answer["detectedLanguage"])
     for translation, others in zip(answer["translatedText"], answer["alternatives"], strict=True):
@@ -154,7 +154,7 @@ def test_files(server: RunningServer) -> None:
         assert unnamed.json() == {"error": "Invalid request: missing file parameter"}
 
 
-def test_a_deadline_is_told_in_its_own_words(tiny_artifact: Path) -> None:
+def test_a_missed_deadline_has_the_error_of_the_dialect(tiny_artifact: Path) -> None:
     with ready(settings_for(tiny_artifact, request_timeout=0.05)) as server, server.client() as http:
         answer = http.post("/translate", data={"q": MANY_SENTENCES, "source": "en", "target": "de"})
         assert (answer.status_code, set(answer.json())) == (504, {"error"})

@@ -26,7 +26,7 @@ def check(text: str, translation: dict[str, Any]) -> set[tuple[str, str]]:
     return found
 
 
-def test_words_are_paired_where_it_is_asked_for(server: RunningServer) -> None:
+def test_words_are_paired_if_requested(server: RunningServer) -> None:
     first, empty = translated(server, [TEXT, ""], alignment=True)
     pairs = check(TEXT, first)
     assert {("https://example.org/a", "https://example.org/a"), ("{name}", "{name}")} <= pairs
@@ -35,7 +35,7 @@ def test_words_are_paired_where_it_is_asked_for(server: RunningServer) -> None:
     assert plain == {key: value for key, value in first.items() if key != "alignment"}
 
 
-def test_with_whatever_else_is_asked_for(server: RunningServer) -> None:
+def test_alignment_with_every_other_option(server: RunningServer) -> None:
     fields = {"alignment": True, "num_hypotheses": 3, "keep": ["book"], "context": "It rained."}
     [found] = translated(server, TEXT, **fields)
     assert ("book", "book") in check(TEXT, found)

@@ -106,7 +106,7 @@ def test_an_edited_translation_is_context_for_the_rest(documents: Documents, mod
         documents.put(old["id"], index, 202, "affected", translation=text)
     new = documents.done(old["id"])
     assert [new["sentences"][index]["translation"] for index in edits] == list(edits.values())
-    touched = [one["index"] for one in new["sentences"] if one["version"] > 1]
+    touched = [sentence["index"] for sentence in new["sentences"] if sentence["version"] > 1]
     assert touched == ([*range(2, len(STORY))] if mode == "online" else [*range(len(STORY))])
     assert translations(new)[3:5] != translations(old)[3:5]
     # The other way round, and without `affected`: sentences are translated again one by one.
@@ -126,7 +126,7 @@ def test_where_an_edited_translation_looks(documents: Documents, bilingual_serve
     for index, text in ((2, "Von Hand."), (3, "Das Haus steht am Fluss. " * 50), (4, ""), (8, "Eins. Zwei. Drei.")):
         assert documents.put(old["id"], index, translation=text)["sentence"]["edited"]
         assert documents.context(old["id"], index)["context"] is True
-    seen = [one for index in (0, 5, 8) for one in documents.context(old["id"], index)["sentences"]]
+    seen = [sentence for index in (0, 5, 8) for sentence in documents.context(old["id"], index)["sentences"]]
     assert all(one["index"] != 4 for one in seen)  # it has no words
     edited = next(one for one in seen if one["index"] == 2)
     pieces = bilingual_server.state.translators["bilingual"].target_pieces
@@ -160,12 +160,14 @@ def test_where_a_sentence_looks(documents: Documents, bilingual_server: RunningS
         (one["index"], one["weight"]) for one in done["sentences"][index]["context_used"]
     ]
     pieces = bilingual_server.state.translators["bilingual"].target_pieces
-    drafts = [one["text"] for one in bilingual_server.translate(STORY, beam_size=1).json()["translations"]]
-    for one in found["sentences"]:
-        assert one["source"] == STORY[one["index"]]
-        ids = pieces._model.piece_to_id([word["text"] for word in one["words"]])
-        assert pieces.decode([ids]) == [drafts[one["index"]]]
-        assert sum(word["weight"] for word in one["words"]) == pytest.approx(one["weight"], abs=1e-5)
+    drafts = [
+        translation["text"] for translation in bilingual_server.translate(STORY, beam_size=1).json()["translations"]
+    ]
+    for sentence in found["sentences"]:
+        assert sentence["source"] == STORY[sentence["index"]]
+        ids = pieces._model.piece_to_id([word["text"] for word in sentence["words"]])
+        assert pieces.decode([ids]) == [drafts[sentence["index"]]]
+        assert sum(word["weight"] for word in sentence["words"]) == pytest.approx(sentence["weight"], abs=1e-5)
 
 
 def test_a_sentence_that_is_not_translated_cannot_look(artifact: Path, tmp_path: Path) -> None:
@@ -200,7 +202,7 @@ def test_every_store_gives_the_same_answers(
         assert scenario(Documents(client)) == expected
 
 
-def test_a_server_that_starts_anew_goes_on_from_the_ids(documents: Documents, artifact: Path, tmp_path: Path) -> None:
+def test_a_restarted_server_continues_from_the_ids(documents: Documents, artifact: Path, tmp_path: Path) -> None:
     """Drafts are kept, states are made again from their ids."""
     whole = said(documents.post(sentences=STORY, mode="online", explain=True))
     url = f"sqlite:///{tmp_path}/documents.db"
@@ -215,5 +217,5 @@ def test_a_server_that_starts_anew_goes_on_from_the_ids(documents: Documents, ar
         decoded += server.metric("sentences_total", finish_reason="length", model="bilingual")
     assert decoded == 1 + 2 * 3  # the warm-up, and three sentences twice
     store = open_store(url)
-    assert all(part.context_ids is not None for one in store.sentences(name) for part in one.parts)
+    assert all(part.context_ids is not None for sentence in store.sentences(name) for part in sentence.parts)
     store.close()

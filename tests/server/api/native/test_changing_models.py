@@ -61,7 +61,7 @@ def unload(server: RunningServer, name: str) -> httpx.Response:
 
 def served(server: RunningServer) -> dict[str, str]:
     with server.client() as client:
-        return {one["name"]: one["fingerprint"] for one in client.get("/v1/models").json()["models"]}
+        return {model["name"]: model["fingerprint"] for model in client.get("/v1/models").json()["models"]}
 
 
 def said(server: RunningServer, text: str, name: str = "en-de") -> str:
@@ -184,7 +184,7 @@ def test_steady_traffic_loses_nothing(models: Path, pairs: dict[str, Path], othe
                 was_new, body = is_new.is_set(), {"text": texts, "source": source, "target": target}
                 answer = client.post("/v1/translate", json=body)
                 assert answer.status_code == 200, answer.text
-                found = [one["text"] for one in answer.json()["translations"]]
+                found = [translation["text"] for translation in answer.json()["translations"]]
                 fitting = [expected["new"]] if was_new else [expected["old"], expected["new"]]
                 assert found in (fitting if name == "en-de" else [expected["back"]])
                 count += 1
@@ -226,12 +226,12 @@ def test_memory_of_an_unloaded_model_is_given_back(models: Path) -> None:
         graphs = [weakref.ref(one) for one in (old, old.worker, engine, engine.backend)]
         del old, engine
         assert unload(server, "de-en").status_code == 204
-        until(lambda: not any(one() for one in graphs), "nothing of the model is left")
+        until(lambda: not any(graph() for graph in graphs), "nothing of the model is left")
         left = set(threading.enumerate()) - others
         assert not [thread for thread in left if thread.name.startswith("engine-de-en")]
 
 
-def test_loading_holds_nobody_up_and_is_finished_for_nobody(
+def test_loading_blocks_no_request_and_survives_its_client(
     models: Path, pairs: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     may_go_on, warm_up = threading.Event(), EngineWorker.warm_up
@@ -316,7 +316,7 @@ def test_a_server_that_stops_waits_for_a_model_that_leaves(models: Path, pairs: 
     assert not [thread for thread in left if "en-fr" in thread.name]
 
 
-def test_who_may(models: Path, tmp_path: Path) -> None:
+def test_access(models: Path, tmp_path: Path) -> None:
     with ready(settings_for(models)) as server:
         for answer in (load(server, "en-de"), unload(server, "de-en")):
             assert (answer.status_code, answer.json()["error"]["type"]) == (403, "forbidden")

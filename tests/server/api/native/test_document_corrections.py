@@ -32,7 +32,7 @@ def test_a_corrected_document_is_the_document_of_the_corrected_sources(
     assert translations(new) == translations(fresh)
     for mine, theirs in zip(new["sentences"], fresh["sentences"], strict=True):
         assert mine["context_used"] == theirs["context_used"]
-    changed = [one["index"] for one in new["sentences"] if one["version"] > 1]
+    changed = [sentence["index"] for sentence in new["sentences"] if sentence["version"] > 1]
     assert changed == ([*range(index, len(STORY))] if mode == "online" else [*range(len(STORY))])
 
 
@@ -69,7 +69,7 @@ def test_an_edited_translation_is_never_translated_again(documents: Documents) -
     assert new["sentences"][2]["translation"] == "Von Hand."
     assert new["sentences"][2]["edited"]
     fresh = documents.post(sentences=[CORRECTED, *STORY[1:]])
-    assert [one for one in translations(new) if one != "Von Hand."] == [
+    assert [translation for translation in translations(new) if translation != "Von Hand."] == [
         one for index, one in enumerate(translations(fresh)) if index != 2
     ]
 
@@ -90,7 +90,9 @@ def test_a_correction_back_and_forth_is_where_it_was(documents: Documents) -> No
         documents.put(old["id"], 4, 202, "affected", source=source)
         new = documents.done(old["id"])
     assert translations(new) == translations(old)
-    assert [one["context_used"] for one in new["sentences"]] == [one["context_used"] for one in old["sentences"]]
+    assert [sentence["context_used"] for sentence in new["sentences"]] == [
+        one["context_used"] for one in old["sentences"]
+    ]
 
 
 def test_a_document_is_corrected_while_it_is_translated(documents: Documents) -> None:
@@ -101,7 +103,7 @@ def test_a_document_is_corrected_while_it_is_translated(documents: Documents) ->
     documents.put(accepted["id"], 100, None, translation="Von Hand.")
     new = documents.done(accepted["id"])
     sources = [CORRECTED if index in (0, 50, 159) else source for index, source in enumerate(STORY * 20)]
-    assert [one["source"] for one in new["sentences"]] == sources
+    assert [sentence["source"] for sentence in new["sentences"]] == sources
     fresh = translations(documents.post(sentences=sources))
     fresh[100] = "Von Hand."
     assert translations(new) == fresh
@@ -114,4 +116,4 @@ def test_an_empty_source_and_an_empty_translation(documents: Documents) -> None:
     documents.put(old["id"], 0, 202, "affected", source=CORRECTED)
     done = documents.done(old["id"])
     assert translations(done)[1:3] == ["", ""]
-    assert all(used["index"] != 1 for one in done["sentences"] for used in one["context_used"])
+    assert all(used["index"] != 1 for sentence in done["sentences"] for used in sentence["context_used"])

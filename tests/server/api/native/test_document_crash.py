@@ -36,7 +36,7 @@ def test_killed_in_the_middle_it_is_finished_by_the_next(
         assert 0 < len(finished) < len(MANY)
         with serving(document_artifact, *SLOWLY, "--context-store", url) as served, served.client() as client:
             done = Documents(client).done(name)
-            assert [one["index"] for one in done["sentences"]] == list(range(len(MANY)))
+            assert [sentence["index"] for sentence in done["sentences"]] == list(range(len(MANY)))
             assert [one["source"] for one in done["sentences"]] == MANY
             whole = Documents(client).post(sentences=MANY, max_length=16)
             assert translations(whole) == translations(done)

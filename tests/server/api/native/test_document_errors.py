@@ -246,7 +246,7 @@ def test_a_late_look_at_the_context_is_answered_in_time(
             may_go.set()
 
 
-def test_who_waits_and_hangs_up_leaves_no_document(document_artifact: Path) -> None:
+def test_a_client_that_disconnects_while_it_waits_leaves_no_document(document_artifact: Path) -> None:
     with ready(settings_for(document_artifact)) as server:
         fields = {"sentences": STORY * 40, "source": "en", "target": "de", "wait": True}
         body = httpx.Request("POST", server.url, json=fields).content
@@ -281,7 +281,7 @@ def test_draining_refuses_documents_and_finishes_those_that_are_waited_for(docum
         assert done["state"] == "done"
 
 
-def test_a_document_whose_model_fails_says_so(document_artifact: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_document_of_a_failed_model_has_its_error(document_artifact: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with ready(settings_for(document_artifact)) as server, server.client() as client:
         documents = Documents(client)
         with monkeypatch.context() as broken:
@@ -289,7 +289,7 @@ def test_a_document_whose_model_fails_says_so(document_artifact: Path, monkeypat
             failed = documents.post(sentences=STORY)
             assert failed["state"] == "failed"
             assert "the server's log has more" in failed["error"]
-            assert all(one["pending"] for one in failed["sentences"])
+            assert all(sentence["pending"] for sentence in failed["sentences"])
             online = documents.post(sentences=STORY[:1], mode="online")["id"]
             assert documents.append(online, "Next.", 500)["error"]["type"] == "internal"
         # Any change tries it again.
@@ -355,7 +355,7 @@ def test_a_store_that_cannot_be_opened_ends_the_server_with_its_reason(document_
         until(lambda: not server.thread.is_alive(), "the server ends")
 
 
-def test_what_nobody_changed_for_long_is_deleted(document_artifact: Path) -> None:
+def test_documents_without_changes_expire(document_artifact: Path) -> None:
     with ready(settings_for(document_artifact, document_ttl=1.0)) as server, server.client() as client:
         name = Documents(client).post(sentences=["Yes."])["id"]
         until(lambda: client.get(f"/v1/documents/{name}").status_code == 404, "it is deleted")

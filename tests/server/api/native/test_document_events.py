@@ -56,7 +56,7 @@ def test_sentences_come_as_they_are_translated_and_again_as_they_are_written(
     assert not listeners.wants(document["id"])
     with document_server.client() as client:
         done = client.get(f"/v1/documents/{document['id']}").json()
-    translations = {one["index"]: one["translation"] for one in done["sentences"]}
+    translations = {sentence["index"]: sentence["translation"] for sentence in done["sentences"]}
     names = [name for name, _ in events]
     assert {data["index"]: data["translation"] for name, data in events if name == "translated"} == translations
     assert [data for name, data in events if name == "sentence"] == done["sentences"]
@@ -104,7 +104,7 @@ def test_a_document_that_is_deleted_meanwhile_is_an_error(
     assert (name, data["error"]["type"]) == ("error", "not_found")
 
 
-def test_who_hangs_up_is_forgotten(document_server: RunningServer, gate: threading.Event) -> None:
+def test_a_client_that_disconnects_is_forgotten(document_server: RunningServer, gate: threading.Event) -> None:
     document = create(document_server)
     listeners = document_server.state.documents.runner.listeners
     path = f"{document_server.url}/v1/documents/{document['id']}/events"

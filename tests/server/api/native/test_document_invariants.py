@@ -24,7 +24,7 @@ def documents(document_server: RunningServer) -> Iterator[Documents]:
 
 def said(document: Any) -> list[tuple[str, Any]]:
     """Translations and where each sentence looked, to the last digit."""
-    return [(one["translation"], one["context_used"]) for one in document["sentences"]]
+    return [(sentence["translation"], sentence["context_used"]) for sentence in document["sentences"]]
 
 
 @pytest.mark.parametrize("mode", ["offline", "online"])
@@ -133,7 +133,7 @@ def url_of(kind: str, folder: Path, request: pytest.FixtureRequest) -> str:
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "redis"])
-def test_a_server_that_starts_anew_goes_on_from_the_ids(
+def test_a_restarted_server_continues_from_the_ids(
     documents: Documents, document_artifact: Path, kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     """States are not kept across processes: they are made again from the ids, the same to the last digit."""

@@ -66,7 +66,7 @@ def test_context_makes_a_difference(documents: Documents, document_server: Runni
 def test_a_text_comes_back_with_its_gaps(documents: Documents) -> None:
     text = "\n  - One day.  Two days!\n\n\tThree?\u3000Yes. \r\n***\n"
     done = documents.post(text=text)
-    assert [one["source"] for one in done["sentences"]] == ["One day.", "Two days!", "Three?", "Yes."]
+    assert [sentence["source"] for sentence in done["sentences"]] == ["One day.", "Two days!", "Three?", "Yes."]
     response = documents.client.get(f"/v1/documents/{done['id']}/result")
     assert response.headers["content-type"] == "text/plain; charset=utf-8"
     one, two, three, four = translations(done)
@@ -149,7 +149,7 @@ def test_a_model_without_context_translates_every_sentence_by_itself(plain: Docu
         done = plain.post(sentences=STORY, mode=mode, explain=True)
         assert done["context"] is False
         assert translations(done) == alone(server, STORY)
-        assert all(one["context_used"] == [] for one in done["sentences"])
+        assert all(sentence["context_used"] == [] for sentence in done["sentences"])
         assert plain.context(done["id"], 2) == {"index": 2, "context": False, "sentences": []}
     growing = plain.post(sentences=[], mode="online")
     assert translations(plain.append(growing["id"], STORY)) == alone(server, STORY)

@@ -135,7 +135,7 @@ def test_a_server_that_is_killed_leaves_no_process(tiny_artifact: Path) -> None:
             assert isinstance(sent.exception(PATIENCE), httpx.TransportError)
 
 
-def test_a_server_that_is_told_to_stop_twice_leaves_no_process(tiny_artifact: Path) -> None:
+def test_a_server_that_is_stopped_twice_leaves_no_process(tiny_artifact: Path) -> None:
     with serving(tiny_artifact, *LIMITS, "--request-timeout", "600") as served, ThreadPoolExecutor(1) as pool:
         sent = pool.submit(send, served.url, BUSY, "a.md", 600)
         pid = busy_parser(served.process.pid)

@@ -10,7 +10,7 @@ from tests.server.api.native.test_translate import error_of
 TEXT = "RingMT sells bread, and RingMT sells milk. Where is the bread?"
 
 
-def test_terms_are_said_and_kept(server: RunningServer) -> None:
+def test_terms_are_translated_or_kept(server: RunningServer) -> None:
     response = server.translate([TEXT, "Yes."], glossary={"bread": "Sauerteigbrot"}, keep=["RingMT"])
     first, second = response.json()["translations"]
     one, other = (sentence["target"] for sentence in first["sentences"])
@@ -36,7 +36,7 @@ def test_what_cannot_be_is_refused(server: RunningServer, fields: dict[str, Any]
     assert message in error_of(server.translate("Yes.", **fields), 422)["message"]
 
 
-def test_an_event_stream_is_refused_however_it_is_asked_for(server: RunningServer) -> None:
+def test_an_event_stream_is_refused_however_it_is_requested(server: RunningServer) -> None:
     body = {"text": "Yes.", "source": "en", "target": "de", "keep": ["x"]}
     with server.client() as client:
         response = client.post("/v1/translate", json=body, headers={"Accept": "text/event-stream"})

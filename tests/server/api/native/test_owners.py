@@ -151,7 +151,7 @@ def test_without_keys_everything_is_listed(server: RunningServer) -> None:
 
 
 @pytest.mark.parametrize("body", [{"sentences": "a"}, {}, {"sentences": 1}, {"unknown": 1}])
-def test_nobody_can_tell_a_foreign_document_from_none(guarded: RunningServer, body: dict[str, Any]) -> None:
+def test_a_foreign_document_answers_as_an_unknown_one(guarded: RunningServer, body: dict[str, Any]) -> None:
     """Whatever else is wrong with the request."""
     with client_of(guarded, "shop") as shop, client_of(guarded, "desk") as desk:
         name = create(shop, wait=True, mode="online")["id"]

@@ -15,6 +15,7 @@ from libretranslatepy import LibreTranslateAPI
 
 from server.settings import BUNDLED_MODELS, EngineSettings
 from server.translation.assembly import SentenceTranslation, TranslationOutcome
+from server.translation.planning import TextRequest
 from server.translation.translator import Translator
 from tests.server.api.conftest import RunningServer, ready, settings_for
 from tests.server.api.pairs import copy_of
@@ -42,9 +43,9 @@ class Leg:
         self.asked: list[tuple[str, ...]] = []
         self._translate = translator.translate
 
-    async def translate(self, texts: Sequence[str], *more: Any, **named: Any) -> TranslationOutcome:
-        self.asked.append(tuple(texts))
-        return await self._translate(texts, *more, **named)
+    async def translate(self, request: TextRequest, counts_flags: bool = True) -> TranslationOutcome:
+        self.asked.append(tuple(request.texts))
+        return await self._translate(request, counts_flags)
 
 
 def first_leg(server: RunningServer, sentences: Sequence[str]) -> list[dict[str, Any]]:
@@ -61,7 +62,7 @@ def second_leg(server: RunningServer, middles: Sequence[str]) -> list[SentenceTr
     translator = server.state.translators["en-fr"]
     found = []
     for one in middles:
-        outcome = asyncio.run(translator.translate([one], translator.options(), splits=False))
+        outcome = asyncio.run(translator.translate(TextRequest([one], translator.options(), splits=False)))
         [[sentence]] = [text.sentences for text in outcome.translations]
         found.append(sentence)
     assert len({one.target for one in found}) == len(found)
@@ -179,7 +180,9 @@ def test_one_model_is_preferred(many: RunningServer) -> None:
         ({"source": "fr"}, "source"),
     ],
 )
-def test_what_two_models_cannot_do_is_told(many: RunningServer, fields: dict[str, object], param: str) -> None:
+def test_options_that_need_a_single_model_are_refused(
+    many: RunningServer, fields: dict[str, object], param: str
+) -> None:
     refused = many.translate("Yes.", **{**DE_FR, **fields})
     assert (refused.status_code, refused.json()["error"]["param"]) == (422, param)
 

@@ -52,7 +52,7 @@ def test_it_is_translated_as_a_document_on_both_legs(through: RunningServer, doc
     expected = by_hand(documents, STORY, mode)
     made = documents.post(sentences=STORY, mode=mode, **DE_FR)
     assert translations(made) == expected
-    assert [one["source"] for one in made["sentences"]] == STORY
+    assert [sentence["source"] for sentence in made["sentences"]] == STORY
     assert (made["state"], made["progress"], made["context"]) == ("done", 1.0, True)
     assert (made["source"], made["target"], made["pivot"]) == ("de", "fr", "en")
     assert (made["model"], made["models"]) == ("en-fr", ["de-en", "en-fr"])
@@ -98,7 +98,7 @@ def test_a_translation_is_corrected_and_a_source_is_not(documents: Documents) ->
     assert translations(documents.get(name))[1] == "Elle a un parapluie."
 
 
-def test_a_correction_reaches_those_who_see_it(documents: Documents) -> None:
+def test_a_correction_reaches_sentences_that_see_it(documents: Documents) -> None:
     """The slow twin corrects the second of two documents."""
     middles = translations(documents.post(sentences=STORY, **LEGS[0]))
     twin = documents.post(sentences=middles, **LEGS[1])["id"]
@@ -111,7 +111,7 @@ def test_a_correction_reaches_those_who_see_it(documents: Documents) -> None:
     assert found[0][1] == "Elle a un parapluie."
 
 
-def test_where_sentences_looked_is_not_asked(documents: Documents) -> None:
+def test_attention_weights_are_refused(documents: Documents) -> None:
     refused = documents.post(422, sentences=STORY, explain=True, **DE_FR)
     assert refused["error"]["param"] == "explain"
     name = documents.post(sentences=STORY, mode="online", **DE_FR)["id"]
@@ -156,7 +156,9 @@ def counted(server: RunningServer) -> Counter[str]:
     """How often the metrics have counted each flag, of all models."""
     [metric] = [one for one in server.state.metrics.registry.collect() if one.name == "ringmt_sentences_flagged"]
     samples = metric.samples
-    return Counter({flag: round(sum(one.value for one in samples if one.labels["flag"] == flag)) for flag in FLAGS})
+    return Counter(
+        {flag: round(sum(sample.value for sample in samples if sample.labels["flag"] == flag)) for flag in FLAGS}
+    )
 
 
 @pytest.mark.parametrize("languages", [DE_FR, {"source": "de", "target": "en"}])
@@ -167,7 +169,9 @@ def test_the_flags_of_a_text_are_counted_once(
     before = counted(through)
     options = {"glossary": glossary} if glossary else {}
     answer = through.translate([*STORY, "7, 14 and 21 of 1999."], max_length=60, **languages, **options).json()
-    flags = Counter(flag for text in answer["translations"] for one in text["sentences"] for flag in one["flags"])
+    flags = Counter(
+        flag for text in answer["translations"] for sentence in text["sentences"] for flag in sentence["flags"]
+    )
     assert flags
     assert counted(through) - before == flags
 
@@ -194,6 +198,6 @@ def test_the_flags_of_a_document_are_counted_once(
     sentences = made["sentences"]
     if mode == "online":
         sentences = [*sentences, *documents.append(made["id"], ["8, 15 and 22 of 1998."])["sentences"]]
-    flags = Counter(flag for one in sentences for flag in find_flags(one["source"], one["translation"]))
+    flags = Counter(flag for sentence in sentences for flag in find_flags(sentence["source"], sentence["translation"]))
     assert flags
     assert counted(through) - before == flags

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from server.text.protect.terms import Terms
 from server.translation.pivot import Pivot
+from server.translation.planning import TextRequest
 from tests.server.api.conftest import RunningServer, until
 from tests.server.api.native.test_pivot import DE_FR, real
 
@@ -33,8 +34,8 @@ def no_retries(monkeypatch: pytest.MonkeyPatch) -> None:
 def client(real: RunningServer) -> Iterator[DeepLClient]:
     client = DeepLClient("a key", server_url=real.url, send_platform_info=False)
     yield client
-    for one in client.list_multilingual_glossaries():
-        client.delete_multilingual_glossary(one)
+    for glossary in client.list_multilingual_glossaries():
+        client.delete_multilingual_glossary(glossary)
 
 
 def translation(server: RunningServer, text: str, terms: Mapping[str, str] | None = None, **fields: Any) -> Any:
@@ -44,11 +45,11 @@ def translation(server: RunningServer, text: str, terms: Mapping[str, str] | Non
     return answer.json()["translations"][0]
 
 
-def test_terms_are_said_in_the_last_language(real: RunningServer) -> None:
+def test_terms_are_translated_into_the_last_language(real: RunningServer) -> None:
     free, told = translation(real, TEXT), translation(real, TEXT, TERMS)
     assert [told["text"].count(one) for one in TERMS.values()] == [2, 1, 1, 0]
     assert told["text"].count("\n\n  ") == 1
-    assert [one["source"] for one in told["sentences"]] == [one["source"] for one in free["sentences"]]
+    assert [sentence["source"] for sentence in told["sentences"]] == [one["source"] for one in free["sentences"]]
     assert told["sentences"][2] == free["sentences"][2]
     assert told["pivot"] == "en"
     assert all(one["score"] < 0 for one in told["sentences"])
@@ -84,7 +85,7 @@ def test_every_term_is_there_as_often_as_it_was_found(many: RunningServer, seed:
     first, second = (many.state.translators[name] for name in ("de-en", "en-fr"))
     terms = Terms(TERMS)
     pivot = Pivot(first, second, second.options(2), terms)
-    outcome = asyncio.run(pivot.translate(texts, first.options(2), tagged=tagged))
+    outcome = asyncio.run(pivot.translate(TextRequest(texts, first.options(2), tagged=tagged)))
     for text, found in zip(texts, outcome.translations, strict=True):
         wanted = [match.target for match in terms.find(text.replace(odd[0], "-"))]
         for target in set(wanted):
@@ -94,7 +95,7 @@ def test_every_term_is_there_as_often_as_it_was_found(many: RunningServer, seed:
 
 
 def test_deepl_s_glossaries_are_for_such_languages(client: DeepLClient, real: RunningServer) -> None:
-    pairs = {(one.source_lang, one.target_lang) for one in client.get_glossary_languages()}
+    pairs = {(pair.source_lang, pair.target_lang) for pair in client.get_glossary_languages()}
     assert pairs == {("de", "en"), ("de", "fr"), ("en", "fr")}
     glossary = client.create_glossary("ours", "DE", "FR", TERMS)
     asked = {"source_lang": "DE", "target_lang": "FR", "glossary": glossary}

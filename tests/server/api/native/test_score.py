@@ -35,7 +35,9 @@ def ids_of(artifact: Path, *texts: str) -> list[tuple[int, ...]]:
     return Pieces(artifact / "vocabulary.model").encode(texts)
 
 
-def test_scores_are_the_models_own(server: RunningServer, tiny_artifact: Path, tiny_model: TranslationModel) -> None:
+def test_scores_are_those_of_the_model(
+    server: RunningServer, tiny_artifact: Path, tiny_model: TranslationModel
+) -> None:
     body = answer(server, {"source": SOURCE, "target": TARGETS}, tokens=True)
     assert (body["model"], "context" in body) == ("tiny", False)
     assert set(body["timings"]) == {"queue", "encode", "decode", "total"}
@@ -89,7 +91,7 @@ def test_a_model_without_context_says_so(server: RunningServer) -> None:
     item = {"source": SOURCE, "target": TARGETS}
     within, alone = answer(server, {**item, "context": "It rains."}), answer(server, item)
     assert within["context"] is False
-    scores = [[one["score"] for one in body["items"][0]["targets"]] for body in (within, alone)]
+    scores = [[target["score"] for target in body["items"][0]["targets"]] for body in (within, alone)]
     assert scores[0] == pytest.approx(scores[1], abs=1e-3)
 
 
@@ -98,7 +100,7 @@ def test_a_shortlist_changes_no_score(tiny_artifact: Path, server: RunningServer
     with ready(settings_for(tiny_artifact, engine)) as other:
         item = {"source": SOURCE, "target": TARGETS}
         mine, theirs = (answer(one, item)["items"][0]["targets"] for one in (server, other))
-    assert [one["score"] for one in mine] == pytest.approx([one["score"] for one in theirs], abs=1e-3)
+    assert [one["score"] for one in mine] == pytest.approx([their["score"] for their in theirs], abs=1e-3)
 
 
 def test_torchscript_says_that_it_cannot(tiny_artifact: Path) -> None:
@@ -176,6 +178,6 @@ def test_requests_and_tokens_are_counted(server: RunningServer) -> None:
     decoded = server.metric("target_tokens_total", model="tiny")
     [item] = answer(server, {"source": SOURCE, "target": TARGETS})["items"]
     assert server.metric("requests_total", **labels) == requests + 1
-    found = sum(one["num_tokens"] for one in item["targets"])
+    found = sum(target["num_tokens"] for target in item["targets"])
     assert server.metric("scored_tokens_total", model="tiny") == tokens + found
     assert server.metric("target_tokens_total", model="tiny") == decoded

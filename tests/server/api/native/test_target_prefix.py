@@ -27,10 +27,10 @@ def test_the_text_begins_with_it(server: RunningServer, prefix: str, beam_size: 
     [translation] = translated(server, target_prefix=prefix, **fields)
     assert translation["text"].startswith(prefix)
     assert translation["sentences"][0]["target"] == translation["text"]
-    assert all(one["text"].startswith(prefix) for one in translation["hypotheses"])
+    assert all(hypothese["text"].startswith(prefix) for hypothese in translation["hypotheses"])
 
 
-def test_every_text_has_its_own_and_only_the_first_sentence_begins_with_it(server: RunningServer) -> None:
+def test_every_text_has_its_prefix_and_only_the_first_sentence_begins_with_it(server: RunningServer) -> None:
     texts = ["  Yes. Where is the station?", TEXT, TEXT]
     whole = translated(server, texts, target_prefix=["Ja", "", "Sie"])
     assert whole[0]["text"].startswith("  Ja")

@@ -76,7 +76,7 @@ def test_hypotheses_of_several_sentences_sum_their_scores(server: RunningServer)
     assert translation["hypotheses"][0]["score"] == pytest.approx(total)
 
 
-def test_max_length_is_told(server: RunningServer) -> None:
+def test_a_truncated_sentence_says_so(server: RunningServer) -> None:
     text = "It is cold today, and it will be colder tomorrow."
     [translation] = server.translate(text, max_length=1).json()["translations"]
     [sentence] = translation["sentences"]

@@ -90,12 +90,12 @@ def test_a_document_that_comes_again_is_not_decoded_again(caching: RunningServer
         assert lookups(caching, "miss") - misses == (6 if mode == "offline" else 1)
 
 
-def test_many_who_ask_for_the_same_at_once_cost_one_search(caching: RunningServer) -> None:
+def test_concurrent_requests_for_one_sentence_cost_one_search(caching: RunningServer) -> None:
     text = "The children gave the old man some bread."
     before = {result: lookups(caching, result) for result in ("hit", "shared", "miss")}
     with ThreadPoolExecutor(8) as pool:
         answers = [one.json()["translations"] for one in pool.map(caching.translate, [text] * 8)]
-    assert all(one == answers[0] for one in answers)
+    assert all(answer == answers[0] for answer in answers)
     found = {result: lookups(caching, result) - before[result] for result in before}
     assert found["miss"] == 1
     assert found["hit"] + found["shared"] == 7

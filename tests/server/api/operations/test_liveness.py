@@ -32,7 +32,7 @@ def test_a_loop_that_is_blocked_answers_no_probe(tiny_artifact: Path) -> None:
         assert httpx.get(f"{server.url}/livez", timeout=60).status_code == 200
 
 
-def test_how_long_the_loop_was_held_is_told(tiny_artifact: Path) -> None:
+def test_the_lag_of_the_event_loop_is_measured(tiny_artifact: Path) -> None:
     held = 0.3
     with ready(settings_for(tiny_artifact)) as server, server.client() as client:
         [loop] = {id(s.get_loop()): s.get_loop() for s in server.uvicorn.servers}.values()

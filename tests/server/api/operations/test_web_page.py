@@ -301,7 +301,7 @@ def test_copying_without_a_clipboard_and_a_beam_without_alternatives(browser: Br
         expect(one.page.locator("#input")).to_have_value(translated(server, "Where is the station?"))
 
 
-def test_a_refusal_is_told(browser: Browser, document_server: RunningServer) -> None:
+def test_an_error_is_shown(browser: Browser, document_server: RunningServer) -> None:
     one = Watched(browser)
     one.page.goto(document_server.url)
     one.page.fill("#input", "a" * 20_001)

@@ -74,7 +74,7 @@ def test_concurrency_counts_what_is_in_work() -> None:
     with pytest.raises(LimitReached, match="2 requests in work"):
         limited.enter()
     assert limited.in_work == 2
-    limited.leave()
+    limited.release()
     limited.enter()
 
 
@@ -133,7 +133,7 @@ def refused_for(limited: Key) -> float:
 
 
 @pytest.mark.parametrize("rate", [0.01, 0.3, 1.0, 2.5, 40.0])
-def test_who_waits_as_long_as_it_was_told_is_let_in(rate: float) -> None:
+def test_a_client_that_waits_for_retry_after_is_admitted(rate: float) -> None:
     """And who waits a second less is not, where that is more than a second."""
     limited, now = key(rate=rate)
     for _ in range(3):

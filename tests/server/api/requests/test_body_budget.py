@@ -45,7 +45,7 @@ def test_room_is_counted_and_given_back() -> None:
     ran(test)
 
 
-def test_nobody_takes_the_share_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_owner_takes_the_share_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(body_budget, "WAIT_SECONDS", 0.01)
 
     async def test() -> None:
@@ -68,7 +68,7 @@ def test_nobody_takes_the_share_of_others(monkeypatch: pytest.MonkeyPatch) -> No
     ran(test)
 
 
-def test_who_waits_has_the_room_that_becomes_free() -> None:
+def test_freed_bytes_go_to_waiting_bodies() -> None:
     async def test() -> None:
         room = BodyBudget(100, 100)
         first, second = room.begin(EVERYBODY), room.begin(EVERYBODY)
@@ -83,7 +83,7 @@ def test_who_waits_has_the_room_that_becomes_free() -> None:
     ran(test)
 
 
-def test_those_who_wait_are_few() -> None:
+def test_waiting_bodies_are_limited() -> None:
     async def test() -> None:
         room = BodyBudget(10, 10)
         await room.begin(EVERYBODY).grow(10)
@@ -138,7 +138,7 @@ def half_open(server: RunningServer, stack: ExitStack, size: int, path: str = "/
     return client
 
 
-def test_half_open_uploads_fill_no_memory_and_keep_nobody_out(
+def test_half_open_uploads_fill_no_memory_and_block_no_client(
     tiny_artifact: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(body_budget, "SLOW_SECONDS", 0.2)

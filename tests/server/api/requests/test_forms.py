@@ -143,7 +143,7 @@ def test_a_field_named_charset_is_a_field() -> None:
         (FORM, b"%ff=q", "a name is not utf-8"),
     ],
 )
-def test_what_is_no_form_is_told(kind: str, body: bytes, told: str) -> None:
+def test_errors_say_what_is_wrong_with_a_form(kind: str, body: bytes, told: str) -> None:
     with pytest.raises(ApiError, match=told) as raised:
         parse_form(body, kind)
     assert raised.value.kind == "malformed"

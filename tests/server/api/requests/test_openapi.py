@@ -178,6 +178,6 @@ def test_answers_that_routes_write_themselves_have_their_schema(
     with server.client() as client:
         responses = client.get("/openapi.json").json()["paths"][path][method]["responses"]
     schema = {"$ref": f"#/components/schemas/{model}"}
-    assert [responses[str(one)]["content"]["application/json"]["schema"] for one in statuses] == [schema] * len(
+    assert [responses[str(statuse)]["content"]["application/json"]["schema"] for statuse in statuses] == [schema] * len(
         statuses
     )

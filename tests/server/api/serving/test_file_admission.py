@@ -92,7 +92,7 @@ def fetched(client: DeepLClient, handle: DocumentHandle) -> str:
     return out.getvalue().decode()
 
 
-def test_a_hundred_files_of_one_key_hold_up_nobody_else(tiny_artifact: Path) -> None:
+def test_a_hundred_files_of_one_key_delay_no_other_key(tiny_artifact: Path) -> None:
     with shared(tiny_artifact) as both:
         crowd, other = both.deepl("crowd"), both.deepl("other")
         with both.http("other") as http:
@@ -145,7 +145,7 @@ def test_a_text_is_taken_however_many_files_wait(tiny_artifact: Path) -> None:
         both.nothing_is_left()
 
 
-def test_a_key_may_have_its_share_of_files_and_the_next_one_its_own(tiny_artifact: Path) -> None:
+def test_every_key_may_have_its_share_of_files(tiny_artifact: Path) -> None:
     """Through all three doors; what is refused says when to come back."""
     with shared(tiny_artifact, max_files=4) as both:
         both.hold()
@@ -171,7 +171,7 @@ def test_a_key_may_have_its_share_of_files_and_the_next_one_its_own(tiny_artifac
         both.nothing_is_left()
 
 
-def test_what_is_finished_goes_for_newer_files_of_its_own_key_only(tiny_artifact: Path) -> None:
+def test_finished_files_are_removed_for_newer_files_of_their_key_only(tiny_artifact: Path) -> None:
     with shared(tiny_artifact, max_files=4) as both:
         crowd, other = both.deepl("crowd"), both.deepl("other")
         theirs = send(other)
@@ -227,7 +227,7 @@ def test_a_file_has_a_deadline(tiny_artifact: Path) -> None:
         both.nothing_is_left()
 
 
-def test_a_file_that_nobody_fetches_is_gone_when_its_time_is_over(tiny_artifact: Path) -> None:
+def test_a_file_that_is_not_fetched_expires(tiny_artifact: Path) -> None:
     with shared(tiny_artifact, file_ttl=0.2) as both, both.http("other") as http:
         url = http.post("/translate_file", data=FORM, files={"file": ("a.txt", TEXT.encode())}).json()
         handle = send(both.deepl("other"))
@@ -249,7 +249,7 @@ def test_a_client_that_hangs_up_gives_back_what_its_file_held(tiny_artifact: Pat
         assert both.server.metric("files_bytes", model="") == 0
 
 
-def test_a_key_sees_its_own_usage_only(tiny_artifact: Path) -> None:
+def test_a_key_sees_its_usage_only(tiny_artifact: Path) -> None:
     with shared(tiny_artifact) as both:
         crowd, other = both.deepl("crowd"), both.deepl("other")
         crowd.translate_text("Yes.", target_lang="DE", source_lang="EN")

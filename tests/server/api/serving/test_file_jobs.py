@@ -160,7 +160,7 @@ def test_a_fault_is_logged_once(error: Exception, message: str, count: int, capl
         room, left = kept(work)
     assert isinstance(room.outcome, ApiError)
     assert (room.outcome.message, left) == (message, 1)
-    assert [one.getMessage() for one in caplog.records] == ["a file was not translated"] * count
+    assert [record.getMessage() for record in caplog.records] == ["a file was not translated"] * count
 
 
 def test_what_is_stopped_gives_everything_back() -> None:

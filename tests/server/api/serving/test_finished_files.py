@@ -107,7 +107,7 @@ def test_a_file_that_never_fits_is_too_large() -> None:
     assert refused.value.kind == "too_large"
 
 
-def test_a_finished_file_goes_for_a_new_one_of_its_owner_and_for_nobody_elses() -> None:
+def test_a_finished_file_is_removed_for_a_new_one_of_its_owner_only() -> None:
     async def run() -> None:
         files = FinishedFiles(2, 1000, HOUR)
         mine = [files.admit("a", 5) for _ in range(2)]
@@ -161,7 +161,7 @@ def test_a_file_needs_its_key_unless_it_has_none() -> None:
     asyncio.run(run())
 
 
-def test_what_nobody_fetches_is_gone_when_its_time_is_over() -> None:
+def test_what_is_not_fetched_expires() -> None:
     async def run() -> None:
         files = FinishedFiles(9, 100, 0.01)
         room = files.admit("a", 5)

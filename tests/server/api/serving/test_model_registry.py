@@ -113,16 +113,23 @@ class Models(RuleBasedStateMachine):
         assert set(self.models) == set(self.served)
         assert not any(translator.worker.has_exited for translator in self.models.values())
 
+    @invariant()
+    def routes_are_those_of_the_served_models(self) -> None:
+        pairs = {translator.languages for translator in self.models.values()}
+        for name, translator in self.models.items():
+            assert self.models.routes.choose(name, *translator.languages).models == (translator,)
+        assert {(a, b) for a, targets in self.models.routes.languages.items() for b in targets} == pairs
+
     def teardown(self) -> None:
         for begun in self.begun:
             begun.translator.users.release()
-        self.models.stop_leaving(lambda: PATIENCE)
+        self.models.stop_retired(lambda: PATIENCE)
         for translator in self.models.values():
             translator.stop(timeout=0)
         self.loop.close()
         shutil.rmtree(self.folder)
         left = set(threading.enumerate()) - self.threads
-        assert not [thread for thread in left if thread.name.startswith(("engine-", "put-away-"))]
+        assert not [thread for thread in left if thread.name.startswith(("engine-", "retire-"))]
 
 
 def test_any_order(pairs: dict[str, Path]) -> None:
@@ -142,13 +149,26 @@ def test_any_order(pairs: dict[str, Path]) -> None:
     )
 
 
+def test_routes_follow_the_states_of_models(pairs: dict[str, Path]) -> None:
+    models = ModelRegistry(settings_for(pairs["en-de"]), Metrics(), lambda: True)
+    models.load_all()
+    model = models["en-de"]
+    assert models.routes.languages == {"en": ["de"]}
+    model.fail("failed", "of a test")
+    assert models.routes.languages == {}
+    assert models.routes.known_languages == {"en": ["de"]}
+    replacement = model.worker.replacement()
+    replacement.start()
+    model.recover(replacement)
+    assert models.routes.languages == {"en": ["de"]}
+    model.stop(timeout=0)
+
+
 def has_stopped(worker: EngineWorker) -> bool:
     return worker.has_exited
 
 
-def test_memory_is_given_back_when_nobody_holds_the_model(
-    pairs: dict[str, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_memory_is_released_after_the_last_reference(pairs: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     models = ModelRegistry(settings_for(pairs["en-de"]), Metrics(), lambda: True)
     models.load_all()
     held = models["en-de"]
@@ -161,6 +181,6 @@ def test_memory_is_given_back_when_nobody_holds_the_model(
     assert not given_back.wait(HELD_SECONDS / 4)
     del held
     assert model() is None
-    models.stop_leaving(lambda: PATIENCE)
+    models.stop_retired(lambda: PATIENCE)
     assert given_back.is_set()
     models["en-de"].stop(timeout=0)

@@ -32,7 +32,7 @@ def said_by(translator: Translator, text: str) -> str:
     return translator.submit_text(text, translator.options()).wait().text
 
 
-def test_every_pair_is_translated_by_its_own_model(many: RunningServer, alone: dict[str, Translator]) -> None:
+def test_every_pair_is_translated_by_its_model(many: RunningServer, alone: dict[str, Translator]) -> None:
     for name, (source, target) in PAIRS.items():
         answer = many.translate(TEXTS[source], source=source, target=target).json()
         assert answer["model"] == name
@@ -44,8 +44,10 @@ def test_every_list_shows_them(many: RunningServer) -> None:
     with many.client() as client:
         assert client.get("/readyz").status_code == 200
         models = client.get("/v1/models").json()["models"]
-        assert {one["name"]: (one["source"], one["target"]) for one in models} == PAIRS
-        languages = {one["source"]: one["targets"] for one in client.get("/v1/languages").json()["languages"]}
+        assert {model["name"]: (model["source"], model["target"]) for model in models} == PAIRS
+        languages = {
+            language["source"]: language["targets"] for language in client.get("/v1/languages").json()["languages"]
+        }
         assert languages == {"de": ["en"], "en": ["de", "fr"]}
         metrics = client.get("/metrics").text
         for name in PAIRS:
@@ -54,10 +56,15 @@ def test_every_list_shows_them(many: RunningServer) -> None:
 
 def test_clients_see_both_pairs(many: RunningServer, alone: dict[str, Translator]) -> None:
     libre = LibreTranslateAPI(many.url)
-    assert {one["code"] for one in libre.languages()} == {"de", "en", "fr"}
+    assert {language["code"] for language in libre.languages()} == {"de", "en", "fr"}
     own = deepl.DeepLClient("a key", server_url=many.url, send_platform_info=False)
-    assert {one.code for one in own.get_source_languages()} == {"DE", "EN"}
-    assert {one.code for one in own.get_target_languages()} == {"DE", "EN-GB", "EN-US", "FR"}
+    assert {language.code for language in own.get_source_languages()} == {"DE", "EN"}
+    assert {language.code for language in own.get_target_languages()} == {
+        "DE",
+        "EN-GB",
+        "EN-US",
+        "FR",
+    }
     for name, (source, target) in PAIRS.items():
         expected = said_by(alone[name], TEXTS[source])
         assert libre.translate(TEXTS[source], source, target) == expected
@@ -81,7 +88,7 @@ def test_what_is_bundled_is_served() -> None:
     """All of it, as `make serve` does."""
     there = {path.parent.name for path in BUNDLED_MODELS.glob("*/manifest.json")}
     with ready(Settings(port=0, log_level="error")) as server, server.client() as client:
-        served = {one["name"]: one for one in client.get("/v1/models").json()["models"]}
+        served = {model["name"]: model for model in client.get("/v1/models").json()["models"]}
         assert served.keys() == there >= {"en-de"}
         for one in served.values():
             answer = server.translate("Yes.", source=one["source"], target=one["target"])

@@ -110,7 +110,7 @@ def test_a_sick_model_answers_for_itself_and_comes_back(
         assert ask(server, "de-en").json()["translations"] == before
         assert state_of(server, "de-en") == ("ready", None)
         languages = httpx.get(f"{server.url}/v1/languages", timeout=PATIENCE)
-        assert {one["source"] for one in languages.json()["languages"]} == {"en", "de"}
+        assert {language["source"] for language in languages.json()["languages"]} == {"en", "de"}
         fault.over.set()
         until(lambda: state_of(server, "en-de") == ("ready", None), "the model is started anew")
         assert ask(server, "en-de").status_code == 200
@@ -119,7 +119,7 @@ def test_a_sick_model_answers_for_itself_and_comes_back(
         assert server.metric("model_restarts_total", model="de-en") == 0
 
 
-def test_a_model_that_is_started_anew_in_vain_is_taken_out_until_it_is_loaded_again(
+def test_a_model_whose_restarts_fail_gets_no_requests_until_it_is_loaded_again(
     models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(supervisor, "BACK_OFF_SECONDS", (0.0, 0.0))
@@ -162,7 +162,7 @@ def statuses_of_all_dialects(server: RunningServer, source: str, target: str) ->
             client.post("/v2/translate", json={"text": [text], **deepl}),
             client.post("/v2/document", data={"source_lang": source.upper(), **deepl}, files=file),
         ]
-    return {one.status_code for one in answers}
+    return {answer.status_code for answer in answers}
 
 
 def test_two_models_of_which_one_has_failed_are_not_available(
@@ -244,10 +244,10 @@ def test_a_pivot_goes_by_models_that_are_well(pairs: dict[str, Path], tmp_path: 
         assert ask(server, "de-en").status_code == 503
         answer = server.translate(TEXT["de"], source="de", target="fr")
         assert answer.status_code == 200, answer.text
-        assert (answer.json()["model"], server.state.middle_for("de", "fr")) == ("nl-fr", "nl")
+        assert (answer.json()["model"], server.state.routes.pivot_language("de", "fr")) == ("nl-fr", "nl")
         fault.over.set()
         until(lambda: state_of(server, "de-en")[0] == "ready", "it is started anew")
-        assert server.state.middle_for("de", "fr") == "en"
+        assert server.state.routes.pivot_language("de", "fr") == "en"
 
 
 def test_a_process_that_was_stopped_as_a_whole_accuses_no_model(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:

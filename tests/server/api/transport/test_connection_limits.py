@@ -142,9 +142,7 @@ def test_bounds_are_kept_without_a_loop() -> None:
 
 
 @pytest.mark.parametrize("leaves", [False, True])
-def test_an_answer_that_nobody_reads_is_not_kept(
-    small: RunningServer, monkeypatch: pytest.MonkeyPatch, leaves: bool
-) -> None:
+def test_an_unread_answer_is_not_kept(small: RunningServer, monkeypatch: pytest.MonkeyPatch, leaves: bool) -> None:
     """Also after the answer to a client that wants no other, when only the rest of it keeps the connection open."""
     with_small_buffers(monkeypatch)
     monkeypatch.setattr(connection, "WRITE_SECONDS", 0.2)
