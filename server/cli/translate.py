@@ -15,7 +15,7 @@ from server.artifact.manifest import ArtifactError, read_manifest
 from server.cli.command import add_setting_flags, settings_of
 from server.cli.translate_document import translate_document
 from server.cli.translate_files import translate_files
-from server.documents.job import Unservable
+from server.documents.errors import Unservable
 from server.engine.request import Overloaded, SearchOptions
 from server.files.formats.registry import FORMATS
 from server.settings import SETTINGS, Settings, SettingsError

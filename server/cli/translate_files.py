@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from server.documents.job import Unservable
+from server.documents.errors import Unservable
 from server.documents.sentence_states import StateReader
 from server.documents.state_cache import StateCache
 from server.files.file_translation import TranslatedFile, translate_file

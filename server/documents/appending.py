@@ -1,4 +1,5 @@
-"""Sentences that are appended to an online document."""
+"""Appends sentences to an online document: translates them at once, as its request waits for them, and stores all or
+none."""
 
 import asyncio
 from collections.abc import Sequence
@@ -9,8 +10,8 @@ from server.documents.encoding_cache import EncodingCache
 from server.documents.errors import Refused, check_length
 from server.documents.leases import next_version
 from server.documents.sentence_states import DocumentStates
-from server.documents.translate import translate_sentences
-from server.documents.two_stage import after_first, check_looks, check_settled, cut_for_second
+from server.documents.translate import DocumentTask, translate_sentences
+from server.documents.two_stage import after_first, check_explainable, check_settled, cut_for_second
 from server.documents.workspace import Workspace
 from server.runtime.offload import offload
 from server.stores.interface import Conflict
@@ -30,18 +31,18 @@ async def append(
     deadline: float,
     explains: bool = False,
 ) -> tuple[Document, list[Sentence]]:
-    """Append `sources`, each translated in the light of what comes before it: all are kept or none. Returns the
-    document and its new sentences. `first_index` is the index that the first must get, None for any; `deadline` is a
-    time.monotonic() value; `explains`: it will be asked where they looked. Raises TooLong, Refused, UnknownDocument,
-    and what translate_sentences raises."""
+    """Append `sources`, each translated in the light of what comes before it. Returns the document and its new
+    sentences. `first_index` is the index that the first must get, None for any; `deadline` is a time.monotonic() value;
+    `explains`: their attention weights will be requested. Raises TooLong, Refused, UnknownDocument, and what
+    translate_sentences raises."""
     for _ in range(MAX_ATTEMPTS):
         document = await in_store_thread(workspace.store.document, document_id)
         _check(document, first_index)
         if explains:
-            check_looks(document)
-        check_length(document.num_places + len(sources), workspace.longest)
-        with workspace.working_through(document) as legs:
-            appended = await _try(workspace, legs, document, sources, deadline)
+            check_explainable(document)
+        check_length(document.num_places + len(sources), workspace.max_sentences)
+        with workspace.models_of(document) as models:
+            appended = await _try(workspace, models, document, sources, deadline)
         if appended is not None:
             return appended
     raise Refused("other requests keep changing this document; try again")
@@ -49,29 +50,30 @@ async def append(
 
 async def _try(
     workspace: Workspace,
-    legs: Sequence[Translator],
+    models: Sequence[Translator],
     document: Document,
     sources: Sequence[str],
     deadline: float,
 ) -> tuple[Document, list[Sentence]] | None:
-    """One attempt; None when the document changed meanwhile. What the first of two `legs` says, the second reads."""
+    """One attempt; None when the document changed meanwhile. The second of two models translates what the first
+    one translated."""
     done: list[tuple[Translator, DocumentStates | None, list[Sentence]]] = []
     new: list[Sentence] = []
-    for translator in legs:
+    for translator in models:
         translator.check_capacity(1)
         if done:
-            new = await offload(cut_for_second, [after_first(one) for one in new], translator)
+            new = await offload(cut_for_second, [after_first(sentence) for sentence in new], translator)
         else:
             new = await offload(listed_sentences, sources, translator, document.num_sentences)
-        check_length(document.num_places + _num_places(new), workspace.longest)
-        new, states = await _translated(workspace, translator, document, new, translator is not legs[-1], deadline)
+        check_length(document.num_places + _num_places(new), workspace.max_sentences)
+        new, states = await _translated(workspace, translator, document, new, translator is not models[-1], deadline)
         done.append((translator, states, new))
     writing = asyncio.ensure_future(in_store_thread(_write, workspace, document, new))
     kept = await asyncio.shield(writing)
     if kept is None:
         return None
-    for translator, states, said in done:
-        workspace.reader.appended(translator, kept, states, said)
+    for translator, states, translated in done:
+        workspace.reader.remember_append(translator, kept, states, translated)
     return kept, new
 
 
@@ -84,33 +86,33 @@ async def _translated(
     deadline: float,
 ) -> tuple[list[Sentence], DocumentStates | None]:
     """The `new` sentences with their translations, and the states of all but the last sentence, as far as later ones
-    see them. `is_origin`: another model reads what this one says."""
+    see them. `is_origin`: another model translates what this one translated."""
 
     def read(start: int, end: int) -> list[Sentence]:
         kept = workspace.store.sentences(document.id, start, end)
-        return [one.origin or one for one in kept] if is_origin else kept
+        return [sentence.origin or sentence for sentence in kept] if is_origin else kept
 
-    states = await workspace.reader.before_append(translator, document, read, deadline)
-    reads = EncodingCache()
-    new = await with_drafts(translator, new, document.options.get("max_length"), deadline, reads=reads)
-    states = await workspace.reader.beside(translator, document, states, new, reads)
-    return await translate_sentences(translator, document, new, states, deadline), states
+    states = await workspace.reader.states_before_append(translator, document, read, deadline)
+    encodings = EncodingCache()
+    new = await with_drafts(translator, new, document.options.get("max_length"), deadline, encodings=encodings)
+    states = await workspace.reader.states_with_appended(translator, document, states, new, encodings)
+    return await translate_sentences(translator, DocumentTask.of(document, translator), new, states, deadline), states
 
 
 def _check(document: Document, first_index: int | None) -> None:
-    at = document.num_sentences
+    next_index = document.num_sentences
     if document.mode != "online":
         raise Refused("an offline document takes no more sentences; POST a new one, or use mode 'online'")
     check_settled(document)
-    if first_index is not None and first_index != at:
-        raise Refused(f"the document has {at} sentences: the next index is {at}, not {first_index}")
+    if first_index is not None and first_index != next_index:
+        raise Refused(f"the document has {next_index} sentences: the next index is {next_index}, not {first_index}")
 
 
 def _write(workspace: Workspace, document: Document, new: Sequence[Sentence]) -> Document | None:
     """Add the sentences; None when the document is longer by now, or a sentence before them was corrected. A document
     that has failed is tried again. Raises StoreFull."""
     store = workspace.store
-    made_of = (document.num_sentences, document.revision)
+    translated_for = (document.num_sentences, document.revision)
     while True:
         longer = next_version(
             document,
@@ -124,9 +126,9 @@ def _write(workspace: Workspace, document: Document, new: Sequence[Sentence]) ->
             return longer
         except Conflict:
             document = store.document(document.id)
-            if (document.num_sentences, document.revision) != made_of:
+            if (document.num_sentences, document.revision) != translated_for:
                 return None
 
 
 def _num_places(sentences: Sequence[Sentence]) -> int:
-    return sum(one.num_places for one in sentences)
+    return sum(sentence.num_places for sentence in sentences)

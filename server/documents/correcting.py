@@ -1,4 +1,5 @@
-"""Corrections of a sentence: its source, its translation, or both."""
+"""Corrects a sentence: its source, its translation, or both. Other sentences that see it are only marked as pending: a
+job translates them again."""
 
 import asyncio
 import dataclasses
@@ -9,8 +10,8 @@ from server.documents.cutting import cut, shared_among
 from server.documents.drafts import with_drafts
 from server.documents.encoding_cache import EncodingCache
 from server.documents.errors import check_index, check_length
-from server.documents.leases import Reading, next_version
-from server.documents.translate import translate_sentences
+from server.documents.leases import DocumentSnapshot, next_version
+from server.documents.translate import DocumentTask, translate_sentences
 from server.documents.two_stage import check_settled, check_source
 from server.documents.visibility import affected, around, sees
 from server.documents.workspace import Workspace
@@ -32,7 +33,7 @@ class Correction:
     retranslate: Literal["none", "affected"] = "none"
 
     def changes_context(self, translator: Translator) -> bool:
-        """Whether other sentences see something else than before."""
+        """Whether the correction changes what other sentences see."""
         return self.source is not None or translator.needs_drafts
 
 
@@ -42,29 +43,35 @@ async def correct(
     """Change a sentence; returns the document and the sentence as they are kept. A new source is translated at once,
     unless its translation came with it. The document is queued when others are to be translated again. Raises
     UnknownDocument, UnknownSentence, TooLong, Refused, and what translate_sentences raises."""
-    known = await in_store_thread(Reading.of, workspace.store, document_id)
+    known = await in_store_thread(DocumentSnapshot.of, workspace.store, document_id)
     check_index(index, len(known.sentences))
     check_settled(known.document)
     if correction.source is not None:
         check_source(known.document)
-    with workspace.working_on(known.document) as translator:
+    with workspace.model_of(known.document) as translator:
         return await _correct(workspace, translator, known, index, correction, deadline)
 
 
 async def _correct(
-    workspace: Workspace, translator: Translator, known: Reading, index: int, correction: Correction, deadline: float
+    workspace: Workspace,
+    translator: Translator,
+    known: DocumentSnapshot,
+    index: int,
+    correction: Correction,
+    deadline: float,
 ) -> tuple[Document, Sentence]:
     old, document = known.sentences[index], known.document
     changed = await offload(_corrected, old, correction, translator)
-    check_length(document.num_places - old.num_places + changed.num_places, workspace.longest)
+    check_length(document.num_places - old.num_places + changed.num_places, workspace.max_sentences)
     if changed.is_pending:
         sentences = known.with_changed([changed])
         seen = around(document.mode, index, sentences, translator.reach)
-        reads = EncodingCache()
-        seen = await with_drafts(translator, seen, document.options.get("max_length"), deadline, reads=reads)
-        states = await workspace.reader.of_document(translator, document.id, seen, reads)
-        [drafted] = [one for one in seen if one.index == index]
-        [changed] = await translate_sentences(translator, document, [drafted], states, deadline)
+        encodings = EncodingCache()
+        seen = await with_drafts(translator, seen, document.options.get("max_length"), deadline, encodings=encodings)
+        states = await workspace.reader.of_document(translator, document.id, seen, encodings)
+        task = DocumentTask.of(document, translator)
+        [drafted] = [sentence for sentence in seen if sentence.index == index]
+        [changed] = await translate_sentences(translator, task, [drafted], states, deadline)
     write = _Write(workspace, translator, correction, known, changed)
     return await asyncio.shield(asyncio.ensure_future(in_store_thread(write.keep)))
 
@@ -76,25 +83,25 @@ class _Write:
     workspace: Workspace
     translator: Translator
     correction: Correction
-    known: Reading
+    known: DocumentSnapshot
     changed: Sentence
 
     def keep(self) -> tuple[Document, Sentence]:
-        """Write the correction over whatever is there now. Nothing is translated again here: where others changed what
-        the translation was made of, the result is as if this correction had come before theirs."""
+        """Write the correction over the present version. Nothing is translated again here: where other requests changed
+        what the translation was made of, the result is as if this correction had come before theirs."""
         now, store = self.known, self.workspace.store
         while True:
-            mine, others = self._over(now), self._others(now)
-            document = self._document(now, mine, others)
+            corrected, others = self._over(now), self._affected(now)
+            document = self._document(now, corrected, others)
             try:
-                store.update(document, now.document.version, [mine, *others], self.workspace.limits)
-                return document, mine
+                store.update(document, now.document.version, [corrected, *others], self.workspace.limits)
+                return document, corrected
             except Conflict:
-                now = Reading.of(store, self.known.document.id)
+                now = DocumentSnapshot.of(store, self.known.document.id)
 
-    def _over(self, now: Reading) -> Sentence:
-        """The corrected sentence as the next version of the one that is there now. It is stale when another correction
-        changed what it sees meanwhile, and asked for it to be translated again."""
+    def _over(self, now: DocumentSnapshot) -> Sentence:
+        """The corrected sentence as the next version of the present one. It is stale when another correction has
+        changed what it sees meanwhile, and requested that it is translated again."""
         index = self.changed.index
         old, current = self.known.sentences[index], now.sentences[index]
         if self.correction.source is None:  # its source may be another by now
@@ -104,37 +111,37 @@ class _Write:
             self.changed, version=current.version + 1, is_stale=is_overtaken and not self.changed.is_edited
         )
 
-    def _seen(self, reading: Reading) -> list[tuple[str, str | None]]:
+    def _seen(self, snapshot: DocumentSnapshot) -> list[tuple[str, str | None]]:
         """What the corrected sentence sees: sources, and what persons wrote where that is context."""
-        mode, index = reading.document.mode, self.changed.index
+        mode, index = snapshot.document.mode, self.changed.index
         return [
-            (one.source, one.translation if one.is_edited and self.translator.needs_drafts else None)
-            for one in reading.sentences
-            if sees(mode, index, one.index, self.translator.reach) and one.index < len(self.known.sentences)
+            (seen.source, seen.translation if seen.is_edited and self.translator.needs_drafts else None)
+            for seen in snapshot.sentences
+            if sees(mode, index, seen.index, self.translator.reach) and seen.index < len(self.known.sentences)
         ]
 
-    def _others(self, now: Reading) -> list[Sentence]:
-        """Sentences that see this one, but for those that a person wrote: they are to be translated again. One that
-        waits for its first translation only gets a new version, so that a translation under way is not kept."""
+    def _affected(self, now: DocumentSnapshot) -> list[Sentence]:
+        """The sentences that see this one and are to be translated again; a person's translation stays. A sentence that
+        waits for its first translation only gets a new version, so that a translation under way is not stored."""
         if self.correction.retranslate == "none" or not self.correction.changes_context(self.translator):
             return []
         return [
-            dataclasses.replace(one, is_stale=one.translation is not None, version=one.version + 1)
-            for one in affected(now.document.mode, self.changed.index, now.sentences, self.translator.reach)
-            if not one.is_edited
+            dataclasses.replace(other, is_stale=other.translation is not None, version=other.version + 1)
+            for other in affected(now.document.mode, self.changed.index, now.sentences, self.translator.reach)
+            if not other.is_edited
         ]
 
-    def _document(self, now: Reading, mine: Sentence, others: list[Sentence]) -> Document:
-        """The document after the write; it is queued when it has pending sentences and nobody works on it."""
+    def _document(self, now: DocumentSnapshot, corrected: Sentence, others: list[Sentence]) -> Document:
+        """The document after the write; it is queued when it has pending sentences and no process works on it."""
         document = now.document
-        num_pending = sum(one.is_pending for one in now.with_changed([mine, *others]))
-        rests = document.state in RESTING_STATES
+        num_pending = sum(sentence.is_pending for sentence in now.with_changed([corrected, *others]))
+        is_resting = document.state in RESTING_STATES
         return next_version(
             document,
-            state=("queued" if num_pending else "done") if rests else document.state,
+            state=("queued" if num_pending else "done") if is_resting else document.state,
             error=None,
             num_pending=num_pending,
-            num_places=document.num_places - now.sentences[mine.index].num_places + mine.num_places,
+            num_places=document.num_places - now.sentences[corrected.index].num_places + corrected.num_places,
             revision=document.revision + self.correction.changes_context(self.translator),
         )
 

@@ -1,4 +1,5 @@
-"""Cuts texts into the sentences of a document, and joins the translations of parts into a sentence's."""
+"""Cuts texts into a document's sentences and sentences into the parts that the model reads, and joins the translations
+of parts. Pure functions of texts and vocabularies."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -33,12 +34,12 @@ def cut_text(text: str, translator: Translator) -> tuple[list[Sentence], str]:
     """The sentences of a text with the gaps before them, and the gap at its end: joined they are the text."""
     plan = translator.plan(text)
     sentences: list[Sentence] = []
-    at = 0
+    previous_end = 0
     for ids, (start, end) in zip(plan.source_ids, spans_of(plan), strict=True):
         part = Part(ids, span=(0, end - start))
-        sentences.append(Sentence(len(sentences), text[start:end], (part,), text[at:start]))
-        at = end
-    return sentences, text[at:]
+        sentences.append(Sentence(len(sentences), text[start:end], (part,), text[previous_end:start]))
+        previous_end = end
+    return sentences, text[previous_end:]
 
 
 def spans_of(plan: TextPlan) -> Iterator[tuple[int, int]]:
@@ -59,16 +60,16 @@ def joined(
     if spans is None:
         return " ".join(targets) if targets else sentence.source
     texts: list[str] = []
-    at = 0
+    previous_end = 0
     for number, ((start, end), target) in enumerate(zip(spans, targets, strict=True)):
         masked = masks[number] if masks else mask(sentence.source[start:end], translator.source_pieces.spells)
-        texts += (sentence.source[at:start], restore(masked, target).text)
-        at = end
-    return "".join(texts) + sentence.source[at:]
+        texts += (sentence.source[previous_end:start], restore(masked, target).text)
+        previous_end = end
+    return "".join(texts) + sentence.source[previous_end:]
 
 
 def _spans(sentence: Sentence, translator: Translator) -> list[tuple[int, int]] | None:
-    """(start, end) of every part. A sentence that an older RingMT kept has no spans and is cut again; None where that
+    """(start, end) of every part. A sentence that RingMT 0.1.0 stored has no spans and is cut again; None where that
     gives other parts: then nothing in it was protected."""
     spans = [part.span for part in sentence.parts if part.span is not None]
     if len(spans) == len(sentence.parts):

@@ -2,9 +2,9 @@
 2019, section 3.3).
 
 Such a document is translated twice: first every sentence by itself, greedily, as in training; then again with the
-drafts of the others as context. Second translations never become context. Drafts depend on sources alone, so it does
-not matter in which order sentences come, are corrected or are translated again. A person's translation replaces the
-draft.
+drafts of the other sentences as context. Second translations never become context. Drafts depend on sources alone, so
+it does not matter in which order sentences come, are corrected or are translated again. A person's translation replaces
+the draft.
 """
 
 import dataclasses
@@ -20,7 +20,7 @@ def without_draft(translator: Translator, sentences: Sequence[Sentence]) -> list
     """The sentences that lack a draft; none when the model needs no drafts."""
     if not translator.needs_drafts:
         return []
-    return [one for one in sentences if any(part.context_ids is None for part in one.parts)]
+    return [sentence for sentence in sentences if any(part.context_ids is None for part in sentence.parts)]
 
 
 async def with_drafts(
@@ -29,26 +29,28 @@ async def with_drafts(
     max_length: int | None = None,
     deadline: float | None = None,
     owner: Hashable = None,
-    reads: EncodingCache | None = None,
+    encodings: EncodingCache | None = None,
 ) -> list[Sentence]:
     """The sentences, each with its draft if the model needs drafts. `max_length` and `deadline` are those of
-    Translator.options. All wait in one line, that of `owner` if there is one. What was encoded stays in `reads`. Raises
-    what Translator.run raises."""
-    missing = without_draft(translator, sentences)
-    if not missing:
+    Translator.options. All sentences wait in one queue flow, that of `owner` if there is one. Encodings stay in
+    `encodings`. Raises what Translator.run raises."""
+    undrafted = without_draft(translator, sentences)
+    if not undrafted:
         return list(sentences)
     options = translator.options(beam_size=1, max_length=max_length, deadline=deadline)
     owner = object() if owner is None else owner
-    reads = EncodingCache() if reads is None else reads
-    sources = [part.source_ids for one in missing for part in one.parts]
-    await reads.fill(translator, sources, owner)
-    requests = [SentenceRequest(ids, options, owner=owner, encoded=reads.get(ids)) for ids in sources]
+    encodings = EncodingCache() if encodings is None else encodings
+    sources = [part.source_ids for sentence in undrafted for part in sentence.parts]
+    await encodings.fill(translator, sources, owner)
+    requests = [SentenceRequest(ids, options, owner=owner, encoded=encodings.get(ids)) for ids in sources]
     results = iter(await translator.run_in_portions(requests, deadline))
     made = {
-        one.index: tuple(dataclasses.replace(part, context_ids=next(results).hypotheses[0].ids) for part in one.parts)
-        for one in missing
+        sentence.index: tuple(
+            dataclasses.replace(part, context_ids=next(results).hypotheses[0].ids) for part in sentence.parts
+        )
+        for sentence in undrafted
     }
-    return [dataclasses.replace(one, parts=made.get(one.index, one.parts)) for one in sentences]
+    return [dataclasses.replace(sentence, parts=made.get(sentence.index, sentence.parts)) for sentence in sentences]
 
 
 def words_of(part: Part) -> tuple[int, ...]:

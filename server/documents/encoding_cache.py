@@ -1,4 +1,5 @@
-"""The encodings of a document's sentences, kept while they are translated, so that each is encoded once."""
+"""The encoder outputs of one document's sentences while it is translated, so that each is encoded once. They are gone
+afterwards; what outlives a translation are the states in `state_cache`."""
 
 import asyncio
 from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -8,47 +9,50 @@ from server.backends.context import EncodedSource
 from server.translation.translator import Translator
 
 ENCODING_CACHE_BYTES = 64 * 2**20
-"""The most that one document's `EncodingCache` keep."""
+"""The most that one document's `EncodingCache` keeps."""
 AT_ONCE = 64
-"""Sentences computed at the same time: more would only fill the engine's waiting room."""
+"""Sentences computed at the same time: more would only fill the engine's queue."""
 
-Sentence = TypeVar("Sentence")
+Item = TypeVar("Item")
 
 
 class EncodingCache:
-    """Encoder outputs by source ids, in ENCODING_CACHE_BYTES. Draft, states and translation of a sentence share one."""
+    """Encoder outputs by source ids, in ENCODING_CACHE_BYTES. Draft, states and translation of a sentence share one. It
+    evicts nothing by itself: a full cache takes no more until `forget`."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[int, ...], EncodedSource] = {}
+        self._encodings: dict[tuple[int, ...], EncodedSource] = {}
         self._num_bytes = 0
 
-    def keep(self, read: EncodedSource) -> None:
-        if read.source_ids not in self._kept and self._num_bytes + read.num_bytes <= ENCODING_CACHE_BYTES:
-            self._kept[read.source_ids] = read
-            self._num_bytes += read.num_bytes
+    def get(self, source_ids: tuple[int, ...]) -> EncodedSource | None:
+        return self._encodings.get(source_ids)
 
     def forget(self, sources: Iterable[tuple[int, ...]]) -> None:
-        """Make room: these have been translated."""
+        """Remove the encodings of sentences that have been translated."""
         for ids in sources:
-            read = self._kept.pop(ids, None)
-            self._num_bytes -= 0 if read is None else read.num_bytes
-
-    def get(self, source_ids: tuple[int, ...]) -> EncodedSource | None:
-        return self._kept.get(source_ids)
+            encoding = self._encodings.pop(ids, None)
+            self._num_bytes -= 0 if encoding is None else encoding.num_bytes
 
     async def fill(self, translator: Translator, sources: Iterable[tuple[int, ...]], owner: Hashable = None) -> None:
-        """Encode those of `sources` that are not kept, as long as there is room. Raises Overloaded, EngineStopped."""
-        missing = [ids for ids in dict.fromkeys(sources) if ids not in self._kept]
-        for some in some_at_a_time(translator, missing):
+        """Encode those of `sources` that are missing, as long as there is room. Raises Overloaded, EngineStopped."""
+        missing = [ids for ids in dict.fromkeys(sources) if ids not in self._encodings]
+        for portion in in_portions(translator, missing):
             if self._num_bytes >= ENCODING_CACHE_BYTES:
                 return
-            asked = translator.worker.encode_sources(some, owner)
-            for batch in await asyncio.gather(*map(asyncio.wrap_future, asked)):
-                for read in batch:
-                    self.keep(read)
+            futures = translator.worker.encode_sources(portion, owner)
+            for batch in await asyncio.gather(*map(asyncio.wrap_future, futures)):
+                for encoding in batch:
+                    self._put(encoding)
+
+    def _put(self, encoding: EncodedSource) -> None:
+        is_new = encoding.source_ids not in self._encodings
+        if is_new and self._num_bytes + encoding.num_bytes <= ENCODING_CACHE_BYTES:
+            self._encodings[encoding.source_ids] = encoding
+            self._num_bytes += encoding.num_bytes
 
 
-def some_at_a_time(translator: Translator, sentences: Sequence[Sentence]) -> Iterator[Sequence[Sentence]]:
-    count = max(1, min(AT_ONCE, translator.settings.max_waiting // 4))
-    for start in range(0, len(sentences), count):
-        yield sentences[start : start + count]
+def in_portions(translator: Translator, items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    """The items in portions that leave most of the engine's queue to others."""
+    size = max(1, min(AT_ONCE, translator.settings.max_waiting // 4))
+    for start in range(0, len(items), size):
+        yield items[start : start + size]

@@ -1,4 +1,4 @@
-"""The refusals of requests about documents; every message says what would be taken."""
+"""Why a request about a document, or work on it, is refused; every message says what would be taken."""
 
 
 class TooLong(ValueError):
@@ -17,10 +17,18 @@ class Refused(RuntimeError):
     """The document's mode, state or length does not allow it; the message says what would."""
 
 
-def check_length(num_places: int, longest: int) -> None:
+class Unservable(RuntimeError):
+    """No model here can finish the document; the message says why."""
+
+
+class NotServed(Unservable):
+    """The document's model is not served here, or not yet; the document waits for it."""
+
+
+def check_length(num_places: int, max_sentences: int) -> None:
     """Raises TooLong. Every part of a long sentence counts, because the work grows with parts."""
-    if num_places > longest:
-        raise TooLong(f"the document would have {num_places} sentences, at most {longest} are taken")
+    if num_places > max_sentences:
+        raise TooLong(f"the document would have {num_places} sentences, at most {max_sentences} are taken")
 
 
 def check_index(index: int, count: int) -> None:

@@ -1,4 +1,5 @@
-"""Deletes documents that nobody changed for a long time."""
+"""Deletes documents that were not changed for a long time, in a thread. Which documents have expired is the store's
+decision."""
 
 import logging
 import threading
@@ -22,8 +23,7 @@ def sweep(store: ContextStore, document_ttl: float, now: float, metrics: Metrics
 
 
 class ExpiryThread:
-    """A thread that sweeps at once and then every `interval` until it is stopped. Whatever fails, it logs that and
-    tries again."""
+    """A thread that sweeps at once and then every `interval` until it is stopped. It logs failures and tries again."""
 
     def __init__(
         self,

@@ -1,5 +1,6 @@
-"""Translates queued documents in this process's event loop. Each is claimed from the store under a lease, so that only
-one of several processes works on it, and another goes on when that one dies."""
+"""Claims queued documents from the store and runs their jobs in this process's event loop. A claim is a lease, so that
+only one of several processes works on a document, and another process continues when that one dies. What a job does
+with its document is in `job`."""
 
 import asyncio
 import contextlib
@@ -12,10 +13,12 @@ import uuid
 from collections import defaultdict
 from collections.abc import Mapping
 
-from server.documents.job import NotServed, Unservable, translate_pending, translator_of
+from server.documents.errors import NotServed, Unservable
+from server.documents.job import translate_pending
 from server.documents.leases import GivenUp, Lease, LeaseLost, begin, end, forgive
 from server.documents.progress import ProgressBroker
 from server.documents.sentence_states import StateReader
+from server.documents.workspace import translator_of
 from server.engine.request import EngineStopped
 from server.scheduling import caller
 from server.stores.interface import ContextStore, StoreError, UnknownDocument
@@ -31,7 +34,7 @@ logger = logging.getLogger("ringmt")
 MAX_RUNNING = 4
 """Documents that a process works on at the same time."""
 POLL_SECONDS = 1.0
-"""How often the store is asked for documents that another process queued or gave up."""
+"""How often the store is polled for documents that another process queued or gave up."""
 
 
 class JobRunner:
@@ -51,15 +54,16 @@ class JobRunner:
         self._worker = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self._claims = itertools.count(1)
         self._jobs: dict[asyncio.Task[None], str] = {}
-        """With the ids of their documents."""
+        """Document ids by job."""
         self._suspect: asyncio.Task[None] | None = None
-        """Work on a document that was worked on when a process died: alone, so that no other is suspected with it."""
-        self._begun: set[str | None] = set()
+        """The job of a document whose last job ended with its process. It runs alone, so that no other document is
+        suspected."""
+        self._started: set[str | None] = set()
         """The workers of leases under which an attempt was counted."""
-        self._outlived: set[str] = set()
-        """Documents whose lease was lost while this process lived, with an attempt that is still to be taken back."""
+        self._uncounted: set[str] = set()
+        """Documents whose lease was lost while this process lived, with an attempt that is still to be subtracted."""
         self._wake = asyncio.Event()
-        self.listeners = ProgressBroker()
+        self.progress = ProgressBroker()
         self._ended: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._dispatcher: asyncio.Task[None] | None = None
         metrics.document_jobs_running.labels(NO_MODEL).set_function(lambda: len(self._jobs))
@@ -106,21 +110,22 @@ class JobRunner:
 
     async def _claim(self) -> bool:
         """Claim a document and begin to work on it; False when there is none."""
-        if not await self._take_back_attempts():
+        if not await self._subtract_attempts():
             return False
-        # A name for every claim: work whose lease ran out, and that this process claims anew, must notice it as well.
+        # Every claim has its own name: a job whose lease ran out must notice that this process has claimed its document
+        # again.
         worker = f"{self._worker}-{next(self._claims)}"
-        ready = [name for name, one in self._translators.items() if one.state == "ready"]
+        ready = [name for name, translator in self._translators.items() if translator.state == "ready"]
         claim = asyncio.ensure_future(in_store_thread(self._store.claim, worker, self._lease_seconds, ready))
         try:
             document = await asyncio.shield(claim)
         except StoreError as error:
             logger.warning("no document could be claimed, trying again: %s", error)
             return False
-        except Exception:  # Whatever it is, the other documents must not wait for ever.
+        except Exception:  # the other documents must not wait for ever
             logger.exception("no document could be claimed, trying again")
             return False
-        except asyncio.CancelledError:  # the claim goes on in its thread: what it got is given back
+        except asyncio.CancelledError:  # the claim goes on in its thread: its document is released
             document = await claim
             if document is not None:
                 await self._end(self._lease(document, worker), "released")
@@ -128,17 +133,17 @@ class JobRunner:
         if document is None:
             return False
         others = frozenset(self._jobs) if document.attempts else frozenset()
-        job = asyncio.create_task(self._work(document, self._lease(document, worker), others))
+        job = asyncio.create_task(self._run_job(document, self._lease(document, worker), others))
         if document.attempts:
             self._suspect = job
         self._jobs[job] = document.id
         job.add_done_callback(self._forget)
         return True
 
-    async def _take_back_attempts(self) -> bool:
-        """Attempts count deaths of processes; where the store was gone, or slow, nobody died. Before a claim, which may
-        find one of these documents. False when the store cannot be reached."""
-        for document_id in tuple(self._outlived):
+    async def _subtract_attempts(self) -> bool:
+        """Attempts count processes that died; where only the store was gone or slow, the attempt is subtracted. Called
+        before a claim, which may find one of these documents. False when the store cannot be reached."""
+        for document_id in tuple(self._uncounted):
             try:
                 await in_store_thread(forgive, self._store, document_id)
             except UnknownDocument:
@@ -146,9 +151,9 @@ class JobRunner:
             except StoreError as error:
                 logger.warning("no document could be claimed, trying again: %s", error)
                 return False
-            except Exception:  # Whatever it is, the other documents must not wait for ever.
-                logger.exception("an attempt at document %s could not be taken back", document_id)
-            self._outlived.discard(document_id)
+            except Exception:  # the other documents must not wait for ever
+                logger.exception("an attempt at document %s could not be subtracted", document_id)
+            self._uncounted.discard(document_id)
         return True
 
     def _forget(self, job: "asyncio.Task[None]") -> None:
@@ -169,25 +174,26 @@ class JobRunner:
     async def _translate(self, claimed: Document, lease: Lease, others: frozenset["asyncio.Task[None]"]) -> None:
         if others:
             await asyncio.wait(others)
-        await self._take_turn(claimed, lease)
+        await self._run_stage(claimed, lease)
         if claimed.next_leg is not None:
-            await self._take_turn(await in_store_thread(self._store.document, claimed.id), lease)
+            await self._run_stage(await in_store_thread(self._store.document, claimed.id), lease)
 
-    async def _take_turn(self, document: Document, lease: Lease) -> None:
-        """Translate with the model whose turn it is; what the first of two says is nobody's to hear."""
+    async def _run_stage(self, document: Document, lease: Lease) -> None:
+        """Translate with the model of the document's stage; translations of the first of two models are not
+        published."""
         translator = translator_of(document, self._translators)
-        with translator.users:  # also when another takes its place meanwhile
+        with translator.users:  # also when another model takes its place meanwhile
             await in_store_thread(begin, lease, document)
-            self._begun.add(lease.worker)
+            self._started.add(lease.worker)
             await translate_pending(
                 lease,
                 {translator.name: translator},
                 self._reader,
-                told=lambda done, total: self.listeners.tell(document.id, None),
-                heard=self.listeners.teller(document.id) if document.next_leg is None else None,
+                on_progress=lambda done, total: self.progress.publish(document.id, None),
+                on_sentence=self.progress.publisher(document.id) if document.next_leg is None else None,
             )
 
-    async def _work(self, document: Document, lease: Lease, others: frozenset["asyncio.Task[None]"]) -> None:
+    async def _run_job(self, document: Document, lease: Lease, others: frozenset["asyncio.Task[None]"]) -> None:
         """Translate a document once the `others` have ended, renew its lease meanwhile, and report how it ended."""
         started = time.monotonic()
         self._metrics.document_sentences.labels(NO_MODEL).observe(document.num_sentences)
@@ -208,7 +214,7 @@ class JobRunner:
             result = "lost"
         except (EngineStopped, NotServed):
             result = "released"
-        except StoreError as error:  # Its lease runs out, and it is claimed again when the store is back.
+        except StoreError as error:  # the lease runs out, and the document is claimed again when the store is back
             logger.warning("work on document %s was given up for now: %s", document.id, error)
             result = "lost"
         except (GivenUp, Unservable) as error:
@@ -223,8 +229,8 @@ class JobRunner:
             if result in ("released", "failed"):
                 await self._end(lease, result, message)
             elif result == "lost":
-                self._outlive(lease)
-            self._begun.discard(lease.worker)
+                self._mark_uncounted(lease)
+            self._started.discard(lease.worker)
             self._metrics.document_jobs_total.labels(result, NO_MODEL).inc()
             self._metrics.document_job_duration_seconds.labels(NO_MODEL).observe(time.monotonic() - started)
             if trace is not None:
@@ -233,7 +239,7 @@ class JobRunner:
                     {"ringmt.document_id": document.id, "ringmt.model": document.model, "ringmt.result": result},
                     failed=result == "failed",
                 )
-            self.listeners.tell(document.id, None)
+            self.progress.publish(document.id, None)
             if document.id in self._ended:
                 self._ended[document.id].set()
 
@@ -244,16 +250,16 @@ class JobRunner:
         except (LeaseLost, UnknownDocument):
             pass
         except StoreError as error:
-            logger.warning("document %s could not be given back as %s: %s", lease.document_id, state, error)
-            self._outlive(lease)
+            logger.warning("document %s could not be released as %s: %s", lease.document_id, state, error)
+            self._mark_uncounted(lease)
 
-    def _outlive(self, lease: Lease) -> None:
-        """The lease is lost and this process lives."""
-        if lease.worker in self._begun:
-            self._outlived.add(lease.document_id)
+    def _mark_uncounted(self, lease: Lease) -> None:
+        """The lease is lost and this process lives: its attempt is to be subtracted."""
+        if lease.worker in self._started:
+            self._uncounted.add(lease.document_id)
 
     async def _renew(self, lease: Lease) -> None:
-        """Renew the lease for ever. Raises LeaseLost, UnknownDocument; a store that fails is asked again."""
+        """Renew the lease for ever. Raises LeaseLost, UnknownDocument; a failed renewal is tried again."""
         while True:
             await asyncio.sleep(lease.seconds / 3)
             try:

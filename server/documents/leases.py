@@ -1,5 +1,6 @@
-"""Writes to documents that other processes write to as well: what was made of an outdated version is not written. Plain
-functions over any store; all of them block."""
+"""Writes of a job to a document that other processes write to as well: what was made from an outdated version is not
+written, and attempts that end with the process are counted. Plain functions over any store; all of them block. Which
+document is claimed is the store's decision (`server.stores.fair_order`)."""
 
 import dataclasses
 import time
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from server.stores.interface import Conflict, ContextStore
-from server.stores.records import Document, Sentence
+from server.stores.records import Document, Sentence, with_changed
 from server.telemetry.labels import DocumentState
 
 MAX_ATTEMPTS = 3
@@ -26,10 +27,10 @@ class GivenUp(RuntimeError):
 @dataclass(frozen=True)
 class Lease:
     """A worker's right to a document that it claimed, for `seconds` after each renewal. `worker` is None for a document
-    in no queue, which nobody else can claim.
+    in no queue, which no other worker can claim.
 
     A claim raises the document's version. So a worker that had the lease when it read the document has it as long as
-    the version is the same: after a claim by another, its update fails.
+    the version is the same: after a claim by another worker, its update fails.
     """
 
     store: ContextStore
@@ -44,14 +45,14 @@ class Lease:
 
 
 @dataclass(frozen=True)
-class Reading:
+class DocumentSnapshot:
     """A document and all its sentences as they were at one moment."""
 
     document: Document
     sentences: list[Sentence]
 
     @classmethod
-    def of(cls, store: ContextStore, document_id: str) -> "Reading":
+    def of(cls, store: ContextStore, document_id: str) -> "DocumentSnapshot":
         """Raises UnknownDocument."""
         return cls(*store.read(document_id))
 
@@ -62,7 +63,7 @@ class Reading:
 
     def with_changed(self, changed: Sequence[Sentence]) -> list[Sentence]:
         """All sentences, with the `changed` ones in place of their older versions; new ones at the end."""
-        return list(({one.index: one for one in self.sentences} | {one.index: one for one in changed}).values())
+        return with_changed(self.sentences, changed)
 
 
 def next_version(document: Document, **changes: object) -> Document:
@@ -77,15 +78,15 @@ def next_version(document: Document, **changes: object) -> Document:
 
 
 def begin(lease: Lease, claimed: Document) -> None:
-    """Count an attempt before work begins, so that whoever claims the document after a crash knows of it. Raises
+    """Count an attempt before work begins, so that the next worker knows of it after a crash. Raises
     GivenUp after MAX_ATTEMPTS, LeaseLost and UnknownDocument."""
     document = claimed
     while True:
         if document.attempts >= MAX_ATTEMPTS:
-            way_on = "send it again" if document.legs else "correct a sentence to have it tried anew, or DELETE it"
+            remedy = "send it again" if document.legs else "correct a sentence to have it tried anew, or DELETE it"
             raise GivenUp(
                 f"the server ended {document.attempts} times while it worked on this document, which is not tried "
-                f"again: the servers' logs may say why; {way_on}"
+                f"again: the servers' logs may say why; {remedy}"
             )
         try:
             lease.store.update(next_version(document, attempts=document.attempts + 1), document.version)
@@ -95,24 +96,26 @@ def begin(lease: Lease, claimed: Document) -> None:
             lease.renew()
 
 
-def save(lease: Lease, known: Reading, planned: Sequence[Sentence], translated: Sequence[Sentence]) -> Reading:
+def save(
+    lease: Lease, known: DocumentSnapshot, planned: Sequence[Sentence], translated: Sequence[Sentence]
+) -> DocumentSnapshot:
     """Write the translations or drafts of those sentences that are still as they were `planned`; the document is done
-    when no other sentence is pending and no other model has its turn. Returns what is kept now. The store is read only
+    when no other sentence is pending and no second stage follows. Returns what is stored now. The store is read only
     when it is not as `known`. Raises LeaseLost and UnknownDocument.
     """
     while True:
-        versions = {one.index: one.version for one in known.sentences}
+        versions = {sentence.index: sentence.version for sentence in known.sentences}
         kept = [new for old, new in zip(planned, translated, strict=True) if versions[old.index] == old.version]
         sentences = known.with_changed(kept)
-        num_pending = sum(one.is_pending for one in sentences)
+        num_pending = sum(sentence.is_pending for sentence in sentences)
         document = next_version(known.document, attempts=0, num_pending=num_pending)
         if document.next_leg is None and not num_pending:
             document = dataclasses.replace(document, state="done", error=None)
         try:
             lease.store.update(document, known.document.version, kept)
-            return Reading(document, sentences)
+            return DocumentSnapshot(document, sentences)
         except Conflict:
-            known = Reading.of(lease.store, lease.document_id)
+            known = DocumentSnapshot.of(lease.store, lease.document_id)
             lease.renew()
 
 
@@ -131,7 +134,7 @@ def forgive(store: ContextStore, document_id: str) -> None:
 
 
 def end(lease: Lease, state: DocumentState, document: Document | None = None, error: str | None = None) -> bool:
-    """Give a document back as done, failed or queued; returns whether that was written. With `document`: only if it is
+    """Release a document as done, failed or queued; returns whether that was written. With `document`: only if it is
     still at that version. Raises LeaseLost and UnknownDocument."""
     current = document
     while True:

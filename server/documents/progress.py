@@ -1,4 +1,5 @@
-"""Tells those who listen how this process's work on a document proceeds. Use it from one event loop."""
+"""Publishes the progress of this process's work on documents to the requests that stream it. Use it from one event
+loop. Progress of other processes is found in the store."""
 
 import asyncio
 import contextlib
@@ -8,14 +9,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Translated:
-    """A sentence was translated; it is about to be written."""
+    """A sentence was translated; it is about to be saved."""
 
     index: int
     translation: str
 
 
 Inbox = asyncio.Queue[Translated | None]
-"""None says that something was written, or that the work ended."""
+"""None means that something was saved, or that the work ended."""
 
 
 class ProgressBroker:
@@ -36,22 +37,22 @@ class ProgressBroker:
             if not inboxes:
                 del self._inboxes[document_id]
 
-    def wants(self, document_id: str) -> bool:
-        """Whether somebody listens; from any thread."""
+    def has_listeners(self, document_id: str) -> bool:
+        """May be called from any thread."""
         return document_id in self._inboxes
 
-    def tell(self, document_id: str, news: Translated | None) -> None:
+    def publish(self, document_id: str, event: Translated | None) -> None:
         for inbox in self._inboxes.get(document_id, ()):
-            inbox.put_nowait(news)
+            inbox.put_nowait(event)
 
-    def teller(self, document_id: str) -> Callable[[int, Callable[[], str]], None]:
+    def publisher(self, document_id: str) -> Callable[[int, Callable[[], str]], None]:
         """A function that any thread may call with a sentence's index and a function that makes its translation. If
-        somebody listens, the translation is made and told in this event loop."""
+        the document has an inbox, the translation is made and published in this event loop."""
         loop = asyncio.get_running_loop()
 
-        def tell(index: int, translation: Callable[[], str]) -> None:
-            if self.wants(document_id):
-                with contextlib.suppress(RuntimeError):  # The event loop was closed: nobody listens any more.
-                    loop.call_soon_threadsafe(lambda: self.tell(document_id, Translated(index, translation())))
+        def publish(index: int, translation: Callable[[], str]) -> None:
+            if self.has_listeners(document_id):
+                with contextlib.suppress(RuntimeError):  # the event loop was closed: there are no listeners any more
+                    loop.call_soon_threadsafe(lambda: self.publish(document_id, Translated(index, translation())))
 
-        return tell
+        return publish

@@ -1,4 +1,5 @@
-"""The states of a document's sentences, from the cache or computed anew: both are the same bit for bit."""
+"""The states of a document's sentences, which other sentences attend to: read from `state_cache`, or computed by the
+engine. Both are the same bit for bit. Which sentence sees which is decided in `visibility`."""
 
 import asyncio
 import hashlib
@@ -10,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from server.backends.context import SentenceContext, States, StoredDocument
-from server.documents.append_states import end_of, side_by_side
+from server.documents.append_states import concatenated, end_of
 from server.documents.drafts import with_drafts, words_of
-from server.documents.encoding_cache import EncodingCache, some_at_a_time
+from server.documents.encoding_cache import EncodingCache, in_portions
 from server.documents.state_cache import Place, StateCache
 from server.documents.visibility import Owners, distances
 from server.runtime.offload import offload
@@ -26,15 +27,15 @@ DIGEST_BYTES = 32
 
 @dataclass(frozen=True)
 class DocumentStates:
-    """The states of J parts of sentences, laid out for the graphs. `owners` [J] are the indices of their sentences.
-    `contents` are J digests of what they were made of, one after the other. A sentence sees others up to `reach`
-    sentences away (None: all)."""
+    """The states of J parts of sentences, in pages as the graphs read them. `owners` [J] are the indices of their
+    sentences. `contents` are J digests of what they were made of, one after the other. A sentence sees others up to
+    `reach` sentences away (None: all)."""
 
     stored: StoredDocument
     owners: Owners
     contents: bytes
     reach: int | None
-    reads: EncodingCache = field(default_factory=EncodingCache)
+    encodings: EncodingCache = field(default_factory=EncodingCache)
 
     def seen_by(self, mode: Mode, index: int) -> SentenceContext | None:
         """What sentence `index` sees; None when it sees nothing."""
@@ -42,9 +43,9 @@ class DocumentStates:
         if not seen.any():
             return None
         first, last = np.flatnonzero(seen)[[0, -1]].tolist()
-        made_of = hashlib.blake2b(seen[: last + 1].tobytes(), digest_size=DIGEST_BYTES)
-        made_of.update(self.contents[first * DIGEST_BYTES : (last + 1) * DIGEST_BYTES])
-        return SentenceContext(self.stored, seen, made_of.digest())
+        digest = hashlib.blake2b(seen[: last + 1].tobytes(), digest_size=DIGEST_BYTES)
+        digest.update(self.contents[first * DIGEST_BYTES : (last + 1) * DIGEST_BYTES])
+        return SentenceContext(self.stored, seen, digest.digest())
 
     def since(self, index: int) -> "DocumentStates | None":
         """The states of sentence `index` and those after it; None when there are none."""
@@ -60,9 +61,9 @@ class DocumentStates:
 
 
 @dataclass(frozen=True)
-class Grown:
+class AppendedDocument:
     """An online document after its last append: `states` of its first `count` sentences, as far as sentences to come
-    can see them, and the `later` sentences, which nobody has seen yet and which have no states."""
+    can see them, and the `later` sentences, which no sentence has seen yet and which have no states."""
 
     states: DocumentStates | None
     count: int
@@ -79,7 +80,7 @@ class Grown:
 
 StatesOfParts = tuple[States, ...]
 """The states of one sentence, part by part."""
-DocumentCache = StateCache[StatesOfParts | Grown]
+DocumentCache = StateCache[StatesOfParts | AppendedDocument]
 
 
 class StateReader:
@@ -93,21 +94,21 @@ class StateReader:
         translator: Translator,
         document_id: str,
         sentences: Sequence[Sentence],
-        reads: EncodingCache | None = None,
+        encodings: EncodingCache | None = None,
     ) -> DocumentStates | None:
         """The states of `sentences`, which have their drafts if the model needs drafts. None when there is nothing to
-        see: no sentence has words, or the model knows no context. What `reads` keeps is not encoded again. Raises
+        see: no sentence has words, or the model knows no context. What `encodings` keeps is not encoded again. Raises
         Overloaded, EngineStopped."""
         if not translator.knows_context:
             return None
-        reads, states = EncodingCache() if reads is None else reads, list[States]()
+        encodings, states = EncodingCache() if encodings is None else encodings, list[States]()
         with tracing.stage("context"):
-            for some in some_at_a_time(translator, sentences):
-                for of_parts in await self._read(translator, document_id, some, reads):
+            for portion in in_portions(translator, sentences):
+                for of_parts in await self._read(translator, document_id, portion, encodings):
                     states.extend(of_parts)
-            return await _side_by_side(sentences, states, translator.reach, reads)
+            return await _in_pages(sentences, states, translator.reach, encodings)
 
-    async def before_append(
+    async def states_before_append(
         self,
         translator: Translator,
         document: Document,
@@ -115,51 +116,51 @@ class StateReader:
         deadline: float | None = None,
     ) -> DocumentStates | None:
         """The states that sentences appended to an online document can see: those of the last append, extended by what
-        has come since. Only sentences that are not known here are read, by `read`, which takes the first index and that
-        after the last, and blocks. Raises also DeadlineExceeded,
-        StoreError, UnknownDocument."""
+        has come since. Only sentences that are not cached here are read, by `read`, which takes the first index and the
+        index after the last, and blocks. Raises what of_document raises, DeadlineExceeded, StoreError,
+        UnknownDocument."""
         if not translator.knows_context:
             return None
         first = 0 if translator.reach is None else max(0, document.num_sentences - translator.reach)
         kept = self.cache.get(_place_of(document, translator), document.revision)
-        grown = kept if isinstance(kept, Grown) else Grown(None, 0)
-        if not first <= grown.num_sentences <= document.num_sentences:
-            grown = Grown(None, first)
-        later = list(grown.later)
-        if grown.num_sentences < document.num_sentences:
-            later += await in_store_thread(read, grown.num_sentences, document.num_sentences)
+        appended = kept if isinstance(kept, AppendedDocument) else AppendedDocument(None, 0)
+        if not first <= appended.num_sentences <= document.num_sentences:
+            appended = AppendedDocument(None, first)
+        later = list(appended.later)
+        if appended.num_sentences < document.num_sentences:
+            later += await in_store_thread(read, appended.num_sentences, document.num_sentences)
         longest = document.options.get("max_length")
-        reads = EncodingCache()
-        later = await with_drafts(translator, later, longest, deadline, reads=reads)
-        states = await self._extended(translator, document, grown.states, later, reads)
-        self._keep(document, translator, Grown(states, document.num_sentences))
+        encodings = EncodingCache()
+        later = await with_drafts(translator, later, longest, deadline, encodings=encodings)
+        states = await self._extended(translator, document, appended.states, later, encodings)
+        self._keep(document, translator, AppendedDocument(states, document.num_sentences))
         return states
 
-    async def beside(
+    async def states_with_appended(
         self,
         translator: Translator,
         document: Document,
         states: DocumentStates | None,
         later: Sequence[Sentence],
-        reads: EncodingCache,
+        encodings: EncodingCache,
     ) -> DocumentStates | None:
         """`states`, extended by those of the `later` sentences, which have their drafts if the model needs drafts. The
-        last one is left out, since nobody sees it yet; but the cache has its states for the next append."""
+        last one is left out, since no sentence sees it yet; but the cache has its states for the next append."""
         if not translator.knows_context:
             return None
-        found = await self._extended(translator, document, states, later[:-1], reads)
-        if found is None:
+        extended = await self._extended(translator, document, states, later[:-1], encodings)
+        if extended is None:
             return None
-        await self._read(translator, document.id, later[-1:], reads)
-        return replace(found, reads=reads)
+        await self._read(translator, document.id, later[-1:], encodings)
+        return replace(extended, encodings=encodings)
 
-    def appended(
+    def remember_append(
         self, translator: Translator, document: Document, states: DocumentStates | None, new: Sequence[Sentence]
     ) -> None:
         """Remember that `document` now ends with the `new` sentences; `states` are those of all but the last."""
         if translator.knows_context:
             last = tuple(new[-1:])
-            self._keep(document, translator, Grown(states, document.num_sentences - len(last), last))
+            self._keep(document, translator, AppendedDocument(states, document.num_sentences - len(last), last))
 
     async def of_texts(
         self, translator: Translator, texts: Sequence[tuple[tuple[int, ...], ...]]
@@ -169,22 +170,21 @@ class StateReader:
         if not translator.knows_context:
             return [None] * len(texts)
         different = dict.fromkeys(ids for text in texts for ids in text)
-        reads = EncodingCache()
+        encodings = EncodingCache()
         sentences = await with_drafts(
-            translator, [Sentence(index, "", (Part(ids),)) for index, ids in enumerate(different)], reads=reads
+            translator, [Sentence(index, "", (Part(ids),)) for index, ids in enumerate(different)], encodings=encodings
         )
-        found: dict[tuple[int, ...], tuple[Part, States]] = {}
-        for some in some_at_a_time(translator, sentences):
-            for one, (states,) in zip(some, await _represent(translator, some, None, reads), strict=True):
-                found[one.parts[0].source_ids] = (one.parts[0], states)
-        laid_out: dict[tuple[tuple[int, ...], ...], DocumentStates | None] = {}
+        states_of: dict[tuple[int, ...], tuple[Part, States]] = {}
+        for portion in in_portions(translator, sentences):
+            made = await _represent(translator, portion, None, encodings)
+            for sentence, (states,) in zip(portion, made, strict=True):
+                states_of[sentence.parts[0].source_ids] = (sentence.parts[0], states)
+        of_text: dict[tuple[tuple[int, ...], ...], DocumentStates | None] = {}
         for text in dict.fromkeys(texts):
-            parts = [found[ids] for ids in text]
+            parts = [states_of[ids] for ids in text]
             alike = [Sentence(index, "", (part,)) for index, (part, _) in enumerate(parts)]
-            laid_out[text] = await _side_by_side(
-                alike, [states for _, states in parts], translator.reach, EncodingCache()
-            )
-        return [laid_out[text] for text in texts]
+            of_text[text] = await _in_pages(alike, [states for _, states in parts], translator.reach, EncodingCache())
+        return [of_text[text] for text in texts]
 
     async def _extended(
         self,
@@ -192,42 +192,42 @@ class StateReader:
         document: Document,
         states: DocumentStates | None,
         later: Sequence[Sentence],
-        reads: EncodingCache,
+        encodings: EncodingCache,
     ) -> DocumentStates | None:
-        more = await self.of_document(translator, document.id, later, reads)
+        more = await self.of_document(translator, document.id, later, encodings)
         if states is None or more is None:
             return states if more is None else more
-        stored = await offload(side_by_side, states.stored, more.stored)
+        stored = await offload(concatenated, states.stored, more.stored)
         owners = np.concatenate([states.owners, more.owners])
-        return DocumentStates(stored, owners, states.contents + more.contents, states.reach, more.reads)
+        return DocumentStates(stored, owners, states.contents + more.contents, states.reach, more.encodings)
 
-    def _keep(self, document: Document, translator: Translator, grown: Grown) -> None:
-        """Put `grown` into the cache, without `reads`, which serve one translation only, and without states that no
-        later sentence can see."""
-        states = grown.states
+    def _keep(self, document: Document, translator: Translator, appended: AppendedDocument) -> None:
+        """Put `appended` into the cache, without `encodings`, which serve one translation only, and without states that
+        no later sentence can see."""
+        states = appended.states
         if states is not None and translator.reach is not None:
             states = states.since(document.num_sentences - translator.reach)
         if states is not None:
-            states = replace(states, reads=EncodingCache())
-        grown = replace(grown, states=states)
-        self.cache.put(_place_of(document, translator), document.revision, grown, grown.num_bytes)
+            states = replace(states, encodings=EncodingCache())
+        appended = replace(appended, states=states)
+        self.cache.put(_place_of(document, translator), document.revision, appended, appended.num_bytes)
 
     async def _read(
-        self, translator: Translator, document_id: str, sentences: Sequence[Sentence], reads: EncodingCache
+        self, translator: Translator, document_id: str, sentences: Sequence[Sentence], encodings: EncodingCache
     ) -> list[StatesOfParts]:
-        """Of every sentence what is kept of its parts; what is not in the cache is computed, all together."""
-        places = [Place(document_id, translator.fingerprint, one.index) for one in sentences]
-        found = [
-            self.cache.get(place, context_of(one)) if one.parts else ()
-            for place, one in zip(places, sentences, strict=True)
+        """The states of every sentence's parts; those that are not in the cache are computed, all together."""
+        places = [Place(document_id, translator.fingerprint, sentence.index) for sentence in sentences]
+        cached = [
+            self.cache.get(place, context_of(sentence)) if sentence.parts else ()
+            for place, sentence in zip(places, sentences, strict=True)
         ]
-        missing = [number for number, kept in enumerate(found) if not isinstance(kept, tuple)]
-        made = await _represent(translator, [sentences[number] for number in missing], document_id, reads)
+        missing = [number for number, states in enumerate(cached) if not isinstance(states, tuple)]
+        made = await _represent(translator, [sentences[number] for number in missing], document_id, encodings)
         for number, states in zip(missing, made, strict=True):
             num_bytes = sum(array.nbytes for of_part in states for array in of_part.values())
             self.cache.put(places[number], context_of(sentences[number]), states, num_bytes)
-            found[number] = states
-        return [kept for kept in found if isinstance(kept, tuple)]
+            cached[number] = states
+        return [states for states in cached if isinstance(states, tuple)]
 
 
 def _place_of(document: Document, translator: Translator) -> Place:
@@ -237,22 +237,23 @@ def _place_of(document: Document, translator: Translator) -> Place:
 
 
 async def _represent(
-    translator: Translator, sentences: Sequence[Sentence], owner: str | None, reads: EncodingCache
+    translator: Translator, sentences: Sequence[Sentence], owner: str | None, encodings: EncodingCache
 ) -> list[StatesOfParts]:
     """The states of every sentence's parts, all computed together."""
-    parts = [part for one in sentences for part in one.parts]
-    await reads.fill(translator, [part.source_ids for part in parts], owner)
-    found = iter(await asyncio.gather(*(_states_of(translator, part, owner, reads) for part in parts)))
+    parts = [part for sentence in sentences for part in sentence.parts]
+    await encodings.fill(translator, [part.source_ids for part in parts], owner)
+    states = iter(await asyncio.gather(*(_states_of(translator, part, owner, encodings) for part in parts)))
     return [
-        tuple({name: _frozen(array) for name, array in next(found).items()} for _ in one.parts) for one in sentences
+        tuple({name: _frozen(array) for name, array in next(states).items()} for _ in sentence.parts)
+        for sentence in sentences
     ]
 
 
-async def _states_of(translator: Translator, part: Part, owner: str | None, reads: EncodingCache) -> States:
-    read = reads.get(part.source_ids)
-    if read is not None and read.states is not None:
-        return read.states
-    return await asyncio.wrap_future(translator.worker.compute_states(part.source_ids, words_of(part), owner, read))
+async def _states_of(translator: Translator, part: Part, owner: str | None, encodings: EncodingCache) -> States:
+    encoding = encodings.get(part.source_ids)
+    if encoding is not None and encoding.states is not None:
+        return encoding.states
+    return await asyncio.wrap_future(translator.worker.compute_states(part.source_ids, words_of(part), owner, encoding))
 
 
 def _frozen(array: NDArray[np.float16]) -> NDArray[np.float16]:
@@ -262,20 +263,20 @@ def _frozen(array: NDArray[np.float16]) -> NDArray[np.float16]:
     return copy
 
 
-async def _side_by_side(
-    sentences: Sequence[Sentence], states: Sequence[States], reach: int | None, reads: EncodingCache
+async def _in_pages(
+    sentences: Sequence[Sentence], states: Sequence[States], reach: int | None, encodings: EncodingCache
 ) -> DocumentStates | None:
     if not states:
         return None
     owners = [(sentence.index, part) for sentence in sentences for part in sentence.parts]
     stored = await offload(StoredDocument.of, states, [len(words_of(part)) for _, part in owners])
     contents = b"".join(_digest(part) for _, part in owners)
-    return DocumentStates(stored, np.array([index for index, _ in owners], np.int64), contents, reach, reads)
+    return DocumentStates(stored, np.array([index for index, _ in owners], np.int64), contents, reach, encodings)
 
 
 def _digest(part: Part) -> bytes:
-    made_of = pickle.dumps((part.source_ids, words_of(part)))
-    return hashlib.blake2b(made_of, digest_size=DIGEST_BYTES).digest()
+    content = pickle.dumps((part.source_ids, words_of(part)))
+    return hashlib.blake2b(content, digest_size=DIGEST_BYTES).digest()
 
 
 def context_of(sentence: Sentence) -> tuple[tuple[tuple[int, ...], tuple[int, ...] | None], ...]:

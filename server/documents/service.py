@@ -1,4 +1,5 @@
-"""Everything that the API does with documents: make, read, continue, correct, explain, delete."""
+"""What the API does with documents: create, read, wait, append, correct, explain, delete. Checks and calls only; the
+work is done by `job_runner` for queued documents, `appending` and `correcting` for requests that wait."""
 
 import asyncio
 import secrets
@@ -9,15 +10,15 @@ from dataclasses import dataclass
 
 from server.backends.context import SentenceContext
 from server.documents.appending import append
+from server.documents.attention_weights import Explanation, explain
 from server.documents.correcting import Correction, correct
 from server.documents.cutting import cut_text, listed_sentences
 from server.documents.drafts import without_draft
 from server.documents.errors import Refused, TooLong, check_index, check_length
-from server.documents.explain import Explanation, explain
 from server.documents.job_runner import JobRunner
 from server.documents.progress import Inbox, Translated
 from server.documents.sentence_states import StateReader
-from server.documents.two_stage import as_told, check_looks, legs_of
+from server.documents.two_stage import as_shown, check_explainable, legs_of
 from server.documents.visibility import around
 from server.documents.workspace import Workspace
 from server.runtime.offload import offload
@@ -31,29 +32,29 @@ from server.translation.streaming import QUIET_SECONDS
 from server.translation.translator import RequestedOptions, Translator
 
 POLL_SECONDS = 0.25
-"""How often somebody who waits looks whether another process finished the document."""
+"""How often a waiting request polls whether another process has finished the document."""
 MAX_KNOWN_OWNERS = 10_000
-"""Documents whose owners are remembered: most requests about a document follow others about it."""
+"""Documents whose owners are cached: most requests about a document follow other requests about it."""
 
 
 @dataclass(frozen=True)
 class NewDocument:
-    """A document to be made. `sources`: sentences, or one text that is cut into sentences. `options`: what the request
-    asked of the search."""
+    """A document to be created. `sources`: sentences, or one text that is cut into sentences. `options`: the search
+    options of the request."""
 
     translator: Translator
     mode: Mode
     sources: Sequence[str] | str
     options: RequestedOptions
     owner: str = ""
-    """Whose it is; "" where it is everybody's."""
+    """The name of its key; "" on a server without keys."""
     then: Translator | None = None
-    """The second of two models, which reads what the first says."""
+    """The second of two models, which translates the first one's translations."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A document as it is, and how many of its sentences wait to be translated."""
+    """A document at one moment, and the number of its sentences that wait to be translated."""
 
     document: Document
     num_pending: int
@@ -61,15 +62,14 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class Page:
-    """Some of the documents that are kept; `after` is where the next page begins, None on the last."""
+    """Some of the stored documents; `after` is where the next page begins, None on the last."""
 
     documents: list[Document]
     after: Cursor | None
 
 
 class DocumentService:
-    """Everything about documents; use it from one event loop. Most methods raise UnknownDocument, StoreError, and what
-    the engine raises."""
+    """Use it from one event loop. Most methods raise UnknownDocument, StoreError, and the errors of the engine."""
 
     def __init__(
         self,
@@ -83,25 +83,25 @@ class DocumentService:
         """`limits`: how much is kept of one owner and of all."""
         self.store, self.reader, self.runner = store, reader, runner
         self._settings = settings
-        self._workplace = Workspace(store, reader, translators, settings.max_document_sentences, limits)
+        self._workspace = Workspace(store, reader, translators, settings.max_document_sentences, limits)
         self._owners: OrderedDict[str, str] = OrderedDict()
-        """Owners by document id, as far as they were asked for lately: an owner does not change."""
+        """Owners by document id, of the documents that were used last: an owner does not change."""
 
     async def create(self, new: NewDocument) -> tuple[Document, list[Sentence]]:
-        """Keep a new document and queue it. Raises TooLong, StoreFull, TooLargeToKeep."""
-        longest = self._settings.max_document_sentences
+        """Store a new document and queue it. Raises TooLong, StoreFull, TooLargeToKeep."""
+        max_sentences = self._settings.max_document_sentences
         if not isinstance(new.sources, str):
-            check_length(len(new.sources), longest)
+            check_length(len(new.sources), max_sentences)
         sentences, end = await offload(_cut, new)
-        num_places = sum(one.num_places for one in sentences)
-        check_length(num_places, longest)
+        num_places = sum(sentence.num_places for sentence in sentences)
+        check_length(num_places, max_sentences)
         now = time.time()
         models = [new.translator] if new.then is None else [new.translator, new.then]
-        turn = models[0 if sentences else -1]
+        model = models[0 if sentences else -1]
         document = Document(
             secrets.token_urlsafe(18),
-            turn.name,
-            turn.fingerprint,
+            model.name,
+            model.fingerprint,
             models[0].languages[0],
             models[-1].languages[1],
             new.mode,
@@ -116,26 +116,26 @@ class DocumentService:
             owner=new.owner,
             num_pending=len(sentences),
         )
-        await in_store_thread(self.store.create, document, sentences, self._workplace.limits)
+        await in_store_thread(self.store.create, document, sentences, self._workspace.limits)
         self.runner.wake()
         return document, sentences
 
     async def check_owner(self, document_id: str, owner: str) -> None:
-        """Raises UnknownDocument for a document that is somebody else's, as for one that there is not."""
-        kept = self._owners.get(document_id)
-        if kept is None:
-            kept = (await in_store_thread(self.store.document, document_id)).owner
-            self._owners[document_id] = kept
+        """Raises UnknownDocument for a document of another owner, as for one that does not exist."""
+        stored = self._owners.get(document_id)
+        if stored is None:
+            stored = (await in_store_thread(self.store.document, document_id)).owner
+            self._owners[document_id] = stored
             if len(self._owners) > MAX_KNOWN_OWNERS:
                 self._owners.popitem(last=False)
-        if kept != owner:
+        if stored != owner:
             raise UnknownDocument(document_id)
 
     async def page(self, owner: str | None, limit: int, after: Cursor | None) -> Page:
         """Up to `limit` documents of an owner (None: of all), the newest first, from `after` on."""
-        found = await in_store_thread(self.store.page, owner, limit + 1, after)
-        last = found[limit - 1] if len(found) > limit else None
-        return Page(found[:limit], None if last is None else Cursor(last.created, last.id))
+        documents = await in_store_thread(self.store.page, owner, limit + 1, after)
+        last = documents[limit - 1] if len(documents) > limit else None
+        return Page(documents[:limit], None if last is None else Cursor(last.created, last.id))
 
     async def document(self, document_id: str) -> Document:
         """The document without its sentences."""
@@ -143,13 +143,13 @@ class DocumentService:
 
     async def read(self, document_id: str) -> tuple[Document, list[Sentence]]:
         document, sentences = await in_store_thread(self.store.read, document_id)
-        return document, as_told(document, sentences)
+        return document, as_shown(document, sentences)
 
     async def wait(self, document_id: str, deadline: float) -> tuple[Document, list[Sentence]]:
         """The document once it is done or failed, or as it is at `deadline` (a time.monotonic() value). While this
-        process works on it, the store is not asked."""
-        while (left := deadline - time.monotonic()) > 0:
-            has_ended = await self.runner.ended(document_id, min(left, POLL_SECONDS))
+        process works on it, the store is not polled."""
+        while (seconds_left := deadline - time.monotonic()) > 0:
+            has_ended = await self.runner.ended(document_id, min(seconds_left, POLL_SECONDS))
             if not has_ended and self.runner.works_on(document_id):
                 continue
             if has_ended or (await in_store_thread(self.store.document, document_id)).state in RESTING_STATES:
@@ -161,54 +161,55 @@ class DocumentService:
     async def events(
         self, document_id: str, deadline: float
     ) -> AsyncGenerator[Translated | Sentence | Snapshot | None, None]:
-        """What happens to a document until it is done or failed, or until `deadline`: the sentences that are written
-        already, then others as they are translated (where this process does that) and as they are written. A Snapshot
-        follows whenever the document changed, None when nothing happened for QUIET_SECONDS. Sentences are read only
-        when the document has changed."""
-        written: dict[int, tuple[int, str | None]] = {}
-        known: int | None = None
-        with self.runner.listeners.listening(document_id) as inbox:
+        """The events of a document until it is done or failed, or until `deadline`: the sentences that are stored
+        already, then other sentences when they are translated (if this process does that) and when they are stored. A
+        Snapshot follows whenever the document changed, None when nothing happened for QUIET_SECONDS. Sentences are read
+        only when the document has changed."""
+        stored: dict[int, tuple[int, str | None]] = {}
+        version: int | None = None
+        with self.runner.progress.listening(document_id) as inbox:
             quiet_since = time.monotonic()
             while True:
-                document = None if known is None else await self.document(document_id)
-                if document is None or document.version != known:
+                document = None if version is None else await self.document(document_id)
+                if document is None or document.version != version:
                     document, sentences = await self.read(document_id)
-                    known = document.version
-                    for one in sentences:
-                        as_it_is = (one.version, one.translation)
-                        if not one.is_pending and written.get(one.index) != as_it_is:
-                            written[one.index] = as_it_is
-                            yield one
-                    yield Snapshot(document, sum(one.is_pending for one in sentences))
+                    version = document.version
+                    for sentence in sentences:
+                        content = (sentence.version, sentence.translation)
+                        if not sentence.is_pending and stored.get(sentence.index) != content:
+                            stored[sentence.index] = content
+                            yield sentence
+                    yield Snapshot(document, sum(sentence.is_pending for sentence in sentences))
                     quiet_since = time.monotonic()
                     if document.state in RESTING_STATES:
                         return
-                async for news in self._until_written(document_id, inbox, deadline):
+                async for event in self._until_stored(document_id, inbox, deadline):
                     quiet_since = time.monotonic()
-                    yield news
+                    yield event
                 if (now := time.monotonic()) >= deadline:
                     return
                 if now - quiet_since >= QUIET_SECONDS:
                     quiet_since = now
                     yield None
 
-    async def _until_written(self, document_id: str, inbox: Inbox, deadline: float) -> AsyncGenerator[Translated, None]:
-        """What this process translates, until something was written or may have been, QUIET_SECONDS at most."""
+    async def _until_stored(self, document_id: str, inbox: Inbox, deadline: float) -> AsyncGenerator[Translated, None]:
+        """The sentences that this process translates, until something was stored or may have been, QUIET_SECONDS at
+        most."""
         until = min(deadline, time.monotonic() + QUIET_SECONDS)
         while (now := time.monotonic()) < until:
             try:
                 async with asyncio.timeout(min(POLL_SECONDS, until - now)):
-                    news = await inbox.get()
+                    event = await inbox.get()
             except TimeoutError:
-                if not self.runner.works_on(document_id):  # another process may: the store knows
+                if not self.runner.works_on(document_id):  # another process may work on it: the store knows
                     return
                 continue
-            if news is None:
+            if event is None:
                 return
-            yield news
+            yield event
 
     async def delete(self, document_id: str) -> None:
-        """Delete a document. Work on it stops when it next writes."""
+        """Delete a document. A job of it stops at its next write."""
         await in_store_thread(self.store.delete, document_id)
         self.reader.cache.drop(document_id)
 
@@ -221,28 +222,28 @@ class DocumentService:
         explains: bool = False,
     ) -> tuple[Document, list[Sentence]]:
         """Continue an online document (see server.documents.appending)."""
-        document, new = await append(self._workplace, document_id, sources, first_index, deadline, explains)
+        document, new = await append(self._workspace, document_id, sources, first_index, deadline, explains)
         if document.state == "queued":
             self.runner.wake()
-        return document, as_told(document, new)
+        return document, as_shown(document, new)
 
     async def correct(
         self, document_id: str, index: int, correction: Correction, deadline: float
     ) -> tuple[Document, Sentence]:
         """Change a sentence (see server.documents.correcting)."""
-        document, sentence = await correct(self._workplace, document_id, index, correction, deadline)
+        document, sentence = await correct(self._workspace, document_id, index, correction, deadline)
         if document.state == "queued":
             self.runner.wake()
-        [told] = as_told(document, [sentence])
-        return document, told
+        [shown] = as_shown(document, [sentence])
+        return document, shown
 
     async def explain(self, document_id: str, index: int) -> tuple[list[Sentence], Explanation | None]:
-        """All sentences, and where sentence `index` looks: None when it sees nothing. Translates nothing. Raises
+        """All sentences, and the attention of sentence `index`: None when it sees nothing. Translates nothing. Raises
         UnknownSentence, and Refused as long as something that it needs is not translated."""
         document, sentences = await self.read(document_id)
         check_index(index, len(sentences))
-        check_looks(document)
-        with self._workplace.working_on(document) as translator:
+        check_explainable(document)
+        with self._workspace.model_of(document) as translator:
             return sentences, await self._explain(translator, document, sentences, index)
 
     async def _explain(
@@ -250,35 +251,39 @@ class DocumentService:
     ) -> Explanation | None:
         seen = around(document.mode, index, sentences, translator.reach)
         if translator.needs_drafts and sentences[index].translation is None:
-            raise Refused(f"sentence {index} is not translated yet: with this model it is the translation that looks")
+            raise Refused(
+                f"sentence {index} is not translated yet: with this model the translation attends, not the source"
+            )
         if without_draft(translator, seen):
             raise Refused("the sentences that it sees are not translated yet; ask again when the document is done")
         states = await self.reader.of_document(translator, document.id, seen)
         if states is None:
             return None
-        return await explain(translator, document, sentences[index], states, seen)
+        return await explain(translator, document.mode, sentences[index], states, seen)
 
     async def context_of(self, translator: Translator, sources: Sequence[str]) -> SentenceContext | None:
-        """The context of a sentence that follows `sources`; None when these have no words, or the model knows no
-        context. Raises TooLong."""
+        """The context of a sentence that follows `sources`; None when these have no words, or the model has no context.
+        Raises TooLong."""
         [context] = await self.contexts_of(translator, [sources])
         return context
 
     async def contexts_of(
-        self, translator: Translator, several: Sequence[Sequence[str]]
+        self, translator: Translator, contexts: Sequence[Sequence[str]]
     ) -> list[SentenceContext | None]:
-        """`context_of` for several at once; sentences that they share are computed once."""
+        """`context_of` for several contexts; sentences that they share are computed once."""
         parts = await offload(
-            lambda: [tuple(ids for one in texts for ids in translator.plan(one).source_ids) for texts in several]
+            lambda: [tuple(ids for text in texts for ids in translator.plan(text).source_ids) for texts in contexts]
         )
-        longest = self._settings.max_document_sentences
-        for one in parts:
-            if len(one) > longest:
-                raise TooLong(f"the context has {len(one)} sentences, at most {longest} are taken", "context")
+        max_sentences = self._settings.max_document_sentences
+        for sentences in parts:
+            if len(sentences) > max_sentences:
+                raise TooLong(
+                    f"the context has {len(sentences)} sentences, at most {max_sentences} are taken", "context"
+                )
         states = await self.reader.of_texts(translator, parts)
         return [
-            None if found is None else found.seen_by("online", len(one))
-            for found, one in zip(states, parts, strict=True)
+            None if of_context is None else of_context.seen_by("online", len(sentences))
+            for of_context, sentences in zip(states, parts, strict=True)
         ]
 
 

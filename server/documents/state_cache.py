@@ -1,24 +1,15 @@
-"""A cache, within a budget of bytes, of what was computed of documents as context. What it evicts is computed again."""
+"""The cache of states of documents' sentences, within a budget of bytes for all documents. Evicted states are computed
+again (`sentence_states`); the encodings of one document's sentences have a cache of their own (`encoding_cache`)."""
 
-import threading
-from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from server.runtime.lru_cache import LRUCache
 from server.telemetry.labels import StateEviction, StateLookup
+from server.telemetry.metrics import NO_MODEL, Metrics
 
 Value = TypeVar("Value")
-
-
-@dataclass(frozen=True)
-class CacheListener:
-    """Told of every lookup, of every value that had no room, and of the bytes in use whenever they change. Called under
-    the cache's lock: be short and leave the cache alone."""
-
-    looked_up: Callable[[StateLookup], None] = lambda _: None
-    evicted: Callable[[StateEviction], None] = lambda _: None
-    resized: Callable[[int], None] = lambda _: None
 
 
 @dataclass(frozen=True)
@@ -33,80 +24,60 @@ class Place:
 
 
 @dataclass(frozen=True)
-class _Kept(Generic[Value]):
+class _Entry(Generic[Value]):
     content: Hashable
     value: Value
     num_bytes: int
 
 
 class StateCache(Generic[Value]):
-    """Values by place and the content that they were computed of, for example a sentence's ids. A place keeps the value
-    that was put last. The least recently used value is evicted first. Safe to call from several threads; values are
-    never copied, so nobody may change them. `hits`, `misses`, `evictions` and `num_bytes` (never above the budget) may
-    be read at any time.
-    """
+    """Values by place and the content that they were computed from, for example a sentence's ids. A place keeps the
+    value that was put last. Safe to use from several threads; nothing may change a value."""
 
-    def __init__(self, budget_bytes: int, listener: CacheListener | None = None) -> None:
-        """A budget of 0 keeps nothing. Raises ValueError for a negative one."""
-        if budget_bytes < 0:
-            raise ValueError(f"a cache's budget is 0 bytes or more, not {budget_bytes}")
-        self.budget_bytes = budget_bytes
-        self.num_bytes = self.hits = self.misses = self.evictions = 0
-        self._listener = listener or CacheListener()
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[Place, _Kept[Value]] = OrderedDict()
-        """Least recently used first."""
-        self._documents: defaultdict[str, set[Place]] = defaultdict(set)
+    def __init__(
+        self,
+        budget_bytes: int,
+        on_lookup: Callable[[StateLookup], None] = lambda result: None,
+        on_evict: Callable[[StateEviction], None] = lambda reason: None,
+        on_resize: Callable[[int], None] = lambda num_bytes: None,
+    ) -> None:
+        """A budget of 0 keeps nothing. Callbacks: see LRUCache. Raises ValueError for a negative budget."""
+        self._on_lookup = on_lookup
+        self._entries: LRUCache[Place, _Entry[Value]] = LRUCache(
+            budget_bytes, lambda _, entry: entry.num_bytes, on_evict, on_resize, lambda place: place.document_id
+        )
 
-    def get(self, place: Place, content: Hashable) -> Value | None:
-        """The value; None when the one of this content is not kept."""
-        with self._lock:
-            kept = self._kept.get(place)
-            if kept is None or kept.content != content:
-                self.misses += 1
-                self._listener.looked_up("miss")
-                return None
-            self._kept.move_to_end(place)
-            self.hits += 1
-            self._listener.looked_up("hit")
-            return kept.value
+    @classmethod
+    def metered(cls, budget_bytes: int, metrics: Metrics) -> "StateCache[Value]":
+        """A cache that keeps the metrics `ringmt_context_cache_*` up to date, which have no model: one cache serves all
+        models."""
+        metrics.context_cache_limit_bytes.labels(NO_MODEL).set(budget_bytes)
+        return cls(
+            budget_bytes,
+            lambda result: metrics.context_cache_lookups_total.labels(result, NO_MODEL).inc(),
+            lambda reason: metrics.context_cache_evictions_total.labels(reason, NO_MODEL).inc(),
+            metrics.context_cache_bytes.labels(NO_MODEL).set,
+        )
 
-    def put(self, place: Place, content: Hashable, value: Value, num_bytes: int) -> None:
-        """Keep a value, unless it alone is larger than the budget."""
-        with self._lock:
-            self._remove(place)
-            if num_bytes > self.budget_bytes:
-                self._evicted("too_large")
-            else:
-                while self.num_bytes + num_bytes > self.budget_bytes:
-                    self._remove(next(iter(self._kept)))
-                    self._evicted("budget")
-                self._kept[place] = _Kept(content, value, num_bytes)
-                self.num_bytes += num_bytes
-                self._documents[place.document_id].add(place)
-            self._listener.resized(self.num_bytes)
-
-    def drop(self, document_id: str) -> None:
-        """Forget a document; one that is not kept is no error."""
-        with self._lock:
-            for place in tuple(self._documents.get(document_id, ())):
-                self._remove(place)
-            self._listener.resized(self.num_bytes)
+    @property
+    def num_bytes(self) -> int:
+        """Bytes in use, never above the budget."""
+        return self._entries.num_bytes
 
     def __len__(self) -> int:
         """How many values are kept."""
-        with self._lock:
-            return len(self._kept)
+        return len(self._entries)
 
-    def _remove(self, place: Place) -> None:
-        kept = self._kept.pop(place, None)
-        if kept is not None:
-            self.num_bytes -= kept.num_bytes
-            places = self._documents[place.document_id]
-            places.remove(place)
-            if not places:
-                del self._documents[place.document_id]
+    def get(self, place: Place, content: Hashable) -> Value | None:
+        """The value; None when there is none of this content."""
+        entry = self._entries.get(place, lambda entry: entry.content == content)
+        self._on_lookup("miss" if entry is None else "hit")
+        return None if entry is None else entry.value
 
-    def _evicted(self, reason: StateEviction) -> None:
-        self.evictions += 1
-        self._listener.evicted(reason)
+    def put(self, place: Place, content: Hashable, value: Value, num_bytes: int) -> None:
+        """Keep a value, unless it alone is larger than the budget."""
+        self._entries.put(place, _Entry(content, value, num_bytes))
+
+    def drop(self, document_id: str) -> None:
+        """Remove all values of a document; an unknown document is no error."""
+        self._entries.drop(document_id)

@@ -1,4 +1,5 @@
-"""Translates sentences of a document in the light of what they see of it."""
+"""Translates one batch of a document's sentences in the light of what they see of the document. Which sentences form a
+batch is the business of `batches`, what the sentences see that of `sentence_states`."""
 
 import asyncio
 import dataclasses
@@ -10,14 +11,13 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import cast
 
-from server.backends.context import EncodedSource
-from server.documents.attention_weights import largest, look, weights_by_sentence
+from server.documents.attention_weights import attention_weights, largest, weights_by_sentence
 from server.documents.cutting import joined
 from server.documents.sentence_states import DocumentStates
 from server.engine.request import SearchOptions, SentenceRequest, SentenceResult
 from server.runtime.checkpoints import checkpoint
 from server.runtime.offload import offload, offload_above
-from server.stores.records import Document, Sentence
+from server.stores.records import Document, Mode, Sentence
 from server.telemetry import tracing
 from server.text.checks.flags import find_flags
 from server.text.protect.protection import Masked
@@ -28,72 +28,87 @@ from server.translation.translator import RequestedOptions, Translator
 
 logger = logging.getLogger("ringmt")
 
-Heard = Callable[[int, Callable[[], str]], None]
-"""Takes a sentence's index and a function that makes its translation."""
+OnSentence = Callable[[int, Callable[[], str]], None]
+"""Takes a sentence's index and a function that returns its translation."""
 EXPLANATIONS_AT_ONCE = 16
-"""Sentences asked at the same time where they look: more would only fill the engine's waiting room."""
+"""Sentences whose attention weights are computed at the same time: more would only fill the engine's queue."""
+
+
+@dataclass(frozen=True)
+class DocumentTask:
+    """How the sentences of one document are translated. `document_id` names the document in caches. `terms` are
+    translated as they say. `counts_flags`: the metrics count the flags of the translations; False where they are no
+    answer, or the caller counts them."""
+
+    document_id: str
+    mode: Mode
+    options: RequestedOptions
+    terms: Terms | None = None
+    counts_flags: bool = True
+
+    @classmethod
+    def of(cls, document: Document, translator: Translator) -> "DocumentTask":
+        """The task of a stored document. Of two models, only the second one's translations are answers."""
+        is_last = translator.languages[1] == document.target_language
+        return cls(document.id, document.mode, _known_options(document), counts_flags=is_last)
 
 
 async def translate_sentences(
     translator: Translator,
-    document: Document,
+    task: DocumentTask,
     sentences: Sequence[Sentence],
     states: DocumentStates | None,
     deadline: float | None = None,
     owner: Hashable = None,
-    heard: Heard | None = None,
-    terms: Terms | None = None,
-    counts_flags: bool = True,
+    on_sentence: OnSentence | None = None,
 ) -> list[Sentence]:
     """The sentences with their translations. `states` are those of the whole document (online at least of what comes
-    before), None when there is nothing to see. All wait in one line, that of `owner` if there is one. `heard` is called
-    in the engine's thread for every sentence that is translated. `terms` are translated as they say; then `heard` is
-    never called. `counts_flags`: the metrics count the flags of what the last model of the document says; whoever has
-    them counted otherwise says no.
+    before), None when there is nothing to see. All sentences wait in one queue flow, that of `owner` if there is one.
+    `on_sentence` is called in the engine's thread for every sentence that is translated, but never with terms.
 
     Raises Overloaded, TooManySentences, DeadlineExceeded, EngineStopped, and TermRefused.
     """
-    last = translator.options(**known_options(document), deadline=deadline)
+    last, terms = translator.options(**task.options, deadline=deadline), task.terms
     options = last if terms is None else wide(last)
     owner = object() if owner is None else owner
-    if translator.needs_drafts and states is not None:  # asked twice: what its translation is, and where that looked
-        await states.reads.fill(translator, [part.source_ids for one in sentences for part in one.parts], owner)
+    if translator.needs_drafts and states is not None:  # encoded once, for the translation and its attention weights
+        sources = [part.source_ids for sentence in sentences for part in sentence.parts]
+        await states.encodings.fill(translator, sources, owner)
     num_chars = sum(len(sentence.source) for sentence in sentences)
-    requests = await offload_above(
-        0 if states is None else num_chars * len(states.owners), _requests, document, sentences, states, options, owner
-    )
-    if heard is not None and terms is None:
+    size = 0 if states is None else num_chars * len(states.owners)
+    requests = await offload_above(size, _requests, task.mode, sentences, states, options, owner)
+    if on_sentence is not None and terms is None:
         remaining = iter(requests)
         for sentence in sentences:
-            _tell_when_done(translator, sentence, [next(remaining) for _ in sentence.parts], heard)
+            _call_when_done(translator, sentence, [next(remaining) for _ in sentence.parts], on_sentence)
     results = await translator.run_in_portions(requests, deadline)
     masks: list[Masked] = []
     if terms is not None:
-        said = await offload_above(num_chars, _parts_said, translator, sentences, requests, results)
-        await enforce_terms(translator, said, last, terms)
-        requests, results = [one.request for one in said], [one.result for one in said]
-        masks = [one.planned.masked for one in said]
+        drafts = await offload_above(num_chars, _with_plans, translator, sentences, requests, results)
+        await enforce_terms(translator, drafts, last, terms)
+        requests, results = [draft.request for draft in drafts], [draft.result for draft in drafts]
+        masks = [draft.planned.masked for draft in drafts]
     if translator.needs_drafts:
-        results = await _looked(translator, requests, results)
-    found = _Found(results, masks)
+        results = await _with_attention(translator, requests, results)
+    parts = _PartResults(results, masks)
     with tracing.stage("detokenize"):
-        done = await offload(_finish, translator, sentences, found, states)
-    if counts_flags and translator.languages[1] == document.target_language:  # not the first of two
+        done = await offload(_finish, translator, sentences, parts, states)
+    if task.counts_flags:
         translator.count_flags(await offload_above(num_chars, _num_flags, done))
     return done
 
 
 def _num_flags(sentences: Sequence[Sentence]) -> Counter[str]:
-    """How many sentences have each flag: what is translated, beside what the document has."""
+    """How many sentences have each flag, with the sources that the document has."""
     flags = Counter[str]()
-    for one in sentences:
+    for sentence in sentences:
         checkpoint()
-        flags.update(find_flags((one.origin or one).source, one.translation or ""))
+        flags.update(find_flags((sentence.origin or sentence).source, sentence.translation or ""))
     return flags
 
 
 def _requests(
-    document: Document,
+    mode: Mode,
     sentences: Sequence[Sentence],
     states: DocumentStates | None,
     options: SearchOptions,
@@ -103,18 +118,16 @@ def _requests(
     requests: list[SentenceRequest] = []
     for sentence in sentences:
         checkpoint()
-        context = states.seen_by(document.mode, sentence.index) if states is not None else None
-        of_parts = [
-            SentenceRequest(part.source_ids, options, context, owner, encoded=read_of(states, part.source_ids))
-            for part in sentence.parts
-        ]
-        requests += of_parts
+        context = states.seen_by(mode, sentence.index) if states is not None else None
+        for part in sentence.parts:
+            encoding = None if states is None else states.encodings.get(part.source_ids)
+            requests.append(SentenceRequest(part.source_ids, options, context, owner, encoded=encoding))
     return requests
 
 
-def known_options(document: Document) -> RequestedOptions:
-    """The options that a document was sent with. What a newer RingMT wrote, and this one does not know, is left out,
-    and the log says so."""
+def _known_options(document: Document) -> RequestedOptions:
+    """The options that a document was sent with. Options that a newer RingMT wrote, and this one does not know, are
+    left out, and the log says so."""
     known = {name: value for name, value in document.options.items() if name in RequestedOptions.__annotations__}
     if len(known) < len(document.options):
         unknown = ", ".join(sorted(ascii(name) for name in document.options.keys() - known.keys()))
@@ -127,7 +140,7 @@ def known_options(document: Document) -> RequestedOptions:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _PartResults:
     """The engine's results for the parts of all sentences, in order. `masks` is how the parts were masked; empty
     without terms."""
 
@@ -135,14 +148,14 @@ class _Found:
     masks: Sequence[Masked]
 
 
-def _parts_said(
+def _with_plans(
     translator: Translator,
     sentences: Sequence[Sentence],
     requests: Sequence[SentenceRequest],
     results: Sequence[SentenceResult],
 ) -> list[SentenceDraft]:
     """Every part with its text, its request and its result."""
-    spans = [(one.source, part.span) for one in sentences for part in one.parts]
+    spans = [(sentence.source, part.span) for sentence in sentences for part in sentence.parts]
     texts = [source if span is None else source[slice(*span)] for source, span in spans]
     return [
         SentenceDraft(text, _planned(text, translator), request, result)
@@ -155,100 +168,94 @@ def _planned(text: str, translator: Translator) -> PlannedSentence:
     return plan_sentence(text, translator.source_pieces)
 
 
-def _tell_when_done(
-    translator: Translator, sentence: Sentence, of_parts: Sequence[SentenceRequest], heard: Heard
+def _call_when_done(
+    translator: Translator, sentence: Sentence, requests: Sequence[SentenceRequest], on_sentence: OnSentence
 ) -> None:
-    missing = len(of_parts)
+    """Call `on_sentence` when the requests for all parts of the sentence have succeeded."""
+    num_missing = len(requests)
 
     def translation() -> str:
-        best = [request.future.result().hypotheses[0] for request in of_parts]
-        return joined(sentence, translator.target_pieces.decode(one.ids for one in best), translator)
+        best = [request.future.result().hypotheses[0] for request in requests]
+        return joined(sentence, translator.target_pieces.decode(hypothesis.ids for hypothesis in best), translator)
 
     lock = threading.Lock()
 
-    def one_done(future: "Future[SentenceResult]") -> None:
-        nonlocal missing
+    def part_done(future: "Future[SentenceResult]") -> None:
+        nonlocal num_missing
         with lock:
-            missing -= 1
-            is_whole = not missing
-        if is_whole and all(request.future.exception() is None for request in of_parts):
-            heard(sentence.index, translation)
+            num_missing -= 1
+            is_whole = not num_missing
+        if is_whole and all(request.future.exception() is None for request in requests):
+            on_sentence(sentence.index, translation)
 
-    for request in of_parts:
-        request.future.add_done_callback(one_done)
-
-
-def read_of(states: DocumentStates | None, source_ids: tuple[int, ...]) -> EncodedSource | None:
-    """What the encoder gave for a part before, if that is still at hand."""
-    return None if states is None else states.reads.get(source_ids)
+    for request in requests:
+        request.future.add_done_callback(part_done)
 
 
-async def _looked(
+async def _with_attention(
     translator: Translator, requests: Sequence[SentenceRequest], results: Sequence[SentenceResult]
 ) -> list[SentenceResult]:
-    """The results, each with where its translation looked. On the decoder's side every step looks for itself, so the
-    finished translation is asked as a whole."""
+    """The results, each with the attention weights of its translation. On the decoder's side every step attends by
+    itself, so the weights are computed again for the finished translation as a whole."""
 
-    async def looked(request: SentenceRequest, result: SentenceResult) -> SentenceResult:
+    async def explained(request: SentenceRequest, result: SentenceResult) -> SentenceResult:
         if request.context is None:
             return result
         ids = result.hypotheses[0].ids
-        use = await look(translator, request.source_ids, request.context, ids, request.owner, request.encoded)
+        use = await attention_weights(
+            translator, request.source_ids, request.context, ids, request.owner, request.encoded
+        )
         return dataclasses.replace(result, context=use)
 
-    found: list[SentenceResult] = []
+    done: list[SentenceResult] = []
     pairs = list(zip(requests, results, strict=True))
     for start in range(0, len(pairs), EXPLANATIONS_AT_ONCE):
-        found += await asyncio.gather(*(looked(*pair) for pair in pairs[start : start + EXPLANATIONS_AT_ONCE]))
-    return found
+        done += await asyncio.gather(*(explained(*pair) for pair in pairs[start : start + EXPLANATIONS_AT_ONCE]))
+    return done
 
 
 def _finish(
-    translator: Translator,
-    sentences: Sequence[Sentence],
-    found: _Found,
-    states: DocumentStates | None,
+    translator: Translator, sentences: Sequence[Sentence], parts: _PartResults, states: DocumentStates | None
 ) -> list[Sentence]:
     done: list[Sentence] = []
     end = 0
     for sentence in sentences:
         start, end = end, end + len(sentence.parts)
-        of_parts = _Found(found.results[start:end], found.masks[start:end])
-        done.append(_translated(translator, sentence, of_parts, states))
+        of_sentence = _PartResults(parts.results[start:end], parts.masks[start:end])
+        done.append(_translated(translator, sentence, of_sentence, states))
     return done
 
 
 def _translated(
-    translator: Translator,
-    sentence: Sentence,
-    found: _Found,
-    states: DocumentStates | None,
+    translator: Translator, sentence: Sentence, parts: _PartResults, states: DocumentStates | None
 ) -> Sentence:
     checkpoint()
-    best = [result.hypotheses[0] for result in found.results]
-    translation = joined(sentence, translator.target_pieces.decode(one.ids for one in best), translator, found.masks)
+    best = [result.hypotheses[0] for result in parts.results]
+    targets = translator.target_pieces.decode(hypothesis.ids for hypothesis in best)
+    is_cut_off = any(hypothesis.finish_reason == "length" for hypothesis in best)
     return dataclasses.replace(
         sentence,
         parts=tuple(
-            dataclasses.replace(part, target_ids=one.ids) for part, one in zip(sentence.parts, best, strict=True)
+            dataclasses.replace(part, target_ids=hypothesis.ids)
+            for part, hypothesis in zip(sentence.parts, best, strict=True)
         ),
-        translation=translation,
-        score=sum(one.score for one in best),
-        finish_reason="length" if any(one.finish_reason == "length" for one in best) else "eos",
+        translation=joined(sentence, targets, translator, parts.masks),
+        score=sum(hypothesis.score for hypothesis in best),
+        finish_reason="length" if is_cut_off else "eos",
         is_edited=False,
         is_stale=False,
         version=sentence.version + sentence.is_stale,
-        context_used=_used(found.results, states),
+        context_used=_context_used(parts.results, states),
     )
 
 
-def _used(results: Sequence[SentenceResult], states: DocumentStates | None) -> tuple[tuple[int, float], ...]:
-    """Where a sentence looked: (sentence index, weight), means over heads and parts."""
-    looked = [result.context for result in results if result.context is not None]
-    if states is None or not looked:
+def _context_used(results: Sequence[SentenceResult], states: DocumentStates | None) -> tuple[tuple[int, float], ...]:
+    """The sentences that a sentence attended to: (sentence index, weight), means over heads and parts."""
+    uses = [result.context for result in results if result.context is not None]
+    if states is None or not uses:
         return ()
     weights: dict[int, float] = {}
-    for use in looked:
+    for use in uses:
         for index, by_head in weights_by_sentence(use, states.owners).items():
-            weights[index] = weights.get(index, 0.0) + float(by_head.mean()) / len(looked)
+            weights[index] = weights.get(index, 0.0) + float(by_head.mean()) / len(uses)
     return largest(weights)

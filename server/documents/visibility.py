@@ -1,5 +1,5 @@
-"""Which sentences of a document see which (Maruf et al. 2019, section 3.3), and which of them a correction affects.
-Pure functions.
+"""Which sentences of a document see which (Maruf et al. 2019, section 3.3), and which sentences a correction affects.
+Pure functions of indices; the states that a sentence sees come from `sentence_states`.
 
 Context is made of sources, or of drafts and what persons wrote (see server.documents.drafts), never of the model's
 second translations. So all sentences of a document can be translated at the same time, in either mode.
@@ -26,15 +26,15 @@ def sees(mode: Mode, index: int, other: int, reach: int | None = None) -> bool:
 
 def around(mode: Mode, index: int, sentences: Sequence[Sentence], reach: int | None = None) -> list[Sentence]:
     """Sentence `index`, and those that it sees."""
-    return [one for one in sentences if one.index == index or sees(mode, index, one.index, reach)]
+    return [other for other in sentences if other.index == index or sees(mode, index, other.index, reach)]
 
 
-def within_reach(sentences: Sequence[Sentence], some: Iterable[Sentence], reach: int | None) -> Sequence[Sentence]:
-    """`some` and the sentences around them, up to `reach` away (None: all)."""
+def within_reach(sentences: Sequence[Sentence], chosen: Iterable[Sentence], reach: int | None) -> Sequence[Sentence]:
+    """The `chosen` sentences and the sentences around them, up to `reach` away (None: all)."""
     if reach is None:
         return sentences
-    near = {one.index + step for one in some for step in range(-reach, reach + 1)}
-    return [one for one in sentences if one.index in near]
+    near = {sentence.index + step for sentence in chosen for step in range(-reach, reach + 1)}
+    return [sentence for sentence in sentences if sentence.index in near]
 
 
 def distances(mode: Mode, index: int, owners: Owners, reach: int | None = None) -> Ints:
@@ -44,6 +44,6 @@ def distances(mode: Mode, index: int, owners: Owners, reach: int | None = None) 
 
 
 def affected(mode: Mode, changed: int, sentences: Iterable[Sentence], reach: int | None = None) -> list[Sentence]:
-    """The sentences whose context changes with sentence `changed`: all that see it, whether or not they looked there
-    before, because the new words may get weight that the old ones did not."""
+    """The sentences whose context changes with sentence `changed`: all that see it, whether or not they attended to it
+    before, because the new words may get weight that the old words did not."""
     return [sentence for sentence in sentences if sees(mode, sentence.index, changed, reach)]

@@ -1,13 +1,13 @@
-"""What every change of a document works with."""
+"""What changes of a document work with: the store, the states, the limits, and the models of the document. The changes
+themselves are in `appending` and `correcting`, the work on queued documents in `job`."""
 
 import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from server.documents.errors import Refused
-from server.documents.job import Unservable, translator_of
+from server.documents.errors import NotServed, Refused, Unservable
 from server.documents.sentence_states import StateReader
-from server.documents.two_stage import on_leg
+from server.documents.two_stage import in_stage
 from server.stores.interface import ContextStore
 from server.stores.limits import NO_LIMITS, DocumentLimits
 from server.stores.records import Document
@@ -16,19 +16,18 @@ from server.translation.translator import Translator
 
 @dataclass(frozen=True)
 class Workspace:
-    """`longest`: how many sentences a document may have; every part of a long sentence counts as one. `limits`: how
-    much may be kept."""
+    """`max_sentences` of a document; every part of a long sentence counts as one. `limits`: how much may be kept."""
 
     store: ContextStore
     reader: StateReader
     translators: Mapping[str, Translator]
-    longest: int
+    max_sentences: int
     limits: DocumentLimits = NO_LIMITS
 
     @contextlib.contextmanager
-    def working_on(self, document: Document) -> Iterator[Translator]:
-        """The document's model (of two, that whose turn it is), which is not stopped as long as it is used. Raises
-        Refused when it is not served here."""
+    def model_of(self, document: Document) -> Iterator[Translator]:
+        """The document's model (of two, that of its stage), which is not stopped as long as it is used. Raises Refused
+        when the model is not served here."""
         try:
             translator = translator_of(document, self.translators)
         except Unservable as error:
@@ -37,8 +36,30 @@ class Workspace:
             yield translator
 
     @contextlib.contextmanager
-    def working_through(self, document: Document) -> Iterator[tuple[Translator, ...]]:
-        """All models of the document, in their order, as `working_on` has one."""
-        turns = [on_leg(document, leg) for leg in document.legs] or [document]
+    def models_of(self, document: Document) -> Iterator[tuple[Translator, ...]]:
+        """All models of the document, in their order, as `model_of` has one."""
+        stages = [in_stage(document, leg) for leg in document.legs] or [document]
         with contextlib.ExitStack() as stack:
-            yield tuple([stack.enter_context(self.working_on(turn)) for turn in turns])
+            yield tuple([stack.enter_context(self.model_of(stage)) for stage in stages])
+
+
+def translator_of(document: Document, translators: Mapping[str, Translator]) -> Translator:
+    """The document's model. Raises NotServed, Unservable when it is served with other weights, and ModelUnavailable
+    when its engine hangs or has failed."""
+    translator = translators.get(document.model)
+    if translator is None:
+        raise NotServed(not_served(document))
+    translator.check_ready()
+    if translator.fingerprint != document.fingerprint:
+        raise Unservable(
+            f"model '{document.model}' has other weights here than when the document came: it was replaced, or servers "
+            "that share a context store serve different models of one name. Send the document again"
+        )
+    return translator
+
+
+def not_served(document: Document) -> str:
+    return (
+        f"model '{document.model}' is not served here: the document waits for a server that serves it and shares this "
+        "context store. Start one, or send the document again for a model that is served"
+    )

@@ -1,1 +1,2 @@
-"""Files that clients send: opened and written in processes of their own, within limits."""
+"""Files that clients send: read and written by parser processes within limits (`parser_pool`), translated as one
+document (`file_translation`)."""

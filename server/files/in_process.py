@@ -1,4 +1,4 @@
-"""Opens and writes files in this process, without limits: for files of the user who runs the program."""
+"""Reads and writes files in this process, without limits: for the files of the user who runs the program."""
 
 import asyncio
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from server.files.parsing import SourceFile, read_texts, write_file
 
 
 class InProcessParser:
-    """A FileParser that works in a thread."""
+    """A FileParser that runs in a thread."""
 
     async def texts(self, file: SourceFile) -> list[str]:
         """Raises FileError."""

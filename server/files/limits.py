@@ -1,5 +1,5 @@
-"""What one file may cost, and how a process holds itself to it. Linux has all of these limits; macOS counts no memory;
-Windows has none, so that only the time until an answer is bounded there."""
+"""Limits of one file's processor time, memory and size, which a parser process sets for itself. Linux has all of these
+limits; macOS counts no memory; Windows has none, so that only the time until an answer is bounded there."""
 
 import contextlib
 import ctypes
@@ -14,7 +14,7 @@ if sys.platform != "win32":
     import resource
 
 _NICE = 5
-"""Translating goes first: with all cores busy, a parser gets about a third of what a decoding thread gets."""
+"""Translation has priority: when all cores are busy, a parser gets about a third of the time of a decoding thread."""
 _OPEN_FILES = 32
 _PR_SET_PDEATHSIG = 1
 
@@ -31,11 +31,11 @@ class FileLimits:
 
 
 def limit_process(memory_bytes: int) -> None:
-    """Hold this process to `memory_bytes` more than it has, no written files and no processes, and let it end with its
+    """Limit this process to `memory_bytes` more than it has, no written files and no processes, and end it with its
     parent."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        with contextlib.suppress(OSError):  # a container that is out of memory loses this process and not the server
+        with contextlib.suppress(OSError):  # a container without memory ends this process and not the server
             Path("/proc/self/oom_score_adj").write_text("1000")
     if sys.platform != "win32":
         for limit, value in (
@@ -45,14 +45,16 @@ def limit_process(memory_bytes: int) -> None:
             (resource.RLIMIT_NPROC, 0),
             (resource.RLIMIT_AS, _memory(0) + memory_bytes),
         ):
-            with contextlib.suppress(ValueError, OSError):  # a lower limit is set already, or there is no such limit
+            with contextlib.suppress(
+                ValueError, OSError
+            ):  # a lower limit is set already, or the system has no such limit
                 resource.setrlimit(limit, (value, value))
         with contextlib.suppress(OSError):
             os.nice(_NICE)
 
 
 def limit_cpu(seconds: float) -> None:
-    """From now on this process may compute for `seconds`, rounded up; then SIGXCPU ends it."""
+    """Give this process `seconds` more of processor time, rounded up; then SIGXCPU ends it."""
     if sys.platform != "win32":
         used = resource.getrusage(resource.RUSAGE_SELF)
         soft = math.ceil(used.ru_utime + used.ru_stime + seconds)
@@ -61,12 +63,12 @@ def limit_cpu(seconds: float) -> None:
 
 
 def resident_bytes() -> int:
-    """Memory that this process has; 0 where the system does not say."""
+    """Resident memory of this process in bytes; 0 where the system has no such figure."""
     return _memory(1)
 
 
 def _memory(column: int) -> int:
-    """Bytes of /proc/self/statm: the address space (0) or what is resident (1). 0 where the system has no such file."""
+    """Bytes of /proc/self/statm: the address space (0) or resident memory (1). 0 where the system has no such file."""
     try:
         return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[column]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):

@@ -1,4 +1,7 @@
-"""Opens and writes files in a few processes, which have limits and can be killed. Owners take turns."""
+"""Reads and writes files in a few parser processes, which have limits and can be killed. Owners take turns.
+
+One process, and the thread that controls it, is in parser_worker.py; the program of the process is
+parser_process.py."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -8,38 +11,38 @@ from server.engine.request import EngineStopped
 from server.files.formats.base import DamagedFile, FileTooLarge
 from server.files.formats.registry import suffix_of
 from server.files.limits import FileLimits
-from server.files.parser_worker import Answer, Failed, Killed, ParserWorker, count_nothing
+from server.files.parser_worker import Answer, Killed, OnFailure, ParserWorker, ignore_failure
 from server.files.parsing import SourceFile
 from server.scheduling.fair_queue import FairQueue
 
 MAX_WAITING = 64
-"""Files that wait to be opened, at most."""
-TURN_BYTES = 2**18
-"""Bytes of files that an owner may have parsed before it is the next one's turn."""
+"""The most files that wait to be opened."""
+QUANTUM_BYTES = 2**18
+"""The quantum of the fair queue: bytes of an owner's files that are parsed before the next owner's turn."""
 _END_SECONDS = 5.0
 
 
 class TooManyFiles(Exception):
-    """No more files may wait to be opened; try again later."""
+    """The queue of files to be opened is full; try again later."""
 
 
 class ParserPool:
     """A FileParser with at most `size` processes, which start when they are needed. Use it from one event loop.
 
-    What is cancelled leaves at once: a process that parses for it is killed, and another takes its place.
+    A cancelled call ends at once: the process that parses for it is killed, and another process takes its place.
     """
 
     def __init__(
-        self, limits: FileLimits, size: int = 2, max_waiting: int = MAX_WAITING, failed: Failed = count_nothing
+        self, limits: FileLimits, size: int = 2, max_waiting: int = MAX_WAITING, on_failure: OnFailure = ignore_failure
     ) -> None:
-        """`failed` is called, in any thread, whenever a process gives up a file."""
-        self._failed = failed
+        """`on_failure` is called, in any thread, whenever a process gives up a file."""
+        self._on_failure = on_failure
         self._limits, self._size, self._max_waiting = limits, size, max_waiting
         self._idle: list[ParserWorker] = []
         self._workers: list[ParserWorker] = []
-        self._waiting: FairQueue[asyncio.Future[ParserWorker]] = FairQueue(TURN_BYTES)
+        self._waiting: FairQueue[asyncio.Future[ParserWorker]] = FairQueue(QUANTUM_BYTES)
         self._waiting_of: dict[str, int] = {}
-        """How many files of each owner wait."""
+        """The number of waiting files of each owner."""
         self._is_stopped = False
 
     @property
@@ -49,20 +52,20 @@ class ParserPool:
 
     async def texts(self, file: SourceFile) -> list[str]:
         """Raises FileError, TooManyFiles, EngineStopped."""
-        suffix_of(file.name, file.data)  # what is of no format needs no process
-        self._check_room(file.owner)
-        answer = await self._ask(file, {})
+        suffix_of(file.name, file.data)  # a file of an unknown format needs no process
+        self._check_waiting(file.owner)
+        answer = await self._run(file, {})
         texts = answer.fields.get("texts")
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-            raise DamagedFile("the file cannot be read: what reads it gave no texts")
+            raise DamagedFile("the file cannot be read: its parser returned no texts")
         return texts
 
     async def write(self, file: SourceFile, translations: Sequence[str]) -> bytes:
-        """Raises FileError, EngineStopped. It is never refused for those that wait: the work is done already."""
-        return (await self._ask(file, {"translations": list(translations)})).data
+        """Raises FileError, EngineStopped. A full queue refuses no writing: the file is translated already."""
+        return (await self._run(file, {"translations": list(translations)})).data
 
     async def stop(self) -> None:
-        """Kill all processes; what waits and what comes later is refused with EngineStopped."""
+        """Kill all processes; waiting and later calls raise EngineStopped."""
         self._is_stopped = True
         for waiting in list(self._waiting):
             if not waiting.done():
@@ -73,16 +76,16 @@ class ParserPool:
         if workers:
             await asyncio.wait([asyncio.wrap_future(worker.ended) for worker in workers], timeout=_END_SECONDS)
 
-    def _check_room(self, owner: str) -> None:
-        """Raise TooManyFiles where as many files wait as may; those of one key are at most half of them."""
+    def _check_waiting(self, owner: str) -> None:
+        """Raise TooManyFiles when the queue is full; the files of one key fill at most half of it."""
         is_full = len(self._waiting) >= self._max_waiting
         if is_full or (owner and self._waiting_of.get(owner, 0) >= max(1, self._max_waiting // 2)):
             raise TooManyFiles("too many files wait to be opened; try again later")
 
-    async def _ask(self, file: SourceFile, more: Mapping[str, Any]) -> Answer:
+    async def _run(self, file: SourceFile, more: Mapping[str, Any]) -> Answer:
         worker = await self._free_worker(file)
         fields = {"name": file.name, "language": file.language, "max_characters": file.max_characters, **more}
-        answered = asyncio.wrap_future(worker.ask(fields, file.data))
+        answered = asyncio.wrap_future(worker.submit(fields, file.data))
         answered.add_done_callback(lambda answered: self._release(worker, answered))
         try:
             await asyncio.wait((answered,), timeout=self._limits.wall_seconds)
@@ -95,20 +98,20 @@ class ParserPool:
         except Killed:
             if self._is_stopped:
                 raise EngineStopped("the server is stopping") from None
-            self._failed("wall_time")
+            self._on_failure("wall_time")
             seconds = self._limits.wall_seconds
             raise FileTooLarge(
                 f"the file was not done within {seconds:g} seconds; split it, or try again later"
             ) from None
 
     async def _free_worker(self, file: SourceFile) -> ParserWorker:
-        """One that nobody uses, when it is this file's turn."""
+        """An idle worker, when it is this file's turn."""
         if self._is_stopped:
             raise EngineStopped("the server is stopping")
         if not self._idle and len(self._workers) < self._size:
-            self._workers.append(ParserWorker(self._limits, self._failed))
+            self._workers.append(ParserWorker(self._limits, self._on_failure))
             self._idle.append(self._workers[-1])
-        if self._idle:  # then nobody waits
+        if self._idle:  # then no file waits
             return self._idle.pop()
         turn: asyncio.Future[ParserWorker] = asyncio.get_running_loop().create_future()
         self._waiting.put(turn, max(1, len(file.data)), file.owner)
@@ -127,11 +130,11 @@ class ParserPool:
 
     def _release(self, worker: ParserWorker, answered: "asyncio.Future[Answer]") -> None:
         if not answered.cancelled():
-            answered.exception()  # whoever asked may be gone; it counts as seen
+            answered.exception()  # the caller may have been cancelled; the exception counts as retrieved
         self._pass_on(worker)
 
     def _pass_on(self, worker: ParserWorker) -> None:
-        """Give a worker to the file whose turn it is."""
+        """Give a worker to the file that is first in the queue."""
         if self._is_stopped:
             return
         while self._waiting:

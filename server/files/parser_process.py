@@ -1,7 +1,7 @@
-"""The process that opens and writes files: reads requests from its standard input and answers on its standard output.
+"""The program of a parser process: reads requests from its standard input and answers on its standard output.
 
 It imports the formats and their libraries, and nothing else of the server. It keeps nothing from one file to the next,
-and ends when its input does.
+and ends when its input ends.
 """
 
 import contextlib
@@ -19,32 +19,32 @@ from server.files.parsing import ERRORS, SourceFile, read_texts, write_file
 
 _LIBRARIES = ("lxml.etree", "markdown_it")
 _RETIRES_AT_BYTES = 48 * 2**20
-"""A process that still has more memory than this after a file ends, so that the next file has its own share."""
+"""A process with more resident memory than this after a file ends, so that the next file has all of its share."""
 _NO_LIMIT = 2**32
 _LONGEST_MESSAGE = 1000
 _LXML_NO_MEMORY = 2
 
 
 def main(memory_bytes: int, cpu_seconds: float) -> None:
-    """Answer requests until there are no more."""
+    """Answer requests until the input ends."""
     requests = sys.stdin.buffer
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     import_formats()
-    # A terminal and a service manager send these to all processes of the server; it decides when this one ends.
+    # A terminal and a service manager send these to all processes of the server; the server decides when this one ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     limits.limit_process(memory_bytes)
     send(answers, {"is_ready": True})
     nothing = os.open(os.devnull, os.O_WRONLY)
-    for stream in (1, 2):  # what libraries write about a file is a client's, and no line of a log
+    for stream in (1, 2):  # messages of libraries may quote a client's file, which must not reach a log
         os.dup2(nothing, stream)
     with contextlib.suppress(Closed, OSError):
         _serve(requests, answers, memory_bytes, cpu_seconds)
-    os._exit(0)  # nothing is left to be tidied up, and a large heap takes its time
+    os._exit(0)  # skips the cleanup, which takes long for a large heap
 
 
 def import_formats() -> None:
-    """Before there is a file. Libraries may be missing."""
+    """Import formats and libraries before the first file. Libraries may be missing."""
     for module in {form.module for form in FORMATS.values()}:
         importlib.import_module(f"server.files.formats.{module}")
     for library in _LIBRARIES:
@@ -56,7 +56,7 @@ def _serve(requests: BinaryIO, answers: BinaryIO, memory_bytes: int, cpu_seconds
     retires = False
     while not retires:
         fields, data = receive(requests, _NO_LIMIT, _NO_LIMIT)
-        send(answers, {"is_read": True})  # if this process ends from here on, it ends at this file
+        send(answers, {"is_read": True})  # if this process ends from here on, this file is the reason
         limits.limit_cpu(cpu_seconds)
         answer, written = _answer(fields, data, memory_bytes)
         del fields, data
@@ -76,9 +76,9 @@ def _answer(fields: dict[str, Any], data: bytes, memory_bytes: int) -> tuple[dic
 
 
 def _refusal(error: Exception, memory_bytes: int) -> dict[str, Any]:
-    """The answer for an error. One that no format expects says where it was raised, for the server's log, and nothing
-    of the file."""
-    if _is_of_memory(error):
+    """The answer for an error. An error that no format expects says where it was raised, for the server's log, and
+    quotes nothing of the file."""
+    if _is_out_of_memory(error):
         megabytes = memory_bytes // 2**20
         message = f"the file takes more than {megabytes} MB of memory; split it, or leave out what is no text"
         return {"error": FileTooLarge.__name__, "message": message, "failure": "memory", "retires": True}
@@ -90,13 +90,13 @@ def _refusal(error: Exception, memory_bytes: int) -> dict[str, Any]:
         code = trace.tb_frame.f_code
         where, trace = f"{code.co_filename}, line {trace.tb_lineno}, in {code.co_name}", trace.tb_next
     kind = type(error).__name__
-    message = f"the file cannot be translated: what reads it failed at it ({kind}); save it anew, or in another format"
+    message = f"the file cannot be translated: its parser failed ({kind}); save it again, or in another format"
     fault = f"{kind} at {where}"
     return {"error": DamagedFile.__name__, "message": message, "fault": fault, "failure": "crash", "retires": True}
 
 
-def _is_of_memory(error: BaseException | None) -> bool:
-    """Whether an error is, or comes from, memory that could not be had."""
+def _is_out_of_memory(error: BaseException | None) -> bool:
+    """Whether an error is, or was caused by, a failed allocation."""
     while error is not None:
         if isinstance(error, MemoryError):
             return True

@@ -1,4 +1,5 @@
-"""A thread of the server that has one parser process: it starts the process, asks it, ends it and starts the next."""
+"""One parser process and the thread of the server that controls it: starts it, sends requests, ends it and starts the
+next. Which file is next is decided in `parser_pool`."""
 
 import contextlib
 import logging
@@ -22,25 +23,25 @@ from server.files.parsing import ERRORS, Failure
 
 logger = logging.getLogger("ringmt")
 
-# The package is imported from where this one is, whatever the folder that the server was started in has in it, and that
-# place then hides no module of another name.
+# The process imports the package of this server, whatever is in the folder that the server was started in; the path is
+# then removed, so that it hides no other module.
 _PROGRAM = (
     "import sys; sys.path.insert(0, sys.argv[1]); import server; del sys.path[0]; "
     "from server.files.parser_process import main; main(int(sys.argv[2]), float(sys.argv[3]))"
 )
 _PACKAGES = str(Path(server.__file__).parents[1])
 _ENVIRONMENT = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "SYSTEMROOT")
-"""The variables that a parser process has; the server's may hold secrets."""
+"""The environment of a parser process; the server's other variables may hold secrets."""
 _JSON_BYTES_PER_CHARACTER = 8
-"""At most six for a control character, and a share of quotes and commas."""
+"""At most 6 for a control character, and a share of quotes and commas."""
 _JSON_SLACK = 2**16
 
 
-Failed = Callable[[Failure], None]
+OnFailure = Callable[[Failure], None]
 FAILURES: tuple[Failure, ...] = get_args(Failure)
 
 
-def count_nothing(failure: Failure) -> None:
+def ignore_failure(failure: Failure) -> None:
     pass
 
 
@@ -66,9 +67,9 @@ class _Request:
 class ParserWorker:
     """Use it from one thread, one request at a time."""
 
-    def __init__(self, limits: FileLimits, failed: Failed = count_nothing) -> None:
-        """`failed` is called, in any thread, whenever a process gives up a file."""
-        self._limits, self._failed = limits, failed
+    def __init__(self, limits: FileLimits, on_failure: OnFailure = ignore_failure) -> None:
+        """`on_failure` is called, in any thread, whenever a process gives up a file."""
+        self._limits, self._on_failure = limits, on_failure
         self._requests: SimpleQueue[_Request | None] = SimpleQueue()
         self._lock = threading.Lock()
         """Guards the next three."""
@@ -76,14 +77,14 @@ class ParserWorker:
         self._is_spent = False
         """Whether that process was killed; the system may list it as running for a moment longer."""
         self._is_killed = False
-        """Whether the request that was sent last is given up."""
+        """Whether the caller has given up the last request."""
         self.ended: Future[None] = Future()
         """Resolved after `stop`, when the process is gone."""
         # The process ends with the thread that started it, so this one lives as long as the worker. It must not delay
         # the server's end.
         threading.Thread(target=self._work, name="file-parser", daemon=True).start()
 
-    def ask(self, fields: Mapping[str, Any], data: bytes) -> "Future[Answer]":
+    def submit(self, fields: Mapping[str, Any], data: bytes) -> "Future[Answer]":
         """Send a request. The answer raises FileError, Killed after `kill`, or OSError where no process starts."""
         request = _Request(fields, data)
         with self._lock:
@@ -92,7 +93,7 @@ class ParserWorker:
         return request.answered
 
     def kill(self) -> None:
-        """End the process; what it was asked raises Killed. The next request starts another."""
+        """End the process; its request raises Killed. The next request starts another process."""
         with self._lock:
             self._is_killed = True
             self._kill_process()
@@ -121,39 +122,39 @@ class ParserWorker:
             else:
                 request.answered.set_result(answer)
                 del answer
-            del request  # a large file does not wait here for the next
+            del request  # releases a large file before the next request comes
         self._end_process()
         self.ended.set_result(None)
 
     def _answer(self, request: _Request) -> Answer:
-        process = self._handed_over(request)
+        process = self._send(request)
         answers = _pipes(process)[1]
         try:
-            most_fields = _JSON_SLACK + _JSON_BYTES_PER_CHARACTER * int(request.fields["max_characters"])
-            fields, data = receive(answers, most_fields, self._limits.max_written_bytes)
+            max_fields = _JSON_SLACK + _JSON_BYTES_PER_CHARACTER * int(request.fields["max_characters"])
+            fields, data = receive(answers, max_fields, self._limits.max_written_bytes)
         except MessageTooLarge:
             self._end_process()
-            most = self._limits.max_written_bytes // 2**20
-            raise FileTooLarge(f"the file is too large to be answered: at most {most} MB; split it") from None
+            max_megabytes = self._limits.max_written_bytes // 2**20
+            raise FileTooLarge(f"the translated file is too large: at most {max_megabytes} MB; split it") from None
         except (OSError, Closed):
             raise self._why_ended(process) from None
         if fields.get("retires"):
             self._end_process()
         if fields.get("failure") in FAILURES:
-            self._failed(fields["failure"])
+            self._on_failure(fields["failure"])
         if "fault" in fields:
             logger.error("a file could not be parsed: %s", fields["fault"])
         if "error" in fields:
             raise ERRORS.get(str(fields["error"]), FileError)(str(fields.get("message")))
         return Answer(fields, data)
 
-    def _handed_over(self, request: _Request) -> "subprocess.Popen[bytes]":
-        """The process that has read the request. One that has ended while it was idle did so at no file of this
-        request: another takes its place. Raises OSError, Killed, FileError."""
+    def _send(self, request: _Request) -> "subprocess.Popen[bytes]":
+        """The process that has read the request. A process that ended while it was idle is replaced: this request is
+        not the reason. Raises OSError, Killed, FileError."""
         process = self._process
         if process is not None and not self._is_spent:
             try:
-                _hand_over(process, request)
+                _send_request(process, request)
                 return process
             except (OSError, Closed, MessageTooLarge):
                 if self._is_killed:
@@ -161,7 +162,7 @@ class ParserWorker:
         self._end_process()
         process = self._start()
         try:
-            _hand_over(process, request)
+            _send_request(process, request)
         except (OSError, Closed, MessageTooLarge):
             raise self._why_ended(process) from None
         return process
@@ -179,29 +180,29 @@ class ParserWorker:
         try:
             receive(_pipes(process)[1], _JSON_SLACK, 0)
         except (OSError, Closed, MessageTooLarge):
-            if process.wait() > 0 and not self._is_killed:  # its own end; a signal is somebody's
-                raise OSError(f"a process to open files does not start (exit status {process.returncode})") from None
+            if process.wait() > 0 and not self._is_killed:  # it exited by itself; a signal would come from outside
+                raise OSError(f"a parser process does not start (exit status {process.returncode})") from None
             raise self._why_ended(process) from None
         return process
 
     def _why_ended(self, process: "subprocess.Popen[bytes]") -> Exception:
         """The error for a process that ended without an answer."""
-        process.kill()  # it may have closed its output only
+        process.kill()  # it may only have closed its output
         status = process.wait()
         self._end_process()
         if self._is_killed:
             return Killed()
-        logger.warning("a process ended at a client's file, with status %d", status)
+        logger.warning("a parser process ended at a client's file, with status %d", status)
         if status == -getattr(signal, "SIGXCPU", 0):
-            self._failed("cpu_time")
+            self._on_failure("cpu_time")
             return FileTooLarge(
                 f"the file takes more than {self._limits.cpu_seconds:g} seconds of processor time; split it"
             )
         if status == -getattr(signal, "SIGKILL", 0):
-            self._failed("memory")
+            self._on_failure("memory")
             return FileTooLarge("there is too little memory for the file; split it, or try again later")
-        self._failed("crash")
-        return DamagedFile(f"the file cannot be read: what reads it broke down at it (status {status}); save it anew")
+        self._on_failure("crash")
+        return DamagedFile(f"the file cannot be read: its parser ended (status {status}); save it again")
 
     def _end_process(self) -> None:
         with self._lock:
@@ -210,11 +211,11 @@ class ParserWorker:
             process.kill()
             process.wait()
             for pipe in _pipes(process):
-                with contextlib.suppress(OSError):  # what was not sent yet cannot be
+                with contextlib.suppress(OSError):  # the rest of a request cannot be sent any more
                     pipe.close()
 
 
-def _hand_over(process: "subprocess.Popen[bytes]", request: _Request) -> None:
+def _send_request(process: "subprocess.Popen[bytes]", request: _Request) -> None:
     """Send a request, and wait until the process has read it. Raises OSError, Closed, MessageTooLarge."""
     requests, answers = _pipes(process)
     send(requests, dict(request.fields), request.data)

@@ -1,6 +1,6 @@
-"""Reads the texts of a file and writes it with translations of them: what every parser of files does, wherever it runs.
+"""Reads the texts of a file and writes the file with their translations, for parsers in this process and in others.
 
-Both are functions of the file's bytes alone, so that nothing is held while its texts are translated.
+Both are functions of the file's bytes alone, so that no parser holds a file while its texts are translated.
 """
 
 from collections.abc import Sequence
@@ -13,17 +13,17 @@ from server.text.base.placeholders import TooManyPlaceholders
 from server.text.markup.markup import MalformedMarkup
 
 ERRORS = {kind.__name__: kind for kind in (UnsupportedFile, DamagedFile, FileTooLarge, FileError)}
-"""The errors of parsers by their names."""
+"""Errors of parsers by name."""
 Failure = Literal["cpu_time", "wall_time", "memory", "crash"]
-"""Why a process gave up a file: it reached a limit, or broke down."""
+"""Why a process gave up a file: it reached a limit, or crashed."""
 BEGINNING = 4000
 """Characters of a file by which its language is detected."""
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file to be translated. `language` is the target's. More than `max_characters` to translate are refused. Files
-    of one `owner` wait in one queue; owners take turns."""
+    """A file to be translated into `language`. More than `max_characters` to translate are refused. Files of one
+    `owner` wait in one queue; owners take turns."""
 
     data: bytes
     name: str
@@ -36,7 +36,7 @@ class FileParser(Protocol):
     """Reads and writes files. Both methods raise FileError."""
 
     async def texts(self, file: SourceFile) -> list[str]:
-        """The file's texts in reading order, with marks for what is inside them but is no text."""
+        """The file's texts in reading order, with placeholders for what is inside them but is no text."""
 
     async def write(self, file: SourceFile, translations: Sequence[str]) -> bytes:
         """The file with a translation in place of each of its texts."""

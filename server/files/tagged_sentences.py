@@ -1,12 +1,12 @@
-"""Sentences of a file with tags in them: the model reads them without tags, and an alignment of words sets the tags
-into their translations, as in texts (`server.text.markup.tags`)."""
+"""Tags inside the sentences of a file: removed before translation, and placed in the translations by word alignment, as
+in texts (`server.text.markup.tags`)."""
 
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from server.documents.cutting import cut
-from server.documents.encoding_cache import some_at_a_time
+from server.documents.encoding_cache import in_portions
 from server.runtime.checkpoints import checkpoint
 from server.runtime.offload import offload
 from server.scheduling.caller import in_background
@@ -19,46 +19,46 @@ from server.translation.translator import Translator
 
 
 def without_tags(sentences: Sequence[Sentence], translator: Translator) -> list[Sentence]:
-    """The sentences as the model is to read them."""
-    read = []
-    for one in sentences:
-        text, tags = strip_tags(one.source)
-        read.append(dataclasses.replace(one, source=text, parts=cut(text, translator)) if tags else one)
-    return read
+    """The sentences as the model reads them."""
+    readable = []
+    for sentence in sentences:
+        text, tags = strip_tags(sentence.source)
+        readable.append(dataclasses.replace(sentence, source=text, parts=cut(text, translator)) if tags else sentence)
+    return readable
 
 
 async def with_tags(
     translator: Translator, sentences: Sequence[Sentence], done: Sequence[Sentence], terms: Terms | None = None
 ) -> list[str]:
     """The translations of `sentences` with their tags; `done` are these sentences `without_tags`, translated as `terms`
-    say. One that has nothing to translate stays as it is. Raises EngineStopped."""
-    both = list(zip(sentences, done, strict=True))
-    parts = await offload(lambda: [list(_parts(translator, *pair, terms)) for pair in both])
+    say. A sentence that has nothing to translate stays as it is. Raises EngineStopped."""
+    sides = list(zip(sentences, done, strict=True))
+    parts = await offload(lambda: [list(_parts(translator, *side, terms)) for side in sides])
     pairs = iter(await _aligned(translator, [part.item for of_sentence in parts for part in of_sentence]))
-    return await offload(_placed, both, parts, pairs)
+    return await offload(_placed, sides, parts, pairs)
 
 
 def _placed(
-    both: Sequence[tuple[Sentence, Sentence]], parts: "Sequence[Sequence[_Part]]", pairs: Iterator[tuple[Pair, ...]]
+    sides: Sequence[tuple[Sentence, Sentence]], parts: "Sequence[Sequence[_Part]]", pairs: Iterator[tuple[Pair, ...]]
 ) -> list[str]:
     """The translations with their tags, in order; `pairs` are the pairs of every part."""
     translations: list[str] = []
-    for (original, one), of_sentence in zip(both, parts, strict=True):
+    for (original, translated), of_sentence in zip(sides, parts, strict=True):
         checkpoint()
         text, tags = strip_tags(original.source)
-        found = [_moved(part, pair) for part in of_sentence for pair in next(pairs)]
+        aligned = [_moved(part, pair) for part in of_sentence for pair in next(pairs)]
         if not tags:
-            translations.append(one.translation or "")
+            translations.append(translated.translation or "")
         elif not of_sentence:
             translations.append(original.source)
         else:
-            translations.append(place_tags(tags, text, one.translation or "", found))
+            translations.append(place_tags(tags, text, translated.translation or "", aligned))
     return translations
 
 
 @dataclass(frozen=True)
 class _Part:
-    """A part to align, and where it begins in its sentence and in the sentence's translation."""
+    """A part to align, and its start in its sentence and in the sentence's translation."""
 
     item: AlignmentItem
     source_at: int
@@ -95,9 +95,9 @@ def _moved(part: _Part, pair: Pair) -> Pair:
 
 
 async def _aligned(translator: Translator, items: Sequence[AlignmentItem]) -> list[tuple[Pair, ...]]:
-    """The pairs of every item, few at a time."""
-    vocabularies, found = (translator.source_pieces, translator.target_pieces), list[tuple[Pair, ...]]()
-    for some in some_at_a_time(translator, items):
+    """The pairs of every item."""
+    vocabularies, aligned = (translator.source_pieces, translator.target_pieces), list[tuple[Pair, ...]]()
+    for portion in in_portions(translator, items):
         with in_background():
-            found += await align(translator.worker, vocabularies, some, None)
-    return found
+            aligned += await align(translator.worker, vocabularies, portion, None)
+    return aligned

@@ -1,1 +1,2 @@
-"""Where documents are kept: memory, a SQLite file or Redis, behind one small interface."""
+"""Stores of documents and glossaries: memory, a SQLite file or Redis, behind one interface (`interface`,
+`glossaries`)."""

@@ -1,4 +1,4 @@
-"""Documents and sentences as JSON in plain ASCII: whatever a text holds (NUL, half a surrogate pair) survives."""
+"""Documents and sentences as JSON in plain ASCII, which keeps every text (NUL, half a surrogate pair)."""
 
 import dataclasses
 import json
@@ -8,7 +8,7 @@ from typing import Any
 from server.stores.records import Document, Leg, Part, Sentence
 
 FORMAT = 3
-"""Rises when what is kept cannot be read as before; see old_format.py."""
+"""Rises when stored documents must be converted before they can be read; see old_format.py."""
 DOCUMENT_FIELDS = frozenset(field.name for field in dataclasses.fields(Document))
 SENTENCE_FIELDS = frozenset(field.name for field in dataclasses.fields(Sentence))
 PART_FIELDS = frozenset(field.name for field in dataclasses.fields(Part))

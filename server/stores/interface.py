@@ -1,4 +1,4 @@
-"""The seam between documents and where they are kept: memory, a SQLite file or Redis."""
+"""The interface of a store of documents: memory, a SQLite file and Redis implement it alike."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from server.stores.records import Document, Sentence
 
 
 class StoreError(RuntimeError):
-    """A store that cannot be reached or opened; the message says which and why."""
+    """The store cannot be reached or opened; the message says which store and why."""
 
 
 class UnknownDocument(LookupError):
-    """No document with that id: it never existed, was deleted, or has expired."""
+    """There is no document with that id: it never existed, was deleted, or has expired."""
 
 
 class Conflict(RuntimeError):
@@ -23,7 +23,7 @@ class Conflict(RuntimeError):
 
 @dataclass(frozen=True)
 class Cursor:
-    """A place in a list of documents, the newest first: what comes after it is older. `created` is in seconds since
+    """A position in a list of documents, the newest first: documents after it are older. `created` is in seconds since
     1970."""
 
     created: float
@@ -31,14 +31,14 @@ class Cursor:
 
 
 class ContextStore(Protocol):
-    """Keeps documents and their sentences, each write whole or not at all. Safe to call from several threads; SQLite
-    and Redis also from several processes. Methods that take a document or its id raise UnknownDocument, except
+    """Stores documents and their sentences; every write is atomic. Safe to call from several threads; SQLite and Redis
+    also from several processes. Methods that take a document or its id raise UnknownDocument, except
     `create`; all raise StoreError.
     """
 
     def create(self, document: Document, sentences: Sequence[Sentence], limits: DocumentLimits = NO_LIMITS) -> None:
-        """Keep a new document. Raises Conflict when the id is taken, and StoreFull when more would be kept than the
-        limits allow: however many create at once, no more than that come to be."""
+        """Store a new document. Raises Conflict when the id is taken, and StoreFull above the limits, which also
+        concurrent calls do not exceed."""
         ...
 
     def document(self, document_id: str) -> Document: ...
@@ -48,7 +48,7 @@ class ContextStore(Protocol):
         ...
 
     def read(self, document_id: str) -> tuple[Document, list[Sentence]]:
-        """A document and all its sentences, of the same moment."""
+        """A document and all its sentences at one moment."""
         ...
 
     def update(
@@ -66,14 +66,14 @@ class ContextStore(Protocol):
     def delete(self, document_id: str) -> None: ...
 
     def claim(self, worker: str, lease_seconds: float, models: Collection[str]) -> Document | None:
-        """Give a document of one of these models (names) that is queued, or running under a lease that ran out, to
-        `worker`: it becomes running, leased to it. None when there is none. Two workers never get the same one. Owners
-        take turns (see server.stores.fair_order); within an owner the oldest comes first. The cost does not grow
+        """Lease a document of one of these models (names) that is queued, or running under an expired lease, to
+        `worker`: the document becomes running. None when there is none. Two workers never get the same document. Owners
+        take turns (see server.stores.fair_order); the oldest document of an owner comes first. The cost does not grow
         with the number of documents that wait."""
         ...
 
     def renew(self, document_id: str, worker: str, lease_seconds: float) -> bool:
-        """Prolong a lease; False when another worker has it."""
+        """Extend a lease; False when another worker has it."""
         ...
 
     def expire(self, older_than: float, models: Collection[str]) -> int:
@@ -82,7 +82,7 @@ class ContextStore(Protocol):
         ...
 
     def count(self) -> int:
-        """How many documents are kept."""
+        """The number of stored documents."""
         ...
 
     def page(self, owner: str | None, limit: int, after: Cursor | None = None) -> list[Document]:
@@ -91,12 +91,12 @@ class ContextStore(Protocol):
         ...
 
     def rename_owner(self, former: str, owner: str) -> None:
-        """What is one owner's becomes another's, glossaries included."""
+        """Give all documents and glossaries of one owner to another."""
         ...
 
     @property
     def glossaries(self) -> GlossaryStore:
-        """Glossaries in the same place, closed with it."""
+        """The glossaries in the same store, closed with it."""
         ...
 
     def close(self) -> None: ...

@@ -1,7 +1,7 @@
-"""How much is kept, of one owner and of all: number of documents, of those that are queued or in work, and bytes.
+"""Limits of what is stored, for one owner and for all owners: documents, open documents (queued or running), and bytes.
 
-A document's bytes are those of its record and its sentences, encoded (see codec.py). It grows as it is translated: as
-long as it is queued or in work it is charged for `GROWTH` times its bytes.
+A document's bytes are those of its record and its sentences, encoded (see codec.py). A document grows as it is
+translated: as long as it is open it is charged for `GROWTH` times its bytes.
 """
 
 import math
@@ -11,17 +11,17 @@ from typing import Literal
 from server.telemetry.labels import OPEN_STATES, DocumentState
 
 GROWTH = 3
-"""Bytes of a translated document, about, per byte of one that waits to be translated."""
+"""Bytes of a translated document, about, per byte of the same document before its translation."""
 WORK_SECONDS = 30
-"""When to try again where documents must be finished first."""
+"""Seconds until the next attempt, where documents must be finished first."""
 Bound = Literal["owner_documents", "owner_open", "owner_bytes", "documents", "num_bytes"]
 BOUNDS: tuple[Bound, ...] = ("owner_documents", "owner_open", "owner_bytes", "documents", "num_bytes")
 """In the order in which they are checked."""
 
 
 class StoreFull(RuntimeError):
-    """As much is kept as may be; the message says what, and what to do. `bound` is which limit was reached, `frees_at`
-    (seconds since 1970) when the first of the finished documents that count for it will have expired, None when none is
+    """A limit is reached; the message says which, and what to do. `bound` is the name of the limit, `frees_at` (seconds
+    since 1970) the time at which the first finished document that counts for it will have expired, None when none is
     finished."""
 
     def __init__(self, message: str, bound: Bound, frees_at: float | None) -> None:
@@ -29,19 +29,19 @@ class StoreFull(RuntimeError):
         self.bound, self.frees_at = bound, frees_at
 
     def seconds_left(self, now: float) -> int:
-        """When to try again: a document expires, or may be finished by then."""
+        """Seconds until the next attempt: by then a document expires, or may be finished."""
         if self.bound == "owner_open" or self.frees_at is None:
             return WORK_SECONDS
         return max(1, math.ceil(self.frees_at - now))
 
 
 class TooLargeToKeep(RuntimeError):
-    """The document alone is larger than all that may be kept; the message says how much that is."""
+    """The document alone exceeds the limit of bytes; the message says the limit."""
 
 
 @dataclass
 class Usage:
-    """What is kept of one owner, or of all. `open`: documents that are queued or in work."""
+    """What is stored for one owner, or for all. `open`: documents that are queued or running."""
 
     documents: int = 0
     open: int = 0
@@ -50,7 +50,7 @@ class Usage:
 
 @dataclass(frozen=True)
 class DocumentLimits:
-    """The most that is kept of one owner and of all; None: no limit."""
+    """The most that is stored for one owner and for all owners; None: no limit."""
 
     owner_documents: int | None = None
     owner_open: int | None = None
@@ -61,17 +61,17 @@ class DocumentLimits:
     """Seconds after its last touch by which a finished document has expired."""
 
     def check_alone(self, charge: int) -> None:
-        """Raises TooLargeToKeep for a document that would not fit even if nothing else were kept."""
-        most = min((limit for limit in (self.owner_bytes, self.num_bytes) if limit is not None), default=charge)
-        if charge > most:
+        """Raises TooLargeToKeep for a document that would exceed the limits of an empty store."""
+        max_bytes = min((limit for limit in (self.owner_bytes, self.num_bytes) if limit is not None), default=charge)
+        if charge > max_bytes:
             raise TooLargeToKeep(
-                f"the document would take {charge} bytes with its translation, at most {most} are kept: send it in "
-                "several documents"
+                f"the document would take {charge} bytes with its translation, at most {max_bytes} are kept: send it "
+                "in several documents"
             )
 
     def reached(self, owner: Usage, everybody: Usage, charge: int, is_open: bool) -> Bound | None:
-        """The first bound that a new document of `charge` bytes would pass, None if there is none. `owner` and
-        `everybody` are what is kept without it."""
+        """The first limit that a new document of `charge` bytes would exceed, None if there is none. `owner` and
+        `everybody` are what is stored without it."""
         wanted: dict[Bound, int] = {
             "owner_documents": owner.documents + 1,
             "owner_open": owner.open + 1 if is_open else 0,
@@ -82,8 +82,8 @@ class DocumentLimits:
         return next((bound for bound in BOUNDS if _is_passed(self.of(bound), wanted[bound])), None)
 
     def outgrown(self, owner: Usage, everybody: Usage, old_size: int, size: int) -> Bound | None:
-        """As `reached`, for a kept document of `old_size` bytes that changes to `size` bytes. One that does not grow is
-        never refused. Raises TooLargeToKeep."""
+        """As `reached`, for a stored document of `old_size` bytes that changes to `size` bytes. A document that does
+        not grow is never refused. Raises TooLargeToKeep."""
         more = size - old_size
         if more <= 0:
             return None
@@ -104,21 +104,21 @@ class DocumentLimits:
             "documents": f"{limit} documents are kept already",
             "num_bytes": f"all documents together have at most {limit} bytes",
         }[bound]
-        way = (
+        remedy = (
             "wait until some are done, or delete some"
             if bound == "owner_open"
             else "delete some, or wait until they expire"
         )
-        where = "GET /v1/documents lists yours, DELETE /v1/documents/ID deletes one"
+        how = "GET /v1/documents lists yours, DELETE /v1/documents/ID deletes one"
         frees_at = None if oldest_finished is None else oldest_finished + self.expires_after
-        return StoreFull(f"{message}; {way}: {where}", bound, frees_at)
+        return StoreFull(f"{message}; {remedy}: {how}", bound, frees_at)
 
 
 NO_LIMITS = DocumentLimits()
 
 
 def charge_of(size: int, state: DocumentState) -> int:
-    """What a document of `size` bytes is charged for."""
+    """The bytes that a document of `size` bytes is charged for."""
     return size * GROWTH if state in OPEN_STATES else size
 
 

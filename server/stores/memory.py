@@ -1,4 +1,5 @@
-"""Documents in this process: the default. They are gone when it ends, and no other process sees them."""
+"""Documents in the memory of this process: the default store. They are lost when the process ends, and no other process
+sees them."""
 
 import dataclasses
 import threading
@@ -8,9 +9,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from server.stores import validation as refusals
+from server.stores import validation
 from server.stores.codec import decode_document, decode_sentence, encode
-from server.stores.fair_order import Candidate, after_turn, first_in_turn
+from server.stores.fair_order import Candidate, next_candidate, tags_after
 from server.stores.interface import Cursor, StoreError
 from server.stores.limits import NO_LIMITS, Bound, DocumentLimits, StoreFull, Usage, charge_of
 from server.stores.memory_glossaries import MemoryGlossaries
@@ -20,8 +21,8 @@ from server.telemetry.labels import OPEN_STATES, DocumentState
 
 
 @dataclass
-class _Kept:
-    """`document` and `sentences` are encoded: nobody can change what is kept, and their lengths are what they take.
+class _Record:
+    """`document` and `sentences` are encoded, so that no caller can change them, and their lengths are their sizes.
     `leased_until` is in the clock's seconds, 0 without a lease."""
 
     document: str
@@ -49,8 +50,8 @@ class _Kept:
         return dataclasses.replace(document, owner=self.owner, state=self.state, version=self.version)
 
 
-_EVERYBODY = None
-"""The key of lists that have the documents of all owners."""
+_ALL_OWNERS = None
+"""The key of lists of the documents of all owners."""
 
 
 class MemoryStore:
@@ -59,11 +60,10 @@ class MemoryStore:
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._kept: dict[str, _Kept] = {}
+        self._records: dict[str, _Record] = {}
         self._usage: defaultdict[str | None, Usage] = defaultdict(Usage)
-        self._tags: dict[str, int] = {}
-        self._now = 0
-        """Turns of owners; see turns.py."""
+        self._now, self._tags = 0, dict[str, int]()
+        """The tag of the last claim, and the tags of owners; see fair_order.py."""
         self._by_creation, self._queued, self._running = SortedIds(), SortedIds(), SortedIds()
         """By owner and creation; by model, owner and creation; by model and end of the lease."""
         self._waiting_owners: defaultdict[str, set[str]] = defaultdict(set)
@@ -74,36 +74,36 @@ class MemoryStore:
         self.glossaries = MemoryGlossaries(self._locked)
 
     def create(self, document: Document, sentences: Sequence[Sentence], limits: DocumentLimits = NO_LIMITS) -> None:
-        ordered = refusals.check_new(document, sentences)
-        body, bodies = encode(document), [encode(one) for one in ordered]
+        ordered = validation.check_new(document, sentences)
+        body, bodies = encode(document), [encode(sentence) for sentence in ordered]
         size = len(body) + sum(map(len, bodies))
         charge = charge_of(size, document.state)
         limits.check_alone(charge)
         with self._locked():
-            if document.id in self._kept:
-                raise refusals.taken(document.id)
-            usage = self._usage_of(document.owner), self._usage_of(_EVERYBODY)
+            if document.id in self._records:
+                raise validation.taken(document.id)
+            usage = self._usage_of(document.owner), self._usage_of(_ALL_OWNERS)
             bound = limits.reached(*usage, charge, document.state in OPEN_STATES)
             if bound is not None:
                 raise self._full(limits, bound, document.owner)
-            self._enter(document.id, _kept(document, document.owner, body, bodies, size))
+            self._add(document.id, _record(document, document.owner, body, bodies, size))
 
     def document(self, document_id: str) -> Document:
         with self._locked():
-            kept = dataclasses.replace(self._find(document_id))
-        return kept.decoded()
+            record = dataclasses.replace(self._find(document_id))
+        return record.decoded()
 
     def sentences(self, document_id: str, start: int = 0, end: int | None = None) -> list[Sentence]:
-        refusals.check_range(start, end)
+        validation.check_range(start, end)
         with self._locked():
             bodies = self._find(document_id).sentences[start:end]
         return [decode_sentence(body) for body in bodies]
 
     def read(self, document_id: str) -> tuple[Document, list[Sentence]]:
         with self._locked():
-            kept = dataclasses.replace(self._find(document_id))
-            bodies = list(kept.sentences)
-        return kept.decoded(), [decode_sentence(body) for body in bodies]
+            record = dataclasses.replace(self._find(document_id))
+            bodies = list(record.sentences)
+        return record.decoded(), [decode_sentence(body) for body in bodies]
 
     def update(
         self,
@@ -112,96 +112,98 @@ class MemoryStore:
         sentences: Sequence[Sentence] = (),
         limits: DocumentLimits = NO_LIMITS,
     ) -> None:
-        ordered = refusals.check_update(document, expected_version, sentences)
-        body, bodies = encode(document), [encode(one) for one in ordered]
+        ordered = validation.check_update(document, expected_version, sentences)
+        body, bodies = encode(document), [encode(sentence) for sentence in ordered]
         with self._locked():
             old = self._find(document.id)
             if old.version != expected_version:
-                raise refusals.changed(document.id, expected_version, old.version)
-            refusals.check_fit(document, len(old.sentences), ordered)
-            replaced = [one for one in ordered if one.index < len(old.sentences)]
+                raise validation.changed(document.id, expected_version, old.version)
+            validation.check_fit(document, len(old.sentences), ordered)
+            replaced = [sentence.index for sentence in ordered if sentence.index < len(old.sentences)]
             size = old.size + len(body) - len(old.document) + sum(map(len, bodies))
-            size -= sum(len(old.sentences[one.index]) for one in replaced)
-            bound = limits.outgrown(self._usage_of(old.owner), self._usage_of(_EVERYBODY), old.size, size)
+            size -= sum(len(old.sentences[index]) for index in replaced)
+            bound = limits.outgrown(self._usage_of(old.owner), self._usage_of(_ALL_OWNERS), old.size, size)
             if bound is not None:
                 raise self._full(limits, bound, old.owner)
-            self._leave(document.id)
+            self._remove(document.id)
             merged = old.sentences
             for sentence, encoded in zip(ordered, bodies, strict=True):
                 merged[sentence.index : sentence.index + 1] = [encoded]
-            new = _kept(document, old.owner, body, merged, size)
+            new = _record(document, old.owner, body, merged, size)
             if document.state == "running":
                 new.worker, new.leased_until = old.worker, old.leased_until
-            self._enter(document.id, new)
+            self._add(document.id, new)
 
     def delete(self, document_id: str) -> None:
         with self._locked():
             self._find(document_id)
-            self._leave(document_id)
+            self._remove(document_id)
 
     def claim(self, worker: str, lease_seconds: float, models: Collection[str]) -> Document | None:
-        refusals.check_lease(lease_seconds)
+        validation.check_lease(lease_seconds)
         with self._locked():
             now = self._clock()
-            candidates = self._candidates(models, now, refusals.latest_end(now, lease_seconds))
-            chosen = first_in_turn(candidates, self._tags, self._now)
+            candidates = self._candidates(models, now, validation.latest_end(now, lease_seconds))
+            chosen = next_candidate(candidates, self._tags, self._now)
             if chosen is None:
                 return None
-            self._now, self._tags[chosen.owner] = after_turn(chosen, self._tags, self._now)
+            self._now, self._tags[chosen.owner] = tags_after(chosen, self._tags, self._now)
             self._tags = {owner: tag for owner, tag in self._tags.items() if tag > self._now}
-            kept = self._leave(chosen.document_id)
-            kept.state, kept.version = "running", kept.version + 1
-            kept.worker, kept.leased_until = worker, now + lease_seconds
-            self._enter(chosen.document_id, kept)
-            return kept.decoded()
+            record = self._remove(chosen.document_id)
+            record.state, record.version = "running", record.version + 1
+            record.worker, record.leased_until = worker, now + lease_seconds
+            self._add(chosen.document_id, record)
+            return record.decoded()
 
     def renew(self, document_id: str, worker: str, lease_seconds: float) -> bool:
-        refusals.check_lease(lease_seconds)
+        validation.check_lease(lease_seconds)
         with self._locked():
             if self._find(document_id).worker != worker:
                 return False
-            kept = self._leave(document_id)
-            kept.leased_until = self._clock() + lease_seconds
-            self._enter(document_id, kept)
+            record = self._remove(document_id)
+            record.leased_until = self._clock() + lease_seconds
+            self._add(document_id, record)
             return True
 
     def expire(self, older_than: float, models: Collection[str]) -> int:
         with self._locked():
             now = self._clock()
-            old = [name for _, name in self._resting.below(_EVERYBODY, older_than)]
+            old = [name for _, name in self._resting.below(_ALL_OWNERS, older_than)]
             for model in self._open.non_empty():
                 if model not in models:
                     old += [
-                        name for _, name in self._open.below(model, older_than) if self._kept[name].leased_until <= now
+                        name
+                        for _, name in self._open.below(model, older_than)
+                        if self._records[name].leased_until <= now
                     ]
             for name in old:
-                self._leave(name)
+                self._remove(name)
             return len(old)
 
     def count(self) -> int:
         with self._locked():
-            return len(self._kept)
+            return len(self._records)
 
     def page(self, owner: str | None, limit: int, after: Cursor | None = None) -> list[Document]:
-        refusals.check_page(limit)
-        place = None if after is None else (after.created, after.document_id)
+        validation.check_page(limit)
+        position = None if after is None else (after.created, after.document_id)
         with self._locked():
-            names = self._by_creation.before(owner, place, limit)
-            kept = [dataclasses.replace(self._kept[name]) for _, name in names]
-        return [one.decoded() for one in kept]
+            names = self._by_creation.before(owner, position, limit)
+            records = [dataclasses.replace(self._records[name]) for _, name in names]
+        return [record.decoded() for record in records]
 
     def rename_owner(self, former: str, owner: str) -> None:
         with self._locked():
             for _, name in list(self._by_creation.of(former)):
-                kept = self._leave(name)
-                kept.owner = owner
-                self._enter(name, kept)
+                record = self._remove(name)
+                record.owner = owner
+                self._add(name, record)
             self.glossaries.rename_owner(former, owner)
 
     def close(self) -> None:
         with self._lock:
             self._is_closed = True
-            self._kept.clear()
+            self._records.clear()
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -211,78 +213,78 @@ class MemoryStore:
             yield
 
     def _candidates(self, models: Collection[str], now: float, latest: float) -> list[Candidate]:
-        """The oldest document of every owner that anybody may claim: queued, or with no lease that ends after `now`
-        and up to `latest`."""
-        free: list[str] = []
+        """The oldest claimable document of every owner: queued, or running without a lease that ends after `now` and
+        by `latest`."""
+        claimable: list[str] = []
         for model in set(models):
-            free += [self._queued.of((model, owner))[0][1] for owner in self._waiting_owners.get(model, ())]
+            claimable += [self._queued.of((model, owner))[0][1] for owner in self._waiting_owners.get(model, ())]
             ended = [*self._running.upto(model, now), *self._running.above(model, latest)]
-            free += [name for _, name in ended]
+            claimable += [name for _, name in ended]
         oldest: dict[str, Candidate] = {}
-        for name in sorted(free, key=lambda name: (self._kept[name].created, name)):
-            kept = self._kept[name]
-            oldest.setdefault(kept.owner, Candidate(kept.owner, kept.created, name, len(kept.sentences)))
+        for name in sorted(claimable, key=lambda name: (self._records[name].created, name)):
+            record = self._records[name]
+            oldest.setdefault(record.owner, Candidate(record.owner, record.created, name, len(record.sentences)))
         return list(oldest.values())
 
     def _full(self, limits: DocumentLimits, bound: Bound, owner: str) -> StoreFull:
-        resting = self._resting.of(owner if bound.startswith("owner") else _EVERYBODY)
+        resting = self._resting.of(owner if bound.startswith("owner") else _ALL_OWNERS)
         return limits.full(bound, resting[0][0] if resting else None)
 
     def _usage_of(self, owner: str | None) -> Usage:
         return self._usage.get(owner, Usage())
 
-    def _find(self, document_id: str) -> _Kept:
-        if document_id not in self._kept:
-            raise refusals.unknown(document_id)
-        return self._kept[document_id]
+    def _find(self, document_id: str) -> _Record:
+        if document_id not in self._records:
+            raise validation.unknown(document_id)
+        return self._records[document_id]
 
-    def _enter(self, name: str, kept: _Kept) -> None:
-        """Put a document into every list that it belongs to."""
-        self._kept[name] = kept
-        for whose in (kept.owner, _EVERYBODY):
-            usage = self._usage[whose]
+    def _add(self, name: str, record: _Record) -> None:
+        """Add a document to every list that it belongs to."""
+        self._records[name] = record
+        for owner in (record.owner, _ALL_OWNERS):
+            usage = self._usage[owner]
             usage.documents += 1
-            usage.open += kept.is_open
-            usage.num_bytes += kept.charge
-            self._by_creation.add(whose, kept.created, name)
-            if not kept.is_open:
-                self._resting.add(whose, kept.touched, name)
-        if kept.is_open:
-            self._open.add(kept.model, kept.touched, name)
-        if kept.state == "queued":
-            self._queued.add((kept.model, kept.owner), kept.created, name)
-            self._waiting_owners[kept.model].add(kept.owner)
-        elif kept.state == "running":
-            self._running.add(kept.model, kept.leased_until, name)
+            usage.open += record.is_open
+            usage.num_bytes += record.charge
+            self._by_creation.add(owner, record.created, name)
+            if not record.is_open:
+                self._resting.add(owner, record.touched, name)
+        if record.is_open:
+            self._open.add(record.model, record.touched, name)
+        if record.state == "queued":
+            self._queued.add((record.model, record.owner), record.created, name)
+            self._waiting_owners[record.model].add(record.owner)
+        elif record.state == "running":
+            self._running.add(record.model, record.leased_until, name)
 
-    def _leave(self, name: str) -> _Kept:
-        """Take a document out of every list."""
-        kept = self._kept.pop(name)
-        for whose in (kept.owner, _EVERYBODY):
-            usage = self._usage[whose]
+    def _remove(self, name: str) -> _Record:
+        """Remove a document from every list."""
+        record = self._records.pop(name)
+        for owner in (record.owner, _ALL_OWNERS):
+            usage = self._usage[owner]
             usage.documents -= 1
-            usage.open -= kept.is_open
-            usage.num_bytes -= kept.charge
+            usage.open -= record.is_open
+            usage.num_bytes -= record.charge
             if not usage.documents:
-                del self._usage[whose]
-            self._by_creation.discard(whose, kept.created, name)
-            if not kept.is_open:
-                self._resting.discard(whose, kept.touched, name)
-        if kept.is_open:
-            self._open.discard(kept.model, kept.touched, name)
-        if kept.state == "queued":
-            self._queued.discard((kept.model, kept.owner), kept.created, name)
-            if not self._queued.of((kept.model, kept.owner)):
-                self._waiting_owners[kept.model].discard(kept.owner)
-                if not self._waiting_owners[kept.model]:
-                    del self._waiting_owners[kept.model]
-        elif kept.state == "running":
-            self._running.discard(kept.model, kept.leased_until, name)
-        return kept
+                del self._usage[owner]
+            self._by_creation.discard(owner, record.created, name)
+            if not record.is_open:
+                self._resting.discard(owner, record.touched, name)
+        if record.is_open:
+            self._open.discard(record.model, record.touched, name)
+        if record.state == "queued":
+            self._queued.discard((record.model, record.owner), record.created, name)
+            if not self._queued.of((record.model, record.owner)):
+                self._waiting_owners[record.model].discard(record.owner)
+                if not self._waiting_owners[record.model]:
+                    del self._waiting_owners[record.model]
+        elif record.state == "running":
+            self._running.discard(record.model, record.leased_until, name)
+        return record
 
 
-def _kept(document: Document, owner: str, body: str, bodies: list[str], size: int) -> _Kept:
-    return _Kept(
+def _record(document: Document, owner: str, body: str, bodies: list[str], size: int) -> _Record:
+    return _Record(
         body,
         owner,
         document.model,

@@ -1,4 +1,4 @@
-"""A context store from the URL that the operator wrote."""
+"""Opens the store that the setting `context_store` names by its URL."""
 
 import re
 from collections.abc import Mapping
@@ -16,13 +16,13 @@ FORMS: Final = "memory://, sqlite:///PATH (sqlite:////PATH from the root) or red
 
 
 class UnusableURL(StoreError, ValueError):
-    """A URL of no known form; the message says which forms there are and never repeats a password."""
+    """A URL of no known form; the message lists the forms and never repeats a password."""
 
 
 def open_store(url: str, former_owners: Mapping[str, str] = MappingProxyType({})) -> ContextStore:
     """Open `memory://`, `sqlite:///PATH` or `redis://HOST:PORT/DB`; user and password in percent encoding.
-    `former_owners` has the names of owners by the hashes that were in their place before format 3: what is still kept
-    for such a hash becomes theirs.
+    `former_owners` maps the hashes of keys that were owners up to RingMT 0.4 to the names of keys: documents and
+    glossaries of a hash become those of the name.
 
     Raises UnusableURL for another form and StoreError when the store cannot be opened.
     """
@@ -44,9 +44,9 @@ def _opened(url: str) -> ContextStore:
         return SqliteStore(_sqlite_path(url))
     if scheme is not None and scheme[1] == "redis":
         return _open_redis(url)
-    # What comes after the scheme may be a password.
-    found = f"begins with {scheme[0]}" if scheme is not None else "has no scheme"
-    raise UnusableURL(f"context_store {found}: write {FORMS}")
+    # The rest of the URL may be a password.
+    problem = f"begins with {scheme[0]}" if scheme is not None else "has no scheme"
+    raise UnusableURL(f"context_store {problem}: write {FORMS}")
 
 
 def _sqlite_path(url: str) -> Path:

@@ -1,5 +1,6 @@
 """A document and its sentences as plain values, which every store keeps losslessly."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -10,7 +11,8 @@ Mode = Literal["offline", "online"]
 
 @dataclass(frozen=True)
 class Part:
-    """What the model reads at once. `source_ids` end with EOS; all other ids here come without it."""
+    """The text of one search, a sentence or a part of one. `source_ids` end with EOS; all other ids here come without
+    it."""
 
     source_ids: tuple[int, ...]
     target_ids: tuple[int, ...] | None = None
@@ -19,13 +21,12 @@ class Part:
     """Its translation as other sentences see it, where context is made of translations: a person's, else its draft;
     None until it is made."""
     span: tuple[int, int] | None = None
-    """Where it begins and ends in the sentence's source, in characters; None in a document that was kept before RingMT
-    knew it."""
+    """Its start and end in the sentence's source, in characters; None in a document that RingMT 0.1.0 stored."""
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence. It is one part as a rule, several where it is too long for the model or is several sentences, none
+    """One sentence. It has one part as a rule, several where it is too long for the model or is several sentences, none
     where there is nothing to translate. `gap` is the text between it and the sentence before (for the first: before
     it). `translation` is None until it is translated. `version` rises whenever its source or its translation changes.
     """
@@ -40,28 +41,27 @@ class Sentence:
     is_edited: bool = False
     """The translation is a person's: it is never translated again."""
     is_stale: bool = False
-    """The translation is of an earlier state of the document and is to be made again."""
+    """The translation is of an earlier state of the document, and the sentence is to be translated again."""
     version: int = 1
     context_used: tuple[tuple[int, float], ...] = ()
-    """(sentence index, weight), largest first; the largest few."""
+    """(sentence index, attention weight) of the sentences with the largest weights, largest first."""
     origin: "Sentence | None" = None
-    """The sentence as the first of two models read and translated it: what that said is this one's source."""
+    """The sentence of the first stage, where two models translate: its translation is the source of this sentence."""
 
     @property
     def is_pending(self) -> bool:
-        """It waits to be translated, for the first time or again."""
+        """Whether it waits to be translated, for the first time or again."""
         return self.translation is None or self.is_stale
 
     @property
     def num_places(self) -> int:
-        """How much of a document's length it takes: a place for every part, at least one."""
+        """Its share of the document's length: the number of its parts, at least 1."""
         return max(1, len(self.parts))
 
 
 @dataclass(frozen=True)
 class Leg:
-    """One of two models that translate a document in turn: its name, the hash of its weights, and the language that it
-    translates into."""
+    """The model of one of two stages: its name, the hash of its weights, and the language that it translates into."""
 
     model: str
     fingerprint: str
@@ -90,20 +90,27 @@ class Document:
     created: float = 0.0
     touched: float = 0.0
     attempts: int = 0
-    """How often work on it began and did not end, because the process died, since its last sentence was finished."""
+    """How often a process died while it worked on the document, since the last sentence was finished."""
     num_places: int = 0
-    """The places of all its sentences."""
+    """The sum of `num_places` of its sentences."""
     revision: int = 1
-    """Rises when a change makes an existing sentence other context than before; appending does not."""
+    """Rises when a change of an existing sentence changes the context of others; appending does not."""
     legs: tuple[Leg, ...] = ()
-    """The two models of a document that goes through a third language, in order; `model` and `fingerprint` are those of
-    the one whose turn it is."""
+    """The two stages of a document that goes through a third language; `model` and `fingerprint` are those of the
+    present stage."""
     owner: str = ""
-    """Whose it is; "" where it is everybody's. Updates do not change it, only ContextStore.rename_owner does."""
+    """The name of its key; "" on a server without keys. Updates do not change it, only ContextStore.rename_owner
+    does."""
     num_pending: int | None = None
-    """How many sentences wait to be translated; None in a document that was kept before RingMT counted them."""
+    """The number of sentences that wait to be translated; None in a document that RingMT 0.4 or older stored."""
 
     @property
     def next_leg(self) -> Leg | None:
-        """Whose turn comes after this model's."""
+        """The stage after the present one, None if there is none."""
         return self.legs[1] if self.legs and self.model == self.legs[0].model else None
+
+
+def with_changed(sentences: Sequence[Sentence], changed: Sequence[Sentence]) -> list[Sentence]:
+    """All sentences, with the `changed` ones in place of their older versions; new ones at the end."""
+    by_index = {sentence.index: sentence for sentence in sentences}
+    return list((by_index | {sentence.index: sentence for sentence in changed}).values())

@@ -1,5 +1,5 @@
-"""Documents in Redis, for several machines that serve the same documents. Only this module and
-redis_upgrade.py import redis-py."""
+"""Documents in Redis, which servers on several machines may share. Only this module and redis_upgrade.py import
+redis-py; the scripts that run in Redis are in redis_scripts.py."""
 
 import dataclasses
 from collections.abc import Collection, Iterator, Sequence
@@ -10,8 +10,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from server.stores import redis_scripts
-from server.stores import validation as refusals
+from server.stores import redis_scripts, validation
 from server.stores.codec import decode_document, decode_sentence, encode
 from server.stores.interface import Cursor, StoreError
 from server.stores.limits import BOUNDS, GROWTH, NO_LIMITS, Bound, DocumentLimits, StoreFull, charge_of
@@ -28,7 +27,7 @@ TIMEOUT_SECONDS: Final = 5.0
 NO_LIMIT: Final = -1
 FIELDS: Final = ("body", "state", "version", "owner")
 BATCH: Final = 100
-"""Documents that one script deletes or gives to another owner: nobody else is served while it runs."""
+"""Documents that one script deletes or gives to another owner: Redis serves no other client while it runs."""
 
 
 class RedisStore:
@@ -65,33 +64,33 @@ class RedisStore:
             raise
 
     def create(self, document: Document, sentences: Sequence[Sentence], limits: DocumentLimits = NO_LIMITS) -> None:
-        ordered = refusals.check_new(document, sentences)
-        size = len(encode(document)) + sum(len(encode(one)) for one in ordered)
+        ordered = validation.check_new(document, sentences)
+        size = len(encode(document)) + sum(len(encode(sentence)) for sentence in ordered)
         limits.check_alone(charge_of(size, document.state))
         answer = self._run("CREATE", *_arguments(document, 0, limits, ordered))
         if answer[0] == b"taken":
-            raise refusals.taken(document.id)
+            raise validation.taken(document.id)
         if answer[0] == b"full":
             raise _full(limits, answer)
 
     def document(self, document_id: str) -> Document:
-        refusals.check_id(document_id)
+        validation.check_id(document_id)
         with self._errors():
             fields = self._client.hmget(_document_key(document_id), *FIELDS)
         if fields[0] is None:
-            raise refusals.unknown(document_id)
+            raise validation.unknown(document_id)
         return _document(fields)
 
     def sentences(self, document_id: str, start: int = 0, end: int | None = None) -> list[Sentence]:
-        refusals.check_range(start, end)
-        refusals.check_id(document_id)
+        validation.check_range(start, end)
+        validation.check_id(document_id)
         first, last = (start, -1) if end is None else (start, end - 1) if end > start else (1, 0)
-        [bodies] = self._found(document_id, "SENTENCES", document_id, first, last)
+        [bodies] = self._read(document_id, "SENTENCES", document_id, first, last)
         return [decode_sentence(body) for body in bodies]
 
     def read(self, document_id: str) -> tuple[Document, list[Sentence]]:
-        refusals.check_id(document_id)
-        fields, bodies = self._found(document_id, "READ", document_id)
+        validation.check_id(document_id)
+        fields, bodies = self._read(document_id, "READ", document_id)
         return _document(fields), [decode_sentence(body) for body in bodies]
 
     def update(
@@ -101,36 +100,38 @@ class RedisStore:
         sentences: Sequence[Sentence] = (),
         limits: DocumentLimits = NO_LIMITS,
     ) -> None:
-        ordered = refusals.check_update(document, expected_version, sentences)
+        ordered = validation.check_update(document, expected_version, sentences)
         answer = self._run("UPDATE", *_arguments(document, expected_version, limits, ordered))
         if answer[0] == b"unknown":
-            raise refusals.unknown(document.id)
+            raise validation.unknown(document.id)
         if answer[0] == b"changed":
-            raise refusals.changed(document.id, expected_version, int(answer[1]))
+            raise validation.changed(document.id, expected_version, int(answer[1]))
         if answer[0] == b"gap":
-            raise refusals.gap(document, int(answer[1]), ordered)
+            raise validation.gap(document, int(answer[1]), ordered)
         if answer[0] == b"count":
-            refusals.check_count(document, int(answer[1]))
+            validation.check_count(document, int(answer[1]))
         if answer[0] == b"too large":
             limits.check_alone(int(answer[1]))
         if answer[0] == b"full":
             raise _full(limits, answer)
 
     def delete(self, document_id: str) -> None:
-        if self._run("DELETE", refusals.check_id(document_id)) == 0:
-            raise refusals.unknown(document_id)
+        if self._run("DELETE", validation.check_id(document_id)) == 0:
+            raise validation.unknown(document_id)
 
     def claim(self, worker: str, lease_seconds: float, models: Collection[str]) -> Document | None:
-        refusals.check_lease(lease_seconds)
-        lease, longest = (round(one * 1_000_000) for one in (lease_seconds, refusals.latest_end(0, lease_seconds)))
+        validation.check_lease(lease_seconds)
+        lease, longest = (
+            round(seconds * 1_000_000) for seconds in (lease_seconds, validation.latest_end(0, lease_seconds))
+        )
         answer = self._run("CLAIM", worker, lease, longest, *models)
         return None if answer[0] == b"none" else _document(answer[1])
 
     def renew(self, document_id: str, worker: str, lease_seconds: float) -> bool:
-        refusals.check_lease(lease_seconds)
-        answer = self._run("RENEW", refusals.check_id(document_id), worker, round(lease_seconds * 1_000_000))
+        validation.check_lease(lease_seconds)
+        answer = self._run("RENEW", validation.check_id(document_id), worker, round(lease_seconds * 1_000_000))
         if answer[0] == b"unknown":
-            raise refusals.unknown(document_id)
+            raise validation.unknown(document_id)
         return bool(answer[0] == b"ok")
 
     def expire(self, older_than: float, models: Collection[str]) -> int:
@@ -145,10 +146,10 @@ class RedisStore:
         return int(self._run("COUNT"))
 
     def page(self, owner: str | None, limit: int, after: Cursor | None = None) -> list[Document]:
-        refusals.check_page(limit)
-        place = [] if after is None else [repr(float(after.created)), after.document_id]
-        found = self._run("PAGE", "documents" if owner is None else f"documents:{owner}", limit, *place)
-        return [_document(fields) for fields in found if fields[0] is not None]
+        validation.check_page(limit)
+        position = [] if after is None else [repr(float(after.created)), after.document_id]
+        documents = self._run("PAGE", "documents" if owner is None else f"documents:{owner}", limit, *position)
+        return [_document(fields) for fields in documents if fields[0] is not None]
 
     def rename_owner(self, former: str, owner: str) -> None:
         if former == owner:
@@ -168,15 +169,15 @@ class RedisStore:
         with self._errors():
             return self._scripts[script](args=(redis_scripts.PREFIX, *arguments))
 
-    def _found(self, document_id: str, script: str, *arguments: str | int) -> list[Any]:
-        """What a script that reads has found. Raises UnknownDocument, and StoreError when sentences are missing."""
+    def _read(self, document_id: str, script: str, *arguments: str | int) -> list[Any]:
+        """The result of a script that reads. Raises UnknownDocument, and StoreError when sentences are missing."""
         answer = self._run(script, *arguments)
         if answer[0] == b"unknown":
-            raise refusals.unknown(document_id)
+            raise validation.unknown(document_id)
         if answer[0] == b"lost":
             raise StoreError(
-                f"context store {self._url}: sentences of document {refusals.shown(document_id)} are gone: set Redis' "
-                "maxmemory-policy to noeviction"
+                f"context store {self._url}: sentences of document {validation.shown(document_id)} are gone: set "
+                "Redis' maxmemory-policy to noeviction"
             )
         return list(answer[1:])
 
@@ -196,7 +197,7 @@ def _document_key(document_id: str) -> str:
 
 
 def _document(fields: Sequence[bytes]) -> Document:
-    """A document from its FIELDS: claims and new owners change only what comes after its body."""
+    """A document from its FIELDS: claims and changes of owners write only the fields after its body."""
     state = cast(DocumentState, fields[1].decode())
     version, owner = int(fields[2]), fields[3].decode()
     return dataclasses.replace(decode_document(fields[0]), state=state, version=version, owner=owner)
@@ -211,7 +212,7 @@ def _full(limits: DocumentLimits, answer: Sequence[bytes | None]) -> StoreFull:
 def _arguments(
     document: Document, expected_version: int, limits: DocumentLimits, sentences: Sequence[Sentence]
 ) -> list[str | int]:
-    """What CREATE and UPDATE write, in their order."""
+    """The arguments of CREATE and UPDATE, in their order."""
     arguments: list[str | int] = [
         document.id,
         document.version,
@@ -225,8 +226,8 @@ def _arguments(
         document.owner,
         expected_version,
     ]
-    most = (limits.of(bound) for bound in BOUNDS)
-    arguments += [NO_LIMIT if limit is None else limit for limit in most]
+    values = (limits.of(bound) for bound in BOUNDS)
+    arguments += [NO_LIMIT if limit is None else limit for limit in values]
     for sentence in sentences:
         arguments += [sentence.index, encode(sentence)]
     return arguments

@@ -1,17 +1,17 @@
-"""The Lua scripts of the Redis store: each runs whole or not at all, and every check comes before the first write.
+"""The Lua scripts of the Redis store. Redis runs each as one transaction; every check comes before the first write.
 
 Keys of a document: a hash `document:ID` (body, state, version, model, owner, created, touched, worker, sentences, size,
-charge) and a list `sentences:ID`, one element per sentence. Sorted sets lead to it, so that nothing that is looked for
-costs more when more waits:
+charge) and a list `sentences:ID`, one element per sentence. Sorted sets index the documents, so that no operation
+costs more when more documents wait:
 
 - `documents`, `documents:OWNER`: by creation
-- `resting`, `resting:OWNER`: those that are done or have failed, by last touch
-- `open:MODEL`: those that are queued or running, by last touch; the set `models` has the models of which there are any
-- `queue:MODEL:OWNER`: the queued ones, by creation; the set `owners:MODEL` has the owners that have any
+- `resting`, `resting:OWNER`: documents that are done or have failed, by last touch
+- `open:MODEL`: documents that are queued or running, by last touch; the set `models` has the models of such documents
+- `queue:MODEL:OWNER`: queued documents, by creation; the set `owners:MODEL` has their owners
 - `running:MODEL`: by the end of the lease in microseconds of the server's clock
 
-The hashes `usage` and `usage:OWNER` count what is charged and how many are open. The hash `turns` has owners' tags, the
-key `turn` the tag of the last claim (see turns.py). `format` says how all of them are written. No key has a time to
+The hashes `usage` and `usage:OWNER` count charged bytes and open documents. The hash `turns` has owners' tags, the key
+`turn` the tag of the last claim (see fair_order.py). `format` is the version of all of this. No key has a time to
 live.
 """
 
@@ -40,11 +40,11 @@ local function set_from(first)
 end
 
 local function find(id)
-    local found = redis.call('HMGET', document_key(id), 'version', 'state', 'model', 'owner', 'created', 'touched',
+    local fields = redis.call('HMGET', document_key(id), 'version', 'state', 'model', 'owner', 'created', 'touched',
         'size', 'charge')
-    if not found[1] then return nil end
-    return {version = found[1], state = found[2], model = found[3], owner = found[4], created = found[5],
-        touched = found[6], size = tonumber(found[7]), charge = tonumber(found[8])}
+    if not fields[1] then return nil end
+    return {version = fields[1], state = fields[2], model = fields[3], owner = fields[4], created = fields[5],
+        touched = fields[6], size = tonumber(fields[7]), charge = tonumber(fields[8])}
 end
 
 local function is_open(document) return document.state == 'queued' or document.state == 'running' end
@@ -58,7 +58,7 @@ local function count(document, sign)
     end
 end
 
--- Put a document into every set that it belongs to. `ends`: when its lease ends, if it is running.
+-- Add a document to every set that it belongs to. `ends`: when its lease ends, if it is running.
 local function enter(id, document, ends)
     local model, owner = document.model, document.owner
     redis.call('ZADD', prefix .. 'documents', document.created, id)
@@ -79,7 +79,7 @@ local function enter(id, document, ends)
     count(document, 1)
 end
 
--- Take a document out of every set.
+-- Remove a document from every set.
 local function leave(id, document)
     local model, owner = document.model, document.owner
     redis.call('ZREM', prefix .. 'documents', id)
@@ -110,16 +110,16 @@ local function remove(id, document)
     redis.call('DEL', sentences_key(id), document_key(id))
 end
 
--- The answer when a bound is reached, with what was touched first of the finished documents that count for it.
+-- The answer when a limit is reached, with the oldest last touch of the finished documents that count for it.
 local function full(bound, owner)
     local key = string.sub(bound, 1, 5) == 'owner' and prefix .. 'resting:' .. owner or prefix .. 'resting'
     return {'full', bound, redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2] or false}
 end
 
--- What is charged and how many are open, of an owner or (with '') of all.
+-- Charged bytes and open documents of an owner or (with '') of all.
 local function usage(of)
-    local found = redis.call('HMGET', prefix .. 'usage' .. of, 'charge', 'open')
-    return tonumber(found[1] or 0), tonumber(found[2] or 0)
+    local fields = redis.call('HMGET', prefix .. 'usage' .. of, 'charge', 'open')
+    return tonumber(fields[1] or 0), tonumber(fields[2] or 0)
 end
 
 -- ARGV: 2 id, 3 version, 4 state, 5 created, 6 touched, 7 body, 8 number of sentences, 9 model, 10 growth of what is
@@ -214,7 +214,7 @@ if more > 0 then
     if passes(3, usage(':' .. old.owner) + more) then return full('owner_bytes', old.owner) end
     if passes(5, usage('') + more) then return full('num_bytes', old.owner) end
 end
--- A lease goes on; without one, anybody may claim it.
+-- A lease stays valid; without a lease, any worker may claim the document.
 local ends = old.state == 'running' and redis.call('ZSCORE', prefix .. 'running:' .. old.model, id) or 0
 leave(id, old)
 write(id, kept, document, ends)
@@ -245,8 +245,9 @@ remove(id, document)
 return 1
 """
 
-# Of each owner the oldest that anybody may claim: queued, or running under a lease that ran out or ends later than any
-# can (ARGV[4], from now on), among those of the models from ARGV[5] on. Then the owner whose turn it is.
+# The oldest claimable document of each owner: queued, or running under a lease that has expired or ends later than any
+# lease can (ARGV[4], from now on), of the models from ARGV[5] on. Among these, the document of the owner with the
+# lowest tag.
 CLAIM = """
 local worker, lease, longest, models = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), set_from(5)
 local now = microseconds()
@@ -276,11 +277,11 @@ for model in pairs(models) do
 end
 local turn = tonumber(redis.call('GET', prefix .. 'turn') or 0)
 local best, best_tag
-for owner, one in pairs(oldest) do
+for owner, candidate in pairs(oldest) do
     local tag = math.max(turn, tonumber(redis.call('HGET', prefix .. 'turns', owner) or 0))
-    if not best or tag < best_tag or (tag == best_tag and (one.created < best.created
-            or (one.created == best.created and one.id < best.id))) then
-        best, best_tag = one, tag
+    if not best or tag < best_tag or (tag == best_tag and (candidate.created < best.created
+            or (candidate.created == best.created and candidate.id < best.id))) then
+        best, best_tag = candidate, tag
     end
 end
 if not best then return {'none'} end
@@ -329,11 +330,11 @@ COUNT = """
 return redis.call('ZCARD', prefix .. 'documents')
 """
 
-# ARGV: 2 an owner's set, or that of all; 3 how many; 4 and 5 creation and id of the one before, or nothing.
+# ARGV: 2 an owner's set, or the set of all; 3 the number; 4 and 5 creation and id of the document before, or nothing.
 PAGE = """
 local key, limit, ids = prefix .. ARGV[2], tonumber(ARGV[3]), {}
-local function take(found, is_wanted)
-    for _, id in ipairs(found) do
+local function take(candidates, is_wanted)
+    for _, id in ipairs(candidates) do
         if #ids < limit and is_wanted(id) then table.insert(ids, id) end
     end
 end
@@ -344,11 +345,11 @@ if ARGV[4] then
 else
     take(redis.call('ZREVRANGE', key, 0, limit - 1), any)
 end
-local found = {}
+local documents = {}
 for _, id in ipairs(ids) do
-    table.insert(found, redis.call('HMGET', document_key(id), 'body', 'state', 'version', 'owner'))
+    table.insert(documents, redis.call('HMGET', document_key(id), 'body', 'state', 'version', 'owner'))
 end
-return found
+return documents
 """
 
 # At most ARGV[4] documents of owner ARGV[2] become those of ARGV[3]; returns how many.
@@ -366,8 +367,8 @@ end
 return #ids
 """
 
-# A document of format 2, and its owner (ARGV[3]), get what later formats have; ARGV[4]: growth of what is open. Its id
-# was in one of three sets.
+# A document of format 2 gets an owner (ARGV[3]) and the other fields of later formats; ARGV[4]: growth of open
+# documents. Its id was in one of three sets.
 UPGRADE = """
 local id, owner = ARGV[2], ARGV[3]
 local fields = redis.call('HMGET', document_key(id), 'body', 'state', 'model', 'created', 'touched', 'owner')

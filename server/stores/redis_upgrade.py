@@ -1,4 +1,5 @@
-"""Documents and glossaries of an older format in Redis are brought to the format of today, one at a time."""
+"""Converts documents and glossaries of released formats in Redis (see old_format.py) to the present format, one at a
+time."""
 
 import contextlib
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from server.stores.redis_scripts import PREFIX
 
 FORMAT_KEY = f"{PREFIX}format"
 SETS = ("queued", "running", "resting")
-"""Where the ids of all documents were up to format 2."""
+"""The sets that had the ids of all documents up to format 2."""
 
 
 class NewerFormat(ValueError):
@@ -21,16 +22,16 @@ class NewerFormat(ValueError):
 
 
 def upgrade(client: Any, to_owner: Callable[[str, str], None]) -> None:
-    """Several servers may do it at the same time, and one that is killed leaves the rest to the next. Servers of an
-    older RingMT must have ended. `to_owner` gives a document of format 2 (its id) an owner, and what else later formats
-    have. Raises NewerFormat and redis.RedisError."""
-    found = int(client.get(FORMAT_KEY) or 1)
-    if found > FORMAT:
-        raise NewerFormat(f"its documents have format {found}, this RingMT knows up to {FORMAT}: update RingMT")
-    if found < FORMAT:
+    """Several servers may do it at the same time; if one is killed, the next one continues. Servers of an older RingMT
+    must have ended. `to_owner` gives a document of format 2 (its id) an owner and the other fields of later formats.
+    Raises NewerFormat and redis.RedisError."""
+    stored = int(client.get(FORMAT_KEY) or 1)
+    if stored > FORMAT:
+        raise NewerFormat(f"its documents have format {stored}, this RingMT knows up to {FORMAT}: update RingMT")
+    if stored < FORMAT:
         for name in SETS:
             for document_id in map(bytes.decode, client.zrange(PREFIX + name, 0, -1)):
-                if found < 2:
+                if stored < 2:
                     _upgrade_document(client, document_id)
                 to_owner(document_id, former_owner(document_id))
         _upgrade_glossaries(client)
@@ -38,7 +39,7 @@ def upgrade(client: Any, to_owner: Callable[[str, str], None]) -> None:
 
 
 def _upgrade_glossaries(client: Any) -> None:
-    """Owners were hashes of keys; and there was no list of all glossaries."""
+    """Up to format 2, owners were hashes of keys, and there was no list of all glossaries."""
     for key in list(client.scan_iter(f"{PREFIX}glossaries:*", count=1000)):
         owner = key.decode().removeprefix(f"{PREFIX}glossaries:")
         former = owner if not owner or owner.startswith(FORMER) else FORMER + owner
@@ -50,7 +51,7 @@ def _upgrade_glossaries(client: Any) -> None:
 
 
 def _upgrade_document(client: Any, document_id: str) -> None:
-    """Upgrade a document in one transaction, and again when somebody changed it meanwhile."""
+    """Upgrade a document in one transaction, and again when another client changed it meanwhile."""
     document_key, sentences_key = f"{PREFIX}document:{document_id}", f"{PREFIX}sentences:{document_id}"
     with client.pipeline() as pipe:
         while True:
@@ -59,7 +60,7 @@ def _upgrade_document(client: Any, document_id: str) -> None:
                 body = pipe.hget(document_key, "body")
                 if body is None:
                     return
-                sentences = [upgraded_sentence(one) for one in pipe.lrange(sentences_key, 0, -1)]
+                sentences = [upgraded_sentence(sentence) for sentence in pipe.lrange(sentences_key, 0, -1)]
                 pipe.multi()
                 fields = {"body": upgraded_document(body, sentences), "model": model_of(body)}
                 pipe.hset(document_key, mapping=fields)

@@ -1,4 +1,5 @@
-"""Documents in one SQLite file, which several processes of the same machine may share."""
+"""Documents in one SQLite file, which several processes of one machine may share. Its tables are in
+sqlite_schema.py."""
 
 import dataclasses
 import json
@@ -11,9 +12,9 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Literal
 
-from server.stores import validation as refusals
+from server.stores import validation
 from server.stores.codec import decode_document, decode_sentence, encode
-from server.stores.fair_order import Candidate, after_turn, first_in_turn
+from server.stores.fair_order import Candidate, next_candidate, tags_after
 from server.stores.interface import Cursor, StoreError
 from server.stores.limits import NO_LIMITS, Bound, DocumentLimits, StoreFull, Usage, charge_of
 from server.stores.records import Document, Sentence
@@ -53,18 +54,18 @@ class SqliteStore:
             except BaseException:
                 connection.close()
                 raise
-            # Others are closed after errors. With the last one SQLite deletes its index of the log, for which a full
-            # disk has no room when the next one reads.
+            # Other connections are closed after errors. When the last connection is closed, SQLite deletes the index of
+            # its log, for which a full disk has no room when the next connection reads.
             self._always_open = connection
 
     def create(self, document: Document, sentences: Sequence[Sentence], limits: DocumentLimits = NO_LIMITS) -> None:
-        ordered = refusals.check_new(document, sentences)
+        ordered = validation.check_new(document, sentences)
         body, rows = encode(document), _rows(document.id, ordered)
         size = _size(body, rows)
         limits.check_alone(charge_of(size, document.state))
         with self._transaction("IMMEDIATE") as connection:
             if connection.execute("SELECT 1 FROM documents WHERE id = ?", (document.id,)).fetchone():
-                raise refusals.taken(document.id)
+                raise validation.taken(document.id)
             usage = _usage(connection, document.owner), _usage(connection)
             bound = limits.reached(*usage, charge_of(size, document.state), document.state in OPEN_STATES)
             if bound is not None:
@@ -77,20 +78,20 @@ class SqliteStore:
             _write(connection, rows)
 
     def document(self, document_id: str) -> Document:
-        refusals.check_id(document_id)
+        validation.check_id(document_id)
         with self._transaction("DEFERRED") as connection:
             return _document(connection, document_id)
 
     def sentences(self, document_id: str, start: int = 0, end: int | None = None) -> list[Sentence]:
-        refusals.check_range(start, end)
-        refusals.check_id(document_id)
+        validation.check_range(start, end)
+        validation.check_id(document_id)
         with self._transaction("DEFERRED") as connection:
             count = _find(connection, document_id)[1]
             bodies = _bodies(connection, document_id, start, count if end is None else min(end, count))
         return [decode_sentence(body) for body in bodies]
 
     def read(self, document_id: str) -> tuple[Document, list[Sentence]]:
-        refusals.check_id(document_id)
+        validation.check_id(document_id)
         with self._transaction("DEFERRED") as connection:
             document = _document(connection, document_id)
             bodies = _bodies(connection, document_id, 0, document.num_sentences)
@@ -103,18 +104,18 @@ class SqliteStore:
         sentences: Sequence[Sentence] = (),
         limits: DocumentLimits = NO_LIMITS,
     ) -> None:
-        ordered = refusals.check_update(document, expected_version, sentences)
+        ordered = validation.check_update(document, expected_version, sentences)
         body, rows = encode(document), _rows(document.id, ordered)
         with self._transaction("IMMEDIATE") as connection:
             version, count = _find(connection, document.id)
             if version != expected_version:
-                raise refusals.changed(document.id, expected_version, version)
-            refusals.check_fit(document, count, ordered)
+                raise validation.changed(document.id, expected_version, version)
+            validation.check_fit(document, count, ordered)
             owner, old_size, replaced = connection.execute(
                 "SELECT owner, size, length(body) + (SELECT coalesce(sum(length(body)), 0) FROM sentences "
                 "WHERE document_id = documents.id AND position IN (SELECT value FROM json_each(?))) "
                 "FROM documents WHERE id = ?",
-                (json.dumps([one.index for one in ordered]), document.id),
+                (json.dumps([sentence.index for sentence in ordered]), document.id),
             ).fetchone()
             size = old_size - replaced + _size(body, rows)
             if limits is not NO_LIMITS:
@@ -131,23 +132,23 @@ class SqliteStore:
             _write(connection, rows)
 
     def delete(self, document_id: str) -> None:
-        refusals.check_id(document_id)
+        validation.check_id(document_id)
         with self._transaction("IMMEDIATE") as connection:
             if connection.execute("DELETE FROM documents WHERE id = ?", (document_id,)).rowcount == 0:
-                raise refusals.unknown(document_id)
+                raise validation.unknown(document_id)
 
     def claim(self, worker: str, lease_seconds: float, models: Collection[str]) -> Document | None:
-        refusals.check_lease(lease_seconds)
+        validation.check_lease(lease_seconds)
         with self._transaction("IMMEDIATE") as connection:
             now = self._clock()
-            candidates = _candidates(connection, models, now, refusals.latest_end(now, lease_seconds))
+            candidates = _candidates(connection, models, now, validation.latest_end(now, lease_seconds))
             if not candidates:
                 return None
             tags = dict(connection.execute("SELECT owner, tag FROM turns").fetchall())
             [began] = connection.execute("SELECT tag FROM last_turn").fetchone()
-            chosen = first_in_turn(candidates, tags, began)
+            chosen = next_candidate(candidates, tags, began)
             assert chosen is not None
-            began, tag = after_turn(chosen, tags, began)
+            began, tag = tags_after(chosen, tags, began)
             connection.execute("UPDATE last_turn SET tag = ?", (began,))
             connection.execute("DELETE FROM turns WHERE tag <= ?", (began,))
             connection.execute("INSERT OR REPLACE INTO turns (owner, tag) VALUES (?, ?)", (chosen.owner, tag))
@@ -159,8 +160,8 @@ class SqliteStore:
             return _document(connection, chosen.document_id)
 
     def renew(self, document_id: str, worker: str, lease_seconds: float) -> bool:
-        refusals.check_lease(lease_seconds)
-        refusals.check_id(document_id)
+        validation.check_lease(lease_seconds)
+        validation.check_id(document_id)
         with self._transaction("IMMEDIATE") as connection:
             _find(connection, document_id)
             renewed = connection.execute(
@@ -191,7 +192,7 @@ class SqliteStore:
             return _usage(connection).documents
 
     def page(self, owner: str | None, limit: int, after: Cursor | None = None) -> list[Document]:
-        refusals.check_page(limit)
+        validation.check_page(limit)
         wanted, values = ["TRUE"], list[object]()
         if owner is not None:
             wanted.append("owner = ?")
@@ -223,7 +224,7 @@ class SqliteStore:
             connection.close()
 
     def _delete_while(self, condition: str, *values: object) -> int:
-        """Delete the documents for which `condition` holds, some at a time; returns how many."""
+        """Delete the documents for which `condition` holds, EXPIRE_BATCH in a transaction; returns how many."""
         total = 0
         while True:
             with self._transaction("IMMEDIATE") as connection:
@@ -237,9 +238,10 @@ class SqliteStore:
 
     @contextmanager
     def _transaction(self, kind: Literal["DEFERRED", "IMMEDIATE"]) -> Iterator[sqlite3.Connection]:
-        """A connection of one's own for one transaction: committed at the end, rolled back on any error."""
+        """A connection that is used by one transaction only, which is committed at the end and rolled back on any
+        error."""
         with self._errors(), self._writing if kind == "IMMEDIATE" else nullcontext():
-            connection = self._take()
+            connection = self._acquire()
             try:
                 connection.execute(f"BEGIN {kind}")
                 yield connection
@@ -250,11 +252,11 @@ class SqliteStore:
                 if isinstance(error, sqlite3.Error):
                     connection.close()
                     raise
-                self._give_back(connection)
+                self._release(connection)
                 raise
-            self._give_back(connection)
+            self._release(connection)
 
-    def _take(self) -> sqlite3.Connection:
+    def _acquire(self) -> sqlite3.Connection:
         with self._lock:
             if self._is_closed:
                 raise StoreError("it was closed")
@@ -262,7 +264,7 @@ class SqliteStore:
                 return self._idle.pop()
         return self._connect()
 
-    def _give_back(self, connection: sqlite3.Connection) -> None:
+    def _release(self, connection: sqlite3.Connection) -> None:
         with self._lock:
             if not self._is_closed:
                 self._idle.append(connection)
@@ -314,12 +316,12 @@ def _document(connection: sqlite3.Connection, document_id: str) -> Document:
         "SELECT body, state, version, owner FROM documents WHERE id = ?", (document_id,)
     ).fetchone()
     if row is None:
-        raise refusals.unknown(document_id)
+        raise validation.unknown(document_id)
     return _decoded(row)
 
 
 def _decoded(row: tuple[str, DocumentState, int, str]) -> Document:
-    """A document from its body, state, version and owner: claims and new owners change the columns only."""
+    """A document from its body, state, version and owner: claims and changes of owners write these columns only."""
     body, state, version, owner = row
     return dataclasses.replace(decode_document(body), state=state, version=version, owner=owner)
 
@@ -336,12 +338,12 @@ def _find(connection: sqlite3.Connection, document_id: str) -> tuple[int, int]:
     """Version and number of sentences. Raises UnknownDocument."""
     row = connection.execute("SELECT version, num_sentences FROM documents WHERE id = ?", (document_id,)).fetchone()
     if row is None:
-        raise refusals.unknown(document_id)
+        raise validation.unknown(document_id)
     return int(row[0]), int(row[1])
 
 
 def _usage(connection: sqlite3.Connection, owner: str | None = None) -> Usage:
-    """What is kept of an owner, None: of all."""
+    """What is stored for an owner, None: for all."""
     row = connection.execute(
         "SELECT coalesce(sum(documents), 0), coalesce(sum(open), 0), coalesce(sum(charge), 0) FROM usage"
         + ("" if owner is None else " WHERE owner = ?"),
@@ -351,33 +353,33 @@ def _usage(connection: sqlite3.Connection, owner: str | None = None) -> Usage:
 
 
 def _full(connection: sqlite3.Connection, limits: DocumentLimits, bound: Bound, owner: str) -> StoreFull:
-    is_own = bound.startswith("owner")
+    is_of_owner = bound.startswith("owner")
     [oldest] = connection.execute(
         "SELECT min(touched) FROM documents WHERE state NOT IN ('queued', 'running')"
-        + (" AND owner = ?" if is_own else ""),
-        (owner,) if is_own else (),
+        + (" AND owner = ?" if is_of_owner else ""),
+        (owner,) if is_of_owner else (),
     ).fetchone()
     return limits.full(bound, oldest)
 
 
 def _candidates(connection: sqlite3.Connection, models: Collection[str], now: float, latest: float) -> list[Candidate]:
-    """The oldest document of every owner that anybody may claim: queued, or with no lease that ends after `now` and up
-    to `latest`. Each is looked up in an index: the cost grows with owners and models, not with what waits."""
-    free: list[tuple[float, str, str, int]] = []
+    """The oldest claimable document of every owner: queued, or running without a lease that ends after `now` and by
+    `latest`. Each is read from an index: the cost grows with owners and models, not with documents that wait."""
+    claimable: list[tuple[float, str, str, int]] = []
     columns = "SELECT created, id, owner, num_sentences FROM documents"
     for model in set(models):
         owners = connection.execute("SELECT owner FROM usage WHERE queued > 0 AND model = ?", (model,)).fetchall()
         for (owner,) in owners:
-            free += connection.execute(
+            claimable += connection.execute(
                 f"{columns} WHERE state = 'queued' AND model = ? AND owner = ? ORDER BY created, id LIMIT 1",
                 (model, owner),
             ).fetchall()
-        for ended, when in (("<=", now), (">", latest)):
-            free += connection.execute(
-                f"{columns} WHERE state = 'running' AND model = ? AND leased_until {ended} ?", (model, when)
+        for comparison, limit in (("<=", now), (">", latest)):
+            claimable += connection.execute(
+                f"{columns} WHERE state = 'running' AND model = ? AND leased_until {comparison} ?", (model, limit)
             ).fetchall()
     oldest: dict[str, Candidate] = {}
-    for created, document_id, owner, num_sentences in sorted(free):
+    for created, document_id, owner, num_sentences in sorted(claimable):
         oldest.setdefault(owner, Candidate(owner, created, document_id, num_sentences))
     return list(oldest.values())
 

@@ -1,5 +1,5 @@
-"""The tables of a SQLite store, and how a file of an older version is brought to the newest. A file's version is its
-`user_version`."""
+"""The tables of a SQLite store, and the migrations of files that older versions wrote: `user_version` 1 is RingMT 0.1,
+3 is 0.2 to 0.4 (see old_format.py)."""
 
 import sqlite3
 import threading
@@ -23,12 +23,12 @@ def _parts_become_records(connection: sqlite3.Connection) -> None:
         connection.executemany("UPDATE sentences SET body = ? WHERE document_id = ? AND position = ?", upgraded)
         connection.execute(
             "UPDATE documents SET body = ?, model = ? WHERE id = ?",
-            (upgraded_document(body, [one[0] for one in upgraded]), model_of(body), document_id),
+            (upgraded_document(body, [body for body, *_ in upgraded]), model_of(body), document_id),
         )
 
 
 def _documents_get_owners(connection: sqlite3.Connection) -> None:
-    """Before the triggers are there that count what owners have."""
+    """Runs before the triggers that count what owners have are created."""
     for (document_id,) in connection.execute("SELECT id FROM documents").fetchall():
         connection.execute("UPDATE documents SET owner = ? WHERE id = ?", (former_owner(document_id), document_id))
     connection.execute(
@@ -113,7 +113,7 @@ MIGRATIONS: tuple[tuple[Step, ...], ...] = (
         f"CREATE TRIGGER count_old AFTER DELETE ON documents BEGIN {_COUNT_OLD} END",
         f"CREATE TRIGGER count_changed AFTER UPDATE OF owner, model, state, charge ON documents "
         f"BEGIN {_COUNT_OLD} {_COUNT_NEW} END",
-        # The turns of owners (see turns.py).
+        # The tags of owners (see fair_order.py).
         "CREATE TABLE turns (owner TEXT PRIMARY KEY, tag INTEGER NOT NULL) WITHOUT ROWID",
         "CREATE TABLE last_turn (tag INTEGER NOT NULL)",
         "INSERT INTO last_turn VALUES (0)",
@@ -149,7 +149,7 @@ RETRY_SECONDS = 0.01
 
 
 def migrate(connection: sqlite3.Connection, busy_seconds: float) -> None:
-    """Bring a file to the newest version; several processes may try at the same time. Raises StoreError for a file
+    """Migrate a file to the newest version; several processes may try at the same time. Raises StoreError for a file
     that is another application's or a newer RingMT's, sqlite3.Error for one that cannot be read or written."""
     _write_ahead(connection, busy_seconds)
     connection.execute("BEGIN IMMEDIATE")

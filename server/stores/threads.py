@@ -1,5 +1,5 @@
-"""Threads that wait for the store. They are not those that cut texts and tell languages: a store that hangs keeps
-documents waiting, and no translation."""
+"""Threads for calls of the store. Texts are cut and languages detected in other threads: a store that hangs delays
+documents and no translation."""
 
 import asyncio
 import contextvars
@@ -11,14 +11,14 @@ from typing import Final, ParamSpec, TypeVar
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
-MOST: Final = 16
-"""Calls of the store at the same time; others wait for their turn."""
-_THREADS: Final = ThreadPoolExecutor(MOST, "store")
+MAX_CALLS: Final = 16
+"""Calls of the store at the same time; further calls wait."""
+_THREADS: Final = ThreadPoolExecutor(MAX_CALLS, "store")
 
 
 async def in_store_thread(
     function: Callable[Parameters, Result], /, *args: Parameters.args, **kwargs: Parameters.kwargs
 ) -> Result:
-    """As asyncio.to_thread, for whatever asks the store."""
+    """As asyncio.to_thread, for calls of the store."""
     call = functools.partial(contextvars.copy_context().run, function, *args, **kwargs)
     return await asyncio.get_running_loop().run_in_executor(_THREADS, call)

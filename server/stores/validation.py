@@ -1,4 +1,4 @@
-"""What every store refuses before it writes: one place, so that all of them refuse the same."""
+"""Checks of what a store is called with, and its errors, shared by all stores so that they refuse the same."""
 
 import re
 from collections.abc import Sequence
@@ -8,14 +8,14 @@ from server.stores.records import Document, Sentence
 from server.telemetry.labels import DOCUMENT_STATES
 
 LONGEST_LEASE_SECONDS = 3600.0
-"""The longest lease that is believed, unless this server's own leases are longer than half of it (see latest_end)."""
+"""The longest lease that counts, unless this server's own leases are longer than half of it (see latest_end)."""
 ID_PATTERN = re.compile(r"[0-9A-Za-z_-]{1,128}")
 SHOWN_ID_LENGTH = 64
 
 
 def check_new(document: Document, sentences: Sequence[Sentence]) -> list[Sentence]:
     """The sentences of a new document by index. Raises ValueError for an id of other characters than letters, digits,
-    '_' and '-', and for what cannot be written."""
+    '_' and '-', and for sentences that cannot be stored."""
     if not ID_PATTERN.fullmatch(document.id):
         raise ValueError(
             f"document id {shown(document.id)} must be 1 to 128 ASCII letters, digits, '_' and '-': choose another id"
@@ -54,33 +54,33 @@ def check_count(document: Document, count: int) -> None:
 
 
 def check_id(document_id: str) -> str:
-    """The id. Raises UnknownDocument for one that no document can have, before any store is asked."""
+    """The id. Raises UnknownDocument for an id that no document can have, before the store is called."""
     if not ID_PATTERN.fullmatch(document_id):
         raise unknown(document_id)
     return document_id
 
 
 def check_range(start: int, end: int | None) -> None:
-    """Raises ValueError for a negative index: Python's counting from the end means nothing here."""
+    """Raises ValueError for a negative index: indices do not count from the end here."""
     if start < 0 or (end is not None and end < 0):
         raise ValueError(f"sentences {start} to {end}: indices begin at 0")
 
 
 def check_page(limit: int) -> None:
-    """Raises ValueError for a page without room."""
+    """Raises ValueError for a page of no documents."""
     if limit < 1:
         raise ValueError(f"a page has 1 document or more, not {limit}")
 
 
 def check_lease(lease_seconds: float) -> None:
-    """Raises ValueError for a lease that is negative or not finite; one of 0 runs out at once."""
+    """Raises ValueError for a lease that is negative or not finite; a lease of 0 seconds expires at once."""
     if not 0 <= lease_seconds < float("inf"):
         raise ValueError(f"a lease lasts 0 seconds or more, not {lease_seconds}")
 
 
 def latest_end(now: float, lease_seconds: float) -> float:
-    """The latest time at which a lease can end. One that ends later was given before the clock was set back: it counts
-    as run out."""
+    """The latest time at which a lease can end. A lease that ends later was given before the clock was set back: it
+    counts as expired."""
     return now + max(LONGEST_LEASE_SECONDS, 2 * lease_seconds)
 
 
@@ -104,7 +104,7 @@ def changed(document_id: str, expected: int, stored: int) -> Conflict:
 
 
 def shown(document_id: str) -> str:
-    """An id fit for a message: escaped, at most 64 characters."""
+    """An id as messages show it: escaped, at most 64 characters."""
     return ascii(document_id if len(document_id) <= SHOWN_ID_LENGTH else document_id[:SHOWN_ID_LENGTH] + "...")
 
 

@@ -7,7 +7,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from pydantic_core import PydanticCustomError
 
 from server.api.requests.fields import Timeout, check_optional_text, check_text
-from server.documents import explain as explanations
+from server.documents.attention_weights import Explanation, SentenceWeights
 from server.documents.service import Snapshot
 from server.runtime.checkpoints import checkpoint
 from server.stores.records import Document, Sentence
@@ -312,7 +312,7 @@ class ContextAnswer(BaseModel):
     sentences: list[SeenSentence]
 
     @classmethod
-    def of(cls, index: int, sentences: Sequence[Sentence], explanation: explanations.Explanation | None) -> Self:
+    def of(cls, index: int, sentences: Sequence[Sentence], explanation: Explanation | None) -> Self:
         if explanation is None:
             return cls(index=index, context=False, sentences=[])
         seen = [_seen(at, sentences[at].source, attention) for at, attention in explanation.seen.items()]
@@ -320,7 +320,7 @@ class ContextAnswer(BaseModel):
         return cls(index=index, context=True, gate=explanation.gate, sentences=seen)
 
 
-def _seen(index: int, source: str, sentence: explanations.SentenceWeights) -> SeenSentence:
+def _seen(index: int, source: str, sentence: SentenceWeights) -> SeenSentence:
     answer = SeenSentence(index=index, source=source, weight=_mean(sentence.heads), heads=list(sentence.heads))
     if sentence.words:
         answer.words = [SeenWord(text=text, weight=_mean(heads), heads=list(heads)) for text, heads in sentence.words]

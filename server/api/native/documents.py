@@ -36,10 +36,10 @@ from server.api.requests.limits import check_chars, check_total, requested_optio
 from server.api.serving.routing import TwoModels
 from server.api.serving.server_state import ServerState
 from server.documents.correcting import Correction
-from server.documents.job import not_served
 from server.documents.progress import Translated
 from server.documents.service import NewDocument
-from server.documents.two_stage import check_looks
+from server.documents.two_stage import check_explainable
+from server.documents.workspace import not_served
 from server.runtime.offload import offload_above
 from server.stores.interface import Cursor, StoreError
 from server.stores.records import Document, Sentence
@@ -295,7 +295,7 @@ def _new_document(body: DocumentRequest, admitted: AdmittedRequest) -> NewDocume
 def _explains(document: Document, explain: str) -> bool:
     """Whether attention weights are requested. Raises Refused for a document of two models."""
     if explain == "true":
-        check_looks(document)
+        check_explainable(document)
     return explain == "true"
 
 

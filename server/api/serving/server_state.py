@@ -17,8 +17,7 @@ from server.api.serving.routing import RoutingTable
 from server.api.serving.supervisor import Supervisor
 from server.documents.expiry import INTERVAL_SECONDS, ExpiryThread
 from server.documents.job_runner import JobRunner
-from server.documents.metered_cache import metered_cache
-from server.documents.sentence_states import StateReader
+from server.documents.sentence_states import DocumentCache, StateReader
 from server.documents.service import DocumentService
 from server.engine.request import EngineStopped
 from server.engine.worker import STOP_SECONDS
@@ -84,7 +83,7 @@ class ServerState:
         self.metrics.files_bytes.labels(NO_MODEL).set_function(lambda: files.num_bytes)
         self.metrics.files_running.labels(NO_MODEL).set_function(lambda: self.file_jobs.num_running)
         self.parsers = ParserPool(
-            limits_of(self.settings), self.settings.file_processes, failed=self._count_parser_failure
+            limits_of(self.settings), self.settings.file_processes, on_failure=self._count_parser_failure
         )
         self.body_budget = BodyBudget(settings.max_bodies_bytes, settings.max_body_bytes)
         self.metrics.body_bytes.labels(NO_MODEL).set_function(lambda: self.body_budget.num_bytes)
@@ -103,7 +102,7 @@ class ServerState:
     def _open_documents(self) -> None:
         settings = self.settings
         store = open_store(settings.context_store, self.keys.former_owners)
-        reader = StateReader(metered_cache(settings.context_cache_bytes, self.metrics))
+        reader = StateReader(DocumentCache.metered(settings.context_cache_bytes, self.metrics))
         runner = JobRunner(store, reader, self.translators, settings.document_lease, self.metrics, self.tracing)
         self._documents = DocumentService(store, reader, runner, self.translators, settings, self._limits)
         self._expiry = ExpiryThread(store, settings.document_ttl, self.metrics, self.translators)

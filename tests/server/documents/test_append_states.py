@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from server.backends.pages import StoredDocument
 from server.backends.state import Floats
-from server.documents.append_states import side_by_side
+from server.documents.append_states import concatenated
 
 WORDS = st.lists(st.sampled_from([0, 1, 15, 16, 17, 32, 33, 64, 65, 130]), min_size=1, max_size=6)
 
@@ -25,7 +25,7 @@ def test_a_document_that_grows_is_laid_out_as_if_it_had_come_at_once(steps: list
     done = 0
     for step in steps:
         more = StoredDocument.of(states[done : done + len(step)], step)
-        grown = more if grown is None else side_by_side(grown, more)
+        grown = more if grown is None else concatenated(grown, more)
         done += len(step)
         check_same(grown, StoredDocument.of(states[:done], counts[:done]))
 

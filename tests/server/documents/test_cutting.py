@@ -33,7 +33,7 @@ def translator(document_artifact: Path) -> Iterator[Translator]:
     found.stop(0)
 
 
-def said(sentence: Sentence, translator: Translator) -> str:
+def copied(sentence: Sentence, translator: Translator) -> str:
     """The translation when the model copies what it reads."""
     return joined(
         sentence, translator.target_pieces.decode(part.source_ids[:-1] for part in sentence.parts), translator
@@ -44,15 +44,15 @@ def said(sentence: Sentence, translator: Translator) -> str:
 def test_a_sentence_is_what_its_parts_and_the_gaps_make(translator: Translator, text: str) -> None:
     [sentence] = listed_sentences([text], translator)
     assert [part.source_ids for part in sentence.parts] == list(translator.plan(text).source_ids)
-    assert said(sentence, translator) == text
+    assert copied(sentence, translator) == text
 
 
 @pytest.mark.parametrize("text", [*TEXTS, "".join(TEXTS), "\n\n".join(TEXTS)])
 def test_a_text_is_what_its_sentences_and_the_gaps_make(translator: Translator, text: str) -> None:
     sentences, end = cut_text(text, translator)
-    assert "".join(one.gap + one.source for one in sentences) + end == text
-    assert "".join(one.gap + said(one, translator) for one in sentences) + end == text
-    assert all(len(one.parts) == 1 for one in sentences)
+    assert "".join(sentence.gap + sentence.source for sentence in sentences) + end == text
+    assert "".join(sentence.gap + copied(sentence, translator) for sentence in sentences) + end == text
+    assert all(len(sentence.parts) == 1 for sentence in sentences)
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -60,7 +60,7 @@ def test_a_sentence_of_an_older_store_is_cut_again(translator: Translator, text:
     """Its parts do not say where they are."""
     [new] = listed_sentences([text], translator)
     old = dataclasses.replace(new, parts=tuple(dataclasses.replace(part, span=None) for part in new.parts))
-    assert said(old, translator) == text
+    assert copied(old, translator) == text
 
 
 def test_a_sentence_of_an_older_store_that_is_cut_otherwise_by_now(translator: Translator) -> None:
@@ -110,7 +110,7 @@ def test_parts_have_shares_in_proportion_to_their_lengths(
 @given(text=st.text(alphabet="aB. \n-!1", max_size=40))
 def test_any_text_comes_back(translator: Translator, text: str) -> None:
     sentences, end = cut_text(text, translator)
-    assert "".join(one.gap + one.source for one in sentences) + end == text
+    assert "".join(sentence.gap + sentence.source for sentence in sentences) + end == text
     [alone] = listed_sentences([text], translator)
     spans = [part.span for part in alone.parts if part.span is not None]
     assert len(spans) == len(alone.parts)

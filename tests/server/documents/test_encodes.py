@@ -12,7 +12,7 @@ import pytest
 from server.backends.arrays import Array
 from server.backends.context import EncodedSource, SentenceContext, full_context
 from server.backends.onnx.session import OnnxGraph
-from server.documents import encoding_cache as reads
+from server.documents import encoding_cache
 from server.documents.sentence_states import StateReader, context_of
 from server.documents.state_cache import Place
 from server.settings import EngineSettings
@@ -84,13 +84,13 @@ def test_a_long_document_of_sentences_that_see_not_far_keeps_no_more_than_a_batc
     async def scenario() -> list[Any]:
         async with serving({found.name: found}) as (documents, _):
             _, sentences = await translated(documents, found, sources, mode)
-            return [(one.parts, one.translation, one.context_used) for one in sentences]
+            return [(sentence.parts, sentence.translation, sentence.context_used) for sentence in sentences]
 
     try:
         everything = asyncio.run(scenario())
         encoded.clear()
         monkeypatch.setattr(EncodedSource, "num_bytes", property(lambda read: 1))
-        monkeypatch.setattr(reads, "ENCODING_CACHE_BYTES", 140)
+        monkeypatch.setattr(encoding_cache, "ENCODING_CACHE_BYTES", 140)
         assert asyncio.run(scenario()) == everything
         assert sum(encoded) == len(set(sources))
     finally:
@@ -107,11 +107,13 @@ def test_it_changes_nothing(translator: Translator, encoded: list[int], monkeypa
             await documents.append(document.id, APPENDED, None, until())
             found, sentences = await documents.read(document.id)
             states = await kept(documents.reader, translator, found, sentences)
-            return [(one.parts, one.translation, one.score, one.context_used) for one in sentences], states
+            return [
+                (sentence.parts, sentence.translation, sentence.score, sentence.context_used) for sentence in sentences
+            ], states
 
     once = asyncio.run(scenario())
     number = sum(encoded)
-    monkeypatch.setattr(reads, "ENCODING_CACHE_BYTES", 0)
+    monkeypatch.setattr(encoding_cache, "ENCODING_CACHE_BYTES", 0)
     assert asyncio.run(scenario()) == once
     assert sum(encoded) - number == (4 * number - 1 if translator.needs_drafts else 2 * number)
 
@@ -160,7 +162,7 @@ def test_contexts_that_are_prepared_together_are_those_prepared_alone(
                 alone = await documents.context_of(model, texts)
                 assert (found is None) == (alone is None) == (not texts)
                 if found is not None and alone is not None:
-                    mine, theirs = (one.stored.tensors(one.distance) for one in (found, alone))
+                    mine, theirs = (context.stored.tensors(context.distance) for context in (found, alone))
                     assert {name: x.tobytes() for name, x in mine.items()} == {
                         name: x.tobytes() for name, x in theirs.items()
                     }

@@ -1,4 +1,4 @@
-"""Jobs and their leases. No model: the work itself is a stand-in that ends when it is told to."""
+"""Jobs and their leases. No model: the work itself is a stand-in that ends when the test says so."""
 
 import asyncio
 import logging
@@ -153,7 +153,7 @@ def test_work_ends_when_the_document_is_another_s(thief: str, monkeypatch: pytes
     async def scenario(store: MemoryStore, runner: JobRunner, work: Work) -> None:
         await until(lambda: bool(work.begun))
         if thief == "another process":
-            assert store.renew("first", str(store._kept["first"].worker), 0)
+            assert store.renew("first", str(store._records["first"].worker), 0)
             assert store.claim(thief, 100, SERVED) is not None
         else:
             store.delete("first")

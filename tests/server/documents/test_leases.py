@@ -6,7 +6,17 @@ from collections.abc import Sequence
 
 import pytest
 
-from server.documents.leases import MAX_ATTEMPTS, GivenUp, Lease, LeaseLost, Reading, begin, end, next_version, save
+from server.documents.leases import (
+    MAX_ATTEMPTS,
+    DocumentSnapshot,
+    GivenUp,
+    Lease,
+    LeaseLost,
+    begin,
+    end,
+    next_version,
+    save,
+)
 from server.stores.interface import ContextStore, UnknownDocument
 from server.stores.limits import NO_LIMITS, DocumentLimits
 from server.stores.memory import MemoryStore
@@ -28,20 +38,20 @@ def begin_anew(store: ContextStore, worker: str, seconds: float = 100) -> Lease:
 
 
 def translated(sentences: Sequence[Sentence]) -> list[Sentence]:
-    return [dataclasses.replace(one, translation=f"{one.source}!") for one in sentences]
+    return [dataclasses.replace(sentence, translation=f"{sentence.source}!") for sentence in sentences]
 
 
 def test_what_was_corrected_meanwhile_is_not_overwritten() -> None:
     store = MemoryStore()
     keep(store, num_sentences=3)
     lease = claimed(store)
-    known = Reading.of(store, "first")
+    known = DocumentSnapshot.of(store, "first")
     document, planned = known.document, known.sentences
     corrected = dataclasses.replace(planned[1], source="No.", version=2)
     store.update(next_version(document), document.version, [corrected])
     kept = save(lease, known, planned, translated(planned))
-    assert kept == Reading.of(store, "first")
-    assert [one.translation for one in store.sentences("first")] == ["Yes.!", None, "Yes.!"]
+    assert kept == DocumentSnapshot.of(store, "first")
+    assert [sentence.translation for sentence in store.sentences("first")] == ["Yes.!", None, "Yes.!"]
     assert store.sentences("first")[1] == corrected
 
 
@@ -49,7 +59,7 @@ def test_who_lost_the_lease_writes_nothing() -> None:
     store = MemoryStore()
     keep(store, num_sentences=1)
     late = claimed(store, "late", 0)
-    known = Reading.of(store, "first")
+    known = DocumentSnapshot.of(store, "first")
     planned = known.sentences
     claimed(store, "next")
     for write in (lambda: save(late, known, planned, translated(planned)), lambda: end(late, "done")):
@@ -90,7 +100,7 @@ def test_a_lease_lost_between_reading_and_writing_loses_the_write() -> None:
     store = Racing()
     keep(store, num_sentences=1)
     lease = claimed(store, "late")
-    known = Reading.of(store, "first")
+    known = DocumentSnapshot.of(store, "first")
     planned = known.sentences
     store.meanwhile = [("next", 100)]
     with pytest.raises(LeaseLost):
@@ -102,7 +112,7 @@ def test_a_change_between_reading_and_writing_is_kept_and_the_write_repeated() -
     store = Racing()
     keep(store, num_sentences=1)
     lease = claimed(store)
-    known = Reading.of(store, "first")
+    known = DocumentSnapshot.of(store, "first")
     planned = known.sentences
     store.meanwhile = [("change", 0)]
     save(lease, known, planned, translated(planned))
@@ -114,7 +124,7 @@ def test_a_document_deleted_between_is_not_made_again() -> None:
     store = Racing()
     keep(store, num_sentences=1)
     lease = claimed(store)
-    known = Reading.of(store, "first")
+    known = DocumentSnapshot.of(store, "first")
     planned = known.sentences
     store.meanwhile = [("delete", 0)]
     with pytest.raises(UnknownDocument):
@@ -154,7 +164,7 @@ def test_progress_and_a_release_are_no_failed_attempts(store: ContextStore) -> N
     end(lease, "queued")
     assert store.document("first").attempts == 1
     lease = begin_anew(store, "lives longer")
-    known = Reading.of(store, "first")
+    known = DocumentSnapshot.of(store, "first")
     save(lease, known, planned := known.sentences[:1], translated(planned))
     assert store.document("first").attempts == 0
 
@@ -166,7 +176,7 @@ def test_who_changes_a_document_has_touched_it() -> None:
     long_ago = store.document("first").touched
     lease = begin_anew(store, "w")
     begun = store.document("first").touched
-    known = Reading.of(store, "first")
+    known = DocumentSnapshot.of(store, "first")
     saved = save(lease, known, known.sentences, translated(known.sentences)).document.touched
     assert long_ago < begun <= saved <= time.time()
     assert time.time() - begun < 60
@@ -177,7 +187,7 @@ def test_a_document_is_done_with_its_last_sentence() -> None:
     store = MemoryStore()
     keep(store, num_sentences=3)
     lease = claimed(store)
-    known = Reading.of(store, "first")
+    known = DocumentSnapshot.of(store, "first")
     for planned, state in ((known.sentences[:2], "running"), (known.sentences[2:], "done")):
         known = save(lease, known, planned, translated(planned))
         assert known.document.state == store.document("first").state == state

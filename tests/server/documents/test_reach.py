@@ -9,7 +9,7 @@ import pytest
 
 from server.documents import correcting, service
 from server.documents.correcting import Correction
-from server.documents.sentence_states import DocumentStates, Grown
+from server.documents.sentence_states import AppendedDocument, DocumentStates
 from server.documents.service import DocumentService
 from server.documents.state_cache import Place
 from server.documents.visibility import sees
@@ -55,12 +55,12 @@ def read(monkeypatch: pytest.MonkeyPatch, translator: Translator) -> list[tuple[
 
 
 def answers(sentences: Sequence[Sentence]) -> list[Any]:
-    return [(one.parts, one.translation, one.score, one.context_used) for one in sentences]
+    return [(sentence.parts, sentence.translation, sentence.score, sentence.context_used) for sentence in sentences]
 
 
 def kept_states(documents: DocumentService, translator: Translator, document: Document) -> DocumentStates:
     kept = documents.reader.cache.get(Place(document.id, translator.fingerprint, None), document.revision)
-    assert isinstance(kept, Grown)
+    assert isinstance(kept, AppendedDocument)
     assert kept.states is not None
     assert kept.num_sentences == document.num_sentences
     return kept.states
@@ -82,7 +82,7 @@ def test_a_document_that_grows_is_translated_as_at_once(translator: Translator, 
             assert done == len(TEXTS)
             expected, found = await documents.read(whole.id), await documents.read(grown.id)
             assert answers(found[1]) == answers(expected[1])
-            assert any(one.context_used for one in found[1])
+            assert any(sentence.context_used for sentence in found[1])
 
     asyncio.run(scenario())
 

@@ -4,18 +4,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.documents.metered_cache import metered_cache
 from server.documents.state_cache import Place, StateCache
+from server.telemetry.labels import StateEviction, StateLookup
 from server.telemetry.metrics import Metrics
 
 FIRST, SECOND, THIRD = (Place("a", "f00d", index) for index in range(3))
 
 
 def test_what_was_put_comes_back() -> None:
-    cache: StateCache[str] = StateCache(1000)
+    lookups: list[StateLookup] = []
+    cache: StateCache[str] = StateCache(1000, lookups.append)
     cache.put(FIRST, 1, "states", 10)
     assert cache.get(FIRST, 1) == "states"
-    assert (cache.hits, cache.misses, cache.num_bytes) == (1, 0, 10)
+    assert (lookups, cache.num_bytes) == (["hit"], 10)
 
 
 @pytest.mark.parametrize(
@@ -29,10 +30,11 @@ def test_what_was_put_comes_back() -> None:
     ],
 )
 def test_another_document_weights_sentence_or_content_is_a_miss(place: Place, content: int) -> None:
-    cache: StateCache[str] = StateCache(1000)
+    lookups: list[StateLookup] = []
+    cache: StateCache[str] = StateCache(1000, lookups.append)
     cache.put(FIRST, 1, "states", 10)
     assert cache.get(place, content) is None
-    assert (cache.hits, cache.misses) == (0, 1)
+    assert lookups == ["miss"]
 
 
 def test_other_content_takes_the_place() -> None:
@@ -46,13 +48,17 @@ def test_other_content_takes_the_place() -> None:
 
 def test_the_one_whose_use_is_longest_ago_goes_first() -> None:
     """Neither the first that came, nor the last."""
-    cache: StateCache[str] = StateCache(20)
+    evictions: list[StateEviction] = []
+    cache: StateCache[str] = StateCache(20, on_evict=evictions.append)
     cache.put(FIRST, 1, "first", 10)
     cache.put(SECOND, 1, "second", 10)
     assert cache.get(FIRST, 1) == "first"
     cache.put(THIRD, 1, "third", 10)
     assert [cache.get(place, 1) for place in (FIRST, SECOND, THIRD)] == ["first", None, "third"]
-    assert cache.evictions == 1
+    assert evictions == ["budget"]
+    cache.put(FIRST, 2, "too large", 21)
+    assert evictions == ["budget", "too_large"]
+    assert cache.get(FIRST, 1) is None
 
 
 OPERATIONS = st.lists(
@@ -69,7 +75,7 @@ def test_it_is_the_plain_list_of_what_was_used_last(
 ) -> None:
     """Twin: a list of (place, content, bytes), the use of the longest ago first."""
     metrics = Metrics()
-    cache = metered_cache(budget, metrics)
+    cache: StateCache[tuple[()]] = StateCache.metered(budget, metrics)
     plain: list[tuple[tuple[str, int], int, int]] = []
     for name, document, index, content, size in operations:
         place = (document, index)

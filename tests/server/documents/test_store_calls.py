@@ -210,7 +210,7 @@ def test_a_correction_that_is_overtaken_by_one_that_affects_it_is_translated_aga
     async def scenario() -> None:
         async with serving(translators) as (documents, _):
             document, _ = await translated(documents, translators["documents"], STORY)
-            translate = documents._workplace.reader.of_document
+            translate = documents._workspace.reader.of_document
             overtaken = asyncio.Event()
 
             async def slowly(*given: Any) -> Any:
@@ -220,7 +220,7 @@ def test_a_correction_that_is_overtaken_by_one_that_affects_it_is_translated_aga
                     await documents.correct(document.id, 0, Correction("She has a dog.", None, "affected"), until())
                 return found
 
-            monkeypatch.setattr(documents._workplace.reader, "of_document", slowly)
+            monkeypatch.setattr(documents._workspace.reader, "of_document", slowly)
             _, sentence = await documents.correct(document.id, 1, Correction("It is red.", None), until())
             assert sentence.is_pending
             now, found = await documents.wait(document.id, until())
@@ -260,28 +260,28 @@ def test_who_listens_to_a_queued_document_reads_it_once(
             )
         )
         store.calls.clear()
-        heard: list[Any] = []
+        received: list[Any] = []
         async with contextlib.aclosing(documents.events(document.id, until())) as events:
-            async for news in events:
-                heard.append(news)
-                if heard.count(None) == 5:
+            async for event in events:
+                received.append(event)
+                if received.count(None) == 5:
                     break
         assert Counter(store.calls)["read"] == 1
-        assert len(heard) == 6, "the document, and signs of life"
+        assert len(received) == 6, "the document, and signs of life"
         assert store.num_read == 0
         if not works_here:
             assert Counter(store.calls)["document"] > 5
 
         store.calls.clear()
         async with contextlib.aclosing(documents.events(document.id, until())) as events:
-            heard = [await anext(events)]
+            received = [await anext(events)]
             kept = store.document(document.id)
             done = dataclasses.replace(store.sentences(document.id)[1], translation="Ja.")
             store.update(next_version(kept), kept.version, [done])
             store.calls.clear()
-            heard += [one async for one in take(events, 2)]
-        assert [type(one).__name__ for one in heard] == ["Snapshot", "Sentence", "Snapshot"]
-        assert (heard[1].index, heard[2].num_pending) == (1, 2)
+            received += [event async for event in take(events, 2)]
+        assert [type(event).__name__ for event in received] == ["Snapshot", "Sentence", "Snapshot"]
+        assert (received[1].index, received[2].num_pending) == (1, 2)
         assert Counter(store.calls)["read"] == 1
 
         store.calls.clear()
@@ -295,7 +295,7 @@ def test_who_listens_to_a_queued_document_reads_it_once(
 async def take(events: AsyncIterator[Any], count: int) -> AsyncIterator[Any]:
     """The next events, without signs of life."""
     while count:
-        news = await anext(events)
-        if news is not None:
+        event = await anext(events)
+        if event is not None:
             count -= 1
-            yield news
+            yield event

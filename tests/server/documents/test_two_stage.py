@@ -1,4 +1,5 @@
-"""A document that two models translate in turn, where each is served by a process of its own, or a process dies."""
+"""A document that two models translate in two stages, also where each model is served by another process, or a process
+dies."""
 
 import asyncio
 import time
@@ -8,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
 
 from server.documents.correcting import Correction
 from server.documents.errors import Refused
@@ -15,19 +18,25 @@ from server.documents.job_runner import JobRunner
 from server.documents.leases import MAX_ATTEMPTS, GivenUp, Lease, begin
 from server.documents.sentence_states import DocumentCache, StateReader
 from server.documents.service import DocumentService, NewDocument
-from server.documents.two_stage import after_first, as_told
+from server.documents.two_stage import after_first, as_shown
+from server.files.file_translation import translate_file
+from server.files.in_process import InProcessParser
+from server.files.parsing import SourceFile, parse
 from server.stores.interface import ContextStore
 from server.stores.memory import MemoryStore
 from server.stores.open_store import open_store
 from server.stores.records import Leg, Sentence
 from server.telemetry.labels import FinishReason
 from server.telemetry.metrics import Metrics
-from server.translation.translator import Translator
+from server.text.protect.terms import Terms
+from server.translation.pivot import Pivot
+from server.translation.planning import TextRequest
+from server.translation.translator import RequestedOptions, Translator
 from tests.models import SENTENCES
 from tests.server.api.conftest import settings_for
 from tests.server.api.conftest import until as until_so
 from tests.server.api.documents import STORY, Documents, translations
-from tests.server.api.pairs import copy_of
+from tests.server.api.pairs import copy_of, paths_of_pairs, write_pairs
 from tests.server.documents.some import document, keep, sentence
 from tests.server.processes import serving
 
@@ -46,11 +55,23 @@ def folder(document_artifacts: dict[str, Path], tmp_path_factory: pytest.TempPat
 
 @pytest.fixture(scope="module")
 def translators(folder: Path) -> Iterator[dict[str, Translator]]:
-    settings = settings_for(folder)
-    found = {name: Translator.load(folder / name, settings.engine, Metrics()) for name in ("de-en", "en-fr")}
-    yield found
-    for translator in found.values():
+    engine = settings_for(folder).engine
+    loaded = {name: Translator.load(folder / name, engine, Metrics()) for name in ("de-en", "en-fr")}
+    yield loaded
+    for translator in loaded.values():
         translator.stop(0)
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Translator]]:
+    """Models of sentences that see nothing of each other."""
+    folder = tmp_path_factory.mktemp("plain")
+    write_pairs(folder)
+    engine, paths = settings_for(folder).engine, paths_of_pairs(folder)
+    models = {name: Translator.load(paths[name], engine, Metrics()) for name in ("de-en", "en-fr")}
+    yield models
+    for model in models.values():
+        model.stop(0)
 
 
 class Process:
@@ -92,27 +113,86 @@ def test_each_of_two_processes_serves_one_of_the_models(
         first, second = (Process(store, {name: one}) for name, one in translators.items())
         document, _ = await first.documents.create(new(translators))
         sentences = await first.until(document.id, "en-fr", "queued")
-        assert [one.source for one in sentences] == STORY
-        assert all(one.is_pending for one in sentences)
+        assert [sentence.source for sentence in sentences] == STORY
+        assert all(sentence.is_pending for sentence in sentences)
         assert store.document(document.id).attempts == 0
         correction = Correction(None, "Oui.")
         with pytest.raises(Refused, match="it is queued: it can be changed when it is done"):
             await second.documents.correct(document.id, 0, correction, time.monotonic() + PATIENCE)
         sentences = await second.until(document.id, "en-fr", "done")
-        assert [one.translation for one in sentences] == [one.translation for one in expected]
-        assert [one.source for one in sentences] == STORY
-        origins = [one.origin for one in store.sentences(document.id)]
-        assert all(one is not None and one.translation for one in origins)
+        assert [sentence.translation for sentence in sentences] == [sentence.translation for sentence in expected]
+        assert [sentence.source for sentence in sentences] == STORY
+        origins = [sentence.origin for sentence in store.sentences(document.id)]
+        assert all(origin is not None and origin.translation for origin in origins)
 
     asyncio.run(scenario())
 
 
 def test_one_that_killed_three_processes_says_what_can_be_done(store: ContextStore) -> None:
-    """Corrections, which other documents are tried anew by, it takes only when it is done."""
+    """It takes no corrections, after which other documents are tried again, before it is done."""
     legs = (Leg("tiny", "f00d", "en"), Leg("other", "beef", "fr"))
     kept = keep(store, attempts=MAX_ATTEMPTS, legs=legs)
     with pytest.raises(GivenUp, match="the servers' logs may say why; send it again"):
         begin(Lease(store, kept.id, None, 0), kept)
+
+
+OPTIONS = RequestedOptions(beam_size=2, length_penalty=None, max_length=None)
+WORDS = [
+    "Wir",
+    "gehen",
+    "im",
+    "Regen",
+    "heim",
+    "Bahnhof",
+    "Brot",
+    "12,5",
+    "{name}",
+    "https://x.example/a",
+    "***",
+    "C++",
+]
+SOURCES = st.lists(st.sampled_from(WORDS), max_size=8).map(lambda words: " ".join(["Wir", *words, "heute."]))
+TERMS = {"Bahnhof": "Gare-Sud", "Brot": "pain", "C++": "C plus-plus", "im Regen": "sous la pluie"}
+
+
+async def translated_text(models: dict[str, Translator], sources: list[str], terms: Terms | None) -> list[str]:
+    first, second = models.values()
+    pivot = Pivot(first, second, second.options(**OPTIONS), terms)
+    outcome = await pivot.translate(TextRequest(sources, first.options(**OPTIONS), splits=False))
+    return [translation.text for translation in outcome.translations]
+
+
+async def translated_file(models: dict[str, Translator], sources: list[str], terms: Terms | None) -> list[str]:
+    source = SourceFile("\n".join(sources).encode(), "a.txt", "fr")
+    file = await parse(InProcessParser(), source)
+    done = await translate_file(list(models.values()), file, StateReader(DocumentCache(0)), OPTIONS, terms=terms)
+    return done.data.decode().split("\n")
+
+
+async def translated_document(models: dict[str, Translator], sources: list[str]) -> list[str]:
+    first, second = models.values()
+    process = Process(MemoryStore(), models)
+    document, _ = await process.documents.create(NewDocument(first, "offline", sources, OPTIONS, then=second))
+    return [str(sentence.translation) for sentence in await process.until(document.id, "en-fr", "done")]
+
+
+@settings(deadline=None, max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(sources=st.lists(SOURCES, min_size=1, max_size=5))
+def test_texts_files_and_documents_have_the_same_translations(plain: dict[str, Translator], sources: list[str]) -> None:
+    """With a glossary, which documents do not take, texts and files."""
+    assume(list(plain["de-en"].plan("\n".join(sources)).sentences) == sources)
+
+    async def scenario() -> None:
+        expected = await translated_text(plain, sources, None)
+        assert await translated_file(plain, sources, None) == expected
+        assert await translated_document(plain, sources) == expected
+        with_terms = await translated_text(plain, sources, Terms(TERMS))
+        assert await translated_file(plain, sources, Terms(TERMS)) == with_terms
+        for source, translation in zip(sources, with_terms, strict=True):
+            for match in Terms(TERMS).find(source):
+                assert match.target in translation
+
+    asyncio.run(scenario())
 
 
 @pytest.mark.parametrize("first", ["eos", "length"])
@@ -126,13 +206,13 @@ def test_a_sentence_is_cut_off_if_either_model_cut_it(first: FinishReason, secon
     ended = begun
     if turn:
         ended = replace(after_first(begun), translation=second and "Oui.", finish_reason=second, score=-2.0)
-    [told] = as_told(kept, [ended])
-    assert told.source == "Ja."
+    [shown] = as_shown(kept, [ended])
+    assert shown.source == "Ja."
     if turn == 0 or second is None:
-        assert (told.translation, told.finish_reason) == (None, None)
+        assert (shown.translation, shown.finish_reason) == (None, None)
     else:
-        assert (told.translation, told.score) == ("Oui.", -2.0)
-        assert told.finish_reason == ("length" if "length" in (first, second) else "eos")
+        assert (shown.translation, shown.score) == ("Oui.", -2.0)
+        assert shown.finish_reason == ("length" if "length" in (first, second) else "eos")
 
 
 @pytest.mark.parametrize("model", ["de-en", "en-fr"])
@@ -146,7 +226,7 @@ def test_killed_in_the_turn_of_either_it_is_finished_by_the_next(folder: Path, t
 
             def is_in_the_middle() -> bool:
                 document, sentences = store.read(names[-1])  # at one moment: between two reads the other may begin
-                pending = [one.is_pending for one in sentences]
+                pending = [sentence.is_pending for sentence in sentences]
                 return document.model == model and any(pending) and not all(pending)
 
             def is_past() -> bool:
@@ -165,10 +245,10 @@ def test_killed_in_the_turn_of_either_it_is_finished_by_the_next(folder: Path, t
             before = store.sentences(name)
             with serving(folder, *SLOWLY, "--context-store", url) as another, another.client() as client:
                 done = Documents(client).done(name, explain="false")
-                assert [one["source"] for one in done["sentences"]] == MANY
+                assert [sentence["source"] for sentence in done["sentences"]] == MANY
                 assert translations(done) == translations(Documents(client).post(**fields))
-            after = [one.origin if model == "de-en" else one for one in store.sentences(name)]
-            finished = [one.index for one in before if not one.is_pending]
+            after = [sentence.origin if model == "de-en" else sentence for sentence in store.sentences(name)]
+            finished = [sentence.index for sentence in before if not sentence.is_pending]
             assert [after[index] for index in finished] == [before[index] for index in finished]  # not made twice
         finally:
             store.close()

@@ -29,7 +29,9 @@ def test_distances_are_of_those_that_a_sentence_sees(
 @given(mode=MODES, count=st.integers(0, 9), changed=st.integers(0, 8), reach=REACHES)
 def test_affected_are_those_that_see_a_change(mode: Mode, count: int, changed: int, reach: int | None) -> None:
     found = affected(mode, changed, [sentence(index) for index in range(count)], reach)
-    assert [one.index for one in found] == [index for index in range(count) if sees(mode, index, changed, reach)]
+    assert [sentence.index for sentence in found] == [
+        index for index in range(count) if sees(mode, index, changed, reach)
+    ]
 
 
 def test_a_reach_ends_after_so_many_sentences() -> None:

@@ -118,22 +118,23 @@ def test_what_separates_texts_may_stand_in_them(translator: Translator) -> None:
 def test_terms_are_said_and_other_sentences_stay(side: str, document_artifacts: dict[str, Path]) -> None:
     """A sentence without a term sees the same document as ever, one with a term still sees it."""
     engine = EngineSettings(slots=4, max_waiting=64, num_workers=1, precision="fp32")
-    said, terms = {"station": "Hauptbahnhof", "lamp": "Funzel", "in the rain": "Sauwetter"}, ["station", "lamp"]
+    glossary, terms = {"station": "Hauptbahnhof", "lamp": "Funzel", "in the rain": "Sauwetter"}, ["station", "lamp"]
     translator = Translator.load(document_artifacts[side], engine, Metrics())
     try:
         for mode in ("offline", "online"):
-            free = translated(translator, TEXT.encode(), "a.txt", mode).data.decode()
-            told = translated(translator, TEXT.encode(), "a.txt", mode, terms=Terms(said)).data.decode()
+            without_terms = translated(translator, TEXT.encode(), "a.txt", mode).data.decode()
+            with_terms = translated(translator, TEXT.encode(), "a.txt", mode, terms=Terms(glossary)).data.decode()
             alone = [
-                translated(translator, line.encode(), "a.txt", mode, terms=Terms(said)).data.decode() for line in LINES
+                translated(translator, line.encode(), "a.txt", mode, terms=Terms(glossary)).data.decode()
+                for line in LINES
             ]
-            assert [told.count(said[term]) for term in terms] == [1, 1]
-            assert told.count("Sauwetter") == 1
-            assert "Sauwetter" not in free
-            assert [line for line in told.split("\n") if "{name}" in line] == [
-                line for line in free.split("\n") if "{name}" in line
+            assert [with_terms.count(glossary[term]) for term in terms] == [1, 1]
+            assert with_terms.count("Sauwetter") == 1
+            assert "Sauwetter" not in without_terms
+            assert [line for line in with_terms.split("\n") if "{name}" in line] == [
+                line for line in without_terms.split("\n") if "{name}" in line
             ]
-            assert told.split("\n")[-1] != alone[-1], "it saw nothing of its document"
+            assert with_terms.split("\n")[-1] != alone[-1], "it saw nothing of its document"
     finally:
         translator.stop(timeout=0)
 

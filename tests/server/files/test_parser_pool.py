@@ -32,15 +32,15 @@ pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="n
 async def pool_of(
     limits: FileLimits = ROOMY, size: int = 1, max_waiting: int = 64, failures: Sequence[Failure] = ()
 ) -> AsyncIterator[ParserPool]:
-    """A pool that has told of these failures in the end."""
-    told: list[Failure] = []
-    pool = ParserPool(limits, size, max_waiting, told.append)
+    """A pool that has counted these failures in the end."""
+    counted: list[Failure] = []
+    pool = ParserPool(limits, size, max_waiting, counted.append)
     try:
         yield pool
     finally:
         await pool.stop()
         assert parsers_of() == [], "processes are left behind"
-    assert told == list(failures)
+    assert counted == list(failures)
 
 
 def run(scenario: Coroutine[Any, Any, None]) -> None:
@@ -156,7 +156,7 @@ def test_a_written_file_that_is_too_large_is_refused() -> None:
     async def scenario() -> None:
         async with pool_of(replace(ROOMY, max_written_bytes=1000)) as pool:
             assert len(await pool.write(SMALL, ["a" * 900])) > 900
-            with pytest.raises(FileTooLarge, match="too large to be answered"):
+            with pytest.raises(FileTooLarge, match="translated file is too large"):
                 await pool.write(SMALL, ["a" * 1000])
             await assert_well(pool)
 
@@ -250,7 +250,7 @@ def test_who_waits_and_gives_up_leaves_the_queue() -> None:
             await until(lambda: pool.num_waiting == 2, "one has left")
             reading.cancel()
             done = await asyncio.gather(reading, *waiting, return_exceptions=True)
-            cancelled = [isinstance(one, asyncio.CancelledError) for one in done]
+            cancelled = [isinstance(result, asyncio.CancelledError) for result in done]
             assert cancelled == [True, False, True, False]
             assert pool.num_waiting == 0
 
@@ -323,12 +323,12 @@ def test_a_pool_that_stops_ends_work_and_takes_no_more() -> None:
             reading, _ = await busy_with(pool, BUSY_FILE)
             other = asyncio.create_task(pool.texts(BUSY_FILE))
             waiting = asyncio.create_task(pool.texts(SMALL))
-            await until(lambda: pool.num_waiting == 1, "one waits")
+            await until(lambda: pool.num_waiting == 1, "a file waits")
             await pool.stop()
             assert parsers_of() == []
-            for one in (reading, other, waiting):
+            for task in (reading, other, waiting):
                 with pytest.raises(EngineStopped):
-                    await one
+                    await task
             with pytest.raises(EngineStopped):
                 await pool.texts(SMALL)
 

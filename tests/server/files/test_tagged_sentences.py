@@ -51,8 +51,8 @@ def test_parts(translator: Translator, text: str) -> None:
         sentences = listed_sentences([text], translator)
         [read] = without_tags(sentences, translator)
         assert len(read.parts) > 1
-        found = await translator.run([SentenceRequest(part.source_ids, options) for part in read.parts], None)
-        best = [one.hypotheses[0].ids for one in found]
+        results = await translator.run([SentenceRequest(part.source_ids, options) for part in read.parts], None)
+        best = [result.hypotheses[0].ids for result in results]
         parts = tuple(dataclasses.replace(part, target_ids=ids) for part, ids in zip(read.parts, best, strict=True))
         translation = joined(read, translator.target_pieces.decode(best), translator)
         done = dataclasses.replace(read, parts=parts, translation=translation)

@@ -59,29 +59,29 @@ def test_a_glossary_without_a_term_of_the_text_moves_no_tag(translator: Translat
 @pytest.mark.parametrize("text", TAGGED)
 def test_a_sentence_is_read_without_its_tags(translator: Translator, text: str) -> None:
     """Also where a tag stands in the midst of a term."""
-    told = of_text(translator, text, FUNZEL)
+    translation = of_text(translator, text, FUNZEL)
     options, terms = translator.options(**OPTIONS), Terms(FUNZEL)
     words = (
         asyncio.run(translate_with_terms(translator, TextRequest([bare(text)], options), terms)).translations[0].text
     )
-    assert bare(told) == words
-    assert told.count("<") == text.count("<")
-    assert told.count("Hauptbahnhof") == text.count("station")
+    assert bare(translation) == words
+    assert translation.count("<") == text.count("<")
+    assert translation.count("Hauptbahnhof") == text.count("station")
 
 
 def test_a_tagged_term_has_its_tag(translator: Translator) -> None:
-    told = of_text(translator, TAGGED[0], FUNZEL)
-    assert "<b>Funzel</b>" in told
-    assert "<i>Schwester</i>" in told
+    translation = of_text(translator, TAGGED[0], FUNZEL)
+    assert "<b>Funzel</b>" in translation
+    assert "<i>Schwester</i>" in translation
     assert "<b>Greis</b>" in of_text(translator, TAGGED[2], {"old man": "Greis"})
 
 
 def test_a_file_says_what_a_text_says(translator: Translator) -> None:
     """Sentence by sentence, since those of a file see each other; some of their terms the model says by itself."""
     masked = 0
-    for sentence in [one.strip() for text in TAGGED for one in re.findall(r"[^.?]+[.?]", text)]:
+    for sentence in [part.strip() for text in TAGGED for part in re.findall(r"[^.?]+[.?]", text)]:
         for terms in (FUNZEL, {"sister": "Schwester"}):
-            told = of_text(translator, sentence, terms)
-            assert of_file(translator, sentence, terms) == told
-            masked += "Funzel" in told
+            translation = of_text(translator, sentence, terms)
+            assert of_file(translator, sentence, terms) == translation
+            masked += "Funzel" in translation
     assert masked >= 2

@@ -49,7 +49,7 @@ def test_what_is_kept_comes_back(store: ContextStore) -> None:
 )
 def test_a_range_of_sentences(store: ContextStore, start: int, end: int | None, found: list[int]) -> None:
     keep(store, num_sentences=3)
-    assert [one.index for one in store.sentences("first", start, end)] == found
+    assert [sentence.index for sentence in store.sentences("first", start, end)] == found
 
 
 @pytest.mark.parametrize("name", ["other", "", "a b", "../x", "x" * 1000, "nul\0", "*", "fir\u017ft"])
@@ -72,7 +72,7 @@ def test_update_replaces_and_appends(store: ContextStore) -> None:
     changed = dataclasses.replace(kept, version=2, num_sentences=3, state="done", touched=11.0)
     store.update(changed, 1, [sentence(2, "New."), sentence(0, "Corrected.")])
     assert store.document("first") == changed
-    assert [one.source for one in store.sentences("first")] == ["Corrected.", "Yes.", "New."]
+    assert [sentence.source for sentence in store.sentences("first")] == ["Corrected.", "Yes.", "New."]
 
 
 def test_an_update_that_does_not_fit_changes_nothing(store: ContextStore) -> None:
@@ -89,7 +89,7 @@ def test_an_update_that_does_not_fit_changes_nothing(store: ContextStore) -> Non
     with pytest.raises(ValueError, match="given twice"):
         store.update(newer, 1, [sentence(0, "X"), sentence(0)])
     assert store.document("first") == kept
-    assert [one.source for one in store.sentences("first")] == ["Yes.", "Yes."]
+    assert [sentence.source for sentence in store.sentences("first")] == ["Yes.", "Yes."]
 
 
 def test_an_id_is_taken_once(store: ContextStore) -> None:
@@ -106,7 +106,7 @@ def test_the_oldest_is_claimed_first_and_by_one_worker_only(store: ContextStore)
     keep(store, "old", created=1.0)
     keep(store, "done", created=0.0, state="done")
     claimed = [store.claim("w", 100, SERVED) for _ in range(3)]
-    assert [one and (one.id, one.state, one.version) for one in claimed] == [
+    assert [document and (document.id, document.state, document.version) for document in claimed] == [
         ("old", "running", 2),
         ("young", "running", 2),
         None,
@@ -156,9 +156,9 @@ def test_only_documents_of_the_models_asked_for_are_claimed(store: ContextStore)
         keep(store, f"d{index}", created=float(index), model=model)
     assert store.claim("w", 100, []) is None
     claimed = [store.claim("w", 0, ["two", "three"]) for _ in range(2)]
-    assert [one and one.id for one in claimed] == ["d1", "d1"]  # its lease is over at once
+    assert [document and document.id for document in claimed] == ["d1", "d1"]  # its lease is over at once
     claimed = [store.claim("w", 100, ["two", "three"]) for _ in range(3)]
-    assert [one and one.id for one in claimed] == ["d1", "d3", None]
+    assert [document and document.id for document in claimed] == ["d1", "d3", None]
     assert [store.document(f"d{index}").state for index in range(4)] == ["queued", "running", "queued", "running"]
 
 
@@ -168,7 +168,7 @@ def test_what_waits_for_a_model_that_nobody_serves_expires(store: ContextStore) 
     ):
         keep(store, name, model=model, touched=5.0, created=float(created), num_sentences=1)
     claimed = [store.claim("w", lease, ["another"]) for lease in (100, 0)]
-    assert [one and one.id for one in claimed] == ["leased", "left"]
+    assert [document and document.id for document in claimed] == ["leased", "left"]
     assert store.expire(4.0, SERVED) == 0
     assert store.expire(6.0, [*SERVED, "another"]) == 0
     assert store.expire(6.0, SERVED) == 2
@@ -200,7 +200,7 @@ def test_concurrent_updates_are_each_whole(store: ContextStore) -> None:
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(append, range(4)))
-    sources = [one.source for one in store.sentences("first")]
+    sources = [sentence.source for sentence in store.sentences("first")]
     assert sorted(sources) == sorted([str(worker) for worker in range(4)] * 10)
     assert store.document("first").version == 41
 

@@ -17,7 +17,7 @@ SIZES = st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 9)), min_size=
 
 def claimed(store: ContextStore, times: int) -> list[str]:
     found = [store.claim("w", 100, SERVED) for _ in range(times)]
-    return [one.id for one in found if one is not None]
+    return [claimed.id for claimed in found if claimed is not None]
 
 
 def test_who_queues_many_does_not_hold_up_who_queues_one(store: ContextStore) -> None:
@@ -108,7 +108,7 @@ def test_what_one_owner_has_becomes_another_s(store: ContextStore, former: str) 
     keep(store, "own", 1, owner="shop", created=9.0)
     store.rename_owner(former, "shop")
     store.rename_owner("nobody", "shop")
-    assert [one.id for one in store.page("shop", 9)] == ["own", "d3", "d2", "d1", "d0"]
+    assert [document.id for document in store.page("shop", 9)] == ["own", "d3", "d2", "d1", "d0"]
     assert store.page(former, 9) == []
     assert {store.document(f"d{index}").owner for index in range(4)} == {"shop"}
     assert claimed(store, 9) == ["d0", "d1", "own"]

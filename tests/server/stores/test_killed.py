@@ -50,7 +50,7 @@ def test_every_write_is_whole_or_absent(kind: str, writes: int, tmp_path: Path, 
         assert document.version in (acknowledged, acknowledged + 1)
         assert document.num_sentences == len(sentences) == 2 * (document.version - 1)
         assert document.end == str(document.version - 1)
-        written = [one.source.rstrip("x") for one in sentences]
+        written = [sentence.source.rstrip("x") for sentence in sentences]
         assert written[0] == document.end
         assert written[1:] == [str(index // 2 + 1) for index in range(1, len(sentences))]
     finally:

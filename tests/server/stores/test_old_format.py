@@ -1,4 +1,5 @@
-"""Documents that an older RingMT kept, in flat ids with an EOS after every part, are read as they were."""
+"""Stores of released versions (0.1: flat ids with an EOS after every part; 0.2 to 0.4: owners in ids) are read
+unchanged."""
 
 import hashlib
 import json
@@ -63,7 +64,7 @@ def old_sqlite(path: Path) -> str:
             "VALUES ('first', 3, 'queued', 1.0, 10.125, 4, ?)",
             (json.dumps(DOCUMENT),),
         )
-        rows = [("first", one["index"], json.dumps(one)) for one in OLD]
+        rows = [("first", record["index"], json.dumps(record)) for record in OLD]
         connection.executemany("INSERT INTO sentences (document_id, position, body) VALUES (?, ?, ?)", rows)
         connection.commit()
     return f"sqlite:///{path}"
@@ -90,7 +91,7 @@ def check(store: ContextStore) -> None:
     assert store.read("first") == (NEW_DOCUMENT, NEW)
 
 
-def test_an_old_store_is_brought_to_today_s_format_when_it_is_opened(url: str) -> None:
+def test_an_old_store_is_converted_when_it_is_opened(url: str) -> None:
     for _ in range(2):
         store = open_store(url)
         check(store)
@@ -105,7 +106,7 @@ def test_an_old_store_is_brought_to_today_s_format_when_it_is_opened(url: str) -
 
 def test_what_is_new_is_left_as_it_is(url: str) -> None:
     """Also where an upgrade was interrupted, or somebody else did it."""
-    [first, *_] = [upgraded_sentence(json.dumps(one)) for one in OLD]
+    [first, *_] = [upgraded_sentence(json.dumps(record)) for record in OLD]
     assert upgraded_sentence(first) == upgraded_sentence(first.encode()) == first
     open_store(url).close()
     if url.startswith("redis"):
@@ -214,9 +215,9 @@ def test_owners_were_hashes_of_secrets_and_become_names(
         open_store(url).close()
     with closing(open_store(url, {former(SECRET_HASH): "shop", "0123456789ab": "desk"})) as store:
         assert {name: store.document(name).owner for name in STATES} == OWNED | dict.fromkeys(UNOWNED, "")
-        assert [one.id for one in store.page("shop", 9)] == [owned_id(1, SECRET_HASH)]
+        assert [document.id for document in store.page("shop", 9)] == [owned_id(1, SECRET_HASH)]
         assert store.page("desk", 9) == []
-        assert {one.id for one in store.page(None, 9)} == set(STATES)
+        assert {document.id for document in store.page(None, 9)} == set(STATES)
         assert [store.read(name)[1] for name in STATES] == [[sentence(0)]] * len(STATES)
         for name, (owner, _) in GLOSSARIES.items():
             assert store.glossaries.get(owner, name) == "{}"
@@ -228,7 +229,7 @@ def test_owners_were_hashes_of_secrets_and_become_names(
         store.create(document("new", owner="desk"), [], full)
         claimed = [store.claim("w", 100, SERVED) for _ in range(5)]
         open_names = {name for name, state in STATES.items() if state in ("queued", "running")} | {"new"}
-        assert {one.id for one in claimed if one is not None} == open_names
+        assert {document.id for document in claimed if document is not None} == open_names
         assert store.expire(11.0, SERVED) == 2
     with closing(open_store(url, {former(LOST_HASH): "found again"})) as store:
         assert store.document(owned_id(2, LOST_HASH)).owner == "found again"

@@ -154,10 +154,10 @@ class Stores(RuleBasedStateMachine):
         for name in KEPT:
             self._same_document(name)
         found = [_outcome(lambda store, name=name: store.document(name), self.stores[0]) for name in KEPT]  # type: ignore[misc]
-        kept = sorted((one for one in found if isinstance(one, Document)), key=lambda one: (one.created, one.id))
+        kept = sorted((kept for kept in found if isinstance(kept, Document)), key=lambda kept: (kept.created, kept.id))
         for owner in (None, "", "shop", "desk"):
-            own = [one for one in kept[::-1] if owner in (None, one.owner)]
-            assert self.all_agree(lambda store, owner=owner: store.page(owner, 9)) == own  # type: ignore[misc]
+            of_owner = [document for document in kept[::-1] if owner in (None, document.owner)]
+            assert self.all_agree(lambda store, owner=owner: store.page(owner, 9)) == of_owner  # type: ignore[misc]
 
     def _same_document(self, name: str) -> None:
         self.all_agree(lambda store: (store.document(name), store.sentences(name), store.read(name)))
@@ -178,9 +178,11 @@ def test_all_stores_agree(redis_port: int) -> None:
         machine,
         settings=settings(max_examples=100, stateful_step_count=30, deadline=None, suppress_health_check=checks),
     )
-    errors = {one[0] for one in agreed if isinstance(one, tuple) and one and isinstance(one[0], type)}
+    errors = {
+        outcome[0] for outcome in agreed if isinstance(outcome, tuple) and outcome and isinstance(outcome[0], type)
+    }
     assert errors >= {Conflict, StoreFull, TooLargeToKeep, UnknownDocument}
-    assert any(isinstance(one, tuple) and one and isinstance(one[0], Document) for one in agreed)
+    assert any(isinstance(outcome, tuple) and outcome and isinstance(outcome[0], Document) for outcome in agreed)
 
 
 def test_the_comparison_notices(redis_port: int) -> None:

@@ -47,13 +47,13 @@ def test_sentences_come_as_they_are_translated_and_again_as_they_are_written(
     document_server: RunningServer, gate: threading.Event
 ) -> None:
     document = create(document_server)
-    listeners = document_server.state.documents.runner.listeners
+    listeners = document_server.state.documents.runner.progress
     with ThreadPoolExecutor(1) as pool:
         reading = pool.submit(read, document_server, f"/v1/documents/{document['id']}/events")
-        until(lambda: listeners.wants(document["id"]), "somebody listens")
+        until(lambda: listeners.has_listeners(document["id"]), "somebody listens")
         gate.set()
         events = reading.result(PATIENCE)
-    assert not listeners.wants(document["id"])
+    assert not listeners.has_listeners(document["id"])
     with document_server.client() as client:
         done = client.get(f"/v1/documents/{document['id']}").json()
     translations = {sentence["index"]: sentence["translation"] for sentence in done["sentences"]}
@@ -97,7 +97,7 @@ def test_a_document_that_is_deleted_meanwhile_is_an_error(
     path = f"/v1/documents/{document['id']}"
     with ThreadPoolExecutor(1) as pool:
         reading = pool.submit(read, document_server, path + "/events")
-        until(lambda: document_server.state.documents.runner.listeners.wants(document["id"]), "somebody listens")
+        until(lambda: document_server.state.documents.runner.progress.has_listeners(document["id"]), "somebody listens")
         httpx.delete(document_server.url + path)
         gate.set()
         name, data = reading.result(PATIENCE)[-1]
@@ -106,10 +106,10 @@ def test_a_document_that_is_deleted_meanwhile_is_an_error(
 
 def test_a_client_that_disconnects_is_forgotten(document_server: RunningServer, gate: threading.Event) -> None:
     document = create(document_server)
-    listeners = document_server.state.documents.runner.listeners
+    listeners = document_server.state.documents.runner.progress
     path = f"{document_server.url}/v1/documents/{document['id']}/events"
     with httpx.stream("GET", path) as response:
         lines = response.iter_lines()  # dropping it would hang up already
         next(lines)
-        assert listeners.wants(document["id"])
-    until(lambda: not listeners.wants(document["id"]), "nobody listens")
+        assert listeners.has_listeners(document["id"])
+    until(lambda: not listeners.has_listeners(document["id"]), "nobody listens")
