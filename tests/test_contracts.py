@@ -25,6 +25,8 @@ TYPES: dict[str, type[Contract]] = {
 PLANTED = [
     ("server.corpus.spread", "server.translation.translator"),
     ("server.documents.service", "torch"),
+    ("server.documents.batches", "server.documents.leases"),
+    ("server.documents.job", "server.documents.job_runner"),
     ("server.stores.memory", "numpy"),
     ("server.stores.memory", "server.text.split.plan"),
     ("server.stores.records", "server.documents.service"),

@@ -83,7 +83,7 @@ def begin(lease: Lease, claimed: Document) -> None:
     document = claimed
     while True:
         if document.attempts >= MAX_ATTEMPTS:
-            remedy = "send it again" if document.legs else "correct a sentence to have it tried anew, or DELETE it"
+            remedy = "send it again" if document.legs else "correct a sentence to have it tried again, or DELETE it"
             raise GivenUp(
                 f"the server ended {document.attempts} times while it worked on this document, which is not tried "
                 f"again: the servers' logs may say why; {remedy}"

@@ -90,9 +90,8 @@ async def translate_sentences(
         masks = [draft.planned.masked for draft in drafts]
     if translator.needs_drafts:
         results = await _with_attention(translator, requests, results)
-    parts = _PartResults(results, masks)
     with tracing.stage("detokenize"):
-        done = await offload(_finish, translator, sentences, parts, states)
+        done = await offload(_finish, translator, sentences, results, masks, states)
     if task.counts_flags:
         translator.count_flags(await offload_above(num_chars, _num_flags, done))
     return done
@@ -137,15 +136,6 @@ def _known_options(document: Document) -> RequestedOptions:
             unknown,
         )
     return cast(RequestedOptions, known)
-
-
-@dataclass(frozen=True)
-class _PartResults:
-    """The engine's results for the parts of all sentences, in order. `masks` is how the parts were masked; empty
-    without terms."""
-
-    results: Sequence[SentenceResult]
-    masks: Sequence[Masked]
 
 
 def _with_plans(
@@ -215,22 +205,30 @@ async def _with_attention(
 
 
 def _finish(
-    translator: Translator, sentences: Sequence[Sentence], parts: _PartResults, states: DocumentStates | None
+    translator: Translator,
+    sentences: Sequence[Sentence],
+    results: Sequence[SentenceResult],
+    masks: Sequence[Masked],
+    states: DocumentStates | None,
 ) -> list[Sentence]:
+    """The sentences with the results of their parts. `masks` is how the parts were masked; empty without terms."""
     done: list[Sentence] = []
     end = 0
     for sentence in sentences:
         start, end = end, end + len(sentence.parts)
-        of_sentence = _PartResults(parts.results[start:end], parts.masks[start:end])
-        done.append(_translated(translator, sentence, of_sentence, states))
+        done.append(_translated(translator, sentence, results[start:end], masks[start:end], states))
     return done
 
 
 def _translated(
-    translator: Translator, sentence: Sentence, parts: _PartResults, states: DocumentStates | None
+    translator: Translator,
+    sentence: Sentence,
+    results: Sequence[SentenceResult],
+    masks: Sequence[Masked],
+    states: DocumentStates | None,
 ) -> Sentence:
     checkpoint()
-    best = [result.hypotheses[0] for result in parts.results]
+    best = [result.hypotheses[0] for result in results]
     targets = translator.target_pieces.decode(hypothesis.ids for hypothesis in best)
     is_cut_off = any(hypothesis.finish_reason == "length" for hypothesis in best)
     return dataclasses.replace(
@@ -239,13 +237,13 @@ def _translated(
             dataclasses.replace(part, target_ids=hypothesis.ids)
             for part, hypothesis in zip(sentence.parts, best, strict=True)
         ),
-        translation=joined(sentence, targets, translator, parts.masks),
+        translation=joined(sentence, targets, translator, masks),
         score=sum(hypothesis.score for hypothesis in best),
         finish_reason="length" if is_cut_off else "eos",
         is_edited=False,
         is_stale=False,
         version=sentence.version + sentence.is_stale,
-        context_used=_context_used(parts.results, states),
+        context_used=_context_used(results, states),
     )
 
 

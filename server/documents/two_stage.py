@@ -82,7 +82,7 @@ def check_settled(document: Document) -> None:
     """Raises Refused for a change of a document that two models have not finished."""
     if document.legs and document.state != "done":
         raise Refused(
-            f"two models translate this document in turn, and it is {document.state}: it can be changed when it is "
+            f"two models translate this document, and it is {document.state}: it can be changed when it is "
             "done; one that has failed is sent again"
         )
 
@@ -91,7 +91,7 @@ def check_source(document: Document) -> None:
     """Raises Refused for a new source of a sentence in a document that two models translated."""
     if document.legs:
         raise Refused(
-            f"two models translated this document in turn, {_way(document)}, and the first does not translate again: "
+            f"two models translated this document, {_languages(document)}, and the first does not translate again: "
             "correct the `translation`, or send the document again with its new source"
         )
 
@@ -101,10 +101,10 @@ def check_explainable(document: Document) -> None:
     if document.legs:
         middle = document.legs[0].target_language
         raise Refused(
-            f"two models translate this document in turn, {_way(document)}, and its sentences attend to one "
+            f"two models translate this document, {_languages(document)}, and its sentences attend to one "
             f"another in each stage: to see how, send it as a document into '{middle}', and its translation as another"
         )
 
 
-def _way(document: Document) -> str:
+def _languages(document: Document) -> str:
     return " to ".join([document.source_language, *(leg.target_language for leg in document.legs)])

@@ -5,7 +5,7 @@ import dataclasses
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -239,59 +239,42 @@ class MemoryStore:
         return self._records[document_id]
 
     def _add(self, name: str, record: _Record) -> None:
-        """Add a document to every list that it belongs to."""
         self._records[name] = record
-        for owner in (record.owner, _ALL_OWNERS):
-            usage = self._usage[owner]
-            usage.documents += 1
-            usage.open += record.is_open
-            usage.num_bytes += record.charge
-            self._by_creation.add(owner, record.created, name)
-            if not record.is_open:
-                self._resting.add(owner, record.touched, name)
-        if record.is_open:
-            self._open.add(record.model, record.touched, name)
+        self._index(name, record, SortedIds.add, 1)
         if record.state == "queued":
-            self._queued.add((record.model, record.owner), record.created, name)
             self._waiting_owners[record.model].add(record.owner)
-        elif record.state == "running":
-            self._running.add(record.model, record.leased_until, name)
 
     def _remove(self, name: str) -> _Record:
-        """Remove a document from every list."""
         record = self._records.pop(name)
+        self._index(name, record, SortedIds.discard, -1)
+        if record.state == "queued" and not self._queued.of((record.model, record.owner)):
+            self._waiting_owners[record.model].discard(record.owner)
+            if not self._waiting_owners[record.model]:
+                del self._waiting_owners[record.model]
+        return record
+
+    def _index(
+        self, name: str, record: _Record, change: Callable[[SortedIds, Hashable, float, str], None], sign: int
+    ) -> None:
+        """Add a document to every list that it belongs to and count it, or the reverse."""
         for owner in (record.owner, _ALL_OWNERS):
             usage = self._usage[owner]
-            usage.documents -= 1
-            usage.open -= record.is_open
-            usage.num_bytes -= record.charge
+            usage.documents += sign
+            usage.open += sign * record.is_open
+            usage.num_bytes += sign * record.charge
             if not usage.documents:
                 del self._usage[owner]
-            self._by_creation.discard(owner, record.created, name)
+            change(self._by_creation, owner, record.created, name)
             if not record.is_open:
-                self._resting.discard(owner, record.touched, name)
+                change(self._resting, owner, record.touched, name)
         if record.is_open:
-            self._open.discard(record.model, record.touched, name)
+            change(self._open, record.model, record.touched, name)
         if record.state == "queued":
-            self._queued.discard((record.model, record.owner), record.created, name)
-            if not self._queued.of((record.model, record.owner)):
-                self._waiting_owners[record.model].discard(record.owner)
-                if not self._waiting_owners[record.model]:
-                    del self._waiting_owners[record.model]
+            change(self._queued, (record.model, record.owner), record.created, name)
         elif record.state == "running":
-            self._running.discard(record.model, record.leased_until, name)
-        return record
+            change(self._running, record.model, record.leased_until, name)
 
 
 def _record(document: Document, owner: str, body: str, bodies: list[str], size: int) -> _Record:
-    return _Record(
-        body,
-        owner,
-        document.model,
-        document.state,
-        document.version,
-        document.created,
-        document.touched,
-        bodies,
-        size,
-    )
+    state, version, created, touched = document.state, document.version, document.created, document.touched
+    return _Record(body, owner, document.model, state, version, created, touched, bodies, size)

@@ -296,18 +296,9 @@ class SqliteStore:
 def _columns(document: Document, size: int, body: str) -> tuple[int, str, str, float, float, int, int, int, str, str]:
     """Version, state, model, created, touched, number of sentences, size, charge, body, id: in the order of INSERT and
     UPDATE."""
-    return (
-        document.version,
-        document.state,
-        document.model,
-        document.created,
-        document.touched,
-        document.num_sentences,
-        size,
-        charge_of(size, document.state),
-        body,
-        document.id,
-    )
+    version, state, model, num_sentences = document.version, document.state, document.model, document.num_sentences
+    charge = charge_of(size, state)
+    return version, state, model, document.created, document.touched, num_sentences, size, charge, body, document.id
 
 
 def _document(connection: sqlite3.Connection, document_id: str) -> Document:

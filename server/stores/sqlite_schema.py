@@ -23,7 +23,7 @@ def _parts_become_records(connection: sqlite3.Connection) -> None:
         connection.executemany("UPDATE sentences SET body = ? WHERE document_id = ? AND position = ?", upgraded)
         connection.execute(
             "UPDATE documents SET body = ?, model = ? WHERE id = ?",
-            (upgraded_document(body, [body for body, *_ in upgraded]), model_of(body), document_id),
+            (upgraded_document(body, [sentence for sentence, *_ in upgraded]), model_of(body), document_id),
         )
 
 
