@@ -39,8 +39,8 @@ class Pivot:
 
     async def translate(self, request: TextRequest) -> TranslationOutcome:
         """Like Translator.translate. Texts are cut once, for the first model, which sees the context. A score is the
-        sum of both stages, log p(middle | source) + log p(target | middle); the seconds of both are added; flags are those
-        of either, and count as the second's. Raises TermRefused besides."""
+        sum of both stages, log p(middle | source) + log p(target | middle); the seconds of both are added; flags are
+        those of either, and count as the second's. Raises TermRefused besides."""
         started = time.monotonic()
         planned = await self.first.prepare(request)
         stages = _TextStages(self, planned)
