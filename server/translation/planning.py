@@ -71,8 +71,8 @@ class Planner:
     def plan_request(self, request: TextRequest, can_align: bool) -> PlannedRequest:
         """`can_align`: whether the model aligns words. Raises TooManySentences, PrefixRefused."""
         started, owner = time.monotonic(), object()
-        lifts_tags, count = request.tagged and can_align, self._sentence_counter()
-        plans = tuple(self.plan_text(text, request.splits, lifts_tags, count) for text in request.texts)
+        strips_tags, count = request.tagged and can_align, self._sentence_counter()
+        plans = tuple(self.plan_text(text, request.splits, strips_tags, count) for text in request.texts)
         if any(request.prefixes):
             plans = tuple(
                 self._with_prefix(index, plan, prefix, request.options)
@@ -89,13 +89,13 @@ class Planner:
         self,
         text: str,
         splits: bool = True,
-        lifts_tags: bool = False,
+        strips_tags: bool = False,
         count: Callable[[int], None] = lambda number: None,
     ) -> TextPlan:
         """Cut a text into sentences that the model can read; arguments as in `server.text.split.plan`."""
         manifest = self._manifest
         return plan_text(
-            text, manifest.source_language, self._source_pieces, manifest.max_source_length, splits, lifts_tags, count
+            text, manifest.source_language, self._source_pieces, manifest.max_source_length, splits, strips_tags, count
         )
 
     def min_sentences(self, texts: Iterable[str]) -> int:

@@ -76,8 +76,8 @@ def test_seed_and_epoch_decide_which(vocabulary: Vocabulary, tmp_path: Path) -> 
 
     once = changed(1, 0)
     assert len(once | changed(1, 0)) <= most
-    assert len(once | changed(1, 1)) > most
-    assert len(once | changed(2, 0)) > most
+    assert any(len(once | changed(1, epoch)) > most for epoch in (1, 2, 3))
+    assert any(len(once | changed(seed, 0)) > most for seed in (2, 3, 4))
 
 
 def test_samples_of_an_epoch_are_stored(vocabulary: Vocabulary, tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_restoring() -> None:
     assert_linear(lambda text: restore(masked := mask(text, ascii_only), masked.text), tokens, ordinary=None)
 
 
-@pytest.mark.parametrize(("first", "lifts_tags"), [(0, False), (1, False), (2, True)])
+@pytest.mark.parametrize(("first", "strips_tags"), [(0, False), (1, False), (2, True)])
 def test_planning(bundled: Pieces, first: int, strips_tags: bool) -> None:
     def plan(text: str) -> object:
         return plan_text(text, "en", bundled, 256, splits=first != 1, strips_tags=strips_tags)

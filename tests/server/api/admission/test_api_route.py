@@ -28,7 +28,7 @@ def test_what_cannot_be_queued_is_refused_before_it_is_cut(
     assert error_of(server.translate("a\n" * 600), 413)["type"] == "too_large"
     [translator] = server.state.translators.values()
     waiting = translator.worker.queue
-    monkeypatch.setattr(waiting, "_sentences", full(waiting.max_waiting))
+    monkeypatch.setattr(waiting, "_sentence_budget", full(waiting.max_waiting))
     assert error_of(server.translate("Yes."), 429)["type"] == "overloaded"
 
 
