@@ -1,34 +1,18 @@
 """Places the tags of a sentence around the words of its translation that are aligned with the words inside the tags.
 
 The model reads the sentence without tags. If no word inside a tag is aligned, aligned neighbours give its position.
+A tag inside a word stays inside a word. A standalone placeholder is where the model has written it, unless it would
+then leave an element or enter another: an element keeps what it holds.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 
 from server.text.base.placeholders import PLACEHOLDER, TERM_PLACEHOLDER, closing_of, is_closing, is_opening, opening_of
 from server.text.base.words import Place, words_of
+from server.text.markup.standalone_placeholders import Element, Key, Tag, move_placeholders, standalone_placeholders
 
 Pair = tuple[Place, Place]
 """The place of a word in the source, and the place of an aligned word in the translation."""
-
-
-@dataclass(frozen=True)
-class Tag:
-    """An opening or closing placeholder, and its position in the sentence without tags."""
-
-    placeholder: str
-    at: int
-
-
-@dataclass(frozen=True)
-class Element:
-    """The text from `start` to `end` between two placeholders; "" for a placeholder in another sentence."""
-
-    start: int
-    end: int
-    opening: str
-    closing: str
 
 
 def strip_tags(sentence: str) -> tuple[str, tuple[Tag, ...]]:
@@ -49,22 +33,32 @@ def place_tags(tags: Sequence[Tag], source: str, target: str, pairs: Sequence[Pa
     """`target` with `tags` around the words that `pairs` align with the enclosed words of `source`; both texts are
     without tags. Tags may cross if the order of words differs: see `server.text.base.placeholders.nested`. Time is
     proportional to the number of tags times the length of the sentence, which a model limits."""
-    placeholders: list[tuple[int, int, int, str]] = []
-    spans: dict[Place, Place] = {}
-    for number, element in enumerate(_elements(tags, len(source))):
+    groups = standalone_placeholders(tags, source, [_has_words(character) for character in source])
+    held = {placeholder for group in groups if len(group.text) > 1 for placeholder in group.text}
+    keys: list[Key] = []
+    spans: dict[Element, Place] = {}
+    by_place: dict[Place, Place] = {}
+    elements = (element for element in _elements(tags, len(source)) if element.opening not in held)
+    for number, element in enumerate(elements):
         place = (element.start, element.end)
-        if place not in spans:
-            spans[place] = _span(element, source, target, pairs)
-        start, end = spans[place]
+        if place not in by_place:
+            by_place[place] = _span(element, source, target, pairs)
+        spans[element] = start, end = by_place[place]
         is_empty = start == end
-        placeholders.append((start, 1 + is_empty, number, element.opening))
-        placeholders.append((end, 2 * is_empty, number if is_empty else -number, element.closing))
+        keys.append((start, 1 + is_empty, number, element.opening))
+        keys.append((end, 2 * is_empty, number if is_empty else -number, element.closing))
+    moved, removed = move_placeholders(groups, spans, source, target)
     parts: list[str] = []
     last = 0
-    for at, _, _, placeholder in sorted(placeholders, key=lambda placed: placed[:3]):
-        parts += (target[last:at], placeholder)
+    for at, _, _, placeholder in sorted([*keys, *moved], key=lambda key: key[:3]):
+        parts += (_without(target, last, at, removed), placeholder)
         last = at
-    return "".join([*parts, target[last:]])
+    return "".join([*parts, _without(target, last, len(target), removed)])
+
+
+def _without(text: str, start: int, end: int, removed: Collection[int]) -> str:
+    """The text from `start` to `end` without the characters at some positions."""
+    return "".join(text[at] for at in range(start, end) if at not in removed) if removed else text[start:end]
 
 
 def _elements(tags: Sequence[Tag], length: int) -> list[Element]:
@@ -88,15 +82,61 @@ def _span(element: Element, source: str, target: str, pairs: Sequence[Pair]) -> 
         return at, at
     if not _has_words(source[: element.start] + source[element.end :]):
         return _around_all(element, source, target)
-    aligned = [target_word for word, target_word in pairs if word[0] < element.end and element.start < word[1]]
+    aligned = [
+        target_word
+        for source_word, target_word in pairs
+        if source_word[0] < element.end and element.start < source_word[1]
+    ]
+    word = _word_around(element, source)
+    if word is not None and (place := _inside_word(element, word, source, target, aligned)) is not None:
+        return place
     if aligned:
-        others = [target_word for word, target_word in pairs if word[1] <= element.start or element.end <= word[0]]
+        others = [target_word for other, target_word in pairs if other[1] <= element.start or element.end <= other[0]]
         start, end = _best_span(aligned, others)
     else:
         start = _point(element.start, source, target, pairs)
         following = [word for word in words_of(target) if word.start >= start][: len(words_of(inside))]
         start, end = (following[0].start, following[-1].end) if following else (start, start)
     return _include_signs(start, end, inside, target)
+
+
+def _word_around(element: Element, source: str) -> Place | None:
+    """The word that the element is a part of; None if it is of whole words."""
+    start, end = element.start, element.end
+    if not (_is_in_word(source, start) or _is_in_word(source, end)):
+        return None
+    return next(((word.start, word.end) for word in words_of(source) if word.start <= start and end <= word.end), None)
+
+
+def _is_in_word(text: str, at: int) -> bool:
+    return 0 < at < len(text) and text[at - 1].isalnum() and text[at].isalnum()
+
+
+def _inside_word(element: Element, word: Place, source: str, target: str, aligned: Sequence[Place]) -> Place | None:
+    """The part of a word of the target that comes from a part of a word: the same letters at the same place, else the
+    same letters, else as much of its beginning, end or middle. None if no word comes from the word."""
+    (start, end), inner = word, source[element.start : element.end].casefold()
+    whole, before = source[start:end].casefold(), element.start - start
+    places = aligned or [(at, at + len(whole)) for at in [target.casefold().find(whole)] if at >= 0]
+    if not places or len(target.casefold()) != len(target):
+        return None
+    words = [(at, target[at:to].casefold()) for at, to in places]
+    until = element.end - start
+    for at, text in words:
+        if text[:until] == whole[:until]:
+            return at + before, at + until
+    for at, text in words:
+        if inner in text:
+            found = text.rfind(inner) if element.end == end else text.find(inner)
+            return at + found, at + found + len(inner)
+    at, text = words[0]
+    length = min(len(inner), len(text))
+    if not before:
+        return at, at + length
+    if element.end == end:
+        return at + len(text) - length, at + len(text)
+    middle = min(before, len(text) - length)
+    return at + middle, at + middle + length
 
 
 def _around_all(element: Element, source: str, target: str) -> Place:

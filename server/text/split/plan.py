@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from server.runtime.checkpoints import checkpoint
 from server.text.base.pieces import Pieces
-from server.text.markup.tags import Tag, strip_tags
+from server.text.markup.standalone_placeholders import Tag
+from server.text.markup.tags import strip_tags
 from server.text.protect.prefix import Prefix, encode_prefix, restore_partial_translation, restore_translation
 from server.text.protect.protection import Masked, Restored, has_words, mask
 from server.text.protect.terms import Terms

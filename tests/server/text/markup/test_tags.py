@@ -1,12 +1,22 @@
 """Tags that an alignment sets into a translation."""
 
+import random
 import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.text.base.placeholders import PLACEHOLDER, is_placeholder, nested, split_at_placeholders
+from server.text.base.placeholders import (
+    PLACEHOLDER,
+    PlaceholderText,
+    is_closing,
+    is_opening,
+    is_placeholder,
+    nested,
+    opening_of,
+    split_at_placeholders,
+)
 from server.text.base.words import words_of
 from server.text.markup.markup import read_markup
 from server.text.markup.tags import place_tags, strip_tags
@@ -67,6 +77,97 @@ def test_a_word_that_nothing_comes_from_stands_between_its_neighbours() -> None:
     pairs = [("I", "Ich"), ("see", "sehe"), ("house", "Haus")]
     assert placed("I see <b>the</b> house.", "Ich sehe das Haus.", *pairs) == "Ich sehe <b>das</b> Haus."
     assert placed("I see <b>the</b> house.", "Ich sehe das Haus.").count("<b>") == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "pairs", "expected"),
+    [
+        ("H<sub>2</sub>O boils.", "H2O kocht.", [("H2O", "H2O")], "H<sub>2</sub>O kocht."),
+        ("H<sub>2</sub>O boils.", "H2O kocht.", [], "H<sub>2</sub>O kocht."),
+        ("5 m<sup>2</sup> of land", "Land: 5 m2", [("m2", "m2")], "Land: 5 m<sup>2</sup>"),
+        ("CO<sub>2</sub> rises", "CO2-Werte steigen", [("CO2", "CO2-Werte")], "CO<sub>2</sub>-Werte steigen"),
+        ("<b>O</b>nce upon", "Es war", [("Once", "Es")], "<b>E</b>s war"),
+        ("our Sun<b>day</b>", "unser Sonntag", [("Sunday", "Sonntag")], "unser Sonn<b>tag</b>"),
+    ],
+)
+def test_a_tag_inside_a_word_stays_inside_one(
+    source: str, target: str, pairs: list[tuple[str, str]], expected: str
+) -> None:
+    assert placed(source, target, *pairs) == expected
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> str:
+    """A sentence of words, standalone placeholders and elements inside each other, some of which hold no words."""
+    built, words = PlaceholderText(), iter("abcdefghijklmnopqrstuvwxyz")
+
+    def add(depth: int) -> None:
+        for kind in draw(
+            st.lists(st.sampled_from("wwle" if depth < 3 else "wl"), min_size=0 if depth else 1, max_size=4)
+        ):
+            if kind == "e":
+                name = str(len(built.parts))
+                built.open(name, name)
+                add(depth + 1)
+                built.close(name, name)
+            elif kind == "l":
+                built.add_standalone("x")
+            elif (word := next(words, None)) is not None:
+                built.add_text(f" {word * 3} ")
+
+    add(0)
+    return built.text
+
+
+def held(sentence: str) -> dict[str, set[str]]:
+    """By every standalone placeholder the elements that it is in."""
+    is_open: list[str] = []
+    found: dict[str, set[str]] = {}
+    for part in nested(split_at_placeholders(sentence)):
+        if is_placeholder(part) and is_opening(part):
+            is_open.append(part)
+        elif is_placeholder(part) and is_closing(part):
+            is_open.remove(opening_of(part))
+        elif is_placeholder(part):
+            found[part] = set(is_open)
+    return found
+
+
+@given(trees(), st.randoms(use_true_random=False))
+def test_elements_hold_the_marks_that_they_held(sentence: str, chance: random.Random) -> None:
+    """Wherever the model has put the marks among the words."""
+    source, tags = strip_tags(sentence)
+    marks, words = PLACEHOLDER.findall(source), PLACEHOLDER.sub("", source).split()
+    target = [*words, *marks]
+    for mark in marks:
+        target.remove(mark)
+        target.insert(chance.randint(0, len(target)), mark)
+    spaced = " ".join(target)
+    places = {word.normalized: (word.start, word.end) for word in words_of(spaced)}
+    pairs = [((word.start, word.end), places[word.normalized]) for word in words_of(source)]
+    assert held(place_tags(tags, source, spaced, pairs)) == held(sentence)
+
+
+@given(trees(), st.randoms(use_true_random=False), st.data())
+def test_what_holds_marks_alone_is_nowhere_without_them(
+    sentence: str, chance: random.Random, data: st.DataObject
+) -> None:
+    """Whatever the alignment says, and however the words are turned."""
+    source, tags = strip_tags(sentence)
+    target = source.split()
+    chance.shuffle(target)
+    ours, theirs = words_of(source), words_of(" ".join(target))
+    pairs = data.draw(st.lists(st.tuples(st.sampled_from(ours), st.sampled_from(theirs)), max_size=8)) if ours else []
+    aligned = [((one.start, one.end), (other.start, other.end)) for one, other in pairs]
+    parts = split_at_placeholders(place_tags(tags, source, " ".join(target), aligned))
+    written = [part for part in parts if is_placeholder(part)]
+    assert sorted(written) == sorted([*PLACEHOLDER.findall(sentence)])
+    for match in re.finditer(rf"{PLACEHOLDER.pattern}++", sentence):
+        block = match[0]
+        for start, one in enumerate(block):
+            end = block.find(chr(ord(one) + 0x4000)) if is_opening(one) else -1
+            if end > start + 1 and any(not is_opening(other) and not is_closing(other) for other in block[start:end]):
+                assert block[start : end + 1] in "".join(written)
 
 
 WORDS = st.lists(st.sampled_from(["aa", "bb", "cc,", "dd", '"ee"', "ff."]), min_size=1, max_size=8)
