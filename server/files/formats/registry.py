@@ -33,6 +33,18 @@ FORMATS: Mapping[str, Format] = MappingProxyType({
     ".pptx": Format(
         "PowerPoint", "application/vnd.openxmlformats-officedocument.presentationml.presentation", "office", "open_pptx"
     ),
+    ".docm": Format("Word", "application/vnd.ms-word.document.macroEnabled.12", "office", "open_docx"),
+    ".dotx": Format(
+        "Word", "application/vnd.openxmlformats-officedocument.wordprocessingml.template", "office", "open_docx"
+    ),
+    ".dotm": Format("Word", "application/vnd.ms-word.template.macroEnabled.12", "office", "open_docx"),
+    ".pptm": Format("PowerPoint", "application/vnd.ms-powerpoint.presentation.macroEnabled.12", "office", "open_pptx"),
+    ".potx": Format(
+        "PowerPoint", "application/vnd.openxmlformats-officedocument.presentationml.template", "office", "open_pptx"
+    ),
+    ".ppsx": Format(
+        "PowerPoint", "application/vnd.openxmlformats-officedocument.presentationml.slideshow", "office", "open_pptx"
+    ),
     ".srt": Format("SubRip", "application/x-subrip", "subtitles", "open_srt"),
     ".vtt": Format("WebVTT", "text/vtt", "subtitles", "open_vtt"),
     ".xliff": Format("XLIFF", "application/xliff+xml", "xliff", "open_xliff"),

@@ -63,17 +63,11 @@ def parse(chunks: Iterable[bytes], what: str, budget: XmlBudget) -> Any:
     from lxml import etree
 
     parser: Any = None
-    before = b""
     try:
-        for chunk in chunks:
-            budget.spend(chunk)
-            seen = before + chunk
-            if any(word in seen for word in _DECLARATIONS):
-                raise DamagedFile(f"{what} declares entities or attributes of its own; save it without a DOCTYPE")
-            before = seen[-_OVERLAP:]
+        for chunk in checked(chunks, what, budget):
             if parser is None:
                 parser = etree.XMLParser(
-                    encoding=_encoding(chunk, what),
+                    encoding=encoding_of(chunk, what),
                     resolve_entities=False,
                     no_network=True,
                     load_dtd=False,
@@ -88,6 +82,19 @@ def parse(chunks: Iterable[bytes], what: str, budget: XmlBudget) -> Any:
     if root is None:
         raise DamagedFile(f"{what} is empty")
     return root
+
+
+def checked(chunks: Iterable[bytes], what: str, budget: XmlBudget) -> Iterator[bytes]:
+    """The pieces of XML in `chunks`, each counted, and without declarations of entities. Raises DamagedFile,
+    FileTooLarge."""
+    before = b""
+    for chunk in chunks:
+        budget.spend(chunk)
+        seen = before + chunk
+        if any(word in seen for word in _DECLARATIONS):
+            raise DamagedFile(f"{what} declares entities or attributes of its own; save it without a DOCTYPE")
+        before = seen[-_OVERLAP:]
+        yield chunk
 
 
 def in_chunks(data: bytes) -> Iterator[bytes]:
@@ -114,7 +121,7 @@ def valid_text(text: str) -> str:
     return _INVALID_CHARACTERS.sub("\ufffd", text)
 
 
-def _encoding(beginning: bytes, what: str) -> str:
+def encoding_of(beginning: bytes, what: str) -> str:
     """The encoding. The parser would also accept encodings in which tags cannot be counted (UTF-7, EBCDIC)."""
     for bom, name in _BEGINNINGS:
         if beginning.startswith(bom):
@@ -157,3 +164,8 @@ class Elements:
     def of(self, placeholder: str) -> Any:
         """The element of a placeholder."""
         return self._elements[int(self.placeholder_text.raw[placeholder])]
+
+    def get(self, part: str) -> Any:
+        """The element of a part of a translation; None for a text and for a placeholder of no element."""
+        name = self.placeholder_text.raw.get(part)
+        return None if name is None else self._elements[int(name)]

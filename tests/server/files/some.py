@@ -36,7 +36,8 @@ def small_files() -> dict[str, bytes]:
         ".json": json.dumps({"a": [*LINES, "\ud800 lone"], "b": {"c": "Yes."}}),
     }
     made = {f"small{suffix}": content.encode() for suffix, content in contents.items()}
-    made |= {"small.docx": small_docx(), "small.pptx": small_pptx()}
+    made |= {f"small{suffix}": small_docx() for suffix in (".docx", ".docm", ".dotx", ".dotm")}
+    made |= {f"small{suffix}": small_pptx() for suffix in (".pptx", ".pptm", ".potx", ".ppsx")}
     assert {f"small{suffix}" for suffix in FORMATS} == set(made)
     return made
 

@@ -579,7 +579,9 @@ def test_a_password_is_reported() -> None:
 
 
 EMPTY = {
-    ".docx": "no Word file", ".pptx": "no PowerPoint file", ".json": "no JSON", ".vtt": "no WEBVTT at its start",
+    **dict.fromkeys((".docx", ".docm", ".dotx", ".dotm"), "no Word file"),
+    **dict.fromkeys((".pptx", ".pptm", ".potx", ".ppsx"), "no PowerPoint file"),
+    ".json": "no JSON", ".vtt": "no WEBVTT at its start",
     ".xliff": "the file is empty", ".xlf": "the file is empty",
     ".po": b'msgid ""\nmsgstr "Language: de\\n"\n\n',
 }  # fmt: skip

@@ -1,0 +1,98 @@
+"""What a paragraph holds: texts, breaks, marks that stand between texts, and spans that enclose some of these."""
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from server.files.formats.ooxml.nodes import Node
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """Text of one formatting: its tag, its `properties`, and what those look like."""
+
+    node: Node
+    properties: Node | None
+    look: Hashable
+    text_name: bytes
+    """The name of its elements of text, "w:t"; empty if it has none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Format:
+    """Text that looks like `run`, and other than most of its paragraph."""
+
+    run: Run
+
+
+@dataclass(frozen=True)
+class Atom:
+    """Bytes from `start` to `end` that stay together: inside of a run, or with their own."""
+
+    run: Run | None
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, eq=False)
+class Text:
+    """A piece of text in a run."""
+
+    run: Run
+    text: str
+    atom: Atom
+
+    @property
+    def atoms(self) -> tuple[Atom, ...]:
+        return (self.atom,)
+
+
+Kind = Literal["content", "point", "hidden", "break"]
+
+
+@dataclass(eq=False)
+class Mark:
+    """What is no text. "content" stands in a sentence as a word does: a picture, a number that is computed; a "point"
+    is a place between words: a footnote, the start of a bookmark; "hidden" is a place that nobody sees; a "break" ends
+    a sentence: `character` is a line feed or a tab. What is `in_order` stays in its order."""
+
+    kind: Kind
+    atoms: tuple[Atom, ...]
+    in_order: bool = False
+    character: str = ""
+    is_plain_line_break: bool = False
+    """Whether it may stand inside of a sentence."""
+    field: str = ""
+    """What it is of a field: begin, instruction, separate or end."""
+    instruction: str = ""
+
+
+@dataclass(eq=False)
+class Span:
+    """An element that encloses others, or what begins and ends a field: `opening` and `closing` are written as they
+    are, round what is inside of them."""
+
+    opening: tuple[Atom, ...]
+    closing: tuple[Atom, ...]
+    items: "Sequence[Item]"
+    in_order: bool = field(default=False)
+
+    @property
+    def atoms(self) -> tuple[Atom, ...]:
+        """All of it, as it is."""
+        first, last = self.opening[0], self.closing[-1]
+        if first.run is None and last.run is None:
+            return (Atom(None, first.start, last.end),)
+        return (*self.opening, *(atom for item in self.items for atom in item.atoms), *self.closing)
+
+
+Item = Text | Mark | Span
+
+
+def leaves(items: Sequence[Item]) -> Iterator[Text | Mark]:
+    """All texts and marks, in order."""
+    for item in items:
+        if isinstance(item, Span):
+            yield from leaves(item.items)
+        else:
+            yield item

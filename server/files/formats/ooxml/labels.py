@@ -1,0 +1,58 @@
+"""Texts of one piece without formatting: alternative texts of pictures, words drawn as shapes, labels of charts."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from xml.sax.saxutils import escape
+
+from server.files.formats.xml_files import valid_text
+from server.text.base.placeholders import PLACEHOLDER, without_placeholders
+from server.text.base.words import has_letters
+
+LABELLED: Mapping[str, tuple[str, ...]] = {
+    "docPr": ("title", "descr"),
+    "cNvPr": ("title", "descr"),
+    "textpath": ("string",),
+}
+"""Elements with attributes that a reader sees or hears."""
+_TAG = re.compile(rb"""<[^"'>]*+(?:"[^"]*+"[^"'>]*+|'[^']*+'[^"'>]*+)*+>""")
+_ATTRIBUTE = re.compile(rb"""\s([^\s=<>"']++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""")
+_NAME_OF_FILE = re.compile(r"\S*\.\w{2,5}|\S*[/\\]\S*")
+_QUOTES = {'"': "&quot;", "'": "&apos;", "\n": "&#10;", "\t": "&#9;", "\r": "&#13;"}
+
+
+def tag_end(data: bytearray, start: int) -> int:
+    """Where the tag that begins at `start` ends, in well-formed XML."""
+    tag = _TAG.match(data, start)
+    assert tag is not None, "the parser has seen the tag"
+    return tag.end()
+
+
+@dataclass(frozen=True)
+class Label:
+    """A text from byte `start` to byte `end`: all that an element holds, or the value of an attribute."""
+
+    start: int
+    end: int
+    raw: str
+
+    @cached_property
+    def text(self) -> str:
+        return without_placeholders(self.raw)
+
+    def written(self, translation: str) -> Iterator[bytes | tuple[int, int]]:
+        yield escape(valid_text(PLACEHOLDER.sub("", translation)), _QUOTES).encode()
+
+
+def labels_of(name: str, attributes: Mapping[str, str], data: bytearray, start: int, end: int) -> Iterator[Label]:
+    """The labels among the attributes of an element whose tag has these bytes: what is written for readers, and is no
+    name of a file or of one word, as programs give them."""
+    for match in _ATTRIBUTE.finditer(data, start, end):
+        attribute = match[1].decode()
+        if attribute not in LABELLED[name]:
+            continue
+        text = attributes.get(attribute, "")
+        is_prose = len(text.split()) > 1 and not _NAME_OF_FILE.fullmatch(text)
+        if has_letters(text) and (is_prose or name == "textpath"):
+            yield Label(*match.span(2 if match[2] is not None else 3), text)

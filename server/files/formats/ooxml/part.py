@@ -1,0 +1,292 @@
+"""Reads a part of an Office file: its paragraphs, labels of charts and alternative texts, with the places of their
+bytes. Nothing is changed by reading: what is written is the part's bytes with other bytes for what was translated."""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
+from xml.parsers import expat
+
+from server.files.formats.base import Budget, DamagedFile
+from server.files.formats.ooxml.labels import LABELLED, Label, labels_of, tag_end
+from server.files.formats.ooxml.nodes import CHART, DRAWING, WORD, Node, named
+from server.files.formats.ooxml.paragraph import read_paragraph
+from server.files.formats.ooxml.reading import Copies
+from server.files.formats.xml_files import XmlBudget, checked, encoding_of
+from server.text.base.words import has_letters
+
+MAX_NESTING = 10
+"""Paragraphs inside each other: boxes with text. Each is moved once for every one around it."""
+MAX_DEPTH = 256
+"""Elements inside each other."""
+MAX_PROPERTIES = 1000
+"""Elements and attributes of the formatting of one run."""
+_LOOKED_INTO = frozenset({
+    "r", "hyperlink", "ins", "moveTo", "smartTag", "customXml", "sdt", "sdtContent", "fldSimple", "dir", "bdo", "ruby",
+    "rubyBase",
+})  # fmt: skip
+"""Elements in paragraphs that text is found in."""
+_TEXTS = ("t", "instrText")
+_REMOVED = ("del", "moveFrom")
+"""What holds text that a reader does not see."""
+_ALTERNATIVES, _FALLBACK = "AlternateContent", "Fallback"
+_CACHES = ("strCache", "strLit")
+
+
+class Edit(Protocol):
+    """Something that can be translated, from byte `start` to byte `end`."""
+
+    @property
+    def start(self) -> int: ...
+
+    @property
+    def end(self) -> int: ...
+
+    @property
+    def text(self) -> str:
+        """What is to be translated, with placeholders."""
+
+    def written(self, translation: str) -> Iterator[bytes | tuple[int, int]]:
+        """Its bytes for a translation; a pair is a piece of the part as it is, from the first to the second byte."""
+
+
+class TextNumber:
+    """Which text of the file something is; it is known when its part was read."""
+
+    value: int = -1
+
+
+Shared = MutableMapping[str, TextNumber]
+"""Texts that are shown more than once."""
+
+
+@dataclass
+class Part:
+    """A part's bytes in UTF-8, its real encoding, and what can be translated, in reading order: of each the number of
+    its text among those of the file."""
+
+    data: bytearray
+    encoding: str
+    edits: list[tuple[Edit, int]] = field(default_factory=list)
+
+    def written(self, texts: Sequence[str], translations: Sequence[str]) -> bytes | None:
+        """The part with the file's `translations`; None where it stays as it is."""
+        changed = [(edit, translations[number]) for edit, number in self.edits if translations[number] != texts[number]]
+        if not changed:
+            return None
+        data = b"".join(_Splices(self.data, changed).between(0, len(self.data)))
+        return data if self.encoding == "utf-8" else data.decode().encode(self.encoding, "xmlcharrefreplace")
+
+
+@dataclass
+class _Splices:
+    """A part in which some edits are written. Edits may lie inside of pieces that others keep as they are."""
+
+    data: bytearray
+    changed: Sequence[tuple[Edit, str]]
+
+    @cached_property
+    def starts(self) -> list[int]:
+        return [edit.start for edit, _ in self.changed]
+
+    def between(self, start: int, end: int) -> Iterator[bytes]:
+        """The bytes from `start` to `end`, with what is changed inside of them."""
+        index = bisect_left(self.starts, start)
+        while index < len(self.starts) and self.starts[index] < end:
+            edit, translation = self.changed[index]
+            yield bytes(self.data[start : edit.start])
+            for piece in edit.written(translation):
+                if isinstance(piece, bytes):
+                    yield piece
+                else:
+                    yield from self.between(*piece)
+            start = edit.end
+            index = bisect_left(self.starts, start, index + 1)
+        yield bytes(self.data[start:end])
+
+
+class TextsOfFile:
+    """The texts of a file, in reading order, and what is taken of it. `language` is the target's."""
+
+    def __init__(self, budget: Budget, language: str) -> None:
+        self.budget, self.xml, self.language = budget, XmlBudget(budget), language
+        self.copies = Copies(self.xml)
+        self.texts: list[str] = []
+
+    def add(self, text: str) -> int:
+        """The number of a text, whose characters were counted."""
+        self.texts.append(text)
+        return len(self.texts) - 1
+
+
+def read_part(chunks: Iterable[bytes], name: str, file: TextsOfFile, shared: Shared | None = None) -> Part:
+    """The part `name`, whose bytes are `chunks`. What is to be translated is added to the texts of the file; what
+    `shared` has already is not added again. Raises DamagedFile, FileTooLarge."""
+    data = bytearray()
+    encoding = ""
+    for chunk in checked(chunks, name, file.xml):
+        encoding = encoding or encoding_of(chunk, name)
+        data += chunk
+    if not data:
+        raise DamagedFile(f"{name} is empty")
+    if encoding == "utf-16":
+        encoding = "utf-16-le" if data.startswith(b"\xff\xfe") else "utf-16-be"
+    if encoding != "utf-8":
+        try:
+            data = bytearray(data.decode(encoding).encode())
+        except UnicodeError as error:
+            raise DamagedFile(f"{name} is no well-formed XML: {error}") from None
+    part = Part(data, encoding)
+    _Reader(part, name, file, shared).read()
+    return part
+
+
+class _Reader:
+    """Reads one part once. Only elements that text may be found in are kept, each paragraph's until it ends."""
+
+    def __init__(self, part: Part, name: str, file: "TextsOfFile", shared: Shared | None) -> None:
+        self._part, self._name, self._file, self._shared = part, name, file, shared
+        self._labels: Shared = {}
+        self._edits: list[tuple[Edit, TextNumber] | None] = []
+        self._stack: list[tuple[Node | None, bool]] = [(None, False)]
+        """For every open element the innermost one that is kept, and whether that is it."""
+        self._paragraphs: list[tuple[Node, int]] = []
+        """Every open paragraph, and its place among the edits."""
+        self._alternatives: list[Shared] = []
+        """For every open choice of alternatives, the texts of the outermost one."""
+        self._num_removed = self._num_fallbacks = self._num_caches = self._num_properties = 0
+
+    def read(self) -> None:
+        """Raises DamagedFile, FileTooLarge."""
+        parser = expat.ParserCreate("utf-8", " ")
+        parser.buffer_text = True
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._characters
+        self._parser = parser
+        try:
+            parser.Parse(self._part.data, True)
+        except expat.ExpatError as error:
+            raise DamagedFile(f"{self._name} is no well-formed XML: {error}") from None
+        for edit, number in (one for one in self._edits if one is not None):
+            if number.value < 0:
+                number.value = self._file.add(edit.text)
+            self._part.edits.append((edit, number.value))
+
+    def _start(self, expanded: str, attributes: dict[str, str]) -> None:
+        if len(self._stack) > MAX_DEPTH:
+            raise DamagedFile(f"{self._name} is no well-formed XML: more than {MAX_DEPTH} elements inside each other")
+        kind, name = named(expanded)
+        parent, is_own = self._stack[-1]
+        if name in _REMOVED and kind == WORD:
+            self._num_removed += 1
+        elif not kind and name == _ALTERNATIVES:
+            self._alternatives.append(self._alternatives[0] if self._alternatives else {})
+        elif not kind and name == _FALLBACK:
+            self._num_fallbacks += 1
+        elif kind == CHART and name in _CACHES:
+            self._num_caches += 1
+        if name in LABELLED and attributes and not self._num_removed:
+            start = self._parser.CurrentByteIndex
+            for label in labels_of(name, attributes, self._part.data, start, tag_end(self._part.data, start)):
+                self._add(label, self._labels, len(self._edits))
+        if name == "p" and kind in (WORD, DRAWING) and not self._num_removed:
+            self._start_paragraph(kind, attributes, parent if is_own else None)
+        elif parent is not None and is_own and parent.children is not None:
+            kind = expanded.rpartition(" ")[0] if parent.is_property else kind
+            self._stack.append((self._child(kind, name, attributes, parent), True))
+        elif kind == CHART and name == "v" and self._num_caches:
+            node = self._node(kind, name, attributes)
+            node.texts = []
+            self._stack.append((node, True))
+        else:
+            if parent is not None and (name == "anchor" or "position:absolute" in attributes.get("style", "")):
+                parent.is_floating = True
+            self._stack.append((parent, False))
+
+    def _start_paragraph(self, kind: str, attributes: dict[str, str], parent: Node | None) -> None:
+        if len(self._paragraphs) == MAX_NESTING:
+            raise DamagedFile(f"{self._name} has paragraphs inside each other, more than {MAX_NESTING} deep")
+        node = self._node(kind, "p", attributes)
+        node.children = []
+        if parent is not None and parent.children is not None:
+            parent.children.append(node)
+        self._paragraphs.append((node, len(self._edits)))
+        self._edits.append(None)
+        self._stack.append((node, True))
+
+    def _child(self, kind: str, name: str, attributes: dict[str, str], parent: Node) -> Node:
+        node = self._node(kind, name, attributes)
+        assert parent.children is not None
+        parent.children.append(node)
+        if parent.is_property or (name == "rPr" and parent.name == "r"):
+            self._num_properties = 1 + len(attributes) + (self._num_properties if parent.is_property else 0)
+            if self._num_properties > MAX_PROPERTIES:
+                raise DamagedFile(f"a run has formatting of more than {MAX_PROPERTIES} elements; clear its formatting")
+            node.children = []
+            node.is_property = True
+        elif kind in (WORD, DRAWING) and name in _TEXTS and parent.name == "r":
+            node.texts = []
+        elif (kind == WORD and name in _LOOKED_INTO) or (kind == DRAWING and name == "r"):
+            node.children = [] if not (name == "r" and parent.name == "r") else None
+        return node
+
+    def _node(self, kind: str, name: str, attributes: dict[str, str]) -> Node:
+        start = self._parser.CurrentByteIndex
+        return Node(kind, name, start, tag_end(self._part.data, start), attributes)
+
+    def _characters(self, text: str) -> None:
+        node, is_own = self._stack[-1]
+        if is_own and node is not None and node.texts is not None:
+            node.texts.append(text)
+
+    def _end(self, expanded: str) -> None:
+        node, is_own = self._stack.pop()
+        kind, name = named(expanded)
+        if is_own and node is not None:
+            data = self._part.data
+            if data[node.inner - 2] != 0x2F:  # "/>"
+                node.inner_end = self._parser.CurrentByteIndex
+                node.end = data.index(b">", node.inner_end) + 1
+            if self._paragraphs and self._paragraphs[-1][0] is node:
+                self._end_paragraph(node)
+            elif node.kind == CHART and node.texts is not None:
+                label = Label(node.inner, node.inner_end, node.text)
+                if has_letters(label.text):
+                    self._add(label, self._labels, len(self._edits))
+        if name in _REMOVED and kind == WORD:
+            self._num_removed -= 1
+        elif not kind and name == _ALTERNATIVES:
+            self._alternatives.pop()
+        elif not kind and name == _FALLBACK:
+            self._num_fallbacks -= 1
+        elif kind == CHART and name in _CACHES:
+            self._num_caches -= 1
+
+    def _end_paragraph(self, node: Node) -> None:
+        _, place = self._paragraphs.pop()
+        paragraph = read_paragraph(node, self._part.data, self._file.copies, self._file.language)
+        if paragraph is None:
+            return
+        shared = self._shared
+        if shared is None and self._alternatives:
+            shared = self._alternatives[-1]
+            if not self._num_fallbacks:  # what comes twice among the alternatives themselves is two texts
+                shared.setdefault(paragraph.text, self._add(paragraph, None, place))
+                return
+        self._add(paragraph, shared, place)
+
+    def _add(self, edit: Edit, shared: Shared | None, place: int) -> TextNumber:
+        """Add something to translate at its place; what `shared` has is the same text."""
+        text = edit.text
+        number = None if shared is None else shared.get(text)
+        if number is None:
+            self._file.budget.spend(text)
+            number = TextNumber()
+            if shared is not None:
+                shared[text] = number
+        if place == len(self._edits):
+            self._edits.append(None)
+        self._edits[place] = (edit, number)
+        return number

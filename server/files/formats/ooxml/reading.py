@@ -1,0 +1,163 @@
+"""Lists what a paragraph holds, in its order."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from server.files.formats.base import FileTooLarge
+from server.files.formats.ooxml.content import Atom, Item, Mark, Run, Span, Text, leaves
+from server.files.formats.ooxml.fields import is_computed, with_fields
+from server.files.formats.ooxml.nodes import DRAWING, WORD, Node, look
+from server.files.formats.xml_files import XmlBudget
+
+BASE_COPIES, COPIES_PER_TAG = 100_000, 10
+"""Every piece of text is written with a copy of its formatting: at most so much of it for a file's tags."""
+_NAME = re.compile(rb"<([^\s/>]+)")
+_SPACES = str.maketrans("\n\t\r", "   ")
+_BREAKS = {"br": "\n", "cr": "\n", "tab": "\t"}
+_SPANS = frozenset({
+    "hyperlink", "ins", "moveTo", "smartTag", "customXml", "sdt", "sdtContent", "fldSimple", "dir", "bdo", "ruby",
+    "rubyBase",
+})  # fmt: skip
+_SETTINGS = frozenset({"rPr", "sdtPr", "sdtEndPr", "smartTagPr", "customXmlPr", "fldData", "rubyPr", "rt"})
+"""What stands at the beginning of an element and belongs to it."""
+_IN_ORDER = frozenset({
+    "bookmarkStart", "bookmarkEnd", "commentRangeStart", "commentRangeEnd", "commentReference", "permStart", "permEnd",
+    "moveFromRangeStart", "moveFromRangeEnd", "moveToRangeStart", "moveToRangeEnd", "customXmlInsRangeStart",
+    "customXmlInsRangeEnd", "customXmlDelRangeStart", "customXmlDelRangeEnd", "customXmlMoveFromRangeStart",
+    "customXmlMoveFromRangeEnd", "customXmlMoveToRangeStart", "customXmlMoveToRangeEnd", "fldChar", "instrText",
+    "delInstrText",
+})  # fmt: skip
+"""Ends of ranges, and what is left of fields that go over several paragraphs."""
+_POINTS = frozenset({
+    "del", "moveFrom", "footnoteReference", "endnoteReference", "footnoteRef", "endnoteRef", "annotationRef",
+})  # fmt: skip
+_HIDDEN = frozenset({"proofErr", "lastRenderedPageBreak", "softHyphen", "r"})
+_FIELD_ENDS = ("begin", "separate", "end")
+
+
+class Copies:
+    """Counts what the written file repeats: formatting, for every piece of text that has it."""
+
+    def __init__(self, xml: XmlBudget) -> None:
+        self._xml, self._num_copies = xml, 0
+
+    def spend(self, size: int) -> None:
+        """Raises FileTooLarge."""
+        self._num_copies += size
+        if self._num_copies > BASE_COPIES + COPIES_PER_TAG * self._xml.num_tags:
+            raise FileTooLarge(
+                "the formatting of the file's texts is far longer than they are; remove formatting and save it again"
+            )
+
+
+class ItemReader:
+    """Reads the items of paragraphs of the part `data`."""
+
+    def __init__(self, data: bytearray, copies: Copies) -> None:
+        self._data, self._copies = data, copies
+
+    def items(self, nodes: Sequence[Node]) -> list[Item]:
+        """What an element with these children holds. Raises FileTooLarge."""
+        return _merged(with_fields([item for node in nodes for item in self._of(node)]))
+
+    def _of(self, node: Node) -> Iterator[Item]:
+        if node.name == "r" and node.kind in (WORD, DRAWING) and node.children:
+            yield from self._of_run(node)
+        elif node.name == "br" and node.kind == DRAWING:
+            yield Mark("break", (_whole(node),), True, "\n", True)
+        elif node.kind == WORD and node.name in _SPANS and node.children:
+            yield self._of_element(node)
+        else:
+            yield _mark(node, _whole(node))
+
+    def _of_element(self, node: Node) -> Item:
+        """A span, if there is text in it."""
+        inner, children = node, node.children or []
+        opening_end = node.inner
+        while True:
+            while children and children[0].name in _SETTINGS and children[0].kind == WORD:
+                opening_end = children[0].end
+                children = children[1:]
+            if len(children) == 1 and children[0].name in ("sdtContent", "ruby", "rubyBase") and children[0].children:
+                inner, children = children[0], children[0].children
+                opening_end = inner.inner
+                continue
+            break
+        items = self.items(children)
+        in_order = any(isinstance(one, Mark) and one.in_order for one in leaves(items))
+        has_text = any(isinstance(one, Text) for one in leaves(items))
+        if not has_text or (node.name == "fldSimple" and is_computed(node.attribute("instr"), items)):
+            mark = _mark(node, _whole(node))
+            mark.in_order = in_order
+            return mark
+        last = children[-1].end if children else opening_end
+        return Span((Atom(None, node.start, opening_end),), (Atom(None, last, node.end),), items, in_order)
+
+    def _of_run(self, node: Node) -> Iterator[Item]:
+        children = node.children or []
+        properties = node.child("rPr")
+        content = [child for child in children if child is not properties]
+        if len(content) == 1 and content[0].name == "ruby" and content[0].children:
+            yield self._of_element(node)
+            return
+        text = next((child for child in content if child.texts is not None and child.name == "t"), None)
+        run = Run(node, properties, look(properties), b"" if text is None else self._name_of(text))
+        size = _size(properties)
+        if not content:
+            yield _mark(node, _whole(node))
+        for child in content:
+            self._copies.spend(size)
+            atom = _whole(node) if len(content) == 1 else Atom(run, child.start, child.end)
+            if child.name == "t" and child.texts is not None:
+                yield Text(run, child.text.translate(_SPACES), atom)
+            elif child.name in _BREAKS and child.kind == WORD:
+                is_plain = child.name != "tab" and not child.attributes
+                yield Mark("break", (atom,), True, _BREAKS[child.name], is_plain)
+            else:
+                yield _mark(child, atom)
+
+    def _name_of(self, node: Node) -> bytes:
+        name = _NAME.match(self._data, node.start)
+        assert name is not None, "it is an element"
+        return bytes(name[1])
+
+
+def _mark(node: Node, atom: Atom) -> Mark:
+    name = node.name
+    if node.kind == WORD and name in _IN_ORDER:
+        kind = node.attribute("fldCharType") if name == "fldChar" else ""
+        field = kind if kind in _FIELD_ENDS else "instruction" if name == "instrText" else ""
+        return Mark("point", (atom,), True, field=field, instruction=node.text)
+    if (node.kind == WORD and name in _POINTS) or node.is_floating:
+        return Mark("point", (atom,))
+    if node.kind == WORD and (name in _HIDDEN or (name in _SPANS and not node.children)):
+        return Mark("hidden", (atom,))
+    return Mark("content", (atom,))
+
+
+def _merged(items: Sequence[Item]) -> list[Item]:
+    """The items, points that follow each other as one."""
+    merged: list[Item] = []
+    for item in items:
+        before = merged[-1] if merged else None
+        if (
+            isinstance(item, Mark)
+            and isinstance(before, Mark)
+            and item.kind == before.kind == "point"
+            and item.in_order == before.in_order
+        ):
+            merged[-1] = Mark("point", (*before.atoms, *item.atoms), item.in_order)
+        else:
+            merged.append(item)
+    return merged
+
+
+def _whole(node: Node) -> Atom:
+    return Atom(None, node.start, node.end)
+
+
+def _size(properties: Node | None) -> int:
+    """Elements and attributes of the properties."""
+    if properties is None:
+        return 1
+    return 1 + len(properties.attributes) + sum(map(_size, properties.children or ()))

@@ -1,0 +1,267 @@
+"""Office files come back whole: every byte but those of what was translated, every element inside of what it was in."""
+
+import io
+import itertools
+import random
+import re
+import shutil
+import subprocess
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import docx
+import pptx
+import pytest
+from docx.enum.text import WD_BREAK
+from docx.oxml import parse_xml
+from docx.oxml.ns import nsdecls
+from lxml import etree
+from pptx.chart.data import CategoryChartData
+from pptx.enum.chart import XL_CHART_TYPE
+from pptx.util import Inches
+
+from server.files.formats.registry import open_file
+from server.files.formats.xml_files import local_name
+from server.text.base.placeholders import is_placeholder
+from tests.server.files.formats.ooxml_documents import word_file
+
+LIMIT = 1_000_000
+MANY = pytest.mark.parametrize("seed", range(60))
+TEXT = ("r", "t", "rPr")
+IN_ORDER = ("bookmarkStart", "bookmarkEnd", "commentRangeStart", "commentRangeEnd", "permStart")
+
+
+def parts_of(data: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def elements(part: bytes) -> Iterator[Any]:
+    """All but runs, their formatting and text."""
+    for one in etree.fromstring(part).iter():
+        if local_name(one) not in TEXT and not any(local_name(around) == "rPr" for around in one.iterancestors()):
+            yield one
+
+
+def around(element: Any) -> tuple[str, str]:
+    """The nearest element that is no run: its name and number."""
+    outer = next((one for one in element.iterancestors() if local_name(one) not in TEXT), None)
+    return ("", "") if outer is None else (local_name(outer), outer.get("n", ""))
+
+
+def paragraph_of(element: Any) -> str:
+    """The number of the paragraph around."""
+    return next((one.get("n", "") for one in element.iterancestors() if local_name(one) == "p"), "")
+
+
+def fields(part: bytes) -> Counter[tuple[str, ...]]:
+    """The numbers of what begins, divides and ends every field."""
+    found = Counter[tuple[str, ...]]()
+    is_open: dict[str, list[list[str]]] = {}
+    for one in elements(part):
+        if local_name(one) in ("fldChar", "instrText"):
+            paragraph = paragraph_of(one)
+            kind = next((value for name, value in one.items() if name.endswith("fldCharType")), "")
+            stack = is_open.setdefault(paragraph, [])
+            if kind == "begin":
+                stack.append([])
+            if stack:
+                stack[-1].append(one.get("n", ""))
+            if kind == "end" and stack:
+                found[tuple(stack.pop())] += 1
+    return found
+
+
+def translated(data: bytes, translate: Callable[[str], str]) -> bytes:
+    opened = open_file(data, "a.docx", "de", LIMIT)
+    return opened.write([translate(text) for text in opened.texts])
+
+
+@MANY
+def test_what_is_translated_into_itself_is_the_file(seed: int) -> None:
+    file = word_file(seed)
+    assert translated(file.data, lambda text: text) == file.data
+
+
+@MANY
+def test_whatever_the_translation_says_all_elements_stay_where_they_were(seed: int) -> None:
+    """Also where placeholders are lost, come twice, or in any order."""
+    file, chance = word_file(seed), random.Random(seed)
+
+    copies: dict[str, int] = {}
+    whole = " ".join(part.replace(b"\x00", b"").decode(errors="replace") for part in parts_of(file.data).values())
+
+    def anything(text: str) -> str:
+        tokens = [token for token in re.split(r"(\W)", text) if token]
+        for _ in range(chance.randint(0, 3)):
+            change = chance.randint(0, 3)
+            place = chance.randrange(len(tokens))
+            if change == 0:
+                chance.shuffle(tokens)
+            elif change == 1 and is_placeholder(tokens[place]):
+                tokens[place] = "lost"
+            elif change == 2:
+                tokens.insert(place, chance.choice(tokens))
+            else:
+                tokens.insert(place, "\n" if chance.random() < 0.3 else " <new> ")
+        for _ in range(3):
+            name = f"new{len(copies)}n"
+            tokens.insert(chance.randint(0, len(tokens)), f" {name} ")
+            copies[name] = whole.count(re.findall(r"word[a-z][0-9]+x", text)[0])
+        return "".join(tokens)
+
+    before, after = parts_of(file.data), parts_of(translated(file.data, anything))
+    assert before.keys() == after.keys()
+    written = " ".join(part.replace(b"\x00", b"").decode(errors="replace") for part in after.values())
+    assert {name: written.count(name) for name in copies} == copies, "every word is written once"
+    for name, part in before.items():
+        ours, theirs = list(elements(part)), list(elements(after[name]))
+        assert Counter((one.tag, one.get("n")) for one in ours) == Counter((one.tag, one.get("n")) for one in theirs)
+        assert Counter((one.tag, one.get("n"), around(one)) for one in ours) == Counter(
+            (one.tag, one.get("n"), around(one)) for one in theirs
+        )
+        orders = [
+            sorted((paragraph_of(one), place) for place, one in enumerate(every) if local_name(one) in IN_ORDER)
+            for every in (ours, theirs)
+        ]
+        numbers = [
+            [every[place].get("n") for _, place in order] for order, every in zip(orders, (ours, theirs), strict=True)
+        ]
+        assert numbers[0] == numbers[1]
+        assert fields(part) == fields(after[name])
+
+
+@MANY
+def test_what_a_reader_sees_is_translated_and_nothing_else(seed: int) -> None:
+    file = word_file(seed)
+    opened = open_file(file.data, "a.docx", "de", LIMIT)
+    offered = Counter(re.findall(r"word[a-z][0-9]+x", " ".join(opened.texts)))
+    assert set(file.seen) == set(offered)
+    assert all(count == 1 for count in offered.values()), "the copies of a box are one text"
+    after = (
+        b" ".join(parts_of(translated(file.data, str.upper)).values()).replace(b"\x00", b"").decode(errors="replace")
+    )
+    for word in file.seen:
+        assert word not in after
+        assert word.upper() in after
+    for word in file.unseen:
+        assert word in after
+
+
+@MANY
+def test_bytes_round_a_translated_paragraph_stay(seed: int) -> None:
+    file = word_file(seed)
+    opened = open_file(file.data, "a.docx", "de", LIMIT)
+    number = random.Random(seed).randrange(len(opened.texts))
+    texts = list(opened.texts)
+    words = re.findall(r"word[a-z][0-9]+x", texts[number])
+    texts[number] = texts[number].upper()
+    before, after = parts_of(file.data), parts_of(opened.write(texts))
+    for name, part in before.items():
+        if not any(word in part.replace(b"\x00", b"").decode(errors="replace") for word in words):
+            assert after[name] == part
+            continue
+        old, new = (one.decode("utf-16" if one[:2] == b"\xff\xfe" else "utf-8") for one in (part, after[name]))
+        for start, end in outermost_paragraphs(old):
+            if not any(word in old[start:end] for word in words):
+                assert old[start:end] in new
+        gaps = [old[end:start] for (_, end), (start, _) in itertools.pairwise(outermost_paragraphs(old))]
+        assert all(gap in new for gap in gaps)
+
+
+def outermost_paragraphs(part: str) -> list[tuple[int, int]]:
+    """Where paragraphs are that are in no other."""
+    found: list[tuple[int, int]] = []
+    depth = start = 0
+    for match in re.finditer(r"<(/?)\w+:p(?: [^>]*[^/])?>", part):
+        if match[1]:
+            depth -= 1
+            if not depth:
+                found.append((start, match.end()))
+        else:
+            start = match.start() if not depth else start
+            depth += 1
+    return found
+
+
+def field(instruction: str, result: str) -> str:
+    kinds = (f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>' for kind in ("begin", "separate", "end"))
+    begin, separate, end = kinds
+    code = f"<w:r><w:instrText>{instruction}</w:instrText></w:r>"
+    return f"{begin}{code}{separate}<w:r><w:t>{result}</w:t></w:r>{end}"
+
+
+def report() -> bytes:
+    """A Word file as programs read it: pages, page numbers, a link, content controls, changes, a table, a header."""
+    document, packed = docx.Document(), io.BytesIO()
+    document.add_heading("The harbour", 1)
+    document.add_paragraph().add_run().add_break(WD_BREAK.PAGE)
+    document.add_table(1, 1).cell(0, 0).text = "In a cell"
+    document.sections[0].header.paragraphs[0].text = "The header"
+    for body in (
+        f'<w:r><w:t xml:space="preserve">Page </w:t></w:r>{field("PAGE", "1")}',
+        "<w:r><w:t>Chapter one</w:t><w:br w:type='page'/><w:t>Chapter two</w:t></w:r>",
+        "<w:sdt><w:sdtContent><w:r><w:t>Controlled words</w:t></w:r></w:sdtContent></w:sdt>",
+        f"<w:ins w:id='1' w:author='a'><w:r><w:t>Inserted words</w:t></w:r></w:ins>{field('HYPERLINK a', 'a link')}",
+    ):
+        document.element.body.insert(1, parse_xml(f"<w:p {nsdecls('w')}>{body}</w:p>"))
+    document.save(packed)
+    return packed.getvalue()
+
+
+def presentation() -> bytes:
+    """Slides with a chart, a table, shapes in a group and notes."""
+    made, packed = pptx.Presentation(), io.BytesIO()
+    slide = made.slides.add_slide(made.slide_layouts[5])
+    slide.shapes.title.text = "The title"
+    data: Any = CategoryChartData()  # type: ignore[no-untyped-call]
+    data.categories = ["Apples here", "Pears there"]
+    data.add_series("Fruit sold", (1, 2))
+    place = (Inches(1), Inches(2), Inches(4), Inches(2))
+    chart = slide.shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, *place, data).chart
+    chart.has_title = True
+    chart.chart_title.text_frame.text = "The chart"
+    slide.shapes.add_table(1, 1, *place).table.cell(0, 0).text = "In a cell"
+    slide.shapes.add_group_shape().shapes.add_textbox(*place).text_frame.text = "In a group"
+    slide.notes_slide.notes_text_frame.text = "A note"
+    made.save(packed)
+    return packed.getvalue()
+
+
+def test_charts_and_groups_of_slides_are_translated() -> None:
+    data = presentation()
+    assert open_file(data, "a.pptx", "de", LIMIT).write(open_file(data, "a.pptx", "de", LIMIT).texts) == data
+    opened = open_file(data, "a.potx", "de", LIMIT)
+    slide = pptx.Presentation(io.BytesIO(opened.write([text.upper() for text in opened.texts]))).slides[0]
+    shapes = list(slide.shapes)
+    chart = next(shape.chart for shape in shapes if shape.has_chart)
+    assert chart.chart_title.text_frame.text == "THE CHART"
+    assert [list(plot.categories) for plot in chart.plots] == [["APPLES HERE", "PEARS THERE"]]
+    assert [one.name for one in chart.plots[0].series] == ["FRUIT SOLD"]
+    assert slide.notes_slide.notes_text_frame.text == "A NOTE"
+    assert next(shape for shape in shapes if shape.has_table).table.cell(0, 0).text == "IN A CELL"
+
+
+@pytest.mark.skipif(shutil.which("soffice") is None, reason="LibreOffice is not installed")
+@pytest.mark.parametrize(("data", "name"), [(report(), "a.docx"), (presentation(), "a.pptx")])
+def test_libreoffice_opens_what_is_written(data: bytes, name: str, tmp_path: Path) -> None:
+    """With as many pages and pictures as before, and every word translated."""
+    opened = open_file(data, name, "de", LIMIT)
+    found = []
+    for folder, texts in (("before", opened.texts), ("after", [text.upper() for text in opened.texts])):
+        place = tmp_path / folder
+        place.mkdir()
+        (place / name).write_bytes(opened.write(texts))
+        command = ["soffice", "--headless", f"-env:UserInstallation=file://{tmp_path}/profile", "--convert-to"]
+        kinds = ["pdf", "txt:Text"] if name == "a.docx" else ["pdf"]
+        for kind in kinds:
+            subprocess.run([*command, kind, "--outdir", place, place / name], check=True, capture_output=True)
+        pages = len(re.findall(rb"/Type\s*/Page\b(?!s)", (place / "a.pdf").read_bytes()))
+        written = place / "a.txt"
+        found.append((pages, written.read_text("utf-8-sig") if written.exists() else ""))
+    (pages, before), (pages_after, after) = found
+    assert pages == pages_after > 0
+    assert after == before.upper()
