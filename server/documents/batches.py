@@ -23,7 +23,9 @@ from server.translation.translator import Translator
 logger = logging.getLogger("ringmt")
 
 BATCH = 128
-"""Sentences of one batch. A job writes after each batch: a crash loses no more sentences."""
+"""Sentences of one batch, at most. A job writes after each batch: a crash loses no more sentences."""
+BATCH_PIECES = 4096
+"""Pieces of one batch, at most, unless a single sentence has more: the encodings of a batch are in memory together."""
 MAX_FAILURES = 3
 """The document has failed when this number of its batches have failed."""
 
@@ -54,27 +56,36 @@ class BatchTranslator:
         needs drafts makes them first: a batch then has drafts, until no sentence lacks one; the drafts of a document
         that is one batch come with the translations. Raises what translate_sentences raises."""
         pending = [sentence for sentence in sentences if sentence.is_pending]
-        undrafted = without_draft(translator, sentences)[: self._batch_size]
+        undrafted = self._leading(without_draft(translator, sentences))
         if undrafted:
             longest = task.options.get("max_length")
             drafted = await with_drafts(
                 translator, undrafted, longest, owner=task.document_id, encodings=self._encodings
             )
-            if len(pending) > self._batch_size or not all(sentence.is_pending for sentence in undrafted):
+            if len(self._leading(pending)) < len(pending) or not all(sentence.is_pending for sentence in undrafted):
                 return Batch(undrafted, drafted)
             sentences = with_changed(sentences, drafted)
             pending = [sentence for sentence in sentences if sentence.is_pending]
-        planned = pending[: self._batch_size]
+        planned = self._leading(pending)
         states = await self._states_of(translator, task, sentences, planned)
         done = await translate_sentences(
             translator, task, planned, states, owner=task.document_id, on_sentence=self._on_sentence
         )
         # Encodings that only a batch after the next needs are computed again: a search of all pending sentences would
         # make every batch take longer.
-        next_planned = pending[self._batch_size : 2 * self._batch_size]
+        next_planned = self._leading(pending[len(planned) :])
         soon = {part.source_ids for sentence in next_planned for part in sentence.parts}
         self._encodings.forget({part.source_ids for sentence in planned for part in sentence.parts} - soon)
         return Batch(planned, done)
+
+    def _leading(self, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
+        """The first of `sentences` that make one batch."""
+        pieces = 0
+        for count, sentence in enumerate(sentences[: self._batch_size]):
+            pieces += sum(len(part.source_ids) for part in sentence.parts)
+            if pieces > BATCH_PIECES and count:
+                return sentences[:count]
+        return sentences[: self._batch_size]
 
     async def _states_of(
         self, translator: Translator, task: DocumentTask, sentences: Sequence[Sentence], planned: Sequence[Sentence]

@@ -29,7 +29,8 @@ Edit = tuple[float, int, bytes]
 def edits(suffix: str) -> st.SearchStrategy[list[Edit]]:
     tokens = [token.encode() for token in SAMPLES[suffix].tokens]
     put = st.sampled_from([*STRANGE, *tokens]) | st.binary(max_size=4)
-    return st.lists(st.tuples(st.floats(0, 1), st.integers(0, 3) | st.integers(0, 10_000), put), max_size=4)
+    position = st.floats(0, 1, allow_subnormal=False)  # an ONNX session turns them off in its thread
+    return st.lists(st.tuples(position, st.integers(0, 3) | st.integers(0, 10_000), put), max_size=4)
 
 
 def edited(data: bytes, changes: Sequence[Edit]) -> bytes:
