@@ -7,9 +7,12 @@ from pathlib import PurePath
 from types import MappingProxyType
 
 from server.files.formats.base import Budget, DamagedFile, OpenedFile, Opener, UnsupportedFile
+from server.files.formats.content import suffix_by_content
 from server.text.base.placeholders import TooManyPlaceholders
 
 EXTRA = "pip install 'ringmt[files]'"
+NO_FORMAT = frozenset({"", ".bin", ".dat", ".tmp"})
+"""Suffixes of names that say nothing about the format."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +60,10 @@ FORMATS: Mapping[str, Format] = MappingProxyType({
 
 
 def suffix_of(name: str, data: bytes) -> str:
-    """The key of FORMATS by the file's name, or by its content if the name has no suffix. Raises UnsupportedFile."""
-    suffix = PurePath(name).suffix.lower() or _sniff(data)
+    """The key of FORMATS by the file's name, or by its content if the name says nothing. Raises UnsupportedFile."""
+    suffix = PurePath(name).suffix.lower()
+    if suffix in NO_FORMAT:
+        suffix = suffix_by_content(data)
     if suffix not in FORMATS:
         raise UnsupportedFile(f"files that end in {suffix} are not translated; these are: {', '.join(FORMATS)}")
     return suffix
@@ -88,16 +93,3 @@ def translated_name(name: str, language: str) -> str:
     """ "report.docx" -> "report.de.docx"."""
     path = PurePath(name)
     return f"{path.stem}.{language}{path.suffix}"
-
-
-def _sniff(data: bytes) -> str:
-    head = data[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    if head.startswith(b"pk\x03\x04"):
-        return ".docx" if b"word/document.xml" in data else ".pptx"
-    if head.startswith(b"webvtt"):
-        return ".vtt"
-    if b"<xliff" in head:
-        return ".xliff"
-    if head.startswith((b"<!doctype html", b"<html")):
-        return ".html"
-    return ".txt"

@@ -1,0 +1,143 @@
+"""The format of a file by its content, for clients that send no name (`file`, `blob`).
+
+Only the beginning of a file is read, and the end of an archive, where its directory is.
+"""
+
+import re
+
+from server.files.formats.base import UnsupportedFile
+
+HEAD_BYTES = 2**16
+_DIRECTORY_BYTES = 2**20
+_LINES = 20
+"""Lines by which tables are recognised."""
+_OLE_SIGNATURE = b"\xd0\xcf\x11\xe0"
+_PART = re.compile(rb"PK\x01\x02.{42}(word|ppt|xl|META-INF)/(?:document|presentation|workbook|container)", re.DOTALL)
+"""An entry of an archive's directory: the main part of an Office file."""
+_PARTS = {b"word": ".docx", b"ppt": ".pptx", b"xl": ".xlsx", b"META-INF": ".epub"}
+_MIMETYPE = re.compile(rb"mimetypeapplication/(?:vnd\.oasis\.opendocument\.)?([a-z]{1,20})")
+"""The first part of an OpenDocument file or a book, which is not packed."""
+_MIMETYPES = {b"text": ".odt", b"presentation": ".odp", b"spreadsheet": ".ods", b"epub": ".epub"}
+
+# Possessive quantifiers: no backtracking.
+_PROLOG = r"(?:\s++|<\?[^>]*+>|<!--(?:[^-]++|-(?!->))*+-->|<!(?!--)[^>\[]*+>)*+"
+_XML_ROOT = re.compile(rf"{_PROLOG}<(?:\w++:)?([A-Za-z][\w.-]*+)")
+_HTML = frozenset({
+    "html", "head", "body", "p", "div", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "table", "section",
+    "article", "main", "header", "footer", "nav", "span", "a", "b", "i", "em", "strong", "br", "blockquote", "title",
+    "style", "script", "img",
+})  # fmt: skip
+_SUBTITLE = re.compile(r"\s*+(?:\d++[ \t]*+\r?\n)?\d++:\d\d:\d\d[,.]\d++[ \t]*+-->")
+_CATALOGUE = re.compile(r'(?:[ \t]*+(?:#[^\n]*+)?\n)*+[ \t]*+(?:msgctxt|msgid)[ \t]++"')
+_JSON = re.compile(r'\s*+(?:\{\s*+["}]|\[\s*+(?:["{\[\]]|-?\d++\s*+[,\]\r\n.]|(?:true|false|null)\b))')
+_FRONT_MATTER = re.compile(r"(?:---[ \t]*+\r?\n\s*+(?:[\w\"'-]++[ \t]*+:|#|-)|\+\+\+[ \t]*+\r?\n)")
+_SETTING = re.compile(r"[\w.-]+[ \t]*=")
+_BLOCK_MARKDOWN = (
+    r"^#{1,6} +\S", r"^(?:```|~~~)", r"^\|?[ \t]*:?-{3,}:?[ \t]*\|", r"\[[^\[\]\n]{1,200}+\]\([^()\s]{1,500}+\)",
+)  # fmt: skip
+_INLINE_MARKDOWN = (
+    r"^[ \t]{0,3}(?:[-*+]|\d{1,9}\.) +\S",
+    r"\*\*\S[^*\n]{0,200}+\*\*",
+    r"(?<!`)`[^`\n]{1,200}+`",
+    r"^> ",
+)
+_QUOTED = re.compile(r'"[^"]*+(?:""[^"]*+)*+"')
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a]")
+
+
+def suffix_by_content(data: bytes) -> str:
+    """The suffix of the format that the content has. It may be a format that is not translated: ".pdf". Raises
+    UnsupportedFile where the content is no text and of no known format, or may be of two."""
+    if data.startswith(b"PK\x03\x04"):
+        return _suffix_of_archive(data)
+    if data.startswith(_OLE_SIGNATURE):
+        return ".docx"  # its opener says what is wrong with it
+    if data.startswith(b"%PDF-"):
+        return ".pdf"
+    if data.startswith(b"{\\rtf"):
+        return ".rtf"
+    head = _head(data)
+    if not head.strip():
+        return ".txt"
+    if len(_CONTROL.findall(head)) * 100 > len(head):
+        raise _unknown("its content is neither text nor of a known format")
+    if head.startswith("WEBVTT"):
+        return ".vtt"
+    if _SUBTITLE.match(head):
+        return ".srt"
+    if root := _XML_ROOT.match(head):
+        return _suffix_of_xml(head, root[1])
+    if re.match(r"\s*+<!doctype html", head, re.IGNORECASE):
+        return ".html"
+    if _CATALOGUE.match(head):
+        return ".po"
+    if _JSON.match(head) and data[-64:].replace(b"\x00", b"").rstrip().endswith((b"}", b"]")):
+        return ".json"
+    if _FRONT_MATTER.match(head):
+        return ".md"
+    return _suffix_of_lines(head)
+
+
+def _head(data: bytes) -> str:
+    """The first characters, without a byte order mark."""
+    for bom, name in ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
+        if data.startswith(bom):
+            return data[len(bom) : len(bom) + HEAD_BYTES].decode(name, errors="ignore")
+    return data[:HEAD_BYTES].decode("utf-8", errors="replace")
+
+
+def _suffix_of_archive(data: bytes) -> str:
+    if (found := _MIMETYPE.search(data, 0, 200)) and found[1] in _MIMETYPES:
+        return _MIMETYPES[found[1]]
+    if part := _PART.search(data, max(0, len(data) - _DIRECTORY_BYTES)):
+        return _PARTS[part[1]]
+    raise _unknown("it is an archive, but no Office file, or it is broken off")
+
+
+def _suffix_of_xml(head: str, root: str) -> str:
+    if root == "xliff":
+        return ".xliff"
+    if root.lower() in _HTML:
+        return ".html"
+    if head.lstrip().startswith("<?xml"):
+        raise _unknown(f"it is XML with the root <{root}>, which several formats may have")
+    return _suffix_of_lines(head)
+
+
+def _suffix_of_lines(head: str) -> str:
+    """Of tables, Markdown and text, by what their lines have in common."""
+    complete = head if len(head) < HEAD_BYTES // 4 else head.rpartition("\n")[0] or head
+    lines = _first_lines(complete)
+    if len(lines) > 1 and all(_SETTING.match(line) for line in lines):
+        return ".properties"
+    block, inline = (
+        sum(bool(re.search(pattern, complete, re.MULTILINE)) for pattern in patterns)
+        for patterns in (_BLOCK_MARKDOWN, _INLINE_MARKDOWN)
+    )
+    if block and block + inline > 1:
+        return ".md"
+    rows = _first_lines(_QUOTED.sub('""', complete))
+    if len(rows) > 1 and _is_even(rows, "\t"):
+        return ".tsv"
+    for delimiter in ",;|":
+        if len(rows) > 1 and _is_even(rows, delimiter):
+            cells = rows[0].count(delimiter) + 1
+            is_prose = any(f"{delimiter} " in row for row in rows)
+            if not is_prose:
+                return ".csv"
+            if len(rows) > 2 and cells > 2:
+                raise _unknown("it may be a table or text")
+    return ".txt"
+
+
+def _first_lines(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.strip()][:_LINES]
+
+
+def _is_even(rows: list[str], delimiter: str) -> bool:
+    """Whether all rows have the same number of delimiters."""
+    return rows[0].count(delimiter) > 0 and len({row.count(delimiter) for row in rows}) == 1
+
+
+def _unknown(reason: str) -> UnsupportedFile:
+    return UnsupportedFile(f"the name of the file does not say its format, and {reason}; send it with its name")
