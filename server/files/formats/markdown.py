@@ -19,7 +19,10 @@ characters; each takes 0.5 kB of memory."""
 MAX_MISSES = 20
 """Cells that are not found in their row, after which the rest of the row is not searched."""
 _LONGEST_CODE = 2000
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*\n", re.DOTALL)
+_FRONT_MATTER = re.compile(
+    r"\A(?:---[ \t]*\r?\n(?:.*?\n)?(?:---|\.\.\.)|\+\+\+[ \t]*\r?\n(?:.*?\n)?\+\+\+)[ \t]*(?:\r?\n|\Z)", re.DOTALL
+)
+"""YAML, or TOML between lines of "+++"."""
 _TASK = re.compile(r"\[[ xX]\]\s+")
 _DEFINITION = re.compile(r"[:~][ \t]+")
 # Directives that CommonMark parses as text: ":::note", "!!! note", "{: .class}", "{% block %}", "[[toc]]", "$$".
