@@ -48,8 +48,11 @@ def open_json(data: bytes, language: str, budget: Budget) -> OpenedFile:
 
 
 def _delimiter(text: str) -> str:
-    """The delimiter with the largest count, outside of quoted cells, in the first line that has fewest of it."""
+    """A tab where the first lines have the same number of them, since commas belong to sentences. Otherwise the
+    delimiter with the largest count, outside of quoted cells, in the first line that has fewest of it."""
     lines = [line for line in _QUOTED.sub('""', text[:20_000]).splitlines()[:20] if line.strip()]
+    if len({line.count("\t") for line in lines}) == 1 and "\t" in lines[0]:
+        return "\t"
     return max(",;\t|", key=lambda delimiter: min((line.count(delimiter) for line in lines), default=0))
 
 
