@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from server.files.formats.base import FileError, UnsupportedFile
 from server.files.formats.content import suffix_by_content
-from server.files.formats.registry import open_file, suffix_of
+from server.files.formats.registry import FORMATS, open_file, suffix_of
 from tests.server.files.some import small_files
 
 SMALL = small_files()
@@ -23,14 +23,16 @@ def _shouted(data: bytes, name: str) -> bytes:
 @pytest.mark.parametrize("name", sorted(SMALL))
 def test_every_format_is_recognised_without_a_name(name: str, nameless: str) -> None:
     suffix = suffix_of(name, SMALL[name])
-    assert suffix_of(nameless, SMALL[name]) == SAME.get(suffix, suffix)
-    if suffix not in (".docx", ".pptx"):  # archives have the time of their writing
+    assert FORMATS[suffix_of(nameless, SMALL[name])].opener == FORMATS[suffix].opener
+    if not SMALL[name].startswith(b"PK"):  # archives have the time of their writing
         assert _shouted(SMALL[name], nameless) == _shouted(SMALL[name], name)
 
 
 @pytest.mark.parametrize("bom", ["utf-8-sig", "utf-16"])
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
-@pytest.mark.parametrize("name", sorted(name for name in SMALL if not name.endswith(("docx", "pptx", "xliff", "xlf"))))
+@pytest.mark.parametrize(
+    "name", sorted(name for name in SMALL if not name.endswith(("xliff", "xlf")) and SMALL[name][:2] != b"PK")
+)
 def test_neither_line_ends_nor_byte_order_marks_hide_a_format(name: str, newline: str, bom: str) -> None:
     data = SMALL[name].decode().replace("\n", newline).encode(bom)
     suffix = suffix_of(name, data)
