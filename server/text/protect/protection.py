@@ -27,6 +27,7 @@ from typing import NamedTuple
 
 from server.text.base.placeholders import closing_of, is_opening, is_placeholder
 from server.text.base.words import has_letters
+from server.text.protect.hyphens import replace_invented_hyphens
 from server.text.protect.patterns import protected_spans
 from server.text.protect.terms import Match, Terms
 from server.text.protect.unspellable import Spells, merge_adjacent, unspellable
@@ -35,7 +36,7 @@ _STEMS = "XQZKJVWY"
 _LONGEST_STEM = 3
 _NUMBER = re.compile(rf"(?<=[{_STEMS}])\s?\d", re.IGNORECASE)
 _BARE_WORD = re.compile(r"\w+(?:[-'\u2019]\w+)*")
-_HYPHENED = re.compile(r"-\w")
+_WORD = re.compile(r"\w+")
 _ASCII_WORD = re.compile(r"[A-Za-z0-9_]")
 MIN_CAPITALS = 5
 """Least number of letters of a sentence in capitals; fewer may be an abbreviation ("NASA")."""
@@ -51,6 +52,8 @@ class Span(NamedTuple):
     text: str
     has_space_before: bool = False
     has_space_after: bool = False
+    is_word: bool = False
+    """Whether it may be part of a compound, as in "iPhone-Nutzer": a term, or letters and digits alone."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,9 @@ def mask(sentence: str, spells: Spells, terms: Terms | None = None) -> Masked:
     spans: list[Span] = []
     parts = [between[0]]
     for number, (place, before, after) in enumerate(zip(places, between, between[1:], strict=False), 1):
-        span = Span(replacements[place], before[-1:].isalnum(), after[:1].isalnum())
+        text = replacements[place]
+        is_word = place in matches or _WORD.fullmatch(text) is not None
+        span = Span(text, before[-1:].isalnum(), after[:1].isalnum(), is_word)
         spans.append(span)
         parts += (" " * span.has_space_before, f"{stem}{number}", " " * span.has_space_after, after)
     return Masked("".join(parts), tuple(spans), stem, is_capitals, tuple(places))
@@ -261,20 +266,20 @@ def _remove_copies(masked: Masked, target: str, decoded_masks: Set[int]) -> tupl
 
 def _fill(masked: Masked, target: str) -> str:
     """`target` with spans in place of masks."""
+    pattern = _mask_pattern(masked.stem)
+    target = replace_invented_hyphens(
+        masked.text, target, pattern, lambda number: number <= len(masked.spans) and masked.spans[number - 1].is_word
+    )
     parts: list[str] = []
     end = 0
-    for match in _mask_pattern(masked.stem).finditer(target):
+    for match in pattern.finditer(target):
         if match[0][1].isspace():
             continue
         span = masked.spans[int(match[1]) - 1]
         before = target[end : match.start()]
         parts += (before.removesuffix(" ") if span.has_space_before else before, span.text)
         end = match.end()
-        if is_placeholder(span.text) and _HYPHENED.match(target, end) and f"{match[0]}-" not in masked.text:
-            # Models write "X2-Buch" as they write "PC-Spiel"; a tag makes no compound.
-            end += 1
-            parts.append("" if is_opening(span.text) else " ")
-        elif span.has_space_after and target[end : end + 1] == " ":
+        if span.has_space_after and target[end : end + 1] == " ":
             end += 1
     return "".join([*parts, target[end:]])
 
