@@ -6,11 +6,11 @@ Only the beginning of a file is read, and the end of an archive, where its direc
 import re
 
 from server.files.formats.base import UnsupportedFile
+from server.files.formats.delimiters import first_lines, first_rows, is_even
 
-HEAD_BYTES = 2**16
+HEAD_BYTES = 2**14
+"""Bytes at the beginning that are read: names are checked on the event loop, and again for the type of the answer."""
 _DIRECTORY_BYTES = 2**20
-_LINES = 20
-"""Lines by which tables are recognised."""
 _OLE_SIGNATURE = b"\xd0\xcf\x11\xe0"
 _PART = re.compile(rb"PK\x01\x02.{42}(word|ppt|xl|META-INF)/(?:document|presentation|workbook|container)", re.DOTALL)
 """An entry of an archive's directory: the main part of an Office file."""
@@ -41,7 +41,6 @@ _INLINE_MARKDOWN = (
     r"(?<!`)`[^`\n]{1,200}+`",
     r"^> ",
 )
-_QUOTED = re.compile(r'"[^"]*+(?:""[^"]*+)*+"')
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a]")
 
 
@@ -107,7 +106,7 @@ def _suffix_of_xml(head: str, root: str) -> str:
 def _suffix_of_lines(head: str) -> str:
     """Of tables, Markdown and text, by what their lines have in common."""
     complete = head if len(head) < HEAD_BYTES // 4 else head.rpartition("\n")[0] or head
-    lines = _first_lines(complete)
+    lines = first_lines(complete)
     if len(lines) > 1 and all(_SETTING.match(line) for line in lines):
         return ".properties"
     block, inline = (
@@ -116,11 +115,11 @@ def _suffix_of_lines(head: str) -> str:
     )
     if block and block + inline > 1:
         return ".md"
-    rows = _first_lines(_QUOTED.sub('""', complete))
-    if len(rows) > 1 and _is_even(rows, "\t"):
+    rows = first_rows(complete)
+    if len(rows) > 1 and is_even(rows, "\t"):
         return ".tsv"
     for delimiter in ",;|":
-        if len(rows) > 1 and _is_even(rows, delimiter):
+        if len(rows) > 1 and is_even(rows, delimiter):
             cells = rows[0].count(delimiter) + 1
             is_prose = any(f"{delimiter} " in row for row in rows)
             if not is_prose:
@@ -128,15 +127,6 @@ def _suffix_of_lines(head: str) -> str:
             if len(rows) > 2 and cells > 2:
                 raise _unknown("it may be a table or text")
     return ".txt"
-
-
-def _first_lines(text: str) -> list[str]:
-    return [line for line in text.splitlines() if line.strip()][:_LINES]
-
-
-def _is_even(rows: list[str], delimiter: str) -> bool:
-    """Whether all rows have the same number of delimiters."""
-    return rows[0].count(delimiter) > 0 and len({row.count(delimiter) for row in rows}) == 1
 
 
 def _unknown(reason: str) -> UnsupportedFile:

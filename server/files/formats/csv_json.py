@@ -5,9 +5,9 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from server.files.formats.base import Budget, DamagedFile, Encoding, OpenedFile, decode
+from server.files.formats.delimiters import first_rows, is_even
 from server.text.base.words import has_letters
 
-_QUOTED = re.compile(r'"[^"]*+(?:""[^"]*+)*+"')
 _JSON_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"(\s*+:)?', re.DOTALL)
 
 
@@ -50,10 +50,10 @@ def open_json(data: bytes, language: str, budget: Budget) -> OpenedFile:
 def _delimiter(text: str) -> str:
     """A tab where the first lines have the same number of them, since commas belong to sentences. Otherwise the
     delimiter with the largest count, outside of quoted cells, in the first line that has fewest of it."""
-    lines = [line for line in _QUOTED.sub('""', text[:20_000]).splitlines()[:20] if line.strip()]
-    if len({line.count("\t") for line in lines}) == 1 and "\t" in lines[0]:
+    rows = first_rows(text[:20_000])
+    if is_even(rows, "\t"):
         return "\t"
-    return max(",;\t|", key=lambda delimiter: min((line.count(delimiter) for line in lines), default=0))
+    return max(",;\t|", key=lambda delimiter: min((row.count(delimiter) for row in rows), default=0))
 
 
 def _opened(

@@ -87,7 +87,9 @@ def _names(archive: Archive, kind: _Kind, xml: XmlBudget) -> set[str]:
     if _TYPES in archive.names:
         types = _types(archive, xml)
         names -= types.keys()  # it says what they are
-        names |= {name for name, one in types.items() if kind.types.fullmatch(one) and name in archive.names}
+        names |= {
+            name for name, content_type in types.items() if kind.types.fullmatch(content_type) and name in archive.names
+        }
     if kind.main not in archive.names and not names:
         raise DamagedFile(f"the file is no {kind.name} file: it has no {kind.main}")
     return names
@@ -96,8 +98,8 @@ def _names(archive: Archive, kind: _Kind, xml: XmlBudget) -> set[str]:
 def _types(archive: Archive, xml: XmlBudget) -> dict[str, str]:
     """The types of those parts that the archive names one by one."""
     root: Any = parse(archive.chunks(_TYPES), _TYPES, xml)
-    overrides = (one for one in root if local_name(one) == "Override")
-    return {one.get("PartName", "").removeprefix("/"): one.get("ContentType", "") for one in overrides}
+    overrides = (element for element in root if local_name(element) == "Override")
+    return {element.get("PartName", "").removeprefix("/"): element.get("ContentType", "") for element in overrides}
 
 
 def _reading_order(name: str) -> tuple[str, int]:

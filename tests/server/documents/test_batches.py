@@ -80,6 +80,30 @@ def test_a_document_that_no_store_keeps_has_the_same_translations(
         ]
 
 
+@pytest.mark.parametrize("limit", [1, 12, 30])
+def test_a_batch_has_a_limit_of_pieces(translator: Translator, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But always one sentence, and as many as the limit permits."""
+    whole = asyncio.run(in_batches(translator, "offline", 128))
+    monkeypatch.setattr(batches, "BATCH_PIECES", limit)
+    sentences = listed_sentences(SOURCES, translator)
+    sizes = [sum(len(part.source_ids) for part in sentence.parts) for sentence in sentences]
+    task, translations = DocumentTask("a", "offline", OPTIONS), BatchTranslator(StateReader(DocumentCache(0)))
+
+    async def run(current: list[Sentence]) -> list[Sentence]:
+        while any(sentence.is_pending for sentence in current):
+            batch = await translations.next_batch(translator, task, current)
+            start, end = batch.planned[0].index, batch.planned[-1].index + 1
+            assert end - start == len(batch.planned)
+            assert sum(sizes[start:end]) <= limit or end == start + 1
+            assert end == len(sizes) or sum(sizes[start : end + 1]) > limit
+            current = with_changed(current, batch.done)
+        return current
+
+    assert [sentence.translation for sentence in asyncio.run(run(sentences))] == [
+        sentence.translation for sentence in whole
+    ]
+
+
 def progress_of(translator: Translator, sentences: Sequence[Sentence]) -> tuple[list[Sentence], list[tuple[int, int]]]:
     progress: list[tuple[int, int]] = []
 

@@ -17,6 +17,12 @@ class Run:
     text_name: bytes
     """The name of its elements of text, "w:t"; empty if it has none."""
 
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of its tag and its properties."""
+        properties = self.properties
+        return self.node.inner - self.node.start + (0 if properties is None else properties.end - properties.start)
+
 
 @dataclass(frozen=True, eq=False)
 class Format:

@@ -22,7 +22,7 @@ def is_computed(instruction: str, result: Sequence[Item]) -> bool:
     """Whether the result of a field is not to be translated. A reference shows the words that it refers to."""
     kind = _kind(instruction)
     return kind in _COMPUTED or kind.startswith("=") or not any(
-        has_letters(one.text) for one in leaves(result) if isinstance(one, Text)
+        has_letters(item.text) for item in leaves(result) if isinstance(item, Text)
     )  # fmt: skip
 
 
@@ -69,9 +69,11 @@ def _field(
     depth: int,
 ) -> Item:
     code = items[begin : end if separator is None else separator]
-    instruction = "".join(one.instruction for one in code if isinstance(one, Mark))
+    instruction = "".join(item.instruction for item in code if isinstance(item, Mark))
     result = () if separator is None else items[separator + 1 : end]
-    in_order = any(isinstance(one, Mark) and one.in_order and not one.field for one in leaves(items[begin : end + 1]))
+    in_order = any(
+        isinstance(item, Mark) and item.in_order and not item.field for item in leaves(items[begin : end + 1])
+    )
     if depth >= MAX_FIELDS or separator is None or is_computed(instruction, result):
         is_unseen = separator is None and _kind(instruction) in _UNSEEN
         return Mark("point" if is_unseen else "content", _atoms(items[begin : end + 1]), in_order)

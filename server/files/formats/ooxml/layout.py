@@ -36,7 +36,7 @@ def laid_out(items: Sequence[Item], places: Places, texts: Sequence[int], low: i
             last_in_order = end
         found.append(Placed(start, end, number, item))
         before = end
-    found.sort(key=lambda one: (one.start, one.number))
+    found.sort(key=lambda placed: (placed.start, placed.number))
     return list(_apart(found, texts))
 
 
@@ -46,32 +46,32 @@ def _apart(found: Sequence[Placed], texts: Sequence[int]) -> Iterator[Placed]:
     last: Placed | None = None
     after: list[Placed] = []
     """Marks inside of `last` that stand after it."""
-    for one in found:
-        if last is not None and one.start >= last.end:
+    for placed in found:
+        if last is not None and placed.start >= last.end:
             yield last
             yield from after
             last, after = None, []
         if last is None:
-            if isinstance(one.item, Span):
-                last = one
+            if isinstance(placed.item, Span):
+                last = placed
             else:
-                yield one
-        elif isinstance(one.item, Mark):
-            if one.number < last.number:
-                one.start = one.end = last.start
-                yield one
+                yield placed
+        elif isinstance(placed.item, Mark):
+            if placed.number < last.number:
+                placed.start = placed.end = last.start
+                yield placed
             else:
-                one.start = one.end = last.end
-                after.append(one)
+                placed.start = placed.end = last.end
+                after.append(placed)
         else:
-            if texts[one.start] > texts[last.start] and not after:
-                last.end = one.start
+            if texts[placed.start] > texts[last.start] and not after:
+                last.end = placed.start
             else:
-                one.start = last.end
-                one.end = max(one.start, one.end)
+                placed.start = last.end
+                placed.end = max(placed.start, placed.end)
             yield last
             yield from after
-            last, after = one, []
+            last, after = placed, []
     if last is not None:
         yield last
     yield from after

@@ -50,7 +50,7 @@ class Node:
         return next((value for key, value in self.attributes.items() if key.rpartition(" ")[2] == name), "")
 
     def child(self, name: str) -> "Node | None":
-        return next((one for one in self.children or () if one.name == name), None)
+        return next((child for child in self.children or () if child.name == name), None)
 
 
 def named(expanded: str) -> tuple[str, str]:
@@ -64,7 +64,7 @@ def look(properties: Node | None) -> Hashable:
     if properties is None:
         return None
     attributes = sorted((name, value) for name, value in properties.attributes.items() if name not in _INVISIBLE)
-    children = [_compared(one) for one in properties.children or () if one.name not in _INVISIBLE]
+    children = [_compared(child) for child in properties.children or () if child.name not in _INVISIBLE]
     return (tuple(attributes), tuple(children)) if attributes or children else None
 
 

@@ -20,10 +20,10 @@ def read_paragraph(node: Node, data: bytearray, copies: Copies, language: str) -
     children = node.children or []
     first = 1 if children and children[0].name == "pPr" else 0
     last = len(children) - (1 if len(children) > first and children[-1].name == "endParaRPr" else 0)
-    if not any(one.children for one in children[first:last]):
+    if not any(child.children for child in children[first:last]):
         return None
     items = ItemReader(data, copies).items(children[first:last])
-    if not has_letters("".join(one.text for one in leaves(items) if isinstance(one, Text))):
+    if not has_letters("".join(item.text for item in leaves(items) if isinstance(item, Text))):
         return None
     start = children[first - 1].end if first else node.inner
     end = children[last].start if last < len(children) else node.inner_end
@@ -41,7 +41,8 @@ class Paragraph:
         self._data, self._language = data, language
         self._tag_end, self._items_start, self._items_end = node.inner, items_start, items_end
         self._leading, self._items, self._trailing = _without_edges(items)
-        self._plain = _most_common(items)
+        self._runs = _runs_by_look(items)
+        self._plain = next(iter(self._runs.values()))
         self._elements = Elements()
         self._breaks: list[Mark] = []
         self._hidden: list[tuple[int, Mark]] = []
@@ -88,7 +89,7 @@ class Paragraph:
                 self._elements.close(item)
                 continue
             if open_format is None and item.run.look != self._plain.look:
-                open_format = Format(item.run)
+                open_format = Format(self._runs[item.run.look])
                 self._elements.open(open_format)
             self._elements.add_text(item.text)
             self._length += len(item.text)
@@ -125,15 +126,17 @@ def _is_point(item: Item) -> bool:
     return isinstance(item, Mark) and item.kind in ("point", "hidden")
 
 
-def _most_common(items: Sequence[Item]) -> Run:
-    """The first run of the formatting that most of the text has."""
+def _runs_by_look(items: Sequence[Item]) -> dict[Hashable, Run]:
+    """For every visible formatting the run that all its texts are written as: the one with the fewest bytes of
+    formatting, since each text may repeat them. The formatting that most of the text has comes first."""
     lengths: dict[Hashable, int] = {}
-    first: dict[Hashable, Run] = {}
-    for one in leaves(items):
-        if isinstance(one, Text):
-            lengths[one.run.look] = lengths.get(one.run.look, 0) + len(one.text)
-            first.setdefault(one.run.look, one.run)
-    return first[max(lengths, key=lambda look: lengths[look])]
+    runs: dict[Hashable, Run] = {}
+    for item in leaves(items):
+        if isinstance(item, Text):
+            look = item.run.look
+            lengths[look] = lengths.get(look, 0) + len(item.text)
+            runs[look] = min(runs.get(look, item.run), item.run, key=lambda run: run.num_bytes)
+    return {look: runs[look] for look in sorted(runs, key=lambda look: -lengths[look])}
 
 
 def _soft_breaks(items: Sequence[Item]) -> dict[int, str]:
@@ -142,19 +145,19 @@ def _soft_breaks(items: Sequence[Item]) -> dict[int, str]:
     soft: dict[int, str] = {}
     waiting: Mark | None = None
     before = ""
-    for one in leaves(items):
-        if isinstance(one, Mark):
-            if one.kind == "break":
-                is_only = waiting is None and one.is_plain_line_break and before.rstrip()[-1:] not in ("", ".")
-                waiting, before = (one, before) if is_only else (None, "")
+    for item in leaves(items):
+        if isinstance(item, Mark):
+            if item.kind == "break":
+                is_only = waiting is None and item.is_plain_line_break and before.rstrip()[-1:] not in ("", ".")
+                waiting, before = (item, before) if is_only else (None, "")
             continue
-        if not one.text:
+        if not item.text:
             continue
-        after = one.text.lstrip()
+        after = item.text.lstrip()
         if waiting is not None and after:
             last = before.rstrip()[-1]
             if (last.islower() or last == ",") and after[0].islower():
-                soft[id(waiting)] = "" if before[-1].isspace() or one.text[0].isspace() else " "
+                soft[id(waiting)] = "" if before[-1].isspace() or item.text[0].isspace() else " "
             waiting = None
-        before = one.text if one.text.strip() or waiting is None else before
+        before = item.text if item.text.strip() or waiting is None else before
     return soft

@@ -169,7 +169,7 @@ class _Reader:
             parser.Parse(self._part.data, True)
         except expat.ExpatError as error:
             raise DamagedFile(f"{self._name} is no well-formed XML: {error}") from None
-        for edit, number in (one for one in self._edits if one is not None):
+        for edit, number in (numbered for numbered in self._edits if numbered is not None):
             if number.value < 0:
                 number.value = self._file.add(edit.text)
             self._part.edits.append((edit, number.value))

@@ -10,7 +10,10 @@ from server.files.formats.ooxml.nodes import DRAWING, WORD, Node, look
 from server.files.formats.xml_files import XmlBudget
 
 BASE_COPIES, COPIES_PER_TAG = 100_000, 10
-"""Every piece of text is written with a copy of its formatting: at most so much of it for a file's tags."""
+"""Every piece of text is written with a copy of its formatting: at most so many elements and attributes for a file's
+tags."""
+BYTES_PER_COPY = 64
+"""Bytes of formatting that count as one more element."""
 _NAME = re.compile(rb"<([^\s/>]+)")
 _SPACES = str.maketrans("\n\t\r", "   ")
 _BREAKS = {"br": "\n", "cr": "\n", "tab": "\t"}
@@ -84,8 +87,8 @@ class ItemReader:
                 continue
             break
         items = self.items(children)
-        in_order = any(isinstance(one, Mark) and one.in_order for one in leaves(items))
-        has_text = any(isinstance(one, Text) for one in leaves(items))
+        in_order = any(isinstance(item, Mark) and item.in_order for item in leaves(items))
+        has_text = any(isinstance(item, Text) for item in leaves(items))
         if not has_text or (node.name == "fldSimple" and is_computed(node.attribute("instr"), items)):
             mark = _mark(node, _whole(node))
             mark.in_order = in_order
@@ -102,7 +105,7 @@ class ItemReader:
             return
         text = next((child for child in content if child.texts is not None and child.name == "t"), None)
         run = Run(node, properties, look(properties), b"" if text is None else self._name_of(text))
-        size = _size(properties)
+        size = _size(properties) + run.num_bytes // BYTES_PER_COPY
         if not content:
             yield _mark(node, _whole(node))
         for child in content:

@@ -118,16 +118,16 @@ class Writer:
         yield from self._close()
 
     def _inside(self, items: Sequence[Item], start: int, end: int) -> Iterator[Piece]:
-        for one in laid_out(items, self._places, self._lengths, start, end):
-            yield from self._texts(start, one.start)
-            start = max(start, one.end)
-            if isinstance(one.item, Mark):
-                yield from self._atoms(one.item.atoms)
+        for placed in laid_out(items, self._places, self._lengths, start, end):
+            yield from self._texts(start, placed.start)
+            start = max(start, placed.end)
+            if isinstance(placed.item, Mark):
+                yield from self._atoms(placed.item.atoms)
                 continue
-            yield from self._atoms(one.item.opening)
-            yield from self._inside(one.item.items, one.start, one.end)
+            yield from self._atoms(placed.item.opening)
+            yield from self._inside(placed.item.items, placed.start, placed.end)
             yield from self._close()
-            yield from self._atoms(one.item.closing)
+            yield from self._atoms(placed.item.closing)
         yield from self._texts(start, end)
 
     def _texts(self, start: int, end: int) -> Iterator[Piece]:
@@ -157,7 +157,7 @@ class Writer:
             yield self._in_language(bytes(self._data[run.properties.start : run.properties.end]))
 
     def _in_language(self, properties: bytes) -> bytes:
-        return _LANGUAGE.sub(lambda one: one[1] + b'"' + self._language + b'"', properties)
+        return _LANGUAGE.sub(lambda match: match[1] + b'"' + self._language + b'"', properties)
 
     def _written_text(self) -> Iterator[Piece]:
         if self._text is not None and self._run is not None:
@@ -176,4 +176,4 @@ class Writer:
 
 
 def _is_link(run: Run) -> bool:
-    return run.properties is not None and any(one.name in _LINKS for one in run.properties.children or ())
+    return run.properties is not None and any(child.name in _LINKS for child in run.properties.children or ())

@@ -1,5 +1,6 @@
 """Whatever is in a file, it is opened and written in time in proportion to its size."""
 
+import contextlib
 import functools
 import random
 import re
@@ -9,6 +10,7 @@ import pytest
 
 from server.files.formats import markdown, subtitles
 from server.files.formats.base import FileError
+from server.files.formats.content import suffix_by_content
 from server.files.formats.registry import FORMATS, open_file
 from server.files.formats.subtitles import wrap
 from server.files.formats.xml_files import Elements
@@ -43,6 +45,15 @@ def runner(suffix: str) -> Callable[[str], None]:
 @pytest.mark.parametrize("suffix", SAMPLES)
 def test_opening_and_writing_take_linear_time(suffix: str) -> None:
     assert_linear(runner(suffix), SAMPLES[suffix].tokens, ordinary=SAMPLES[suffix].ordinary)
+
+
+def test_a_format_is_recognised_in_linear_time() -> None:
+    def run(text: str) -> None:
+        with contextlib.suppress(FileError):
+            suffix_by_content(text.encode())
+
+    tokens = [token for sample in SAMPLES.values() for token in sample.tokens]
+    assert_linear(run, [*tokens, "+++\n", "<?", "<!DOCTYPE ", "PK\x03\x04", "PK\x01\x02", "{{<", "a=b\n"])
 
 
 @pytest.mark.parametrize("suffix", [".xliff", ".docx", ".pptx"])

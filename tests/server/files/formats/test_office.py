@@ -23,9 +23,11 @@ from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 
+from server.files.formats.base import FileTooLarge
 from server.files.formats.registry import open_file
 from server.files.formats.xml_files import local_name
 from server.text.base.placeholders import is_placeholder
+from tests.server.files.formats.files import docx_of
 from tests.server.files.formats.ooxml_documents import word_file
 
 LIMIT = 1_000_000
@@ -170,6 +172,37 @@ def test_bytes_round_a_translated_paragraph_stay(seed: int) -> None:
                 assert old[start:end] in new
         gaps = [old[end:start] for (_, end), (start, _) in itertools.pairwise(outermost_paragraphs(old))]
         assert all(gap in new for gap in gaps)
+
+
+def formatted(size: int, name: str = "noProof") -> str:
+    """Formatting of `size` bytes that cannot be seen."""
+    return f'<w:rPr><w:{name} w:val="{"a" * size}"/></w:rPr>'
+
+
+NOTE = '<w:r><w:footnoteReference w:id="1"/></w:r>'
+
+
+@pytest.mark.parametrize("name", ["noProof", "lang"])
+@pytest.mark.parametrize("visible", ["", "<w:b/>"])
+@pytest.mark.parametrize("place", [0, 7, 199])
+def test_large_formatting_that_cannot_be_seen_is_not_repeated(place: int, visible: str, name: str) -> None:
+    """Neither for texts of the plain formatting nor for those of another."""
+    runs = [f"<w:r><w:rPr>{visible}</w:rPr><w:t>word </w:t></w:r>{NOTE}" for _ in range(200)]
+    runs[place] = (
+        f"<w:r>{formatted(20_000, name).replace('</w:rPr>', f'{visible}</w:rPr>')}<w:t>word </w:t></w:r>{NOTE}"
+    )
+    plain = f"<w:r><w:t>{'most of it ' * 200}</w:t></w:r>"
+    data = docx_of(f"<w:p>{''.join(runs)}{plain}</w:p>")
+    before, after = (parts_of(file)["word/document.xml"] for file in (data, translated(data, str.upper)))
+    assert len(after) < 1.5 * len(before)
+    assert after.count(b"WORD") == 200
+
+
+def test_large_formatting_of_many_pieces_is_refused() -> None:
+    """Each piece may be written with a copy of it."""
+    pieces = '<w:t>word </w:t><w:footnoteReference w:id="1"/>' * 2000
+    with pytest.raises(FileTooLarge, match="formatting"):
+        open_file(docx_of(f"<w:p><w:r>{formatted(400_000)}{pieces}</w:r></w:p>"), "a.docx", "de", LIMIT)
 
 
 def outermost_paragraphs(part: str) -> list[tuple[int, int]]:
