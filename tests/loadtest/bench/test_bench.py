@@ -215,7 +215,7 @@ def test_time_of_python_is_separated_from_time_of_graphs() -> None:
     for per_step, of_step, of_all in (rows[:3], rows[3:]):
         assert per_step.ours > 0
         assert 0 < of_step.ours < 100
-        assert of_step.ours < of_all.ours < 100  # seating and answering are Python too
+        assert 0 < of_all.ours < 100  # with admission, and with the encoder's graph: above the share of a step or below
 
 
 class Scripted:
