@@ -97,6 +97,8 @@ class _Job:
             assert self._call is not None
             try:
                 result = self._call()
+            except Abandoned:
+                self.future.set_exception(Abandoned())  # nobody reads it: without the frames and all that they hold
             except BaseException as error:
                 self._call = None
                 self.future.set_exception(error)
@@ -106,6 +108,7 @@ class _Job:
         finally:
             self._call = None
             self._scheduler.end_slice()
+            del self  # a traceback keeps this frame: a cycle, which only a full garbage collection would free
 
     def checkpoint(self) -> None:
         if self._is_abandoned:
@@ -157,3 +160,4 @@ async def run_in(scheduler: SliceScheduler, call: Callable[[], Result]) -> Resul
         return result
     finally:
         job.abandon()  # no effect after it ran
+        del job, context  # as in `_run`

@@ -198,3 +198,38 @@ def test_arguments_are_freed_when_the_job_is_done() -> None:
         assert asyncio.run(main())() is None
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("ends", ["fails", "cancelled"])
+def test_what_an_unfinished_job_held_is_freed_without_a_garbage_collection(ends: str) -> None:
+    refs: list[weakref.ref[Large]] = []
+    begun, cancelled = threading.Event(), threading.Event()
+
+    def work() -> None:
+        large = Large()
+        refs.append(weakref.ref(large))
+        begun.set()
+        if ends == "fails":
+            raise ValueError(str(large))
+        cancelled.wait(60)
+        checkpoint()
+
+    async def begin() -> None:
+        task = asyncio.create_task(offload(work))
+        await asyncio.to_thread(begun.wait, 60)
+        if ends == "cancelled":
+            task.cancel()
+        with contextlib.suppress(ValueError, asyncio.CancelledError):
+            await task
+        del task  # the traceback has this frame
+        cancelled.set()
+
+    async def main() -> None:
+        await begin()
+        await asyncio.to_thread(until, lambda: refs[0]() is None, "it is free")
+
+    gc.disable()
+    try:
+        asyncio.run(main())
+    finally:
+        gc.enable()
