@@ -75,7 +75,7 @@ def alignment_difference(model: TranslationModel, aligner: Aligner, at: Alignmen
     source_ids, source_keep, target_ids = (torch.from_numpy(array) for array in (ids, keep > 0, read))
     wanted = alignment(model, source_ids, source_keep, target_ids, at).numpy()
     differences = [np.abs(given[row, : len(each)] - wanted[row, : len(each)]) for row, each in enumerate(targets)]
-    found = [difference for difference in differences if difference.size]
-    return max(float(difference.max()) for difference in found), max(
-        float(difference.sum(axis=1).mean() / 2) for difference in found
+    results = [difference for difference in differences if difference.size]
+    return max(float(difference.max()) for difference in results), max(
+        float(difference.sum(axis=1).mean() / 2) for difference in results
     )

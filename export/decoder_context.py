@@ -56,8 +56,8 @@ class TranslationAttendGraph(nn.Module):
     ) -> list[Tensor]:
         decoded = decoder_output_from(self.model.base, sources, source_keep, target_ids)
         pages = Pages.of(document)
-        found = attend_context_pages(self.model.context, decoded.query, decoded.state, target_ids >= 0, pages)
-        return [found.mixed.sentence_weights, found.mixed.gate, *found.word_means]
+        result = attend_context_pages(self.model.context, decoded.query, decoded.state, target_ids >= 0, pages)
+        return [result.mixed.sentence_weights, result.mixed.gate, *result.word_means]
 
 
 def decoder_output_from(

@@ -49,8 +49,8 @@ class ContextAttendGraph(nn.Module):
         self.context = encoder_side(model).context
 
     def forward(self, encoder_output: Tensor, keep: Tensor, document: list[Tensor]) -> list[Tensor]:
-        found = attend_context_pages(self.context, encoder_output, encoder_output, keep > 0, Pages.of(document))
-        return [found.mixed.state, found.mixed.sentence_weights, found.mixed.gate, *found.word_means]
+        result = attend_context_pages(self.context, encoder_output, encoder_output, keep > 0, Pages.of(document))
+        return [result.mixed.state, result.mixed.sentence_weights, result.mixed.gate, *result.word_means]
 
 
 class PrunedAttendGraph(nn.Module):
@@ -95,9 +95,9 @@ class NearGraph(nn.Module):
         self, encoder_output: Tensor, distance: Tensor, word_keep: Tensor, tensors: list[Tensor]
     ) -> list[Tensor]:
         store = Store(tuple(tensors), word_keep > 0)
-        found = self.model.context(encoder_output, encoder_output, store, distance[:, None])
-        mean_weights = found.sentence_weights.mean(dim=2)
-        return [*projected(self.model.base, found.state), mean_weights, found.gate.mean(dim=(1, 2))]
+        result = self.model.context(encoder_output, encoder_output, store, distance[:, None])
+        mean_weights = result.sentence_weights.mean(dim=2)
+        return [*projected(self.model.base, result.state), mean_weights, result.gate.mean(dim=(1, 2))]
 
 
 class ProjectGraph(nn.Module):

@@ -79,10 +79,10 @@ class ImportCommand:
 
 def language(folder: MarianFolder, side: str, requested: str | None) -> str:
     """The language of a side: `requested`, else the folder's. Raises ImportRefused for neither."""
-    found = requested or folder.language(side)
-    if not found:
+    result = requested or folder.language(side)
+    if not result:
         raise ImportRefused(f"{folder.path} does not say its {side} language: give its code by --{side}")
-    return found
+    return result
 
 
 import_command = ImportCommand()

@@ -80,7 +80,7 @@ def write_onnx(
         built = (
             document_graphs(document, seen) if document.on_encoder else decoder_context_graphs(document, manifest, seen)
         )
-        models |= {getattr(graph.context, kind): one for kind, one in built.items()}
+        models |= {getattr(graph.context, kind): item for kind, item in built.items()}
     steps = [(graph.step, graph.score), *([] if graph.context is None else [(graph.context.step, graph.context.score)])]
     models |= {score: score_graph(models[step]) for step, score in steps if score}
     if graph.align:

@@ -68,11 +68,11 @@ def page_axes(attention: ContextAttention, first: str) -> dict[str, tuple[str | 
 def example_pages(attention: ContextAttention, batch: int, width: int) -> list[Tensor]:
     """A document of sizes larger than one, so that tracing makes no axis a constant."""
     sizes = [(batch, 2 + page, 4 + page) for page in range(PAGES)]
-    found = [torch.ones(size[:2], dtype=torch.int32) for size in sizes]
-    found += [torch.ones(size, dtype=torch.int32) for size in sizes]
+    results = [torch.ones(size[:2], dtype=torch.int32) for size in sizes]
+    results += [torch.ones(size, dtype=torch.int32) for size in sizes]
     for name in attention.store_names:
-        found += [torch.randn(*(size if name.startswith("word") else size[:2]), width) for size in sizes]
-    return found
+        results += [torch.randn(*(size if name.startswith("word") else size[:2]), width) for size in sizes]
+    return results
 
 
 class PagedAttention(NamedTuple):
@@ -145,11 +145,11 @@ def attend_context_pages(
     layer: ContextLayer, query: Tensor, state: Tensor, query_keep: Tensor, pages: Pages
 ) -> PagedContext:
     """model.context.ContextLayer.forward over pages; masked queries attend to nothing."""
-    found = attend_pages(layer, query, query_keep, pages)
+    result = attend_pages(layer, query, query_keep, pages)
     visible = query_keep[:, :, None] & pages.visible()[:, None]
     length = query_keep.sum(dim=1)[:, None, None, None].to(state.dtype)
-    means = [page.sum(dim=2) / length for page in found.word_weights]
-    return PagedContext(layer.mix(found.attended, state, visible), means)
+    means = [page.sum(dim=2) / length for page in result.word_weights]
+    return PagedContext(layer.mix(result.attended, state, visible), means)
 
 
 def by_page(x: Tensor, keep: list[Tensor]) -> list[Tensor]:

@@ -33,8 +33,8 @@ class FlatStep(nn.Module):
         self.graph, self.names, self.given = StepGraph(model), signature.input_names, signature.output_names
 
     def forward(self, tensors: list[Tensor]) -> list[Tensor]:
-        found = self.graph(dict(zip(self.names, tensors, strict=True)))
-        return [found[name] for name in self.given]
+        result = self.graph(dict(zip(self.names, tensors, strict=True)))
+        return [result[name] for name in self.given]
 
 
 def trace(module: nn.Module, arguments: tuple[object, ...], path: Path) -> None:

@@ -39,11 +39,11 @@ def unpack(artifact: Path, out: Path) -> ModelConfig:
     if precision is None:
         raise ConfigError(f"artifact '{manifest.name}' has no ONNX graphs to read weights from")
     graphs = manifest.graph("onnx", precision)
-    found: dict[str, Array] = {}
+    actual: dict[str, Array] = {}
     for name in (graphs.encode, graphs.step):
-        found |= _weights(GraphBuilder.of(onnx.load(loaded.path(name)), name), config)
+        actual |= _weights(GraphBuilder.of(onnx.load(loaded.path(name)), name), config)
     expected = {name: tuple(value.shape) for name, value in new_model(config).named_parameters()}
-    weights = _joined(found)
+    weights = _joined(actual)
     wrong = [name for name, shape in expected.items() if name not in weights or weights[name].shape != shape]
     if wrong:
         raise ConfigError(
@@ -73,23 +73,23 @@ def _config(manifest: Manifest) -> ModelConfig:
 
 def _weights(graph: GraphBuilder, config: ModelConfig) -> dict[str, Array]:
     """Name -> value of all constants with a weight's name; parts of split weights under "NAME.0", "NAME.1"."""
-    found = {}
+    results = {}
     for name in graph.constant_names():
         own = _own_name(name)
         if own is not None and not own.endswith((INT8, ROWS)):
-            found[own] = _array(graph, name)
+            results[own] = _array(graph, name)
     for product in graph.nodes("MatMulIntegerToFloat"):
         values, scale = product.input[1], product.input[3]
         own = _own_name(values)
         if own is not None:
-            found[own.removesuffix(INT8)] = (_array(graph, values) * _array(graph, scale)).T
+            results[own.removesuffix(INT8)] = (_array(graph, values) * _array(graph, scale)).T
     for rows in graph.nodes("Gather"):
         own = _own_name(rows.input[0])
         if own is not None and own.endswith(INT8):
             scale = _array(graph, rows.input[0].removesuffix(INT8) + ROWS)
             factor = np.float32(math.sqrt(config.d_model) if config.scaled_embedding else 1)
-            found[own.removesuffix(INT8)] = _array(graph, rows.input[0]) * scale / factor
-    return found
+            results[own.removesuffix(INT8)] = _array(graph, rows.input[0]) * scale / factor
+    return results
 
 
 def _own_name(name: str) -> str | None:

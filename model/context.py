@@ -77,8 +77,8 @@ class ContextLayer(nn.Module):
         """query and state [batch, query, d], distance [batch, 1 or query, J], see masks.context_distance: Eq. 7-8,
         gate = sigmoid(state W + context W'), state' = gate * state + (1 - gate) * context."""
         visible = (distance > 0) & store.word_keep.any(dim=-1)[:, None]
-        found = self.attention(query, store.tensors, VisibleSentences(visible, store.word_keep, self.decay(distance)))
-        return self.mix(found, state, visible)
+        result = self.attention(query, store.tensors, VisibleSentences(visible, store.word_keep, self.decay(distance)))
+        return self.mix(result, state, visible)
 
     def mix(self, attended: AttentionOutput, state: Tensor, visible: Tensor) -> ContextResult:
         """Mix the attention output into state [batch, query, d]; visible bool [batch, 1 or query, J]. A query that sees

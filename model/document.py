@@ -105,11 +105,11 @@ class DocumentModel(nn.Module):
         """`hidden`, and the result of the context layer with its weights."""
         encoder_output = self.base.encode(batch.source, batch.source_keep)
         if self.on_encoder:
-            found = self.attend(encoder_output, encoder_output, store, distance)
-            return self.base.decode(batch.target_in, found.state, batch.source_keep), found
+            result = self.attend(encoder_output, encoder_output, store, distance)
+            return self.base.decode(batch.target_in, result.state, batch.source_keep), result
         decoded = self.base.decoder_output(batch.target_in, encoder_output, batch.source_keep)
-        found = self.attend(decoded.query, decoded.state, store, distance)
-        return found.state, found
+        result = self.attend(decoded.query, decoded.state, store, distance)
+        return result.state, result
 
     def step(
         self,

@@ -38,8 +38,8 @@ def by_length(
     their translations; sources of similar length share a batch."""
     order = sorted(range(len(sources)), key=lambda index: len(sources[index]))
     batches = [order[start : start + batch_rows] for start in range(0, len(order), batch_rows)]
-    found = {row: ids for rows in batches for row, ids in zip(rows, decode(rows), strict=True)}
-    return [found[row] for row in range(len(sources))]
+    results = {row: ids for rows in batches for row, ids in zip(rows, decode(rows), strict=True)}
+    return [results[row] for row in range(len(sources))]
 
 
 def source_batch(model: TranslationModel, sources: Sequence[list[int]]) -> tuple[Tensor, Tensor]:

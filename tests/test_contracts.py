@@ -91,13 +91,13 @@ def imports() -> grimp.ImportGraph:
 
 def broken(graph: grimp.ImportGraph) -> list[str]:
     """The names of the contracts that the graph breaks."""
-    found = []
+    results = []
     for values in OPTIONS.contracts_options:
         options = {name: value for name, value in values.items() if name not in ("name", "type")}
         contract = TYPES[values["type"]](values["name"], OPTIONS.session_options, options)
         if not contract.check(copy.deepcopy(graph), verbose=False).kept:
-            found.append(values["name"])
-    return found
+            results.append(values["name"])
+    return results
 
 
 def test_the_tree_keeps_its_contracts() -> None:

@@ -34,7 +34,7 @@ def test_the_page_has_the_translations_of_the_model(model: str) -> None:
         sources, shown = zip(*rows(model), strict=True)
         assert len(sources) >= 10
         outcome = asyncio.run(translator.translate(TextRequest(sources, translator.options())))
-        said = [one.text for one in outcome.translations]
+        said = [item.text for item in outcome.translations]
         others = [(source, mine, page) for source, mine, page in zip(sources, said, shown, strict=True) if mine != page]
         assert len(others) <= 2
         for source, translation, page in others:

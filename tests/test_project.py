@@ -34,9 +34,9 @@ def text_files() -> list[Path]:
 
 def test_nothing_names_a_machine_or_a_registry() -> None:
     forbidden = re.compile(r"(?<![\w.])/(?:wor" r"k|far" r"m|ro" r"ot|op" r"t)/|pypi\.or" r"g|files\.pythonhoste" r"d")
-    found = [str(path) for path in text_files() if forbidden.search(path.read_text(encoding="utf-8"))]
+    results = [str(path) for path in text_files() if forbidden.search(path.read_text(encoding="utf-8"))]
     assert len(text_files()) > 60
-    assert found == []
+    assert results == []
 
 
 ONE_HOME = {
@@ -54,8 +54,8 @@ def test_a_constant_has_one_home(constant: str) -> None:
     pattern, home = ONE_HOME[constant]
     written = re.compile(pattern, re.IGNORECASE)
     files = [path for room in ("server", "model", "export") for path in (ROOT / room).rglob("*.py")]
-    found = {path.relative_to(ROOT).as_posix() for path in files if written.search(path.read_text(encoding="utf-8"))}
-    assert found == {home}
+    results = {path.relative_to(ROOT).as_posix() for path in files if written.search(path.read_text(encoding="utf-8"))}
+    assert results == {home}
 
 
 def test_the_licence_is_apache_2() -> None:
@@ -84,9 +84,9 @@ def test_onnxruntime_is_imported_where_telemetry_is_off() -> None:
     """By the backends, whose package switches it off, and by tests, whose conftest imports the backends first."""
     importing = re.compile(r"^\s*(?:import|from) onnxruntime\b", re.MULTILINE)
     files = [path for path in text_files() if path.suffix == ".py"]
-    found = {path.relative_to(ROOT).parent for path in files if importing.search(path.read_text(encoding="utf-8"))}
-    outside = {folder for folder in found if folder != Path("server/backends/onnx") and folder.parts[0] != "tests"}
-    assert Path("server/backends/onnx") in found
+    results = {path.relative_to(ROOT).parent for path in files if importing.search(path.read_text(encoding="utf-8"))}
+    outside = {folder for folder in results if folder != Path("server/backends/onnx") and folder.parts[0] != "tests"}
+    assert Path("server/backends/onnx") in results
     assert not outside
     code = "import os, tests.conftest; print(os.environ['ORT_DISABLE_TELEMETRY'])"
     assert run_python(code, HOME=str(ROOT / ".no-home"), PYTHONPATH=str(ROOT)).strip() == "1"

@@ -146,7 +146,7 @@ def test_the_changelog_is_short_lines_under_dated_versions() -> None:
     _, *sections = re.split(r"^## ", read("CHANGELOG.md"), flags=re.MULTILINE)
     assert sections[0].startswith("Unreleased\n")
     dated = [re.match(r"(\d+)\.(\d+)\.(\d+) - (\d{4}-\d\d-\d\d)\n", section) for section in sections[1:]]
-    versions = [(tuple(map(int, found.groups()[:3])), found[4]) for found in dated if found is not None]
+    versions = [(tuple(map(int, item.groups()[:3])), item[4]) for item in dated if item is not None]
     assert len(versions) == len(dated) > 0
     assert versions == sorted(versions, reverse=True)
     for section in sections:

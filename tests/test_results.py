@@ -33,9 +33,9 @@ def test_results_are_short() -> None:
 
 def check_speed(rows: list[list[str]], suffix: str) -> None:
     for case, ours, peer, *ratios in rows:
-        found = re.fullmatch(r"(small|base), beam (\d), (\d+) sentences?", case)
-        assert found is not None
-        shape, beam, batch = found.groups()
+        result = re.fullmatch(r"(small|base), beam (\d), (\d+) sentences?", case)
+        assert result is not None
+        shape, beam, batch = result.groups()
         file = measured(("base" if shape == "base" else "beam1" if beam == "1" else "small") + suffix)
         figures = [file[f"{shape} int8 beam {beam} batch {batch}, {column}"] for column in COLUMNS]
         assert [ours, peer] == [f"{figures[0][side]:,.0f}" for side in SIDES]
@@ -118,12 +118,12 @@ def test_the_readme_has_the_figures_of_the_results() -> None:
 
 def final_nats() -> dict[str, float]:
     """Nats per token at the end of the training of each decoder with and without a window, the mean of its dev sets."""
-    found = {}
+    results = {}
     for path in (ROOT / "model/zoo/twin").rglob("*.csv"):
         for line in csv.DictReader(path.read_text(encoding="utf-8").splitlines()):
             nats = statistics.mean(float(value) for name, value in line.items() if name.startswith("nll dev/"))
-            found[line.get("row", path.parent.name)] = nats
-    return found
+            results[line.get("row", path.parent.name)] = nats
+    return results
 
 
 def test_the_window_costs_nothing_in_any_seed() -> None:

@@ -68,8 +68,8 @@ class Step:
         """Of the evidence, two-sided: a claim of at most `allowed` is tested one-sidedly at ALPHA / 2, the end of the
         95% interval."""
         assert self.difference is not None
-        found = self.difference
-        return p_value(self.evidence, found.estimate, found.seed_error, found.freedom or math.inf)
+        result = self.difference
+        return p_value(self.evidence, result.estimate, result.seed_error, result.freedom or math.inf)
 
     @property
     def tie(self) -> float:
@@ -103,8 +103,8 @@ class Claim:
     def corrected(self) -> tuple[float | None, ...]:
         """Each step's corrected p-value; None where the step cannot be tested."""
         answered = [step for step in self.steps if step.untestable is None]
-        found = iter(holm([step.p_value for step in answered]))
-        return tuple(next(found) if step.untestable is None else None for step in self.steps)
+        result = iter(holm([step.p_value for step in answered]))
+        return tuple(next(result) if step.untestable is None else None for step in self.steps)
 
     @property
     def verdicts(self) -> tuple[str, ...]:
@@ -121,11 +121,11 @@ class Claim:
 
     @property
     def verdict(self) -> str:
-        found = set(self.verdicts)
-        if self.incomparable and found != {NOT_TRIED}:
+        result = set(self.verdicts)
+        if self.incomparable and result != {NOT_TRIED}:
             return NOT_COMPARABLE
         for decisive in (AGAINST, ONE_SEED, NOISE, NOT_TRIED):
-            if decisive in found:
+            if decisive in result:
                 return decisive
         return HOLDS
 

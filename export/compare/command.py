@@ -62,10 +62,10 @@ class CompareCommand:
         plan, store = plan_of(args), Store(args.json)
         if args.only is None:
             measure(rows, plan, store, say=lambda line: print(line, file=sys.stderr))
-        found = Comparison(collect(rows, plan, store), plan, args.reference or DEFAULT_REFERENCE)
-        print(markdown(short_sections(found)))
+        result = Comparison(collect(rows, plan, store), plan, args.reference or DEFAULT_REFERENCE)
+        print(markdown(short_sections(result)))
         if args.out:
-            write_page(args.out, found)
+            write_page(args.out, result)
         return 0
 
 

@@ -42,12 +42,12 @@ def change(measured: Measured, condition: str) -> str:
 
 def totals(measured: Measured) -> dict[str, AttentionCounts]:
     """Over all sets."""
-    found = {}
+    results = {}
     for condition, sets in measured.attention.items():
-        found[condition] = AttentionCounts()
+        results[condition] = AttentionCounts()
         for counts in sets.values():
-            found[condition].add(counts)
-    return found
+            results[condition].add(counts)
+    return results
 
 
 def zero_share(counts: AttentionCounts | None) -> str:
@@ -75,8 +75,8 @@ def contrastive_table(rows: Sequence[Measured], items: Sequence[ContrastiveItem]
     cells = []
     for measured in rows:
         right = measured.right.get(name, {})
-        for condition, found in right.items():
-            accuracies = by_group(items, found)
+        for condition, item in right.items():
+            accuracies = by_group(items, item)
             shares = [
                 f"{accuracies[g].share:.1%} ({accuracies[g].low:.1%} to {accuracies[g].high:.1%})" for g in groups
             ]

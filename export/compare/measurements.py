@@ -152,25 +152,25 @@ def missing(row: Row, texts: Sequence[TextSet], store: Store, key: Key) -> list[
 def measure_costs(row: Row, plan: MeasurementPlan, store: Store) -> None:
     for condition, text in missing(row, plan.scored(row), store, plan.cost_key):
         if condition == ALONE:
-            found = sentence_nll(row.load_alone(), [pair for document in text.pairs for pair in document])
+            result = sentence_nll(row.load_alone(), [pair for document in text.pairs for pair in document])
         else:
-            found, attention = costs_of_set(row, condition, text)
+            result, attention = costs_of_set(row, condition, text)
             store.put(row.weights_hash, plan.attention_key(condition, text), vars(attention))
-        store.put(row.subject(condition), plan.cost_key(condition, text), [round(value, 4) for value in found])
+        store.put(row.subject(condition), plan.cost_key(condition, text), [round(value, 4) for value in result])
 
 
 def costs_of_set(row: Row, condition: str, text: TextSet) -> tuple[list[float], AttentionCounts]:
     """The negative log-likelihood of every sentence in context, and counts of attention weights."""
     model = row.load_in_context()
     stores = [document_store(model, [pair.source for pair in document], longest(row)) for document in text.pairs]
-    found, attention = [], AttentionCounts()
+    result, attention = [], AttentionCounts()
     for index, document in enumerate(text.pairs):
         stored = stored_document(condition, index, len(stores))
         distance = distances(condition, len(document), len(text.documents[stored]))
         costs, counts = costs_in_context(model, document, stores[stored], distance)
-        found += costs
+        result += costs
         attention.add(counts)
-    return found, attention
+    return result, attention
 
 
 def measure_translations(row: Row, plan: MeasurementPlan, store: Store) -> None:
@@ -211,8 +211,8 @@ def measure_contrastive(row: Row, plan: MeasurementPlan, store: Store) -> None:
             alone = row.load_alone()
             assert isinstance(alone, TranslationModel)
             right = evaluate_items(alone, vocabulary, items)
-        found = {condition: list(map(int, every)) for condition, every in right.items()}
-        store.put(row.weights_hash, plan.items_key(name), found)
+        results = {condition: list(map(int, every)) for condition, every in right.items()}
+        store.put(row.weights_hash, plan.items_key(name), results)
 
 
 def measure_precisions(row: Row, plan: MeasurementPlan, store: Store) -> None:
@@ -236,14 +236,14 @@ def collect_row(row: Row, plan: MeasurementPlan, store: Store) -> Measured:
     texts = {text.name: text for text in scored}
     return Measured(
         row,
-        {c: {name: by_document(found, texts[name]) for name, found in sets.items()} for c, sets in nll.items()},
+        {c: {name: by_document(item, texts[name]) for name, item in sets.items()} for c, sets in nll.items()},
         known(row, to_translate, store, plan.translation_key),
         {
-            c: {name: AttentionCounts(**found) for name, found in sets.items()}
+            c: {name: AttentionCounts(**item) for name, item in sets.items()}
             for c, sets in attention.items()
             if c in IN_CONTEXT
         },
-        {name: {c: list(map(bool, every)) for c, every in found.items()} for name, found in right.items() if found},
+        {name: {c: list(map(bool, every)) for c, every in item.items()} for name, item in right.items() if item},
         windows["sizes"],
         windows["masks"],
         store.get(row.alone_hash, plan.precisions_key(scored)) or {},
@@ -251,13 +251,13 @@ def collect_row(row: Row, plan: MeasurementPlan, store: Store) -> Measured:
 
 
 def known(row: Row, texts: Sequence[TextSet], store: Store, key: Key) -> By:
-    found: By = {}
+    results: By = {}
     for condition in row.conditions:
         for text in texts:
             value = store.get(row.subject(condition), key(condition, text))
             if value is not None:
-                found.setdefault(condition, {})[text.name] = value
-    return found
+                results.setdefault(condition, {})[text.name] = value
+    return results
 
 
 def by_document(nll: Sequence[float], text: TextSet) -> Costs:

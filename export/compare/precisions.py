@@ -19,11 +19,11 @@ def score_precisions(row: Row, texts: Sequence[TextSet], beam: int) -> dict[str,
     defaults of `ringmt export`. Raises the errors of the export."""
     sources = [source for text in texts for source in text.sources]
     references = [reference for text in texts for reference in text.references]
-    options, found = SearchOptions(beam_size=beam, max_length=longest(row)), {}
+    options, result = SearchOptions(beam_size=beam, max_length=longest(row)), {}
     with exported(row, PRECISIONS, lines(EXAMPLES)) as artifact:
         for precision in PRECISIONS:
             backend = load_backend(artifact, "onnx", precision, "off")
             hypotheses = translate(artifact, sources, backend, options)
             nll = reference_nll(artifact, sources, references, backend)
-            found[precision] = vars(score(precision, hypotheses, references, nll))
-    return found
+            result[precision] = vars(score(precision, hypotheses, references, nll))
+    return result

@@ -34,7 +34,7 @@ def qualities(
         n_samples=RESAMPLES,
     )
     signatures, scores = test()
-    found: dict[str, dict[str, Quality]] = {name: {} for name in names}
+    actual: dict[str, dict[str, Quality]] = {name: {} for name in names}
     # sacreBLEU reports equal systems as significantly different.
     same = {name for name in names if list(systems[name]) == list(systems.get(reference_row or "", ()))}
     for metric, key in zip(METRICS, signatures, strict=True):
@@ -43,5 +43,5 @@ def qualities(
             p_value = None
             if reference_row in systems and name != reference_row:
                 p_value = 1.0 if name in same else result.p_value
-            found[name][metric] = Quality(result.score, float(result.ci or 0.0), p_value)
-    return found, [f"{metric}: {signature}" for metric, signature in zip(METRICS, signatures.values(), strict=True)]
+            actual[name][metric] = Quality(result.score, float(result.ci or 0.0), p_value)
+    return actual, [f"{metric}: {signature}" for metric, signature in zip(METRICS, signatures.values(), strict=True)]

@@ -70,8 +70,8 @@ class Comparison:
         come first."""
         return [
             (family, paper, [claim_of(claim, paper, family) for claim in paper.claims])
-            for group, found in ((ITEM_TABLES, self.item_families), (PAPER_TABLES, self.families))
-            for family in found
+            for group, item in ((ITEM_TABLES, self.item_families), (PAPER_TABLES, self.families))
+            for family in item
             for paper in group
             if tables.has_rows(paper, family.members)
         ]
@@ -80,7 +80,7 @@ class Comparison:
     def every_claim(self) -> list[Claim]:
         """Paper by paper."""
         claims = [claim for group in self.orders for claim in ngram_claims(group)]
-        claims += [claim for _, _, found in self.papers for claim in found]
+        claims += [claim for _, _, item in self.papers for claim in item]
         papers = list(dict.fromkeys(claim.paper for claim in claims))
         return sorted(claims, key=lambda claim: papers.index(claim.paper))
 
@@ -98,8 +98,8 @@ class Comparison:
     def sentences(self) -> list[str]:
         """One a paper."""
         item_claims = [claim for claim in self.claims if claim.metric is WRONG_ITEMS]
-        found = (windows(self.orders), localness(self.families), soft_windows(self.families), context(item_claims))
-        return [sentence for sentence in found if sentence]
+        result = (windows(self.orders), localness(self.families), soft_windows(self.families), context(item_claims))
+        return [sentence for sentence in result if sentence]
 
     @cached_property
     def untried(self) -> list[str]:
@@ -117,7 +117,7 @@ class Comparison:
 
     def is_tried(self, table: PaperTable) -> bool:
         """Whether any difference of this table's claims was measured, at any budget."""
-        same = [found for _, paper, found in self.papers if (paper.source, paper.title) == (table.source, table.title)]
+        same = [item for _, paper, item in self.papers if (paper.source, paper.title) == (table.source, table.title)]
         return any(claim.tried for claims in same for claim in claims)
 
     @cached_property
@@ -125,10 +125,10 @@ class Comparison:
         """BLEU and chrF of the text of all sets together, for systems that translated all of them; and a note."""
         names = self.plan.translated
         systems = {
-            tables.system_name(measured, condition): [line for name in names for line in found[name]]
+            tables.system_name(measured, condition): [line for name in names for line in item[name]]
             for measured in self.translating
-            for condition, found in measured.translations.items()
-            if names and all(name in found for name in names)
+            for condition, item in measured.translations.items()
+            if names and all(name in item for name in names)
         }
         if not systems:
             return {}, ""

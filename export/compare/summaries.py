@@ -47,10 +47,10 @@ def localness(families: Sequence[Family]) -> str | None:
     alone: list[str] = []
     beside: list[str] = []
     for family in families:
-        for found, name, base in ((alone, "localness-query", "full"), (beside, "localness-query-relative", "relative")):
+        for item, name, base in ((alone, "localness-query", "full"), (beside, "localness-query-relative", "relative")):
             difference = less(family, name, base)
             if difference:
-                found.append(f"{changed(difference)} after {family.token_range} target tokens")
+                item.append(f"{changed(difference)} after {family.token_range} target tokens")
     if not alone:
         return None
     more = f"; beside relative positions it {' and '.join(beside)}" if beside else ""
@@ -66,7 +66,7 @@ def soft_windows(families: Sequence[Family]) -> str | None:
             "one in the decoder": less(family, "window-aw-dec", "full"),
             "one in the encoder": less(family, "window-aw-enc", "full"),
         }
-        sentences = [f"{place} {changed(found)}" for place, found in places.items() if found]
+        sentences = [f"{place} {changed(item)}" for place, item in places.items() if item]
         if sentences:
             return f"**Nguyen et al. 2020**: {'; '.join(sentences)}."
     return None
@@ -75,11 +75,11 @@ def soft_windows(families: Sequence[Family]) -> str | None:
 def context(claims: Sequence[Claim]) -> str | None:
     """Maruf et al. 2019."""
     answered = [claim for claim in claims if claim.source == CONTRASTIVE_ITEMS.reference and claim.verdict == HOLDS]
-    found = [step.difference.estimate.value for claim in answered for step in claim.tried if step.difference]
-    if not found:
+    results = [step.difference.estimate.value for claim in answered for step in claim.tried if step.difference]
+    if not results:
         return None
     return (
         f"**Maruf et al. 2019**: with its document every kind of layer finds the right pronoun or profession in "
-        f"{100 * min(found):.0f} to {100 * max(found):.0f} of 100 items more than the sentence model; ordinary text "
-        f"does not show what context is for."
+        f"{100 * min(results):.0f} to {100 * max(results):.0f} of 100 items more than the sentence model; "
+        f"ordinary text does not show what context is for."
     )

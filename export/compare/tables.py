@@ -195,12 +195,12 @@ def claim_text(claim: Claim) -> str:
 
 def found_text(claim: Claim) -> str:
     """The difference, or the least and the greatest."""
-    found = sorted(
+    result = sorted(
         (step.difference for step in claim.tried if step.difference), key=lambda difference: difference.estimate.value
     )
-    if not found:
+    if not result:
         return NONE
-    ends = [difference_text(difference) for difference in dict.fromkeys((found[0], found[-1]))]
+    ends = [difference_text(difference) for difference in dict.fromkeys((result[0], result[-1]))]
     return f"{' to '.join(ends)} {claim.metric.short_unit}"
 
 
@@ -217,10 +217,10 @@ def resolved_text(claim: Claim) -> str:
 def claim_table(claim: Claim) -> str:
     cells = []
     for step, corrected, verdict in zip(claim.steps, claim.corrected, claim.verdicts, strict=True):
-        found = step.difference
-        errors = [NONE] * 3 if found is None else [
-            difference_text(found), f"{found.estimate.error:.4f}",
-            f"{found.seed_error:.4f}, {found.freedom}" if found.freedom else NONE,
+        result = step.difference
+        errors = [NONE] * 3 if result is None else [
+            difference_text(result), f"{result.estimate.error:.4f}",
+            f"{result.seed_error:.4f}, {result.freedom}" if result.freedom else NONE,
         ]  # fmt: skip
         cells.append([step.label, *errors, NONE if corrected is None else p_text(corrected), verdict])
     head = [

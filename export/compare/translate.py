@@ -52,9 +52,9 @@ def translations_in_context(row: Row, text: TextSet, condition: str) -> list[str
     model, vocabulary = row.load_in_context(), Vocabulary(row.vocabulary)
     documents = [[pair.source for pair in document] for document in text.pairs]
     stores = [document_store(model, document, longest(row)) for document in documents]
-    found = []
+    results = []
     for index, document in enumerate(documents):
         stored = stored_document(condition, index, len(documents))
         distance = distances(condition, len(document), len(documents[stored]))
-        found += greedy_document(model, document, stores[stored], distance, longest(row))
-    return vocabulary.decode(found)
+        results += greedy_document(model, document, stores[stored], distance, longest(row))
+    return vocabulary.decode(results)

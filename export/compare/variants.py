@@ -31,12 +31,12 @@ class Metric:
 
 def wrong_items(measured: Measured) -> dict[str, dict[str, Costs]]:
     """Condition -> contrastive set -> 1 for every item that is wrong."""
-    found: dict[str, dict[str, Costs]] = {}
+    results: dict[str, dict[str, Costs]] = {}
     for name, by_condition in measured.right.items():
         for condition, right in by_condition.items():
             wrong = 1.0 - np.asarray(right, np.float64)
-            found.setdefault(condition, {})[name] = Costs(wrong, np.ones(len(wrong)))
-    return found
+            results.setdefault(condition, {})[name] = Costs(wrong, np.ones(len(wrong)))
+    return results
 
 
 LOG_PERPLEXITY = Metric("log-perplexity", "nats per token", lambda measured: measured.costs, ALONE, OFFLINE)
@@ -108,11 +108,11 @@ def variant_name(measured: Measured, condition: str) -> str:
 
 def families(rows: Sequence[Measured], metric: Metric = LOG_PERPLEXITY) -> list[Family]:
     """Rows of the bundled recipes, seeds together; one family for every budget."""
-    found: dict[str, list[Measured]] = {}
+    results: dict[str, list[Measured]] = {}
     for measured in rows:
         if measured.row.bundled and metric.of(measured):
-            found.setdefault(measured.row.budget, []).append(measured)
-    return [family(members, metric) for members in found.values()]
+            results.setdefault(measured.row.budget, []).append(measured)
+    return [family(members, metric) for members in results.values()]
 
 
 def family(rows: Sequence[Measured], metric: Metric = LOG_PERPLEXITY) -> Family:
@@ -157,9 +157,9 @@ def seed_spread(rows: Sequence[Measured], metric: Metric = LOG_PERPLEXITY) -> Se
     groups = []
     for group in seed_groups(rows):
         conditions = [metric.in_context if measured.row.has_context else metric.alone for measured in group]
-        found = [metric.of(measured).get(condition) for measured, condition in zip(group, conditions, strict=True)]
+        results = [metric.of(measured).get(condition) for measured, condition in zip(group, conditions, strict=True)]
         groups.append(
-            [mean_estimate([set_costs.estimate for set_costs in costs.values()]).value for costs in found if costs]
+            [mean_estimate([set_costs.estimate for set_costs in costs.values()]).value for costs in results if costs]
         )
     return pooled_spread(groups)
 

@@ -42,15 +42,15 @@ def window_masks(model: AnyModel, pair: Pair, vocabulary: Vocabulary) -> Json:
     source = [*vocabulary.pieces(pair.source), *vocabulary.pieces([EOS_ID])]
     target = vocabulary.pieces([BOS_ID, *pair.target])
     labels = {"encoder": (source, source), "decoder": (target, target), "cross": (target, source)}
-    found = []
+    results = []
     for name, seen in run(model, pair).items():
         mask = seen.window_mask
         if mask is not None:
             where = site_and_layer(name)
             queries, keys = labels[where["site"]]
             rounded = np.round(mask[0].double().numpy(), 3).tolist()
-            found.append(where | {"masks": rounded, "queries": queries, "keys": keys})
-    return found
+            results.append(where | {"masks": rounded, "queries": queries, "keys": keys})
+    return results
 
 
 def run(model: AnyModel, pair: Pair) -> dict[str, AttentionCall]:

@@ -26,12 +26,12 @@ FEED_FORWARD = {"expand": "fc1", "contract": "fc2"}
 def read_weights(folder: Path) -> dict[str, Tensor]:
     """The weights by Marian's names, in fp32. Raises ImportRefused where there are none."""
     if (folder / SAFE).is_file():
-        found = load_file(folder / SAFE)
+        result = load_file(folder / SAFE)
     elif (folder / PICKLED).is_file():
-        found = torch.load(folder / PICKLED, map_location="cpu", weights_only=True)
+        result = torch.load(folder / PICKLED, map_location="cpu", weights_only=True)
     else:
         raise ImportRefused(f"{folder} has neither {SAFE} nor {PICKLED}: download the whole checkpoint")
-    return {name: tensor.float() for name, tensor in found.items()}
+    return {name: tensor.float() for name, tensor in result.items()}
 
 
 def is_tied(weights: dict[str, Tensor], default: bool) -> bool:

@@ -25,7 +25,7 @@ class LinearMap:
 
 
 def linear_maps(graph: GraphBuilder) -> list[LinearMap]:
-    return [found for node in graph.nodes("MatMul") if (found := linear_map(graph, node)) is not None]
+    return [result for node in graph.nodes("MatMul") if (result := linear_map(graph, node)) is not None]
 
 
 def linear_map(graph: GraphBuilder, product: NodeProto) -> LinearMap | None:
@@ -46,19 +46,19 @@ def linear_map(graph: GraphBuilder, product: NodeProto) -> LinearMap | None:
 
 def split_linear_maps(graph: GraphBuilder) -> None:
     """A linear map whose result is split becomes one for every part: its weights are split instead."""
-    for found in linear_maps(graph):
-        readers = graph.readers(found.result)
-        if [node.op_type for node in readers] != ["Split"] or graph.is_output(found.result):
+    for item in linear_maps(graph):
+        readers = graph.readers(item.result)
+        if [node.op_type for node in readers] != ["Split"] or graph.is_output(item.result):
             continue
         parts = list(readers[0].output)
-        pieces = [np.split(constant_of(graph, name), len(parts)) if name else [] for name in (found.weight, found.bias)]
+        pieces = [np.split(constant_of(graph, name), len(parts)) if name else [] for name in (item.weight, item.bias)]
         for index, part in enumerate(parts):
             weight, *bias = [
                 graph.constant(piece[index], f"{name}.{index}")
-                for piece, name in zip(pieces, (found.weight, found.bias), strict=True)
+                for piece, name in zip(pieces, (item.weight, item.bias), strict=True)
                 if name
             ]
-            product = graph.op("MatMul", found.x, graph.op("Transpose", weight, perm=[1, 0]))
+            product = graph.op("MatMul", item.x, graph.op("Transpose", weight, perm=[1, 0]))
             graph.replace(part, graph.op("Add", product, bias[0]) if bias else product)
 
 

@@ -33,15 +33,15 @@ def quantize_linear(graph: GraphBuilder, ranges: Mapping[str, float]) -> None:
 
     Where a ReLU stands before a linear map, unsigned levels clip negative inputs, so the ReLU is removed.
     """
-    for found in linear_maps(graph):
-        if found.site not in ranges:
+    for linear_map in linear_maps(graph):
+        if linear_map.site not in ranges:
             continue
-        relu = graph.maker(found.x, "Relu")
-        x, levels = (found.x, SIGNED) if relu is None else (relu.input[0], RECTIFIED)
-        weight = quantize_weight(constant_of(graph, found.weight))
-        values = graph.constant(np.ascontiguousarray(weight.values.T), f"{found.weight}.int8")
-        step = level_width(ranges[found.site], levels)
-        graph.replace(found.result, fixed_product(graph, x, values, weight.scale, found.bias, step, levels))
+        relu = graph.maker(linear_map.x, "Relu")
+        x, levels = (linear_map.x, SIGNED) if relu is None else (relu.input[0], RECTIFIED)
+        weight = quantize_weight(constant_of(graph, linear_map.weight))
+        values = graph.constant(np.ascontiguousarray(weight.values.T), f"{linear_map.weight}.int8")
+        step = level_width(ranges[linear_map.site], levels)
+        graph.replace(linear_map.result, fixed_product(graph, x, values, weight.scale, linear_map.bias, step, levels))
 
 
 def quantize_embedding(graph: GraphBuilder) -> None:

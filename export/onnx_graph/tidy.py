@@ -12,7 +12,7 @@ from export.onnx_graph.builder import GraphBuilder
 
 def attribute(node: NodeProto, name: str) -> Any:
     """The value of a node's attribute, None where it has none of that name."""
-    return next((helper.get_attribute_value(found) for found in node.attribute if found.name == name), None)
+    return next((helper.get_attribute_value(entry) for entry in node.attribute if entry.name == name), None)
 
 
 def drop_idle_casts(graph: GraphBuilder, model: onnx.ModelProto) -> None:

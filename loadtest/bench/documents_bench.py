@@ -163,9 +163,9 @@ def _attention_rows(artifact: Path, texts: Sequence[str], sizes: Sequence[int], 
                 context.max_single_page_words = MAX_SINGLE_PAGE_WORDS if way == "one page" else 0
                 context.min_pruned_sentences = 0 if way == "used words" else size + 1
                 started = time.process_time()
-                found = [context.attend(*both) for both in zip(read, seen, strict=True)]
-                own.append(1e3 * (time.process_time() - started) / len(found))
-                attentions = [attended.attention for attended in found if attended.attention is not None]
+                results = [context.attend(*both) for both in zip(read, seen, strict=True)]
+                own.append(1e3 * (time.process_time() - started) / len(results))
+                attentions = [attended.attention for attended in results if attended.attention is not None]
                 used = [int((attention.weights > 0).any(axis=0).sum()) for attention in attentions]
         if context.pruned is not None:
             ours, peer = median(spent["used words"]), median(spent["all words"])

@@ -166,7 +166,7 @@ def foreign_documents(documents: Sequence[Document], seed: str) -> dict[int, Doc
     """For every document number another document (where there are at least two)."""
     order = list(documents)
     random.Random(seed).shuffle(order)
-    return {one[0].document: other for one, other in zip(order, order[1:] + order[:1], strict=True)}
+    return {first[0].document: other for first, other in zip(order, order[1:] + order[:1], strict=True)}
 
 
 def epoch_documents(

@@ -32,8 +32,8 @@ def table(results: dict[str, dict[str, Accuracy]]) -> str:
     lines = ["| items | number | " + " | ".join(conditions) + " |", "|---|---|" + "---|" * len(conditions)]
     for group, first in results[conditions[0]].items():
         cells = [
-            f"{found.share:.1%} ({found.low:.1%} to {found.high:.1%})"
-            for found in (results[condition][group] for condition in conditions)
+            f"{item.share:.1%} ({item.low:.1%} to {item.high:.1%})"
+            for item in (results[condition][group] for condition in conditions)
         ]
         lines.append(f"| {group} | {first.items:,} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
@@ -89,12 +89,12 @@ class ContrastiveAccuracyCommand:
                 raise ConfigError("--shuffled needs two items or more")
             others = tqdm(with_shuffled_context(items), unit="item", mininterval=1)
             right["with another's context"] = evaluate_in_context(model, vocabulary, others, args.reference_context)
-        results = {condition: by_group(items, found) for condition, found in right.items()}
+        results = {condition: by_group(items, item) for condition, item in right.items()}
         print(table(results))
         if args.explain:
             explanations = _explained(model, vocabulary, items)
             print(f"\nWhere the highest weight is, of items with an antecedent:\n\n{table(explanations)}")
-            results |= {f"explained: {condition}": found for condition, found in explanations.items()}
+            results |= {f"explained: {condition}": item for condition, item in explanations.items()}
         print("\nIn brackets: 95% confidence interval (Wilson).")
         if args.json:
             plain = {c: {g: dataclasses.asdict(a) for g, a in groups.items()} for c, groups in results.items()}
@@ -109,7 +109,7 @@ def _explained(
     if not isinstance(model, DocumentModel) or not named:
         raise ConfigError("--explain needs a checkpoint with context, and items with an antecedent")
     right = explanation_accuracy(model, vocabulary, named)
-    return {condition: by_group(named, found) for condition, found in right.items()}
+    return {condition: by_group(named, entry) for condition, entry in right.items()}
 
 
 contrastive_accuracy_command = ContrastiveAccuracyCommand()

@@ -101,7 +101,7 @@ def explanation_accuracy(
         for word in words:
             by_sentence[word.sentence] = by_sentence.get(word.sentence, 0.0) + word.weight
         best = max(range(len(words)), key=lambda place: words[place].weight)
-        found = (
+        result = (
             max(by_sentence, key=lambda number: by_sentence[number]) == item.antecedent.sentence,
             best in nouns,
             best in phrase,
@@ -109,7 +109,7 @@ def explanation_accuracy(
             numbers.randrange(len(words)) in nouns,
             nearest_noun(item.reference_context) == (item.antecedent.sentence, item.antecedent.translation),
         )
-        for name, is_right in zip(names, found, strict=True):
+        for name, is_right in zip(names, result, strict=True):
             right[name].append(is_right)
     return right
 

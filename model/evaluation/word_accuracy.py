@@ -32,9 +32,9 @@ def _forms(kind: str, text: str) -> list[str]:
 def word_accuracy(items: Sequence[WordItem], translate: Callable[[list[str]], list[str]]) -> list[WordAccuracy]:
     """One result for every kind, in the order of their first items."""
     translations = translate([item.source for item in items])
-    found = []
+    results = []
     for kind in dict.fromkeys(item.kind for item in items):
         of_kind = [(item, text) for item, text in zip(items, translations, strict=True) if item.kind == kind]
         mistakes = tuple((item.source, text) for item, text in of_kind if not is_right(item, text))
-        found.append(WordAccuracy(kind, len(of_kind), len(of_kind) - len(mistakes), mistakes))
-    return found
+        results.append(WordAccuracy(kind, len(of_kind), len(of_kind) - len(mistakes), mistakes))
+    return results

@@ -49,8 +49,8 @@ class MemoryGlossaries:
 
     def page(self, limit: int, after: str = "") -> list[tuple[str, str]]:
         with self._locked():
-            found = ((name, owner) for owner, kept in self._kept.items() for name in kept if name > after)
-            return sorted(found)[:limit]
+            results = ((name, owner) for owner, kept in self._kept.items() for name in kept if name > after)
+            return sorted(results)[:limit]
 
     def owner_of(self, glossary_id: str) -> str:
         with self._locked():

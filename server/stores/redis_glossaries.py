@@ -95,8 +95,8 @@ class RedisGlossaries:
 
     def of_owner(self, owner: str) -> Mapping[str, str]:
         with self._errors():
-            found = self._client.hgetall(_key(owner))
-        return {name.decode(): body.decode() for name, body in found.items()}
+            result = self._client.hgetall(_key(owner))
+        return {name.decode(): body.decode() for name, body in result.items()}
 
     def delete(self, owner: str, glossary_id: str) -> None:
         arguments = glossary_id, glossary_place(glossary_id, owner)

@@ -54,8 +54,8 @@ class SqliteGlossaries:
 
     def delete(self, owner: str, glossary_id: str) -> None:
         with self._transaction("IMMEDIATE") as connection:
-            found = connection.execute("DELETE FROM glossaries WHERE owner = ? AND id = ?", (owner, glossary_id))
-            if found.rowcount == 0:
+            result = connection.execute("DELETE FROM glossaries WHERE owner = ? AND id = ?", (owner, glossary_id))
+            if result.rowcount == 0:
                 raise UnknownGlossary
 
     def page(self, limit: int, after: str = "") -> list[tuple[str, str]]:

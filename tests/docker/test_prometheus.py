@@ -45,9 +45,9 @@ def prometheus(folder: Path, target: str) -> Iterator[str]:
 
 def query(address: str, expression: str) -> list[dict[str, object]]:
     answer = httpx.get(f"{address}/api/v1/query", params={"query": expression}, timeout=20)
-    found = answer.json()
-    assert found["status"] == "success", f"{expression}: {found.get('error')}"
-    result: list[dict[str, object]] = found["data"]["result"]
+    actual = answer.json()
+    assert actual["status"] == "success", f"{expression}: {actual.get('error')}"
+    result: list[dict[str, object]] = actual["data"]["result"]
     return result
 
 

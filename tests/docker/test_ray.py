@@ -76,14 +76,14 @@ class OnRay:
 
     def replicas(self) -> list[int]:
         """The processes that serve, by what Ray writes into their titles; it starts them below `serve run`."""
-        found = []
+        results = []
         for path in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
                 if b"ServeReplica:ringmt:RingMT" in (path / "cmdline").read_bytes() and self._is_descendant(
                     int(path.name)
                 ):
-                    found.append(int(path.name))
-        return found
+                    results.append(int(path.name))
+        return results
 
     def _is_descendant(self, pid: int) -> bool:
         while pid > 1:
@@ -166,15 +166,15 @@ def test_replicas_that_are_killed_come_back_and_finish_the_document(on_ray: OnRa
 
         def is_done() -> bool:
             with contextlib.suppress(httpx.ReadTimeout):  # Ray's proxy lets requests wait until there is a replica
-                found = client.get(f"/v1/documents/{name}")
-                return found.status_code == 200 and bool(found.json()["state"] == "done")
+                result = client.get(f"/v1/documents/{name}")
+                return result.status_code == 200 and bool(result.json()["state"] == "done")
             return False
 
         on_ray.wait_until(is_done, "others have finished it")
-        found = Documents(client).get(name)
-        assert [(sentence["index"], sentence["source"]) for sentence in found["sentences"]] == list(enumerate(MANY))
+        result = Documents(client).get(name)
+        assert [(sentence["index"], sentence["source"]) for sentence in result["sentences"]] == list(enumerate(MANY))
         whole = Documents(client).post(sentences=MANY, max_length=12, beam_size=1)
-        assert translations(found) == translations(whole)
+        assert translations(result) == translations(whole)
         assert not set(victims) & set(on_ray.replicas())
 
 

@@ -107,11 +107,11 @@ def test_a_file_is_hashed_without_being_held(tmp_path: Path) -> None:
     (tmp_path / "graph").write_bytes(content)
     tracemalloc.start()
     try:
-        found = file_hash(tmp_path / "graph")
+        result = file_hash(tmp_path / "graph")
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert found == hashlib.sha256(content).hexdigest()
+    assert result == hashlib.sha256(content).hexdigest()
     assert peak < len(content) / 8
 
 
@@ -127,10 +127,10 @@ def test_goldens_are_replayed_token_for_token_and_tell_another_graph(copied: Pat
 
 
 CHANGES: dict[str, Callable[[list[dict[str, Any]]], list[dict[str, Any]]]] = {
-    "no examples of these graphs": lambda rows: [one for one in rows if one["precision"] != "int8"],
+    "no examples of these graphs": lambda rows: [item for item in rows if item["precision"] != "int8"],
     "no examples of these graphs .* in golden.json": lambda rows: [],
-    "none of 4 has the tokens": lambda rows: [one | {"target_ids": [7, *one["target_ids"]]} for one in rows],
-    "score .* instead of nan": lambda rows: [one | {"normalized_score": float("nan")} for one in rows],
+    "none of 4 has the tokens": lambda rows: [item | {"target_ids": [7, *item["target_ids"]]} for item in rows],
+    "score .* instead of nan": lambda rows: [item | {"normalized_score": float("nan")} for item in rows],
 }
 
 
@@ -147,7 +147,7 @@ def test_one_golden_with_equal_tokens_is_enough_and_is_reported(copied: Path) ->
     """Near ties fall otherwise on other processors."""
     artifact = Artifact.load(copied)
     rows = json.loads((copied / GOLDEN).read_text(encoding="utf-8"))
-    others = [one | {"target_ids": [7]} for one in rows]
+    others = [item | {"target_ids": [7]} for item in rows]
     kept = [row for row in rows if row["precision"] == "int8" and row["shortlist"]][:1]
     changed = [row if row in kept else other for row, other in zip(rows, others, strict=True)]
     (copied / GOLDEN).write_text(json.dumps(changed), encoding="utf-8")
@@ -214,8 +214,8 @@ def test_the_same_checkpoint_gives_the_same_files(checkpoint: Path, tmp_path: Pa
     options = ExportOptions("x", ("en", "de"), (("onnx", "int8"),), calibration=SENTENCES[:3], examples=SENTENCES[:2])
     for name in ("one", "two"):
         export_artifact(checkpoint, tmp_path / name, options)
-    one, two = (Artifact.load(tmp_path / name).manifest.files for name in ("one", "two"))
-    assert one == two
+    first, two = (Artifact.load(tmp_path / name).manifest.files for name in ("one", "two"))
+    assert first == two
 
 
 def test_the_command_writes_an_artifact_and_evaluates_it(

@@ -51,7 +51,7 @@ GRAPHS = (
 
 def constants(graph: onnx.GraphProto) -> dict[str, NDArray[Any]]:
     """Every constant of a graph by name."""
-    return {one.name: onnx.numpy_helper.to_array(one) for one in graph.initializer}
+    return {entry.name: onnx.numpy_helper.to_array(entry) for entry in graph.initializer}
 
 
 def test_the_zoo_and_the_bundled_artifact_are_the_same_model(exported: Artifact) -> None:
@@ -118,5 +118,5 @@ def test_int8_translates_as_well_as_fp32_with_and_without_shortlist(exported: Ar
             assert ours.nll == pytest.approx(theirs.nll, abs=0.005)
             assert ours.bleu > theirs.bleu - 2
             assert ours.chrf > theirs.chrf - 1.5
-        assert together(one.bleu for one in quick) > together(one.bleu for one in fp32) - 0.5
-        assert together(one.chrf for one in quick) > together(one.chrf for one in fp32) - 0.5
+        assert together(item.bleu for item in quick) > together(item.bleu for item in fp32) - 0.5
+        assert together(item.chrf for item in quick) > together(item.chrf for item in fp32) - 0.5

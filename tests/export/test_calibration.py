@@ -44,17 +44,17 @@ def variant(name: str, ngram: int | None) -> TranslationModel:
 @pytest.mark.parametrize("ngram", [4, None])
 def test_a_pass_over_the_translation_sees_what_its_steps_see(name: str, ngram: int | None) -> None:
     model = variant(name, ngram)
-    found, expected = input_ranges(model, sources_for(model), MOST), expected_ranges(model)
-    assert found == pytest.approx(expected, rel=1e-4)
-    assert len({round(value, 4) for value in found.values()}) > len(found) / 3
+    actual, expected = input_ranges(model, sources_for(model), MOST), expected_ranges(model)
+    assert actual == pytest.approx(expected, rel=1e-4)
+    assert len({round(value, 4) for value in actual.values()}) > len(actual) / 3
 
 
 @pytest.mark.parametrize("name", CONVENTIONS)
 def test_by_the_conventions_of_others_too(name: str) -> None:
     model = model_of(CONVENTIONS[name])
-    found, expected = input_ranges(model, sources_for(model), MOST), expected_ranges(model)
-    assert found == pytest.approx(expected, rel=1e-4)
-    assert len({round(value, 4) for value in found.values()}) > len(found) / 3
+    actual, expected = input_ranges(model, sources_for(model), MOST), expected_ranges(model)
+    assert actual == pytest.approx(expected, rel=1e-4)
+    assert len({round(value, 4) for value in actual.values()}) > len(actual) / 3
 
 
 def test_some_of_these_translations_end_and_some_are_cut() -> None:
@@ -69,10 +69,10 @@ def test_a_sentence_without_words_widens_ranges_where_attention_is_not_plain() -
     model = variant("mw", 4)
     sources = [ids for ids in sources_for(model) if len(ids) > 1]
     empty = [[model.config.ids.eos]]
-    found, without, alone = (
+    result, without, alone = (
         input_ranges(model, sources, MOST), ranges_step_by_step(model, sources), ranges_step_by_step(model, empty)
     )  # fmt: skip
-    assert found == pytest.approx({site: max(without[site], alone[site]) for site in without}, rel=1e-4)
+    assert result == pytest.approx({site: max(without[site], alone[site]) for site in without}, rel=1e-4)
     assert any(alone[site] > 1.01 * without[site] for site in without), "nothing would show that it was left out"
 
 
@@ -81,9 +81,9 @@ def test_ranges_of_a_context_layer_have_headroom_and_no_range_is_below_that_of_s
     document = lively_document_model(side=side)
     sources = sample_sources(300, 40)
     alone = input_ranges(document.base, sources, MOST)
-    found = context_ranges(document, sources, alone, MOST)
+    result = context_ranges(document, sources, alone, MOST)
     twice = context_ranges(document, sources, dict.fromkeys(alone, 1e6), MOST)
-    assert all(found[site] >= alone[site] for site in alone)
+    assert all(result[site] >= alone[site] for site in alone)
     assert all(twice[site] == 1e6 for site in alone)
     with recorded_ranges(document) as seen, torch.no_grad():  # the slow twin: one sentence that sees all others
         words = [ids[:-1] for ids in sources]
@@ -95,20 +95,20 @@ def test_ranges_of_a_context_layer_have_headroom_and_no_range_is_below_that_of_s
             document.hidden(collate([Pair(*pair)]), store, visible)
     layer = [site for site in seen if site.startswith("context.")]
     assert len(layer) > 3
-    assert all(found[site] >= 1.25 * seen[site] * (1 - 1e-5) for site in layer)
+    assert all(result[site] >= 1.25 * seen[site] * (1 - 1e-5) for site in layer)
     last = float(store.tensors[-1].abs().max())
-    assert found["context.attention.output"] == pytest.approx(HEADROOM * last, rel=1e-5)
+    assert result["context.attention.output"] == pytest.approx(HEADROOM * last, rel=1e-5)
     assert HEADROOM == 1.25
 
 
 def test_the_largest_value_counts_whatever_its_sign() -> None:
     document = lively_document_model()
     sources = sample_sources(300, 40)
-    found = []
+    results = []
     for sign in (1.0, -1.0):  # values, and what is made of them, with the other sign
         with torch.no_grad():
             for name, parameter in document.context.attention.named_parameters():
                 if "value" in name:
                     parameter.mul_(sign)
-        found.append(context_ranges(document, sources, {}, MOST)["context.attention.output"])
-    assert found[0] == pytest.approx(found[1], rel=1e-5)
+        results.append(context_ranges(document, sources, {}, MOST)["context.attention.output"])
+    assert results[0] == pytest.approx(results[1], rel=1e-5)

@@ -69,9 +69,9 @@ def test_without_context_encoding_is_the_sentence_models_bit_for_bit(
     batch = padded(sample_sources(320, 64))
     plain = load_backend(sentences, "onnx", precision).encode(*batch)
     ours = load_backend(Artifact.load(document_artifact), "onnx", precision).encode(*batch)
-    for one, other in zip(plain, ours, strict=True):
-        assert one.tensors.keys() == other.tensors.keys()
-        for tensor, expected in one.tensors.items():
+    for first, other in zip(plain, ours, strict=True):
+        assert first.tensors.keys() == other.tensors.keys()
+        for tensor, expected in first.tensors.items():
             np.testing.assert_array_equal(other.tensors[tensor], expected)
 
 

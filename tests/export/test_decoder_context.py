@@ -21,8 +21,8 @@ FILES = ("states", "look", "step")
 
 def close(found: list[Tensor], expected: list[Tensor]) -> None:
     assert len(found) == len(expected)
-    for one, other in zip(found, expected, strict=True):
-        torch.testing.assert_close(one, other, atol=1e-5, rtol=0)
+    for first, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(first, other, atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize("attention", CONTEXT_ATTENTIONS)

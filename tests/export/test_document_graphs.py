@@ -76,19 +76,19 @@ def chain(model: DocumentModel, graphs: list[Graph], sentences: int, extra: int 
 
     def paged(x: Tensor, has_words: bool, garbage: float = 0) -> list[Tensor]:
         """x [rows or 1, J, ...] -> pages of every sentence that looks, [sentences, J of the page, ...]"""
-        found = []
+        result = []
         for first, last in PLACES:
             page = x[:, first:last]
             padding = [0, 0] * (page.dim() - 2 - has_words) + [0, extra] * has_words + [0, extra + (first == last)]
             page = torch.nn.functional.pad(page, padding, value=garbage)
-            found.append(page.expand(sentences, *page.shape[1:]).contiguous())
-        return found
+            result.append(page.expand(sentences, *page.shape[1:]).contiguous())
+        return result
 
     document = [*paged(KEEP[:sentences], False), *paged(word_keep[None], True)]
     for x in stored:
         document += paged(x[None], x.dim() == 3, garbage=3.0)
-    found = attend([memory[:sentences], BATCH.source_keep[:sentences].int(), *document])
-    return [*stored, *found, *project([found[0]])]
+    result = attend([memory[:sentences], BATCH.source_keep[:sentences].int(), *document])
+    return [*stored, *result, *project([result[0]])]
 
 
 @kinds
@@ -102,8 +102,8 @@ def test_eager_and_onnx_agree(attention: str, tmp_path: Path) -> None:
         expected = chain(model, plain, sentences, extra)
         ours = chain(model, exported, sentences, extra)
         assert len(ours) == len(expected)
-        for one, other in zip(ours, expected, strict=True):
-            torch.testing.assert_close(one, other, atol=1e-5, rtol=0)
+        for our, other in zip(ours, expected, strict=True):
+            torch.testing.assert_close(our, other, atol=1e-5, rtol=0)
 
 
 @kinds
@@ -111,7 +111,7 @@ def test_eager_and_onnx_agree(attention: str, tmp_path: Path) -> None:
 def test_the_graphs_are_the_document_model(attention: str) -> None:
     model = lively_document_model(attention)
     names = [*model.context.attention.store_names, *attend_outputs(model)]
-    found = dict(zip(names, chain(model, eager(model), 4, extra=1), strict=False))
+    actual = dict(zip(names, chain(model, eager(model), 4, extra=1), strict=False))
     memory = model.base.encode(BATCH.source, BATCH.source_keep)
     words = is_word(BATCH.source)
     words[1] = False
@@ -123,19 +123,19 @@ def test_the_graphs_are_the_document_model(attention: str) -> None:
     expected = model.encode(BATCH.source, BATCH.source_keep, store, KEEP > 0)
     torch.testing.assert_close(attended.state, expected, atol=1e-5, rtol=0)
     real = BATCH.source_keep
-    torch.testing.assert_close(found["new_memory"][real], expected[real], atol=1e-5, rtol=0)
-    assert torch.equal(found["new_memory"][~real], memory[~real])
-    assert torch.equal(found["new_memory"][2], memory[2])
-    assert (found["new_memory"][0] - memory[0]).abs().max() > 1e-2
-    assert torch.equal(found["gate"][2], torch.ones_like(found["gate"][2]))
-    sums = found["sentence_weights"].sum(dim=-1)
+    torch.testing.assert_close(actual["new_memory"][real], expected[real], atol=1e-5, rtol=0)
+    assert torch.equal(actual["new_memory"][~real], memory[~real])
+    assert torch.equal(actual["new_memory"][2], memory[2])
+    assert (actual["new_memory"][0] - memory[0]).abs().max() > 1e-2
+    assert torch.equal(actual["gate"][2], torch.ones_like(actual["gate"][2]))
+    sums = actual["sentence_weights"].sum(dim=-1)
     sees = (real & torch.tensor([True, True, False, True])[:, None])[:, None].expand(sums.shape)
     torch.testing.assert_close(sums, sees.float(), atol=1e-5, rtol=0)
     if attended.word_weights is not None:
         weights = attended.word_weights * real[:, None, :, None, None]
         means = weights.sum(dim=2) / real.sum(dim=1)[:, None, None, None]
         for page, (first, last) in enumerate(PLACES):
-            ours = found[f"word_weights.{page}"][:, :, : last - first, : means.shape[3]]
+            ours = actual[f"word_weights.{page}"][:, :, : last - first, : means.shape[3]]
             torch.testing.assert_close(ours, means[:, :, first:last], atol=1e-5, rtol=0)
 
 
@@ -144,5 +144,5 @@ def test_without_context_the_graphs_are_the_sentence_models_encoder() -> None:
     model = lively_document_model()
     memory = model.base.encode(BATCH.source, BATCH.source_keep)
     expected = EncodeGraph(model.base)(BATCH.source, BATCH.source_keep.int())
-    for one, other in zip(ProjectGraph(model)(memory), expected, strict=True):
-        assert torch.equal(one, other)
+    for first, other in zip(ProjectGraph(model)(memory), expected, strict=True):
+        assert torch.equal(first, other)

@@ -26,8 +26,8 @@ def scores(model: DocumentModel, store: Store) -> Tensor:
     """[sentence], log-probabilities of whole translations that see all other sentences of the document."""
     others = ~torch.eye(len(BATCH.source), dtype=torch.bool)
     logits = model.base.embedding.logits(model.hidden(BATCH, store, others))
-    found = torch.log_softmax(logits.float(), dim=-1).gather(2, BATCH.target_out[..., None])[..., 0]
-    return (found * (BATCH.target_out != PAD_ID)).sum(dim=1)
+    result = torch.log_softmax(logits.float(), dim=-1).gather(2, BATCH.target_out[..., None])[..., 0]
+    return (result * (BATCH.target_out != PAD_ID)).sum(dim=1)
 
 
 @torch.no_grad()

@@ -62,8 +62,8 @@ class Halves(nn.Module):
         self.both = nn.Linear(D, 2 * D, bias=bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        one, other = halves(self.both(x))
-        return one * torch.tanh(other)
+        first, other = halves(self.both(x))
+        return first * torch.tanh(other)
 
 
 class Casts(nn.Module):
@@ -141,7 +141,10 @@ def test_a_linear_map_that_is_split_becomes_two(bias: bool) -> None:
     graph = GraphBuilder.of(model, "halves")
     split_linear_maps(graph)
     assert "Split" not in kinds(graph.model())
-    assert [found.site for found in linear_maps(graph) if found.weight.endswith((".0", ".1"))] == ["both", "both"]
+    assert [split.site for split in linear_maps(graph) if split.weight.endswith((".0", ".1"))] == [
+        "both",
+        "both",
+    ]
     np.testing.assert_allclose(run(graph.model(), x=some_input()), run(model, x=some_input()), atol=1e-6)
 
 

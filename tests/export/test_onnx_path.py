@@ -108,8 +108,8 @@ def test_every_tensor_is_the_step_graphs_although_the_ring_is_written_in_place(o
         step()
         with torch.inference_mode():
             arrays = {**eager.inputs(eager.clock % 2), **eager.arrays}
-            found = graph({name: torch.from_numpy(array) for name, array in arrays.items()})
-            outputs = [tensor.numpy() for tensor in found.values()]
+            actual = graph({name: torch.from_numpy(array) for name, array in arrays.items()})
+            outputs = [tensor.numpy() for tensor in actual.values()]
         for result, state_array in zip(outputs, written_arrays(eager), strict=True):
             state_array[:] = result
         for mine, expected in zip(written_arrays(ours), outputs, strict=True):

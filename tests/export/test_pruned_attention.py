@@ -44,12 +44,12 @@ def document(model: DocumentModel, rows: int, sentences: int) -> list[torch.Tens
     visible[2][:] = 0
     for page in visible:
         page[-1] = 0
-    found = [*visible, *words]
+    results = [*visible, *words]
     for name in model.context.attention.store_names:
         width = model.base.config.d_model
         for size in sizes:
-            found.append(torch.randn(*(size if name.startswith("word") else size[:2]), width, generator=generator))
-    return found
+            results.append(torch.randn(*(size if name.startswith("word") else size[:2]), width, generator=generator))
+    return results
 
 
 @pytest.mark.parametrize(
@@ -71,13 +71,13 @@ def test_the_pruned_graph_is_attend_and_project(attention: str, decay: str | Non
         gates = torch.stack([gate[row, :count].mean() for row, count in enumerate(length.tolist())])
         expected = [*ProjectGraph(model)(state), attended, gates]
         feeds = dict(zip(names, (x.numpy() for x in (memory, keep, *pages)), strict=True))
-        found = session.run(None, {each.name: feeds[each.name] for each in session.get_inputs()})
+        actual = session.run(None, {each.name: feeds[each.name] for each in session.get_inputs()})
         for ours in (
             PrunedAttendGraph(model)(memory, keep, pages),
-            list(map(torch.from_numpy, map(np.asarray, found))),
+            list(map(torch.from_numpy, map(np.asarray, actual))),
         ):
-            for one, other in zip(ours, expected, strict=True):
-                torch.testing.assert_close(one, other, atol=1e-5, rtol=0)
+            for our, other in zip(ours, expected, strict=True):
+                torch.testing.assert_close(our, other, atol=1e-5, rtol=0)
         assert not attended[-1].any()
         assert sentences == 1 or (attended[0] == 0).any()  # there was something to leave out
 

@@ -48,8 +48,8 @@ def test_a_score_graph_is_the_step_up_to_its_log_probabilities(tmp_path: Path) -
     chooses, scores = (
         onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"]) for path in (step, score)
     )
-    assert [one.name for one in scores.get_inputs()] == ["x"]
-    assert [one.name for one in scores.get_outputs()] == ["next_ring.0.key", LOG_PROBABILITY]
+    assert [input_.name for input_ in scores.get_inputs()] == ["x"]
+    assert [output.name for output in scores.get_outputs()] == ["next_ring.0.key", LOG_PROBABILITY]
     x = np.random.default_rng(1).normal(size=(1, 2, 32)).astype(np.float32)
     ring, given = scores.run(None, {"x": x})
     chosen, _ = chooses.run(None, {"x": x, "score": np.zeros((1, 2, 1), np.float32)})

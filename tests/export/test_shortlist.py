@@ -92,8 +92,8 @@ def test_an_output_bias_counts_among_the_listed_words(tmp_path: Path) -> None:
     assert artifact.manifest.shortlist is not None
     sources = [[5, 6, 7, 3], [300, 20, 3]]
     lexicon = random_lexicon(320)
-    found = translate(load_backend(artifact, "onnx", "fp32", "on"), [tuple(ids) for ids in sources], SearchOptions(4))
-    for source, result in zip(sources, found, strict=True):
+    actual = translate(load_backend(artifact, "onnx", "fp32", "on"), [tuple(ids) for ids in sources], SearchOptions(4))
+    for source, result in zip(sources, actual, strict=True):
         words = listed_words(lexicon, source, 64, 64)
         (expected,) = reference_search(model, source, beam_size=4, max_length=64, words=words)
         assert result.hypotheses[0].ids == expected.ids
@@ -110,7 +110,7 @@ def test_places_of_any_vocabulary_fit(vocabulary: int) -> None:
     assert place.dtype == (np.int16 if len(others) <= 32_767 else np.int32)
     assert place.min() >= 0
     assert place[others].tolist() == list(range(len(others)))
-    assert {int(one) for one in place[plan.frequent]} == {len(others)}
+    assert {int(item) for item in place[plan.frequent]} == {len(others)}
 
 
 def test_a_list_from_40_000_words_is_that_of_the_slow_twin() -> None:
@@ -122,8 +122,8 @@ def test_a_list_from_40_000_words_is_that_of_the_slow_twin() -> None:
     session = onnxruntime.InferenceSession(graph.model().SerializeToString())
     sources = [[5, 39_999, 35_000, 3], [33_000, 3]]
     values, kept = padded(sources)
-    (found,) = session.run(None, {"ids": values, "keep": kept})
-    for source, extra in zip(sources, found.tolist(), strict=True):
+    (result,) = session.run(None, {"ids": values, "keep": kept})
+    for source, extra in zip(sources, result.tolist(), strict=True):
         assert sorted(plan.frequent.tolist()) + extra == listed_words(lexicon, source, 64, 64)
 
 

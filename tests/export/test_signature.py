@@ -48,12 +48,12 @@ def test_the_manifest_lists_every_tensor_of_every_graph(
             continue
         session = onnxruntime.InferenceSession(str(artifact.path(name)), providers=["CPUExecutionProvider"])
         for listed, present in ((signature.inputs, session.get_inputs()), (signature.outputs, session.get_outputs())):
-            assert [one.name for one in listed] == [one.name for one in present]
-            for one, other in zip(listed, present, strict=True):
-                assert len(one.axes) == len(other.shape)
-                for axis, size in zip(one.axes, other.shape, strict=True):
+            assert [entry.name for entry in listed] == [entry.name for entry in present]
+            for array, other in zip(listed, present, strict=True):
+                assert len(array.axes) == len(other.shape)
+                for axis, size in zip(array.axes, other.shape, strict=True):
                     assert not isinstance(axis, int) or axis == size
-                kind = {"float32": "float", "float16": "float16"}.get(one.dtype, one.dtype)
+                kind = {"float32": "float", "float16": "float16"}.get(array.dtype, array.dtype)
                 assert other.type == f"tensor({kind})"
 
 
@@ -80,7 +80,7 @@ def test_a_graph_with_other_tensors_than_the_model_is_refused(
     planned = step_signature(tiny_model)
     check(planned, planned, "step.onnx")
     sides = (
-        tuple(new for one in side if (new := change(one) if one.name == name else one) is not None)
+        tuple(new for entry in side if (new := change(entry) if entry.name == name else entry) is not None)
         for side in (planned.inputs, planned.outputs)
     )
     with pytest.raises(SignatureError, match=message):
@@ -91,12 +91,12 @@ def test_rows_that_a_graph_does_not_read_may_be_missing_and_nothing_else(tiny_mo
     planned = step_signature(tiny_model)
     refused = set()
     for missing in planned.inputs:
-        fewer = tuple(one for one in planned.inputs if one != missing)
+        fewer = tuple(input_ for input_ in planned.inputs if input_ != missing)
         try:
             check(Signature(fewer, planned.outputs), planned, "step.onnx")
         except SignatureError:
             refused.add(missing.name)
-    assert refused == {one.name for one in planned.inputs if one.role != "row"}
+    assert refused == {input_.name for input_ in planned.inputs if input_.role != "row"}
     assert "key_age" not in refused
 
 
@@ -115,7 +115,7 @@ def changed(folder: Path, change: Callable[[list[Tensor]], list[Tensor]]) -> Art
 
 
 def test_a_manifest_that_lists_other_tensors_than_its_graph_is_refused(copied: Path) -> None:
-    artifact = changed(copied, lambda inputs: [one for one in inputs if one.name != "position"])
+    artifact = changed(copied, lambda inputs: [input_ for input_ in inputs if input_.name != "position"])
     with pytest.raises(ArtifactError, match=r"step.fp32.onnx and its manifest disagree about position: repeat"):
         load_backend(artifact, "onnx", "fp32", "off")
 
@@ -123,7 +123,9 @@ def test_a_manifest_that_lists_other_tensors_than_its_graph_is_refused(copied: P
 def test_a_tensor_of_another_type_than_the_engines_is_refused(copied: Path) -> None:
     artifact = changed(
         copied,
-        lambda inputs: [dataclasses.replace(one, dtype="int32") if one.name == "token" else one for one in inputs],
+        lambda inputs: [
+            dataclasses.replace(input_, dtype="int32") if input_.name == "token" else input_ for input_ in inputs
+        ],
     )
     backend = load_backend(artifact, "onnx", "fp32", "off")
     with pytest.raises(ArtifactError, match=r"reads token as int32 \['slot', 'beam'\], here it is int64"):
@@ -140,6 +142,6 @@ def test_an_older_artifact_is_refused_with_what_to_do(copied: Path) -> None:
 
 
 def test_signatures_are_read_as_they_were_planned(tiny_artifact: Path, tiny_model: TranslationModel) -> None:
-    found = read_signature(tiny_artifact / "step.fp32.onnx", step_signature(tiny_model))
-    planned = {one.name: one for one in step_signature(tiny_model).inputs}
-    assert all(planned[one.name] == one for one in found.inputs)
+    result = read_signature(tiny_artifact / "step.fp32.onnx", step_signature(tiny_model))
+    planned = {input_.name: input_ for input_ in step_signature(tiny_model).inputs}
+    assert all(planned[input_.name] == input_ for input_ in result.inputs)

@@ -28,8 +28,8 @@ from tests.variants import lively_variant
 
 def exported(checkpoint: Path, out: Path, *precisions: str) -> Path:
     options = ExportOptions(
-        name="unpacked", languages=("en", "de"), graphs=tuple(("onnx", one) for one in precisions), licence="CC0-1.0",
-        shortlist=(64, 64), calibration=SENTENCES[:4], examples=SENTENCES[:2],
+        name="unpacked", languages=("en", "de"), graphs=tuple(("onnx", precision) for precision in precisions),
+        licence="CC0-1.0", shortlist=(64, 64), calibration=SENTENCES[:4], examples=SENTENCES[:2],
     )  # fmt: skip
     export_artifact(checkpoint, out, options)
     return out
@@ -39,8 +39,14 @@ def levels(artifact: Path) -> dict[str, bytes]:
     """Every constant of levels in the graphs, by name."""
     loaded = Artifact.load(artifact)
     graphs = loaded.manifest.graph("onnx", "int8")
-    constants = [one for name in (graphs.encode, graphs.step) for one in onnx.load(loaded.path(name)).graph.initializer]
-    return {one.name: numpy_helper.to_array(one).tobytes() for one in constants if one.name.endswith(".int8")}
+    constants = [
+        item for name in (graphs.encode, graphs.step) for item in onnx.load(loaded.path(name)).graph.initializer
+    ]
+    return {
+        constant.name: numpy_helper.to_array(constant).tobytes()
+        for constant in constants
+        if constant.name.endswith(".int8")
+    }
 
 
 MODELS = {
@@ -60,9 +66,9 @@ def test_weights_of_fp32_graphs_are_those_of_the_model(model: TranslationModel, 
     checkpoint = write_checkpoint(model, tmp_path / "checkpoint")
     config = unpack(exported(checkpoint, tmp_path / "artifact", "fp32"), tmp_path / "unpacked")
     assert config == model.config
-    found, expected = (load_file(folder / WEIGHTS) for folder in (tmp_path / "unpacked", checkpoint))
-    assert found.keys() == expected.keys()
-    assert all(torch.equal(found[name], expected[name]) for name in expected)
+    actual, expected = (load_file(folder / WEIGHTS) for folder in (tmp_path / "unpacked", checkpoint))
+    assert actual.keys() == expected.keys()
+    assert all(torch.equal(actual[name], expected[name]) for name in expected)
     assert (tmp_path / "unpacked" / VOCABULARY).read_bytes() == (checkpoint / VOCABULARY).read_bytes()
 
 
@@ -73,10 +79,10 @@ def test_int8_weights_have_the_same_levels_when_exported_again(model: Translatio
     again = levels(exported(tmp_path / "unpacked", tmp_path / "again", "int8"))
     assert again == levels(artifact)
     assert len(again) > 8
-    found, expected = load_model(tmp_path / "unpacked"), load_model(checkpoint)
-    for (name, one), (_, other) in zip(found.named_parameters(), expected.named_parameters(), strict=True):
+    actual, expected = load_model(tmp_path / "unpacked"), load_model(checkpoint)
+    for (name, first), (_, other) in zip(actual.named_parameters(), expected.named_parameters(), strict=True):
         width = other.abs().max() / 64  # of a level
-        torch.testing.assert_close(one, other, atol=width.item() / 2 + 1e-6, rtol=0, msg=name)
+        torch.testing.assert_close(first, other, atol=width.item() / 2 + 1e-6, rtol=0, msg=name)
 
 
 def test_the_bundled_model_without_weights_of_its_own_can_be_trained_on(tmp_path: Path) -> None:
@@ -90,8 +96,8 @@ def test_the_bundled_model_without_weights_of_its_own_can_be_trained_on(tmp_path
     assert summary["unpacked_from"] == "de-en, int8"
     assert summary["recipe"] == read_manifest(BUNDLED_MODELS / "de-en").origin["recipe"]
     vocabulary = Vocabulary(tmp_path / "de-en" / VOCABULARY)
-    found = greedy(load_model(tmp_path / "de-en"), vocabulary.encode(["Das Haus ist alt."]), 20)
-    assert vocabulary.decode(found) == ["The house is old."]
+    result = greedy(load_model(tmp_path / "de-en"), vocabulary.encode(["Das Haus ist alt."]), 20)
+    assert vocabulary.decode(result) == ["The house is old."]
     with pytest.raises(ConfigError, match="de-en is not empty: name a folder that does not exist yet"):
         unpack_command.run(args)
 

@@ -75,8 +75,8 @@ def test_every_row_was_measured_and_stands_on_the_page() -> None:
         assert f"| {row.bundled} |" in page
         keys = [key for key in store.measured(row.weights_hash) if key.startswith("nll alone ")]
         sets.setdefault((row.recipe.data.source, row.vocabulary_hash), set()).add(frozenset(keys))
-    assert all(len(found) == 1 for found in sets.values()), "rows of one vocabulary are measured on the same text"
-    assert all(len(keys) >= 3 for found in sets.values() for keys in found)
+    assert all(len(set_) == 1 for set_ in sets.values()), "rows of one vocabulary are measured on the same text"
+    assert all(len(keys) >= 3 for set_ in sets.values() for keys in set_)
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -92,7 +92,7 @@ def test_a_row_says_how_to_train_it_again(name: str) -> None:
     assert re.fullmatch("[0-9a-f]{64}", record.training["data_sha256"])
     assert record.training["seconds"] > 0
     assert (record.training["target_tokens"], record.training["steps"]) == last_evaluation(record)
-    steps = [int(one["step"]) for one in record.curve]
+    steps = [int(item["step"]) for item in record.curve]
     assert steps == sorted(set(steps))
     assert record.training["sha256"] == {"weights.safetensors": row.weights_hash}
     assert row.folder.exists() == row.has_weights

@@ -19,13 +19,13 @@ BLEU = "bleu.md"
 
 def tables(page: Path) -> list[Table]:
     """Every table of a page: its head, then its rows."""
-    found: list[Table] = [[]]
+    results: list[Table] = [[]]
     for line in page.read_text(encoding="utf-8").splitlines():
         if line.startswith("|"):
-            found[-1].append([cell.strip() for cell in line.strip("|").split("|")])
-        elif found[-1]:
-            found.append([])
-    return [[lines[0], *lines[2:]] for lines in found if lines]
+            results[-1].append([cell.strip() for cell in line.strip("|").split("|")])
+        elif results[-1]:
+            results.append([])
+    return [[lines[0], *lines[2:]] for lines in results if lines]
 
 
 def by_name(folder: Path, *head: str) -> dict[tuple[str, ...], list[str]]:
@@ -48,12 +48,12 @@ def test_bleu_has_every_row_that_translates_in_the_order_of_the_page() -> None:
 
 
 def test_the_summary_of_bleu_is_that_of_its_table() -> None:
-    found = re.search(
+    result = re.search(
         r"reach (\d+) BLEU \(N=2\) to (\d+) \(relative positions\), most of them (\d+); at 10.3 million (\d+) \(N=2\) "
         r"to (\d+)\.",
         (ZOO / "tried.md").read_text(encoding="utf-8"),
     )
-    assert found is not None
+    assert result is not None
     long, short = (
         {name: bleu for name, bleu in bleu_of_rows().items() if name.startswith("longer") == is_long}
         for is_long in (True, False)
@@ -64,15 +64,15 @@ def test_the_summary_of_bleu_is_that_of_its_table() -> None:
         assert "relative" in max(rows, key=rows.__getitem__)
     ends = [(min(values), max(values)) for values in (short.values(), long.values())]
     said = [*ends[0], statistics.median(short.values()), *ends[1]]
-    assert [int(figure) for figure in found.groups()] == [round(figure) for figure in said]
+    assert [int(figure) for figure in result.groups()] == [round(figure) for figure in said]
 
 
 def test_what_relative_positions_bring_is_what_was_measured() -> None:
     (said,) = [lines for lines in tables(ZOO / "tried.md") if "speed" in lines[0]]
     (measured,) = [lines for lines in tables(ZOO / "README.md") if lines[0][0] == "variant"]
-    found = {cells[0]: cells for cells in measured[1:]}
+    results = {cells[0]: cells for cells in measured[1:]}
     for row, seeds, less, bleu, _ in said[1:]:
-        assert [seeds, less] == [found[row][2], found[row][7].split()[0]]
+        assert [seeds, less] == [results[row][2], results[row][7].split()[0]]
         name = row.replace("/", "-")
         of_seeds = [value for kept, value in bleu_of_rows().items() if re.fullmatch(rf"{name}(-seed-\d)?", kept)]
         assert (len(of_seeds), bleu) == (int(seeds), f"{statistics.mean(of_seeds):.1f}")
@@ -89,10 +89,10 @@ def at_precisions(name: str) -> tuple[str, dict[str, dict[str, float]]]:
 def test_int8_costs_next_to_nothing_in_rows_of_every_mechanism() -> None:
     """Beam searches of briefly trained models differ in BLEU by more than what int8 costs them (tried.md), so that it
     counts what the rows have in common."""
-    found = [at_precisions(name)[1] for name in TRANSLATING]
-    assert len(found) == 4
-    nats = [costs["int8"]["nll"] - costs["fp32"]["nll"] for costs in found]
-    bleu = [costs["int8"]["bleu"] - costs["fp32"]["bleu"] for costs in found]
+    results = [at_precisions(name)[1] for name in TRANSLATING]
+    assert len(results) == 4
+    nats = [costs["int8"]["nll"] - costs["fp32"]["nll"] for costs in results]
+    bleu = [costs["int8"]["bleu"] - costs["fp32"]["bleu"] for costs in results]
     assert max(map(abs, nats)) <= 0.01
     assert max(map(abs, bleu)) <= 0.5
     assert abs(statistics.mean(bleu)) <= 0.3

@@ -65,10 +65,10 @@ def test_an_alignment_is_the_cross_attention_of_each_step(name: str, at: Alignme
     sources, targets = [[5, 6, 7, 8, EOS_ID], [9, 10, EOS_ID]], [[20, 21, 22, 23, 24, 25], [30, 31]]
     ids = torch.tensor([sources[0], [*sources[1], 0, 0]])
     read = torch.tensor([[BOS_ID, *targets[0]], [BOS_ID, *targets[1], 0, 0, 0, 0]])
-    found = alignment(model, ids, ids != 0, read, at)
-    torch.testing.assert_close(found.sum(dim=2), torch.ones(2, 6))
+    result = alignment(model, ids, ids != 0, read, at)
+    torch.testing.assert_close(result.sum(dim=2), torch.ones(2, 6))
     for row, (source, target) in enumerate(zip(sources, targets, strict=True)):
-        ours = found[row, : len(target)]
+        ours = result[row, : len(target)]
         torch.testing.assert_close(ours[:, : len(source)], slow_alignment(model, source, target, at), atol=1e-5, rtol=0)
         assert not ours[:, len(source) :].any()
 

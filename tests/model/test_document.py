@@ -104,8 +104,8 @@ def test_a_store_made_from_token_ids_again_is_the_same(attention: str, side: str
         alone = model.store(words(model, collate([pair])))
         real = alone.word_keep[0, 0]
         assert torch.equal(together.word_keep[0, row, : len(real)], real)
-        for one, other in zip(together.tensors, alone.tensors, strict=True):
-            ours, theirs = one[0, row], other[0, 0]
+        for tensor, other in zip(together.tensors, alone.tensors, strict=True):
+            ours, theirs = tensor[0, row], other[0, 0]
             if ours.dim() == 2:
                 ours, theirs = ours[: len(real)][real], theirs[real]
             torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=0)
@@ -144,12 +144,12 @@ def test_bos_eos_and_padding_are_no_words() -> None:
 def test_a_target_word_is_the_step_that_predicts_it() -> None:
     """The vector of word n depends on the words before n and not on n itself."""
     model = lively_document_model(side="decoder")
-    one, other = (words(model, collate([Pair([5, 6, 7], target)])) for target in ([8, 9, 10], [8, 9, 11]))
-    assert torch.equal(one.value[0, :3], other.value[0, :3])
-    assert torch.equal(one.key[0, :3], other.key[0, :3])
+    first, other = (words(model, collate([Pair([5, 6, 7], target)])) for target in ([8, 9, 10], [8, 9, 11]))
+    assert torch.equal(first.value[0, :3], other.value[0, :3])
+    assert torch.equal(first.key[0, :3], other.key[0, :3])
     changed = words(model, collate([Pair([5, 6, 7], [8, 12, 10])]))
-    assert torch.equal(one.value[0, :2], changed.value[0, :2])
-    assert not torch.equal(one.value[0, 2], changed.value[0, 2])
+    assert torch.equal(first.value[0, :2], changed.value[0, :2])
+    assert not torch.equal(first.value[0, 2], changed.value[0, 2])
 
 
 @torch.no_grad()

@@ -82,13 +82,13 @@ def test_items_attend_no_further_than_the_reach() -> None:
     items = [item for item in some_items(3) if len(item.context) > 1]
     assert items
     near = [item._replace(context=item.context[-1:]) for item in items]
-    for one, other in zip(score_items(model, items), score_items(model, near), strict=True):
-        assert one == pytest.approx(other, abs=1e-4)
+    for first, other in zip(score_items(model, items), score_items(model, near), strict=True):
+        assert first == pytest.approx(other, abs=1e-4)
 
 
 def test_context_changes_the_scores_of_an_item() -> None:
     model: DocumentModel = lively_document_model()
     items = some_items(3)
     others = [item._replace(context=list(some_pairs((3, 3), 77))) for item in items]
-    for one, other in zip(score_items(model, items), score_items(model, others), strict=True):
-        assert one != pytest.approx(other)
+    for first, other in zip(score_items(model, items), score_items(model, others), strict=True):
+        assert first != pytest.approx(other)

@@ -39,18 +39,18 @@ def test_context_changes_translations(attention: str, side: str) -> None:
     model = lively_document_model(attention, side)
     alone = [reference_search(model.base, [*source, EOS_ID], **OPTIONS) for source in SOURCES]
     for online in (False, True):
-        found = search_document(model, SOURCES, online, **OPTIONS)
-        scores = [(one[0].score, other[0].score) for one, other in zip(found, alone, strict=True)]
+        result = search_document(model, SOURCES, online, **OPTIONS)
+        scores = [(first[0].score, other[0].score) for first, other in zip(result, alone, strict=True)]
         assert (scores[0][0] == pytest.approx(scores[0][1], abs=1e-4)) == online
-        assert all(abs(one - other) > 1e-3 for one, other in scores[1:])
+        assert all(abs(first - other) > 1e-3 for first, other in scores[1:])
 
 
 @sides
 def test_the_order_in_which_sentences_are_translated_offline_does_not_matter(side: str) -> None:
     """Offline masks know no order, so shuffling the document shuffles its translations."""
     model = lively_document_model(side=side)
-    found, turned = (search_document(model, sources, **OPTIONS) for sources in (SOURCES, SOURCES[::-1]))
-    assert ids(found) == ids(turned)[::-1]
+    results, turned = (search_document(model, sources, **OPTIONS) for sources in (SOURCES, SOURCES[::-1]))
+    assert ids(results) == ids(turned)[::-1]
 
 
 @sides
@@ -96,9 +96,9 @@ def test_special_tokens_are_never_chosen() -> None:
     with torch.no_grad():
         bias[[PAD_ID, UNK_ID, BOS_ID]] += 100
     assert greedy(model, sources, max_length=12) == expected
-    for source, found in zip(sources, expected, strict=True):
-        assert list(reference_search(model, [*source, EOS_ID], beam_size=1, max_length=12)[0].ids) == found
-        assert found
+    for source, item in zip(sources, expected, strict=True):
+        assert list(reference_search(model, [*source, EOS_ID], beam_size=1, max_length=12)[0].ids) == item
+        assert item
 
 
 @pytest.mark.parametrize("attention", CONTEXT_ATTENTIONS)
@@ -107,7 +107,7 @@ def test_batched_greedy_documents_are_the_reference_with_a_beam_of_one(attention
     model = lively_document_model(attention, side)
     sources = [pair.source for pair in some_pairs((3, 9, 1, 6), seed=3)]
     for online in (False, True):
-        expected = [list(one) for one in ids(search_document(model, sources, online, beam_size=1, max_length=10))]
+        expected = [list(id_) for id_ in ids(search_document(model, sources, online, beam_size=1, max_length=10))]
         store, keep = document_store(model, sources, max_length=10), document_distance(len(sources), online)
         for batch_rows in (3, 32):
             assert greedy_document(model, sources, store, keep, 10, batch_rows) == expected

@@ -65,11 +65,11 @@ def write_items(path: Path, *items: object) -> Path:
 def test_a_score_equals_the_score_of_the_search(seed: int) -> None:
     model = lively_document_model(seed=seed)
     for source in SOURCES:
-        found = [
+        results = [
             h for h in reference_search(model.base, [*source, EOS_ID], 4, 4, max_length=12) if h.finish_reason == "eos"
         ]
-        scores = score_alone(model.base, source, [list(h.ids) for h in found])
-        assert scores == pytest.approx([allowing_bans(model, source, h.ids, h.score) for h in found], abs=1e-3)
+        scores = score_alone(model.base, source, [list(h.ids) for h in results])
+        assert scores == pytest.approx([allowing_bans(model, source, h.ids, h.score) for h in results], abs=1e-3)
 
 
 def allowing_bans(model: DocumentModel, source: list[int], ids: tuple[int, ...], score: float) -> float:
@@ -89,7 +89,7 @@ def test_context_counts_and_its_absence_is_the_sentence_model(side: str) -> None
     alone = score_alone(model.base, SOURCES[0], targets)
     assert score_in_context(model, SOURCES[0], targets, []) == alone
     seen = score_in_context(model, SOURCES[0], targets, [Pair(SOURCES[1], [12, 13])])
-    assert all(abs(one - other) > 1e-2 for one, other in zip(alone, seen, strict=True))
+    assert all(abs(first - other) > 1e-2 for first, other in zip(alone, seen, strict=True))
     other_target = score_in_context(model, SOURCES[0], targets, [Pair(SOURCES[1], [14, 15, 16])])
     assert (other_target == seen) == (side == "encoder")
 
@@ -104,18 +104,24 @@ def test_context_scores_as_the_online_search_does(side: str, seed: int) -> None:
     )
     drafts = greedy(model.base, sources[:2], 10)
     context = [Pair(source, draft) for source, draft in zip(sources, drafts, strict=False)]
-    found = search_document(model, sources, online=True, beam_size=3, max_length=10)[2]
-    ended = [one for one in found if one.finish_reason == "eos"]
-    targets = [list(one.ids) for one in ended] + [[7, 8], []]
+    result = search_document(model, sources, online=True, beam_size=3, max_length=10)[2]
+    ended = [sentence for sentence in result if sentence.finish_reason == "eos"]
+    targets = [list(hypothesis.ids) for hypothesis in ended] + [[7, 8], []]
     scores = score_in_context(model, sources[2], targets, context)
     assert ended
-    for score, one in zip(scores, ended, strict=False):
-        given = token_by_token(model, sources[2], one.ids, context)
+    for score, sentence in zip(scores, ended, strict=False):
+        given = token_by_token(model, sources[2], sentence.ids, context)
         assert score == pytest.approx(float(sum(given[:, 0])), abs=1e-4)
-        assert one.score == pytest.approx(float(sum(given[:, 1])), abs=1e-3)
-    for changed in ([*context[::-1]], [context[0]], [Pair(one.source, one.target[:1]) for one in context]):
+        assert sentence.score == pytest.approx(float(sum(given[:, 1])), abs=1e-3)
+    for changed in (
+        [*context[::-1]],
+        [context[0]],
+        [Pair(pair.source, pair.target[:1]) for pair in context],
+    ):
         other = score_in_context(model, sources[2], targets, changed)
-        same = side == "encoder" and [one.source for one in changed] == [one.source for one in context]
+        same = side == "encoder" and [sentence.source for sentence in changed] == [
+            sentence.source for sentence in context
+        ]
         assert (other == pytest.approx(scores, abs=1e-5)) == same
 
 
@@ -132,7 +138,7 @@ def token_by_token(model: DocumentModel, source: list[int], ids: tuple[int, ...]
             wanted = [*ids, EOS_ID][length]
             allowed = logits.clone()
             allowed[:3] = -torch.inf
-            rows.append([float(torch.log_softmax(one, dim=-1)[wanted]) for one in (logits, allowed)])
+            rows.append([float(torch.log_softmax(item, dim=-1)[wanted]) for item in (logits, allowed)])
     return torch.tensor(rows)
 
 
@@ -169,9 +175,9 @@ def test_groups_count_their_own_items_only() -> None:
         for _ in range(60)
     ]
     right = [numbers.random() < 0.6 for _ in items]
-    found = by_group(items, right)
-    assert set(found) == {"all", *(f"gender {one}" for one in "mfn"), "template a", "template b"}
-    for name, result in found.items():
+    actual = by_group(items, right)
+    assert set(actual) == {"all", *(f"gender {item}" for item in "mfn"), "template a", "template b"}
+    for name, result in actual.items():
         mine = [r for i, r in zip(items, right, strict=True) if name == "all" or tuple(name.split(" ")) in i.groups]
         assert result == accuracy(mine)
         assert 0 < result.items < 60 or name == "all"
@@ -179,9 +185,9 @@ def test_groups_count_their_own_items_only() -> None:
 
 def test_wilson_intervals() -> None:
     """Against published values: 81 of 263, Newcombe 1998, Table I."""
-    found = accuracy([True] * 81 + [False] * 182)
-    assert found.low == pytest.approx(0.2553, abs=1e-4)
-    assert found.high == pytest.approx(0.3662, abs=1e-4)
+    result = accuracy([True] * 81 + [False] * 182)
+    assert result.low == pytest.approx(0.2553, abs=1e-4)
+    assert result.high == pytest.approx(0.3662, abs=1e-4)
     assert accuracy([True] * 5).high == pytest.approx(1)
     assert accuracy([False] * 5).low == pytest.approx(0)
 
@@ -213,7 +219,7 @@ def test_the_control_has_everybody_elses_context(checkpoint: Path, tmp_path: Pat
     others = with_shuffled_context(items)
     own, theirs = ([item.source_context for item in some] for some in (items, others))
     assert sorted(own) == sorted(theirs)
-    assert all(one != other for one, other in zip(own, theirs, strict=True))
+    assert all(first != other for first, other in zip(own, theirs, strict=True))
     assert [dataclasses.replace(item, source_context=()) for item in others] == [
         dataclasses.replace(item, source_context=()) for item in items
     ]

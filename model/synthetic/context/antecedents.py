@@ -37,8 +37,8 @@ class Antecedents:
     def of(self, nouns: Set[Noun]) -> "Antecedents":
         """The antecedents with these nouns; pairs without nouns and pairs about people are all kept."""
         return Antecedents(
-            {gender: [pair for pair in found if pair[1] in nouns] for gender, found in self.one_noun.items()},
-            [found for found in self.two_nouns if nouns >= {found[1], found[2]}],
+            {gender: [pair for pair in item if pair[1] in nouns] for gender, item in self.one_noun.items()},
+            [item for item in self.two_nouns if nouns >= {item[1], item[2]}],
             self.no_noun,
             self.no_name,
             self.people,
@@ -49,28 +49,28 @@ class Antecedents:
 def find_antecedents(
     pairs: Iterable[SentencePair], by_source: Mapping[str, list[Noun]], genders: Mapping[str, Gender]
 ) -> Antecedents:
-    found, counts = Antecedents(), Counter[Noun]()
+    result, counts = Antecedents(), Counter[Noun]()
     for pair in pairs:
         words = flat(pair.source)
         text, word_set = (pair.source, pair.target), set(words)
         if 2 <= len(words) <= MAX_PERSON_WORDS:
-            _sort_person(found, text, word_set, pair.target)
+            _sort_person(result, text, word_set, pair.target)
         if not 2 <= len(words) <= MAX_WORDS + 1 or word_set & IT:
             continue
         nouns = german_nouns(pair.target, genders)
         if not nouns and not word_set & english.THIRD_PERSON:
-            found.no_noun.append(text)
+            result.no_noun.append(text)
             if not word_set & english.GENDERED:
-                found.no_name.append(text)
+                result.no_name.append(text)
         things = [noun for word in sorted(word_set) for noun in by_source.get(word, ()) if noun.target in nouns]
         if len(nouns) == len(things) == 1:
             counts[things[0]] += 1
             if counts[things[0]] <= MOST_OF_A_NOUN:
-                found.one_noun[things[0].gender].append((text, things[0]))
-                found.by_noun.setdefault(things[0], []).append(text)
+                result.one_noun[things[0].gender].append((text, things[0]))
+                result.by_noun.setdefault(things[0], []).append(text)
         if len(nouns) == len(things) == 2 and things[0].gender != things[1].gender:
-            found.two_nouns.append((text, things[0], things[1]))
-    return found
+            result.two_nouns.append((text, things[0], things[1]))
+    return result
 
 
 def german_nouns(target: str, genders: Mapping[str, Gender]) -> list[str]:

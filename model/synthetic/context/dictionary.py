@@ -100,12 +100,12 @@ def used_nouns(
                 is_first = noun in lexicon and lexicon[noun][1][:1] == (source,)
                 count = counts[noun] + entries[noun]
                 meanings[source].append(Meaning(noun, genders[noun], together[source, noun], is_first, count))
-    found = [
+    results = [
         Entry(source, several, uses[source], entries[source])
         for source, several in ((source, by_rank(some)) for source, some in meanings.items())
         if counts[source] < COMMON or several[0].together >= MIN_SHARE * counts[source]
     ]
-    return sorted(found, key=lambda entry: (-entry.uses, -entry.entries, entry.source))
+    return sorted(results, key=lambda entry: (-entry.uses, -entry.entries, entry.source))
 
 
 def by_rank(meanings: Sequence[Meaning]) -> tuple[Meaning, ...]:
@@ -125,13 +125,13 @@ def translations(
     lexicon: Lexicon, terms: Sequence[SentencePair], genders: Mapping[str, Gender]
 ) -> defaultdict[str, set[str]]:
     """German noun -> English words, each a single one in the singular, that the dictionary has for it."""
-    found: defaultdict[str, set[str]] = defaultdict(set)
+    result: defaultdict[str, set[str]] = defaultdict(set)
     pairs = [(gloss, noun) for noun, (_, glosses) in lexicon.items() for gloss in glosses]
     for source, noun in [*pairs, *((term.source, term.target) for term in terms)]:
         is_noun = source.isalpha() and source.islower() and len(source) > 2 and source not in FUNCTION
         if is_noun and noun in genders and noun.isalpha() and not is_plural(source):
-            found[noun].add(source)
-    return found
+            result[noun].add(source)
+    return result
 
 
 def rare_things(entries: Sequence[Entry], things: Sequence[Noun], genders: Mapping[str, Gender]) -> list[Noun]:

@@ -83,7 +83,7 @@ def genders_in_text(sentences: Iterable[str]) -> dict[str, Gender]:
             if before in DETERMINERS or before in CONTRACTED:
                 counts[noun][before] += 1
     chances = determiner_chances()
-    found = {}
+    results = {}
     for noun, determiners in counts.items():
         may_be_plural = "die" in determiners and determiners.keys() <= {"die", "der", "den", "meine", "ihre"}
         if sum(determiners.values()) < MIN_COUNT or may_be_plural:
@@ -94,5 +94,5 @@ def genders_in_text(sentences: Iterable[str]) -> dict[str, Gender]:
         }
         best, second = sorted(GENDERS, key=lambda gender: -scores[gender])[:2]
         if scores[best] - scores[second] > MARGIN:
-            found[noun] = best
-    return found
+            results[noun] = best
+    return results

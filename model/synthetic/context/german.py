@@ -75,8 +75,8 @@ _RELATIVE = {"der": "die", "den": "die", "dem": "der", "dessen": "deren"}
 def only_person(words: list[Word], nouns: Mapping[str, str]) -> tuple[int, str] | None:
     """Place and first form of the only one of `nouns` (masculine -> feminine), in the singular; None where there is not
     exactly one."""
-    found = [(index, noun) for index, word in enumerate(words) if (noun := _masculine(word.core, nouns))]
-    return found[0] if len(found) == 1 else None
+    results = [(index, noun) for index, word in enumerate(words) if (noun := _masculine(word.core, nouns))]
+    return results[0] if len(results) == 1 else None
 
 
 def feminine(words: list[Word], nouns: Mapping[str, str]) -> list[Word] | None:

@@ -93,8 +93,8 @@ class ThingPredicates:
         """The reference of the "it" at `index`, and the case of its translation; None where it is uncertain."""
         before = words[index - 1] if index else "."
         if index == 0 or before in ("is", "was", "does", "did", "will", "has", "that", "think", "hope", ",", "``", '"'):
-            found = self._subject(words[index + 1 :])
-            return (found, "nominative") if found else None
+            result = self._subject(words[index + 1 :])
+            return (result, "nominative") if result else None
         after = words[index + 1] if index + 1 < len(words) else "."
         if before in english.EVENT_VERBS:
             return "event", "accusative"
@@ -144,7 +144,7 @@ def sort_pronouns(
     pairs: Iterable[SentencePair], predicates: ThingPredicates, max_words: int = 16
 ) -> dict[Reference, list[AmbiguousSentence]]:
     """The pairs with one "it" whose reference is sure, without another third-person pronoun on either side."""
-    found: dict[Reference, list[AmbiguousSentence]] = {"referential": [], "pleonastic": [], "event": []}
+    results: dict[Reference, list[AmbiguousSentence]] = {"referential": [], "pleonastic": [], "event": []}
     for pair in pairs:
         words = flat(pair.source)
         index = one_it(words) if len(words) <= max_words else None
@@ -157,7 +157,7 @@ def sort_pronouns(
             continue
         gender = gender_of_answer(pair.target, forms)
         if gender and reference == "referential" and not _GERMAN_EXPLETIVE.search(pair.target):
-            found[reference].append(AmbiguousSentence(pair.source, forms, "swap"))
+            results[reference].append(AmbiguousSentence(pair.source, forms, "swap"))
         elif reference != "referential" and gender == "n":
-            found[reference].append(AmbiguousSentence(pair.source, forms, reference))
-    return found
+            results[reference].append(AmbiguousSentence(pair.source, forms, reference))
+    return results

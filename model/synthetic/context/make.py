@@ -53,8 +53,8 @@ class DocumentGenerator:
         def meant(place: int) -> Antecedent | None:
             return None if noun is None else Antecedent(place, noun.source, noun.target)
 
-        found, draw = self.material.antecedents, self.numbers
-        none = found.no_name if ambiguous.is_about_person else found.no_noun
+        result, draw = self.material.antecedents, self.numbers
+        none = result.no_name if ambiguous.is_about_person else result.no_noun
         if not none:
             return Document((text,), ambiguous, answer, antecedent=meant(0))
         before = [draw.choice(none)] * (draw.random() < 0.2)
@@ -67,9 +67,9 @@ class DocumentGenerator:
 
     def antecedent(self, gender: Gender) -> tuple[Text, Noun] | None:
         """A real pair with one noun, of this gender, or a frame with such a noun; None where the text has none."""
-        found = self.material.antecedents.one_noun[gender]
-        if found and self.numbers.random() < 0.75:
-            return self.numbers.choice(found)
+        result = self.material.antecedents.one_noun[gender]
+        if result and self.numbers.random() < 0.75:
+            return self.numbers.choice(result)
         nouns = [number for number, noun in enumerate(self.concrete) if noun.gender == gender]
         if not nouns:
             return None
@@ -102,9 +102,9 @@ class DocumentGenerator:
         """Real pairs with a referential "it", in every gender in turn."""
         for ambiguous in self.material.referential * 2:
             for gender in GENDERS:
-                found = self.antecedent(gender)
-                if found:
-                    yield self.document(found[0], ambiguous, gender, found[1])
+                result = self.antecedent(gender)
+                if result:
+                    yield self.document(result[0], ambiguous, gender, result[1])
 
     def keep(self, reference: Reference, sentences: Sequence[AmbiguousSentence]) -> Iterator[Document]:
         """Pleonastic and event "it" after nouns whose pronoun would be "er" or "sie": about a third of them are real
@@ -129,8 +129,8 @@ class DocumentGenerator:
             return by_selection(self.words, draw)[0]
         if dice < 0.8:
             return noun_frame(self.thing(), draw)
-        found = self.antecedent(draw.choices(GENDERS, (45, 45, 10))[0])
-        return found[0] if found else noun_frame(self.thing(), draw)
+        result = self.antecedent(draw.choices(GENDERS, (45, 45, 10))[0])
+        return result[0] if result else noun_frame(self.thing(), draw)
 
     def frame(self) -> Iterator[Document]:
         while True:
@@ -151,8 +151,8 @@ class DocumentGenerator:
     def person(self, gender: Gender) -> Text | None:
         """A real pair with he or she, long pairs more often: there a pronoun is harder to find. None where the text
         has none."""
-        found = self.material.antecedents.people[gender]
-        return self.numbers.choices(found, cum_weights=self.people_weights[gender])[0] if found else None
+        result = self.material.antecedents.people[gender]
+        return self.numbers.choices(result, cum_weights=self.people_weights[gender])[0] if result else None
 
     def persons(self) -> Iterator[Document]:
         """Real pairs as they are, and with another profession, for he and for she."""
@@ -192,14 +192,14 @@ def made_documents(
     material: Material, seed: int, share: float = 1.0, without: Set[str] = frozenset()
 ) -> dict[str, list[Document]]:
     """Kind -> documents; `share` of SIZES. No document has an ambiguous sentence of `without`."""
-    found = {}
+    results = {}
     for kind, size in SIZES.items():
         maker = DocumentGenerator(material, f"{seed}/{kind}")
         drawn = islice(_of_kind(maker, kind), round(size * share * 4))
         documents = [document for document in drawn if document.ambiguous.source not in without]
         maker.numbers.shuffle(documents)
-        found[kind] = documents[: round(size * share)]
-    return found
+        results[kind] = documents[: round(size * share)]
+    return results
 
 
 def ambiguous_sentences(documents: Mapping[str, Iterable[Document]]) -> frozenset[str]:

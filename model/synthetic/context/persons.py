@@ -49,7 +49,7 @@ def person_pairs(
     """Real pairs with one profession and no other person, masculine as they are and made feminine."""
     by_words = {(profession.source, profession.masculine): profession for profession in known}
     sources = {profession.source for profession in known}
-    found = []
+    results = []
     for pair in pairs:
         words = set(flat(pair.source))
         here = words & sources
@@ -63,8 +63,8 @@ def person_pairs(
         profession = by_words.get((here.pop(), masculine))
         if profession is not None:
             takes_weak = is_nominative(target, index)
-            found.append(PersonPair(pair.source, pair.target, join(made), profession, takes_weak))
-    return found
+            results.append(PersonPair(pair.source, pair.target, join(made), profession, takes_weak))
+    return results
 
 
 def _other_source(sentence: str, old: str, new: str) -> str | None:

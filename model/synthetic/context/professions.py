@@ -62,13 +62,13 @@ class Profession:
 
 def feminines(genders: Mapping[str, Gender]) -> dict[str, str]:
     """Masculine nouns with a feminine in -in (Lehrer, Arzt, Biologe) -> the feminine."""
-    found: dict[str, str] = {}
+    results: dict[str, str] = {}
     for noun in sorted(noun for noun in genders if noun.endswith("in") and genders[noun] == "f"):
         stem = noun.removesuffix("in")
         masculine = next((form for form in _stems(stem) if genders.get(form) == "m"), None)
         if masculine is not None and masculine != "Führer":
-            found.setdefault(masculine, noun)
-    return found
+            results.setdefault(masculine, noun)
+    return results
 
 
 def _stems(stem: str) -> tuple[str, ...]:
@@ -80,26 +80,26 @@ def _stems(stem: str) -> tuple[str, ...]:
 
 def person_word_counts(pairs: Iterable[SentencePair]) -> Counter[str]:
     """English words -> how often they occur in the position of a person: "she is a singer", "the mayor said"."""
-    found = Counter[str]()
+    result = Counter[str]()
     for pair in pairs:
         words = flat(pair.source)
         for index, word in enumerate(words):
             if word in english.PERSON_VERBS and index:
-                found[words[index - 1]] += 1
+                result[words[index - 1]] += 1
             if (
                 word in ("a", "an")
                 and index > 1
                 and words[index - 1] in english.BEING
                 and words[index - 2] in english.PERSON_SUBJECTS
             ):
-                found.update(after for after in words[index + 1 : index + 4] if after.isalpha())
-    return found
+                result.update(after for after in words[index + 1 : index + 4] if after.isalpha())
+    return result
 
 
 def professions(entries: Sequence[Entry], forms: Mapping[str, str], persons: Mapping[str, int]) -> list[Profession]:
     """The entries whose likely translations have a feminine, and whose English word denotes persons (`persons`) of
     either gender. `forms`: masculine -> feminine."""
-    found = []
+    results = []
     for entry in entries:
         word = entry.source
         is_person = persons.get(word, 0) > 0 or (word.endswith(PERSON_ENDINGS) and not entry.uses)
@@ -108,8 +108,8 @@ def professions(entries: Sequence[Entry], forms: Mapping[str, str], persons: Map
         best = entry.meanings[0]
         for meaning in entry.meanings:
             if meaning.noun in forms and meaning.weight >= LIKELY * best.weight:
-                found.append(Profession(word, meaning.noun, forms[meaning.noun], entry.uses))
-    return found
+                results.append(Profession(word, meaning.noun, forms[meaning.noun], entry.uses))
+    return results
 
 
 def with_article(words: str) -> str:

@@ -42,8 +42,8 @@ class Pronominal:
 
 def pronominal_pairs(pairs: Iterable[SentencePair], by_source: Mapping[str, list[Noun]]) -> list[Pronominal]:
     """All pairs where exactly one noun of `by_source` can be replaced on both sides."""
-    found = (pronominal(pair, by_source) for pair in pairs)
-    return [one for one in found if one is not None]
+    results = (pronominal(pair, by_source) for pair in pairs)
+    return [item for item in results if item is not None]
 
 
 def pronominal(pair: SentencePair, by_source: Mapping[str, list[Noun]]) -> Pronominal | None:
@@ -74,7 +74,7 @@ def _places(target: list[Word], noun: Noun) -> list[int]:
     """Where the noun stands, in the singular, behind a determiner of its gender."""
     indices = [index for index, word in enumerate(target) if index and word.core == noun.target]
     genders = [{gender for gender, _ in DETERMINERS.get(target[index - 1].lower, set())} for index in indices]
-    return [index for index, found in zip(indices, genders, strict=True) if noun.gender in found]
+    return [index for index, item in zip(indices, genders, strict=True) if noun.gender in item]
 
 
 def _case(source: list[Word], i: int, target: list[Word], j: int, noun: Noun) -> Case | None:

@@ -25,7 +25,7 @@ class Nationality:
 def read_nationalities(path: Path) -> list[Nationality]:
     """A line each: English, German adjective, man, woman, for some the English language, with tabs between; # begins
     a comment. Raises ConfigError with the line."""
-    found = []
+    results = []
     for number, line in numbered_lines(path):
         english, german, man, woman, language = (*line.split("\t"), "", "", "", "")[:5]
         if not (english and german and man and woman):
@@ -33,8 +33,8 @@ def read_nationalities(path: Path) -> list[Nationality]:
                 f"{path}, line {number}: a nationality is English, German adjective, man, woman and, where there is "
                 f"one, the English language, with tabs between"
             )
-        found.append(Nationality(english, german, man, woman, language or None))
-    return found
+        results.append(Nationality(english, german, man, woman, language or None))
+    return results
 
 
 def nationalities_in_sentences(nationalities: Sequence[Nationality]) -> Iterator[tuple[str, str]]:

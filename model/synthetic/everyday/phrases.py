@@ -24,13 +24,13 @@ class Phrase:
 def read_phrases(path: Path) -> list[Phrase]:
     """A line each: English forms between bars, tab, German ones; # begins a comment. Raises ConfigError with the
     malformed line."""
-    found = []
+    results = []
     for number, line in numbered_lines(path):
         english, german = (_forms(part) for part in (line if "\t" in line else f"{line}\t").split("\t", 1))
         if not (all(english) and all(german)):
             raise ConfigError(f"{path}, line {number}: a phrase is English forms between bars, a tab and German ones")
-        found.append(Phrase(english, german))
-    return found
+        results.append(Phrase(english, german))
+    return results
 
 
 def from_english(phrases: Sequence[Phrase]) -> Iterator[tuple[str, str]]:

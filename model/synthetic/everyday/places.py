@@ -49,7 +49,7 @@ class Place:
 def read_places(path: Path) -> list[Place]:
     """A line each: kind, tab, English, tab, German, for some a tab and m, f, n or p; # begins a comment. Raises
     ConfigError with the line."""
-    found = []
+    results = []
     for number, line in numbered_lines(path):
         kind, english, german, article_code = (*line.split("\t"), "", "", "")[:4]
         article = next((article for article in ARTICLES if article == article_code), None)
@@ -58,8 +58,8 @@ def read_places(path: Path) -> list[Place]:
                 f"{path}, line {number}: a place is its kind ({', '.join(KINDS)}), English, German and, where German "
                 f"has an article, one of {', '.join(ARTICLES)}, with tabs between"
             )
-        found.append(Place(kind, english, german, article))
-    return found
+        results.append(Place(kind, english, german, article))
+    return results
 
 
 def places_in_sentences(places: Sequence[Place]) -> Iterator[tuple[str, str]]:

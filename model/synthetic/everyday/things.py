@@ -121,7 +121,7 @@ def _choose(text: str, several: bool) -> str:
 def read_things(path: Path) -> list[Thing]:
     """A line each: kinds between commas, tab, English, tab, German, tab and m, f, n or p; for some a tab and the number
     of the English word, s or p; # begins a comment. Raises ConfigError with the line."""
-    found = []
+    results = []
     for number, line in numbered_lines(path):
         kinds, english, german, article_code, number_code = (*line.split("\t"), "", "", "", "")[:5]
         article = next((article for article in ARTICLES if article == article_code), None)
@@ -130,14 +130,14 @@ def read_things(path: Path) -> list[Thing]:
                 f"{path}, line {number}: a thing is its kinds, English, German, one of {', '.join(ARTICLES)} and, "
                 f"where English has another number, s or p, with tabs between"
             )
-        found.append(Thing(frozenset(kinds.split(",")), english, german, article, (number_code or article) == "p"))
-    return found
+        results.append(Thing(frozenset(kinds.split(",")), english, german, article, (number_code or article) == "p"))
+    return results
 
 
 def read_sentences(path: Path) -> list[ThingSentence]:
     """A line each: kinds between commas, tab, English, tab, German, each with a slot; # begins a comment. Raises
     ConfigError with the line."""
-    found = []
+    results = []
     for number, line in numbered_lines(path):
         kinds, english, german = (*line.split("\t"), "", "")[:3]
         known = bool(SLOT.search(english)) and set(SLOT.findall(english)) <= {"", "a"}
@@ -146,8 +146,8 @@ def read_sentences(path: Path) -> list[ThingSentence]:
                 f"{path}, line {number}: a sentence is its kinds, English with {{}} or {{a}}, and German with {{den}} "
                 f"or another article, with tabs between"
             )
-        found.append(ThingSentence(frozenset(kinds.split(",")), english, german))
-    return found
+        results.append(ThingSentence(frozenset(kinds.split(",")), english, german))
+    return results
 
 
 def things_in_sentences(things: Sequence[Thing], sentences: Sequence[ThingSentence]) -> Iterator[tuple[str, str]]:

@@ -63,7 +63,7 @@ def read_verbs(path: Path) -> list[Verb]:
     """A line each, its parts between tabs: kinds of things between commas; English infinitive, past and participle;
     German infinitive with a bar behind a separable prefix, third person singular and participle; # begins a comment.
     Raises ConfigError with the line."""
-    found = []
+    results = []
     for number, line in numbered_lines(path):
         parts = line.split("\t")
         if len(parts) != 7 or not all(parts):
@@ -73,10 +73,10 @@ def read_verbs(path: Path) -> list[Verb]:
             )
         kinds, english, past, participle, infinitive, third, german_participle = parts
         prefix, _, german = infinitive.rpartition("|")
-        found.append(
+        results.append(
             Verb(frozenset(kinds.split(",")), english, past, participle, prefix, german, third, german_participle)
         )
-    return found
+    return results
 
 
 def verb_sentences(verbs: Sequence[Verb], things: Sequence[Thing], uses: int, seed: int) -> Iterator[tuple[str, str]]:

@@ -48,13 +48,13 @@ def used_adjectives(pairs: Sequence[SentencePair], terms: Sequence[SentencePair]
         for source, several in listed.items()
         if (known := tuple(target for target in several if len(forms[target]) >= MIN_FORMS))
     }
-    found = most_used_translations(
+    result = most_used_translations(
         pairs, terms, adjectives, lambda word: (word,), lambda word: (word, *_inflections(word))
     )
-    german = {adjective.source: adjective.target for adjective in found}
+    german = {adjective.source: adjective.target for adjective in result}
     return [
         adjective
-        for adjective in found
+        for adjective in result
         if adjective.target not in {german.get(other) for other in _without_ly(adjective.source)}
     ]
 
@@ -67,7 +67,7 @@ def _without_ly(word: str) -> tuple[str, ...]:
 
 def _said_adjectives(pairs: Sequence[SentencePair]) -> set[str]:
     """English words that stand in the text where adjectives do: "the distant hills", "is distant"."""
-    found, all_words = Counter[str](), Counter[str]()
+    result, all_words = Counter[str](), Counter[str]()
     for pair in pairs:
         words = split(pair.source)
         all_words.update(word.lower for word in words)
@@ -77,10 +77,10 @@ def _said_adjectives(pairs: Sequence[SentencePair]) -> set[str]:
             is_last = bool(word.after) or index + 1 == len(words)
             in_front = not is_last and words[index + 1].lower not in FUNCTION | PREPOSITIONS
             if (in_front and words[index - 1].lower in DETERMINERS) or _is_predicate(words, index):
-                found[word.lower] += 1
+                result[word.lower] += 1
     return {
         word
-        for word, times in found.items()
+        for word, times in result.items()
         if times >= max(MIN_USES, all_words[word] * (SHARE_OF_PARTICIPLES if word.endswith(("ed", "ing")) else SHARE))
     }
 

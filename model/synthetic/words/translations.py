@@ -53,13 +53,13 @@ def most_used_translations(
         return alone, together
 
     (pairs_with, text_counts), (_, entry_counts) = counted(text), counted(entries)
-    found = []
+    results = []
     for source, several in translations.items():
         best = max(several, key=lambda target: text_counts[source, target] + min(entry_counts[source, target], 20) / 20)
         is_common = pairs_with[source] >= COMMON
         if text_counts[source, best] >= MIN_SHARE * pairs_with[source] if is_common else entry_counts[source, best]:
-            found.append(Translation(source, best, text_counts[source, best]))
-    return sorted(found, key=lambda translation: (-translation.uses, translation.source))
+            results.append(Translation(source, best, text_counts[source, best]))
+    return sorted(results, key=lambda translation: (-translation.uses, translation.source))
 
 
 def single_words(terms: Sequence[SentencePair]) -> dict[str, tuple[str, ...]]:
@@ -72,7 +72,7 @@ def single_words(terms: Sequence[SentencePair]) -> dict[str, tuple[str, ...]]:
 
 
 def grouped(entries: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, dict[str, None]] = defaultdict(dict)
+    results: dict[str, dict[str, None]] = defaultdict(dict)
     for source, target in entries:
-        found[source][target] = None
-    return {source: tuple(targets) for source, targets in found.items()}
+        results[source][target] = None
+    return {source: tuple(targets) for source, targets in results.items()}

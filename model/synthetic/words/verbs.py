@@ -88,15 +88,15 @@ def objects_of_verbs(
             takes = _takes(words, index) if word.lower in known else None
             if takes is not None:
                 seen[known[word.lower], takes] += 1
-    found: dict[str, Takes] = {}
+    results: dict[str, Takes] = {}
     for verb in verbs:
         with_one, alone = seen[verb.source, "object"], seen[verb.source, "nothing"]
         least = max(MIN_USES, MIN_SHARE * (with_one + alone))
         if (verb.source, verb.target) in with_object or with_one >= least:
-            found[verb.source] = "object"
+            results[verb.source] = "object"
         elif alone >= least:
-            found[verb.source] = "nothing"
-    return found
+            results[verb.source] = "nothing"
+    return results
 
 
 def _takes(words: Sequence[Word], index: int) -> Takes | None:

@@ -33,14 +33,14 @@ def test_a_documents_costs_are_those_of_its_sentences(attention: str, side: str,
     model = lively_document_model(attention, side)
     stored, keep = contexts(model), document_distance(len(DOCUMENT), online) > 0
     store = document_store(model, [pair.source for pair in DOCUMENT], LIMIT)
-    found, _ = costs_in_context(model, DOCUMENT, store, keep)
+    result, _ = costs_in_context(model, DOCUMENT, store, keep)
     for index, pair in enumerate(DOCUMENT):
         seen = [stored[place] for place in range(len(DOCUMENT)) if keep[index, place]]
         (score,) = score_in_context(model, pair.source, [pair.target], seen)
-        assert found[index] == pytest.approx(-score, rel=1e-4)
+        assert result[index] == pytest.approx(-score, rel=1e-4)
     alone = [-score_alone(model.base, pair.source, [pair.target])[0] for pair in DOCUMENT]
     assert sentence_nll(model.base, DOCUMENT) == pytest.approx(alone, rel=1e-4)
-    assert found[1:] != pytest.approx(alone[1:], rel=1e-3)
+    assert result[1:] != pytest.approx(alone[1:], rel=1e-3)
 
 
 def counted(model: DocumentModel, online: bool) -> AttentionCounts:
@@ -78,11 +78,11 @@ def counted(model: DocumentModel, online: bool) -> AttentionCounts:
 def test_zeros_are_counted_over_visible_sentences(attention: str, side: str, online: bool) -> None:
     model = lively_document_model(attention, side)
     store = document_store(model, [pair.source for pair in DOCUMENT], LIMIT)
-    _, found = costs_in_context(model, DOCUMENT, store, document_distance(len(DOCUMENT), online))
+    _, actual = costs_in_context(model, DOCUMENT, store, document_distance(len(DOCUMENT), online))
     expected = counted(model, online)
-    assert vars(found) == pytest.approx(vars(expected), rel=1e-3)
-    assert (found.zero_sentences > 0) == (attention != "flat-sentence")
-    shares = found.shares()
+    assert vars(actual) == pytest.approx(vars(expected), rel=1e-3)
+    assert (actual.zero_sentences > 0) == (attention != "flat-sentence")
+    shares = actual.shares()
     assert 0 < shares["used"] <= 1
     assert 0 < shares["context"] < 1
 

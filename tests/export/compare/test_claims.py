@@ -118,8 +118,8 @@ def test_the_seeds_error_counts_at_its_degrees_of_freedom() -> None:
     [(0.0, 0.004, HOLDS), (0.0, 0.006, NOISE), (TIE, 0.001, NOISE), (0.03, 0.001, AGAINST), (-0.03, 0.001, AGAINST)],
 )
 def test_a_tie_holds_only_where_the_whole_interval_is_small(difference: float, error: float, verdict: str) -> None:
-    found = step_of(difference, error)
-    assert verdict_of(Step(found.label, found.difference, is_tie=True)) == verdict
+    result = step_of(difference, error)
+    assert verdict_of(Step(result.label, result.difference, is_tie=True)) == verdict
 
 
 @pytest.mark.parametrize(("effect", "error", "verdict"), [(0.5, 0.01, HOLDS), (0.006, 0.001, NOISE), (0.5, 0.3, NOISE)])
@@ -130,9 +130,9 @@ def test_rows_are_equal_only_beside_an_effect_that_is_larger(effect: float, erro
 
 
 def test_a_difference_has_the_error_of_its_members_seeds() -> None:
-    found = contrast([variant("a", 0.1, 2)], [variant("b", 0.0, 3)], SeedSpread(0.04, 5))
-    assert found.seed_error == pytest.approx(0.04 * (1 / 2 + 1 / 3) ** 0.5)
-    assert (found.freedom, found.seeds) == (5, 2)
+    result = contrast([variant("a", 0.1, 2)], [variant("b", 0.0, 3)], SeedSpread(0.04, 5))
+    assert result.seed_error == pytest.approx(0.04 * (1 / 2 + 1 / 3) ** 0.5)
+    assert (result.freedom, result.seeds) == (5, 2)
     assert contrast([variant("a", 0.1)], [variant("b", 0.0)]).seeds == 1
 
 
@@ -185,15 +185,17 @@ def test_a_gain_can_be_compared_with_another_gain() -> None:
 
 
 def test_other_vocabularies_and_other_budgets_are_other_families(tmp_path: Path) -> None:
-    one = row(tmp_path, "one")
-    training = dataclasses.replace(one.recipe.training, steps=99)
-    longer = dataclasses.replace(one, recipe=dataclasses.replace(one.recipe, training=training), bundled="longer/n2")
+    first = row(tmp_path, "one")
+    training = dataclasses.replace(first.recipe.training, steps=99)
+    longer = dataclasses.replace(
+        first, recipe=dataclasses.replace(first.recipe, training=training), bundled="longer/n2"
+    )
     rows = [
-        measured(dataclasses.replace(one, bundled=bundled, vocabulary_hash=vocabulary), 0.0)
+        measured(dataclasses.replace(first, bundled=bundled, vocabulary_hash=vocabulary), 0.0)
         for bundled, vocabulary in (("small/n2", "x"), ("small/full", "x"), ("small/n2", "y"), (None, "x"))
     ]
-    found = [list(family.members) for family in families([*rows, measured(longer, 0.0)])]
-    assert found == [["small/n2", "small/full"], ["small/n2"], ["longer/n2"]]
+    results = [list(family.members) for family in families([*rows, measured(longer, 0.0)])]
+    assert results == [["small/n2", "small/full"], ["small/n2"], ["longer/n2"]]
 
 
 def test_every_row_of_a_papers_table_has_a_recipe() -> None:
@@ -217,11 +219,11 @@ def test_every_row_of_a_papers_table_has_a_recipe() -> None:
 )
 def test_non_inferiority_is_tested_one_sided(difference: float, error: float, verdict: str) -> None:
     """A row that is better by any amount is not worse: only the end of the interval towards worse counts."""
-    found = step_of(difference, error).difference
-    assert found is not None
-    claim = Claim("c", (Step("N=8 - full", found, allowed=INFERIOR),))
+    result = step_of(difference, error).difference
+    assert result is not None
+    claim = Claim("c", (Step("N=8 - full", result, allowed=INFERIOR),))
     assert claim.verdict == verdict
-    end = found.estimate.value + found.margin
+    end = result.estimate.value + result.margin
     assert (claim.verdict == HOLDS) == (end < INFERIOR)
 
 

@@ -96,7 +96,7 @@ def test_wrong_options_are_refused_with_the_reason(folder: Path) -> None:
 
 def test_seeds_have_mean_and_range(tmp_path: Path) -> None:
     rows: list[Measured] = [measured(row(tmp_path, f"n4-{seed}", seed), 0.1 * seed, noise=0.0) for seed in (1, 2)]
-    values = [float(np.round(one.alone["dev"].estimate.value, 3)) for one in rows]
+    values = [float(np.round(item.alone["dev"].estimate.value, 3)) for item in rows]
     last = likelihood_table(rows, ["dev"]).splitlines()[-1]
     assert last.startswith("| 2 seeds: n4-1, n4-2 |")
     assert f"({values[0]:.3f} to {values[1]:.3f})" in last
@@ -162,9 +162,9 @@ def bundled(folder: Path, name: str, offset: float, seed: int = 1) -> Measured:
     """Measured as if it were trained from a bundled row."""
     config = find_recipe(name).model
     width = 64 + 8 * len(name)  # other variants are other models
-    one = row(folder, f"{name.replace('/', '-')}-{seed}", seed, ngram=config.ngram, ffn_dim=width)
-    costs = measured(one, offset).alone["dev"]
-    return Measured(replace(one, bundled=name), {ALONE: {"tatoeba-dev": costs}})
+    first = row(folder, f"{name.replace('/', '-')}-{seed}", seed, ngram=config.ngram, ffn_dim=width)
+    costs = measured(first, offset).alone["dev"]
+    return Measured(replace(first, bundled=name), {ALONE: {"tatoeba-dev": costs}})
 
 
 def test_papers_stand_beside_bundled_rows_and_missing_rows_are_named(tmp_path: Path) -> None:

@@ -124,11 +124,11 @@ def test_translations_in_context_are_those_of_the_greedy_reference(runs: Path, d
     documents = [[pair.source for pair in document] for document in text.pairs]
     longest = min(100, row.config.max_length - 1)
     for condition in ("online", "offline"):
-        found = [
+        actual = [
             search_document(model, document, condition == "online", beam_size=1, max_length=longest)
             for document in documents
         ]
-        expected = vocabulary.decode([list(best.ids) for document in found for best, *_ in document])
+        expected = vocabulary.decode([list(best.ids) for document in actual for best, *_ in document])
         assert translations_in_context(row, text, condition) == expected
     assert translations_in_context(row, text, SHUFFLED) != expected
 
@@ -226,12 +226,12 @@ def test_rows_without_the_shuffled_condition_are_measured_again(runs: Path, data
     row = next(row for row in find_rows([runs]) if row.name == "encoder-sparse-soft")
     plan, store = MeasurementPlan(data, (), (), contrastive=("items",), items=2), Store(None)
     measure_contrastive(row, plan, store)
-    found = store.get(row.weights_hash, plan.items_key("items"))
-    assert found is not None
-    assert list(found) == [WITHOUT, WITH, ANOTHERS]
+    result = store.get(row.weights_hash, plan.items_key("items"))
+    assert result is not None
+    assert list(result) == [WITHOUT, WITH, ANOTHERS]
     store.put(row.weights_hash, plan.items_key("items"), {WITHOUT: [1, 1], WITH: [1, 1]})
     measure_contrastive(row, plan, store)
-    assert store.get(row.weights_hash, plan.items_key("items")) == found
+    assert store.get(row.weights_hash, plan.items_key("items")) == result
 
 
 def test_claims_of_context_on_ordinary_text_are_not_comparable() -> None:

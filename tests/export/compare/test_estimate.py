@@ -75,9 +75,9 @@ def test_p_values_are_those_of_the_textbooks(t: float, freedom: float, p: float)
 def test_p_is_the_least_alpha_whose_interval_leaves_out_nothing() -> None:
     """Whatever the two errors are; with one of them it is Student's."""
     for value, error, seed_error, freedom in ((0.3, 0.1, 0.05, 2), (0.02, 0.009, 0.0, 1), (0.01, 0.001, 0.002, 12)):
-        found = Estimate(value, error, 40)
-        p = p_value(value, found, seed_error, freedom)
-        assert margin(found, seed_error, freedom, p * 1.01) < value < margin(found, seed_error, freedom, p * 0.99)
+        result = Estimate(value, error, 40)
+        p = p_value(value, result, seed_error, freedom)
+        assert margin(result, seed_error, freedom, p * 1.01) < value < margin(result, seed_error, freedom, p * 0.99)
     assert p_value(0.3, Estimate(0.3, 0.1, 10)) == pytest.approx(student_p(3, 10))
     assert p_value(0.3, Estimate(0.3, 0.0), 0.1, 2) == pytest.approx(student_p(3, 2), rel=1e-4)
     assert p_value(0.0, Estimate(0.0, 0.0)) == 1

@@ -26,8 +26,8 @@ def test_items_are_taken_from_all_over_their_set(total: int, count: int, tmp_pat
         {"src": f"Number {n}.", "ref": "Eins.", "contrastive": ["Zwei."], "src_context": "Yes."} for n in range(total)
     ]
     (tmp_path / "items.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    found = MeasurementPlan(tmp_path, (), (), contrastive=("items",), items=count).read_items("items")
-    taken = [int(item.source.strip("Number .")) for item in found]
+    result = MeasurementPlan(tmp_path, (), (), contrastive=("items",), items=count).read_items("items")
+    taken = [int(item.source.strip("Number .")) for item in result]
     gaps = {after - before for before, after in itertools.pairwise([*taken, total])}
     assert len(taken) == min(count, total)
     assert taken[0] == 0
@@ -56,6 +56,6 @@ def test_costs_and_tokens_of_a_document_are_sums_over_its_sentences(lengths: lis
 def test_int8_is_compared_with_fp32_and_not_the_other_way_round(tmp_path: Path) -> None:
     """What int8 costs is more nats and fewer points of BLEU."""
     precisions = {"fp32": {"nll": 1.5, "bleu": 30.25}, "int8": {"nll": 1.625, "bleu": 29.0}}
-    one = dataclasses.replace(measured(row(tmp_path, "full"), 0.0), precisions=precisions)
-    [cells] = [line.strip("| ").split(" | ") for line in precision_table([one]).splitlines()[2:]]
+    first = dataclasses.replace(measured(row(tmp_path, "full"), 0.0), precisions=precisions)
+    [cells] = [line.strip("| ").split(" | ") for line in precision_table([first]).splitlines()[2:]]
     assert cells[2:] == ["1.5000", "1.6250", "+0.1250", "30.25", "29.00", "-1.25"]

@@ -23,10 +23,10 @@ def test_finished_checkpoints_below_a_folder_are_rows(tmp_path: Path) -> None:
 
 
 def test_rows_are_grouped_by_everything_but_name_and_seed(tmp_path: Path) -> None:
-    one, two = row(tmp_path, "a", seed=1), row(tmp_path, "b", seed=2)
+    first, two = row(tmp_path, "a", seed=1), row(tmp_path, "b", seed=2)
     other = row(tmp_path, "c", ngram=None)
-    assert one.group() == two.group() != other.group()
-    assert one.group("ngram") == other.group("ngram")
+    assert first.group() == two.group() != other.group()
+    assert first.group("ngram") == other.group("ngram")
 
 
 def test_incomparable_rows_are_refused_with_the_reason(tmp_path: Path) -> None:
@@ -47,11 +47,11 @@ def test_incomparable_rows_are_refused_with_the_reason(tmp_path: Path) -> None:
 
 
 def test_bundled_rows_stand_as_in_their_file_seeds_together_and_language_models_last(tmp_path: Path) -> None:
-    one = row(tmp_path, "x")
+    first = row(tmp_path, "x")
 
     def named(bundled: str | None, name: str, seed: int = 1) -> Row:
-        recipe = dataclasses.replace(one.recipe, training=dataclasses.replace(one.recipe.training, seed=seed))
-        return dataclasses.replace(one, bundled=bundled, name=name, recipe=recipe)
+        recipe = dataclasses.replace(first.recipe, training=dataclasses.replace(first.recipe.training, seed=seed))
+        return dataclasses.replace(first, bundled=bundled, name=name, recipe=recipe)
 
     lm = row(tmp_path, "a-lm", source="de", encoder_layers=0)
     rows = [lm, named(None, "a"), named("small/full", "full"), named("small/n10", "n10"),
@@ -80,7 +80,7 @@ def test_a_row_without_weights_is_known_by_their_hash_and_says_how_to_get_them(t
     bare = read_row(whole.folder)
     row(tmp_path, "with-weights")
     assert find_rows([tmp_path])[0] == bare
-    assert [one.name for one in find_rows([tmp_path])] == ["n8", "with-weights"]
+    assert [entry.name for entry in find_rows([tmp_path])] == ["n8", "with-weights"]
     assert (bare.weights_hash, bare.vocabulary_hash) == (whole.weights_hash, whole.vocabulary_hash)
     assert not bare.has_weights
     with pytest.raises(CompareError, match=r"kept without its weights.*`ringmt train --recipe .* --out RUN`"):
@@ -88,9 +88,9 @@ def test_a_row_without_weights_is_known_by_their_hash_and_says_how_to_get_them(t
 
 
 def test_budgets_are_equal_for_other_models_and_seeds_only(tmp_path: Path) -> None:
-    one, seed, model = row(tmp_path, "a"), row(tmp_path, "b", seed=2), row(tmp_path, "c", ngram=None)
-    assert one.budget == seed.budget == model.budget
-    longer = dataclasses.replace(one.recipe, training=dataclasses.replace(one.recipe.training, steps=99))
-    other_text = dataclasses.replace(one.recipe, data=dataclasses.replace(one.recipe.data, corpora={"x": 1.0}))
+    first, seed, model = row(tmp_path, "a"), row(tmp_path, "b", seed=2), row(tmp_path, "c", ngram=None)
+    assert first.budget == seed.budget == model.budget
+    longer = dataclasses.replace(first.recipe, training=dataclasses.replace(first.recipe.training, steps=99))
+    other_text = dataclasses.replace(first.recipe, data=dataclasses.replace(first.recipe.data, corpora={"x": 1.0}))
     for recipe in (longer, other_text):
-        assert dataclasses.replace(one, recipe=recipe).budget != one.budget
+        assert dataclasses.replace(first, recipe=recipe).budget != first.budget

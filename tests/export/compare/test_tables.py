@@ -29,23 +29,23 @@ def trained_longer(one: Measured) -> Measured:
 def test_differences_are_between_rows_that_were_trained_alike(tmp_path: Path) -> None:
     full, short = measured(row(tmp_path, "full", seed=2), 0.0), measured(row(tmp_path, "short", ngram=2), 0.5)
     rows = [
-        dataclasses.replace(one, row=dataclasses.replace(one.row, bundled=one.row.name))
-        for one in (full, short, trained_longer(short))
+        dataclasses.replace(item, row=dataclasses.replace(item.row, bundled=item.row.name))
+        for item in (full, short, trained_longer(short))
     ]
-    scores = {one.row.name: dict.fromkeys(METRICS, Quality(20.0, 1.0, 0.25)) for one in rows}
-    found = columns(summary(families(rows), rows, scores, "full"))
-    assert found["variant"] == ["full", "short", "longer"]
-    assert [text[:5] for text in found["less full's"]] == ["-", "+0.50", "-"]
-    own, *others = map(float, found["log-perplexity"])
+    scores = {item.row.name: dict.fromkeys(METRICS, Quality(20.0, 1.0, 0.25)) for item in rows}
+    result = columns(summary(families(rows), rows, scores, "full"))
+    assert result["variant"] == ["full", "short", "longer"]
+    assert [text[:5] for text in result["less full's"]] == ["-", "+0.50", "-"]
+    own, *others = map(float, result["log-perplexity"])
     assert others == pytest.approx([own + 0.5] * 2, abs=0.02)
-    found = columns(overview(rows, scores, "full"))
-    assert found["row"] == ["full", "short", "longer"]
+    result = columns(overview(rows, scores, "full"))
+    assert result["row"] == ["full", "short", "longer"]
     for metric in METRICS:
-        assert found[metric] == ["20.0 ± 1.0"] * 3
-    assert found["p against full"][1:] == ["0.250", "-"]
-    systems = {one.row.name: one for one in rows}
-    found = columns(quality_table(systems, scores, "full"))
-    assert found["p against full"][1:3] == ["0.250", "-"]
+        assert result[metric] == ["20.0 ± 1.0"] * 3
+    assert result["p against full"][1:] == ["0.250", "-"]
+    systems = {item.row.name: item for item in rows}
+    result = columns(quality_table(systems, scores, "full"))
+    assert result["p against full"][1:3] == ["0.250", "-"]
 
 
 def step(difference: float, error: float = 0.1) -> Step:
@@ -79,14 +79,14 @@ def test_plus_minus_is_half_of_a_95_percent_interval_of_rows_and_of_differences(
 @pytest.mark.parametrize("more", [0.125, 0.25, 0.5])
 def test_a_difference_has_the_sign_and_the_size_of_its_row_less_the_reference(more: float, tmp_path: Path) -> None:
     rows = [
-        dataclasses.replace(one, row=dataclasses.replace(one.row, bundled=one.row.name))
-        for one in (
+        dataclasses.replace(item, row=dataclasses.replace(item.row, bundled=item.row.name))
+        for item in (
             measured(row(tmp_path, "full"), 0.0, noise=0.0),
             measured(row(tmp_path, "short", ngram=2), more, noise=0.0),
         )
     ]
-    found = columns(summary(families(rows), rows, {}, "full"))
-    assert found["less full's"][1].startswith(f"{more:+.3f} ± 0.000")
+    result = columns(summary(families(rows), rows, {}, "full"))
+    assert result["less full's"][1].startswith(f"{more:+.3f} ± 0.000")
     reversed_ = columns(summary(families(rows), rows, {}, "short"))
     assert reversed_["less short's"][0].startswith(f"{-more:+.3f} ± 0.000")
 
@@ -95,11 +95,11 @@ def test_items_gained_and_lost_are_those_against_no_context(tmp_path: Path) -> N
     items = [ContrastiveItem("s", "r", ("w",), (), (), (("gender", "m"),)) for _ in range(10)]
     without = [True] * 4 + [False] * 6
     right = {WITHOUT: without, WITH: [False, *without[1:6], *[True] * 4], ANOTHERS: without}
-    one = dataclasses.replace(measured(row(tmp_path, "full"), 0.0), right={"items": right})
-    found = columns(contrastive_table([one], items, "items"))
-    assert found["row"] == [f"full, {condition}" for condition in (WITHOUT, WITH, ANOTHERS)]
-    assert [text.partition(" (")[0] for text in found["all (10)"]] == ["40.0%", "70.0%", "40.0%"]
-    assert [text.partition(",")[0] for text in found["items gained and lost"]] == ["-", "+4 -1", "+0 -0"]
+    first = dataclasses.replace(measured(row(tmp_path, "full"), 0.0), right={"items": right})
+    result = columns(contrastive_table([first], items, "items"))
+    assert result["row"] == [f"full, {condition}" for condition in (WITHOUT, WITH, ANOTHERS)]
+    assert [text.partition(" (")[0] for text in result["all (10)"]] == ["40.0%", "70.0%", "40.0%"]
+    assert [text.partition(",")[0] for text in result["items gained and lost"]] == ["-", "+4 -1", "+0 -0"]
 
 
 def columns(text: str) -> dict[str, list[str]]:

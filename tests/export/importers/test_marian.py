@@ -79,7 +79,7 @@ def test_text_has_the_ids_of_vocab_json(imported: Imported) -> None:
         assert ours == [their_ids(imported, sentence), theirs]
         assert (
             target.decode([ours[1][:-1]])
-            == [tokenizer.decode([one for one in theirs if one != UNK], skip_special_tokens=True)]
+            == [tokenizer.decode([their for their in theirs if their != UNK], skip_special_tokens=True)]
             or UNK in theirs
         )
     assert any(UNK in their_ids(imported, sentence) for sentence in ODD)
@@ -95,14 +95,14 @@ Comparison = list[tuple[list[int], float]]
 @torch.no_grad()
 def their_search(model: Any, ids: list[int], max_length: int, penalty: float) -> Comparison:
     """By the settings under which both define the same search."""
-    found = model.generate(
+    result = model.generate(
         torch.tensor([ids]), attention_mask=torch.ones(1, len(ids), dtype=torch.long), num_beams=BEAM,
         num_return_sequences=BEAM, early_stopping=True, length_penalty=penalty, max_length=max_length + 1,
         renormalize_logits=True, suppress_tokens=[UNK], return_dict_in_generate=True, output_scores=True,
     )  # fmt: skip
-    rows = [row[1:].tolist() for row in found.sequences]
+    rows = [row[1:].tolist() for row in result.sequences]
     cut = [row[: row.index(EOS)] if EOS in row else row for row in rows]
-    return list(zip(cut, found.sequences_scores.tolist(), strict=True))
+    return list(zip(cut, result.sequences_scores.tolist(), strict=True))
 
 
 @pytest.mark.parametrize(("max_length", "penalty"), [(12, 1.0), (3, 0.6)])
@@ -117,19 +117,21 @@ def test_searches_are_those_of_transformers_alone_and_in_company(
     for source, result in zip(sources, together, strict=True):
         [alone] = translate_now(backend, [source], options)
         expected = their_search(imported.model, list(source.ids), max_length, penalty)
-        assert [one.ids for one in alone.hypotheses] == [one.ids for one in result.hypotheses]
+        assert [hypothesis.ids for hypothesis in alone.hypotheses] == [
+            hypothesis.ids for hypothesis in result.hypotheses
+        ]
         if max(len(ids) for ids, _ in expected) == max_length and not imported.shape.forced_eos:
             continue  # transformers lets beams that are cut push out what has ended
         for ours in (alone.hypotheses, result.hypotheses):
-            assert [list(one.ids) for one in ours] == [ids for ids, _ in expected]
+            assert [list(our.ids) for our in ours] == [ids for ids, _ in expected]
             scores = [score for _, score in expected]
-            assert [one.normalized_score for one in ours] == pytest.approx(scores, abs=1e-4)
-        lengths |= {len(one.ids) for one in result.hypotheses}
-    found = [one for result in together for one in result.hypotheses]
-    assert len({one.ids for one in found}) >= BEAM
+            assert [our.normalized_score for our in ours] == pytest.approx(scores, abs=1e-4)
+        lengths |= {len(hypothesis.ids) for hypothesis in result.hypotheses}
+    actual = [hypothesis for result in together for hypothesis in result.hypotheses]
+    assert len({hypothesis.ids for hypothesis in actual}) >= BEAM
     if imported.shape == Shape() and max_length == 12:
         assert len(lengths) > 2
-        assert {one.finish_reason for one in found} == {"eos", "length"}
+        assert {item.finish_reason for item in actual} == {"eos", "length"}
 
 
 def test_int8_is_close_and_repeats_its_goldens(imported: Imported) -> None:
@@ -153,7 +155,7 @@ def test_it_is_served_over_http(tmp_path: Path) -> None:
         assert answer.status_code == 200
         assert answer.json()["translations"][0]["text"] == tokenizer_of(imported).decode(ids, skip_special_tokens=True)
         with served.client() as client:
-            assert [one["name"] for one in client.get("/v1/models").json()["models"]] == ["en-de"]
+            assert [entry["name"] for entry in client.get("/v1/models").json()["models"]] == ["en-de"]
 
 
 def test_an_order_makes_the_ring_small(tmp_path: Path) -> None:

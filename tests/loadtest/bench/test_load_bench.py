@@ -20,12 +20,12 @@ def test_both_servers_answer_the_same_requests(tmp_path: Path) -> None:
     artifact = write_artifact(lively_model(tiny_config(max_length=256)), tmp_path)
     plan = LoadPlan(rates=(4,), seconds=1.0, rounds=1)
     rows = load_rows(tmp_path / "tiny-checkpoint", artifact, list(lines(EXAMPLES)), plan)
-    found = {row.name: row for row in rows}
-    throughput = found["4 requests/s: throughput"]
+    results = {row.name: row for row in rows}
+    throughput = results["4 requests/s: throughput"]
     assert throughput.ours > 0
     assert throughput.peer is not None
     assert throughput.peer > 0
-    assert not any("given up" in name for name in found)
+    assert not any("given up" in name for name in results)
     assert rows[-1].name == "highest rate with p95 below 0.5 s"
     draw_load(rows, tmp_path / "load.png")
     assert (tmp_path / "load.png").stat().st_size > 1000

@@ -88,7 +88,7 @@ def by_loops(module: ContextAttention, kind: str, query: Tensor, seen: list[bool
     outputs, weights = [], []
     for head in range(HEADS):
         if kind in HIERARCHICAL:
-            found = reference.hierarchical(
+            result = reference.hierarchical(
                 row("sentence_query", head),
                 row("word_query", head),
                 sentences("sentence_key", key, head),
@@ -99,9 +99,9 @@ def by_loops(module: ContextAttention, kind: str, query: Tensor, seen: list[bool
             )
         else:
             flat = reference.flat_sentence if kind == "flat-sentence" else reference.flat_word
-            found = flat(row("query", head), sentences("key", key, head), sentences("value", value, head), seen)
-        outputs.append(found[0])
-        weights.append(found[1])
+            result = flat(row("query", head), sentences("key", key, head), sentences("value", value, head), seen)
+        outputs.append(result[0])
+        weights.append(result[1])
     output = module.output(torch.from_numpy(np.concatenate(outputs)).float())
     return output, torch.from_numpy(np.stack(weights)).float()
 
@@ -111,22 +111,22 @@ def by_loops(module: ContextAttention, kind: str, query: Tensor, seen: list[bool
 def test_it_is_the_formula(kind: str) -> None:
     module = attention(kind)
     for seen in ((0, 1, 2, 3, 4, 5), (1, 3, 5), (2,)):
-        found = attend(module, queries(), visible(*seen), words())
+        result = attend(module, queries(), visible(*seen), words())
         for place in range(3):
             output, weights = by_loops(module, kind, queries()[0, place], [j in seen for j in range(len(LENGTHS))])
-            torch.testing.assert_close(found.output[0, place], output, atol=1e-5, rtol=0)
-            torch.testing.assert_close(found.sentence_weights[0, :, place], weights, atol=1e-5, rtol=0)
+            torch.testing.assert_close(result.output[0, place], output, atol=1e-5, rtol=0)
+            torch.testing.assert_close(result.sentence_weights[0, :, place], weights, atol=1e-5, rtol=0)
 
 
 @kinds
 @torch.no_grad()
 def test_weights_sum_to_one_over_visible_words(kind: str) -> None:
-    found = attend(attention(kind), queries(), visible(0, 2, 3, 5), words())
-    torch.testing.assert_close(found.sentence_weights.sum(dim=-1), torch.ones(1, HEADS, 3))
-    assert torch.equal(found.sentence_weights[..., [1, 3, 4]], torch.zeros(1, HEADS, 3, 3))
-    if found.word_weights is not None:
-        torch.testing.assert_close(found.word_weights.sum(dim=-1), found.sentence_weights)
-        assert float(found.word_weights.masked_fill(words()[2][:, None, None], 0).abs().max()) == 0
+    result = attend(attention(kind), queries(), visible(0, 2, 3, 5), words())
+    torch.testing.assert_close(result.sentence_weights.sum(dim=-1), torch.ones(1, HEADS, 3))
+    assert torch.equal(result.sentence_weights[..., [1, 3, 4]], torch.zeros(1, HEADS, 3, 3))
+    if result.word_weights is not None:
+        torch.testing.assert_close(result.word_weights.sum(dim=-1), result.sentence_weights)
+        assert float(result.word_weights.masked_fill(words()[2][:, None, None], 0).abs().max()) == 0
 
 
 @kinds
@@ -135,9 +135,9 @@ def test_the_order_of_stored_sentences_does_not_matter(kind: str) -> None:
     order = [4, 2, 0, 5, 1, 3]
     key, value, keep = words()
     seen = visible(0, 2, 5)
-    one = apply(layer(kind), queries(), seen, (key, value, keep))
+    first = apply(layer(kind), queries(), seen, (key, value, keep))
     other = apply(layer(kind), queries(), seen[..., order], (key[:, order], value[:, order], keep[:, order]))
-    torch.testing.assert_close(one, other, atol=1e-6, rtol=0)
+    torch.testing.assert_close(first, other, atol=1e-6, rtol=0)
 
 
 @kinds
@@ -147,11 +147,11 @@ def test_padding_of_sentences_and_words_is_invisible(kind: str) -> None:
     wide_key, wide_value = (torch.nn.functional.pad(x, (0, 0, 0, 3, 0, 2), value=9.0) for x in (key, value))
     wide_keep = torch.nn.functional.pad(keep, (0, 3, 0, 2))
     seen = visible(0, 1, 4)
-    one = apply(layer(kind), queries(), seen, (key, value, keep))
+    first = apply(layer(kind), queries(), seen, (key, value, keep))
     other = apply(
         layer(kind), queries(), torch.nn.functional.pad(seen, (0, 2), value=True), (wide_key, wide_value, wide_keep)
     )
-    torch.testing.assert_close(one, other, atol=1e-6, rtol=0)
+    torch.testing.assert_close(first, other, atol=1e-6, rtol=0)
 
 
 @kinds

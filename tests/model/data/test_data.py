@@ -87,7 +87,7 @@ def test_an_epoch_has_whole_passes_and_a_new_sample(sizes: list[int], passes: fl
         for item in items:
             assert abs(sum(counts[item] for counts in epochs) - 40 * (whole + share)) <= 5.5 * deviation
     if part:
-        assert sum(one != other for one, other in itertools.pairwise(epochs)) > 15
+        assert sum(first != other for first, other in itertools.pairwise(epochs)) > 15
     assert epochs[0] == Counter(epoch_items(corpora, dict.fromkeys(corpora, passes), seed, 0))
 
 
@@ -101,7 +101,7 @@ def test_batches_sorted_by_the_longest_side_pad_least_and_differ_from_epoch_to_e
     def padding(sorted_by: str) -> float:
         batches = [collate(batch) for batch in epoch_batches(pairs, 2048, 1, 0, sorted_by)]
         tensors = [tensor for batch in batches for tensor in (batch.source, batch.target_out)]
-        return sum(int((one == PAD_ID).sum()) for one in tensors) / sum(one.numel() for one in tensors)
+        return sum(int((item == PAD_ID).sum()) for item in tensors) / sum(item.numel() for item in tensors)
 
     assert padding("longest") < 0.7 * padding("target")
     assert epoch_batches(pairs, 2048, 1, 0, "longest") != epoch_batches(pairs, 2048, 1, 1, "longest")

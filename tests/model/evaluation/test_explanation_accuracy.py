@@ -43,7 +43,7 @@ def vocabulary(folder: Path) -> Vocabulary:
 
 
 def words(weights: dict[str, float]) -> list[Word]:
-    return [Word(number, text, weights.get(text, 0.01)) for number, one in enumerate(CONTEXT) for text in one.split()]
+    return [Word(number, text, weights.get(text, 0.01)) for number, item in enumerate(CONTEXT) for text in item.split()]
 
 
 def test_weights_are_those_of_the_served_explanation(vocabulary: Vocabulary, context_artifact: ContextArtifact) -> None:
@@ -57,14 +57,14 @@ def test_weights_are_those_of_the_served_explanation(vocabulary: Vocabulary, con
     assert seen is not None
     use = context.explain(source, seen)
     assert use.words is not None
-    found = weighted_words(model, vocabulary, RIVER)
-    assert [word.text for word in found] == [text for one in CONTEXT for text in one.split()]
+    result = weighted_words(model, vocabulary, RIVER)
+    assert [word.text for word in result] == [text for item in CONTEXT for text in item.split()]
     assert max(len(ids) for ids in before) > len(CONTEXT[1].split()) + 1, "no word has several pieces"
     for number, by_head in enumerate(use.words):
-        of_sentence = [word.weight for word in found if word.sentence == number]
+        of_sentence = [word.weight for word in result if word.sentence == number]
         assert sum(of_sentence) == pytest.approx(float(by_head.mean(axis=0).sum()), abs=1e-3)
     last = use.words[2].mean(axis=0)  # of one word
-    assert found[-1].weight == pytest.approx(float(np.sum(last)), abs=1e-3)
+    assert result[-1].weight == pytest.approx(float(np.sum(last)), abs=1e-3)
 
 
 def test_a_noun_phrase_begins_with_its_determiner() -> None:
@@ -91,11 +91,11 @@ def test_the_highest_weight_decides(
     weights: dict[str, float], expected: tuple[bool, ...], monkeypatch: pytest.MonkeyPatch, vocabulary: Vocabulary
 ) -> None:
     monkeypatch.setattr(module, "weighted_words", lambda *_: words(weights))
-    found = explanation_accuracy(lively_document_model(), vocabulary, [RIVER] * 400)
-    assert [set(found[name]) for name in ("sentence", "noun", "noun phrase")] == [{right} for right in expected]
-    assert sum(found["random word is the noun"]) / 400 == pytest.approx(1 / 14, abs=0.05)
-    assert sum(found["random sentence"]) / 400 == pytest.approx(1 / 3, abs=0.1)
-    assert set(found["nearest noun"]) == {True}
+    actual = explanation_accuracy(lively_document_model(), vocabulary, [RIVER] * 400)
+    assert [set(actual[name]) for name in ("sentence", "noun", "noun phrase")] == [{right} for right in expected]
+    assert sum(actual["random word is the noun"]) / 400 == pytest.approx(1 / 14, abs=0.05)
+    assert sum(actual["random sentence"]) / 400 == pytest.approx(1 / 3, abs=0.1)
+    assert set(actual["nearest noun"]) == {True}
 
 
 def test_the_nearest_noun_is_the_last_with_a_capital() -> None:
@@ -108,8 +108,8 @@ def test_an_antecedent_beyond_the_reach_is_not_found(vocabulary: Vocabulary) -> 
     model = lively_document_model()
     near = DocumentModel(model.base, dataclasses.replace(model.config, reach=1)).eval()
     assert {word.sentence for word in weighted_words(near, vocabulary, RIVER)} == {2}
-    found = explanation_accuracy(near, vocabulary, [RIVER])
-    assert not any(found[name][0] for name in ("sentence", "noun", "noun phrase"))
+    result = explanation_accuracy(near, vocabulary, [RIVER])
+    assert not any(result[name][0] for name in ("sentence", "noun", "noun phrase"))
 
 
 def test_layers_that_weigh_no_words_say_so(vocabulary: Vocabulary) -> None:

@@ -27,17 +27,17 @@ def average(out: Path, *runs: Path) -> Path:
 @pytest.fixture
 def runs(tmp_path: Path) -> tuple[Path, Path, Path]:
     """A sentence model, and two runs with a layer that went on from it."""
-    found = []
+    results = []
     for number, name in enumerate(("sentences", "first", "last")):
         folder = document_run(tmp_path / name, "documents/all-encoder-sparse-soft")
         shutil.copyfile(Path(__file__).parents[3] / "model/zoo/small/vocabulary.model", folder / "vocabulary.model")
         for file in ("weights.safetensors", CONTEXT_WEIGHTS):
             weights = {name: tensor.float() + number for name, tensor in load_file(folder / file).items()}
             save_file(weights, folder / file)
-        found.append(folder)
+        results.append(folder)
     for file in ("context.json", CONTEXT_WEIGHTS, "training.json"):
-        (found[0] / file).unlink()
-    return found[0], found[1], found[2]
+        (results[0] / file).unlink()
+    return results[0], results[1], results[2]
 
 
 def test_every_weight_is_the_mean_and_a_run_named_twice_counts_twice(
@@ -73,12 +73,12 @@ def test_the_summary_lists_the_averaged_runs_and_no_stale_measurement(
     last = runs[2]
     summary = json.loads((last / "training.json").read_text(encoding="utf-8"))
     (last / "training.json").write_text(json.dumps({**summary, "dev_nll": 1.5}), encoding="utf-8")
-    found = json.loads((average(tmp_path / "out", *runs) / "training.json").read_text(encoding="utf-8"))
-    assert found["recipe"] == summary["recipe"]
-    assert "dev_nll" not in found
-    assert [member["run"] for member in found["average_of"]] == ["sentences", "first", "last"]
-    assert [member.get("steps") for member in found["average_of"]] == [None, 300, 300]
-    assert len({member["sha256"] for member in found["average_of"]}) == 3
+    result = json.loads((average(tmp_path / "out", *runs) / "training.json").read_text(encoding="utf-8"))
+    assert result["recipe"] == summary["recipe"]
+    assert "dev_nll" not in result
+    assert [member["run"] for member in result["average_of"]] == ["sentences", "first", "last"]
+    assert [member.get("steps") for member in result["average_of"]] == [None, 300, 300]
+    assert len({member["sha256"] for member in result["average_of"]}) == 3
 
 
 def test_models_that_are_not_alike_are_refused(runs: tuple[Path, Path, Path], tmp_path: Path) -> None:

@@ -38,12 +38,12 @@ def random_lexicon(seed: int) -> Lexicon:
 @given(pairs=PAIRS, seed=st.integers(0, 99), shared=st.booleans())
 def test_links_of_a_batch_are_those_of_its_pairs(pairs: list[Pair], seed: int, shared: bool) -> None:
     lexicon, batch = random_lexicon(seed), collate(pairs)
-    found = SureLinks(lexicon, "shared" if shared else "separate")(batch.source, batch.target_in[:, 1:])
+    actual = SureLinks(lexicon, "shared" if shared else "separate")(batch.source, batch.target_in[:, 1:])
     for row, pair in enumerate(pairs):
         expected = set(lexicon_links(pair, lexicon))
         if shared:
             expected.update(copied_links([str(piece) for piece in pair.source], [str(piece) for piece in pair.target]))
-        assert {Link(source, target) for target, source in found[row].nonzero().tolist()} == expected
+        assert {Link(source, target) for target, source in actual[row].nonzero().tolist()} == expected
 
 
 @torch.no_grad()
@@ -55,9 +55,9 @@ def test_the_loss_is_that_of_the_weights_which_the_head_gives_out() -> None:
     at = AlignmentHead(1, model.config.num_heads, reads=True)
     expected = 0.0
     for pair in pairs:
-        one = collate([pair])
-        [weights] = alignment(model, one.source, one.source_keep, one.target_in, at)
-        [sure] = links(one.source, one.target_in[:, 1:])
+        sentence = collate([pair])
+        [weights] = alignment(model, sentence.source, sentence.source_keep, sentence.target_in, at)
+        [sure] = links(sentence.source, sentence.target_in[:, 1:])
         expected -= sum(float(weights[target, source].log()) for target, source in sure.nonzero().tolist())
     assert expected > 0
     assert float(alignment_loss(model, batch, cross, links)) == pytest.approx(expected, rel=1e-5)

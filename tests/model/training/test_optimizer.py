@@ -28,8 +28,8 @@ def test_the_fused_loss_is_cross_entropy_with_its_gradients(smoothing: float) ->
     torch.testing.assert_close(
         nll, torch.nn.functional.cross_entropy(logits, target, reduction="sum"), rtol=1e-5, atol=1e-3
     )
-    for one, other in zip(ours, theirs, strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
+    for our, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(our, other, rtol=1e-4, atol=1e-4)
 
 
 def slow_rate(step: int, peak: float, warmup: int, total: int, decay: float) -> float:

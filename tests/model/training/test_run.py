@@ -73,7 +73,7 @@ def stays(score: float, before: list[float]) -> bool:
 def test_training_stops_when_as_many_scores_in_a_row_were_no_better(
     scores: list[int], patience: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    run = SmallRun(tmp_path_factory.getbasetemp(), [float(one) for one in scores], patience=patience)
+    run = SmallRun(tmp_path_factory.getbasetemp(), [float(score) for score in scores], patience=patience)
     with pytest.MonkeyPatch.context() as patch:  # nothing is written: other tests look at files
         for name in ("save_weights", "save_state"):
             patch.setattr(f"model.training.run.{name}", lambda *args: None)

@@ -27,8 +27,8 @@ RECORDS = st.builds(RunRecord, NAMES, VALUES, st.none() | VALUES, st.none() | VA
 
 def lines(folder: Path) -> dict[str, set[str]]:
     """The lines of both files, without the head of the curves."""
-    found = {name: (folder / name).read_text(encoding="utf-8").splitlines() for name in (RUNS, CURVES)}
-    return {RUNS: set(found[RUNS]), CURVES: set(found[CURVES][1:])}
+    results = {name: (folder / name).read_text(encoding="utf-8").splitlines() for name in (RUNS, CURVES)}
+    return {RUNS: set(results[RUNS]), CURVES: set(results[CURVES][1:])}
 
 
 @settings(deadline=None, max_examples=50)

@@ -56,12 +56,12 @@ def places(pairs: list[Pair], found: list[Pair]) -> set[int]:
 
 def test_a_share_of_the_sources_is_cut_otherwise(vocabulary: Vocabulary, tmp_path: Path) -> None:
     pairs = some_pairs(vocabulary)
-    found = drawing(vocabulary, tmp_path).pairs(pairs, 0)
-    changed = places(pairs, found)
+    result = drawing(vocabulary, tmp_path).pairs(pairs, 0)
+    changed = places(pairs, result)
     assert 0.2 * len(pairs) < len(changed) <= round(0.5 * len(pairs))
-    assert vocabulary.decode([pair.source for pair in found]) == vocabulary.decode([pair.source for pair in pairs])
-    assert [pair.target for pair in found] == [pair.target for pair in pairs]
-    assert max(len(pair.source) for pair in found) <= LONGEST
+    assert vocabulary.decode([pair.source for pair in result]) == vocabulary.decode([pair.source for pair in pairs])
+    assert [pair.target for pair in result] == [pair.target for pair in pairs]
+    assert max(len(pair.source) for pair in result) <= LONGEST
     assert drawing(vocabulary, tmp_path / "none", share=0).pairs(pairs, 0) == pairs
 
 
@@ -92,9 +92,9 @@ def test_other_text_is_sampled_again(vocabulary: Vocabulary, tmp_path: Path) -> 
     pairs = some_pairs(vocabulary)
     drawing(vocabulary, tmp_path).pairs(pairs, 0)
     for other in (pairs[1:], pairs[::-1]):
-        found = drawing(vocabulary, tmp_path).pairs(other, 0)
-        assert [pair.target for pair in found] == [pair.target for pair in other]
-        assert vocabulary.decode([pair.source for pair in found]) == vocabulary.decode([pair.source for pair in other])
+        result = drawing(vocabulary, tmp_path).pairs(other, 0)
+        assert [pair.target for pair in result] == [pair.target for pair in other]
+        assert vocabulary.decode([pair.source for pair in result]) == vocabulary.decode([pair.source for pair in other])
 
 
 def test_sentences_of_documents_keep_their_places(vocabulary: Vocabulary, tmp_path: Path) -> None:
@@ -103,11 +103,11 @@ def test_sentences_of_documents_keep_their_places(vocabulary: Vocabulary, tmp_pa
         [PlacedPair(pair, number, index, (7, index), index == 1) for index, pair in enumerate(pairs[start : start + 3])]
         for number, start in enumerate(range(0, len(pairs), 3))
     ]
-    found = drawing(vocabulary, tmp_path).documents(documents, 0)
-    assert [one.pair for document in found for one in document] == drawing(vocabulary, tmp_path).pairs(pairs, 0)
-    for document, drawn in zip(documents, found, strict=True):
+    result = drawing(vocabulary, tmp_path).documents(documents, 0)
+    assert [item.pair for document in result for item in document] == drawing(vocabulary, tmp_path).pairs(pairs, 0)
+    for document, drawn in zip(documents, result, strict=True):
         assert [dataclasses.replace(new, pair=old.pair) for new, old in zip(drawn, document, strict=True)] == document
-    assert found != documents
+    assert result != documents
 
 
 def sentence_training(out: Path) -> Training:
@@ -148,10 +148,10 @@ def test_a_resumed_run_uses_its_stored_samples(
         if drawn is not None:
             shutil.copytree(tmp_path / drawn / "drawn", tmp_path / name / "drawn")
         begin(tmp_path / name).run()
-    one, other, forgetful = (curve(tmp_path / name) for name in ("one", "other", "forgetful"))
-    assert one == other
-    assert one != forgetful
-    assert len(one) > len(curve(tmp_path / "stopped"))
+    first, other, forgetful = (curve(tmp_path / name) for name in ("one", "other", "forgetful"))
+    assert first == other
+    assert first != forgetful
+    assert len(first) > len(curve(tmp_path / "stopped"))
 
 
 @given(lists=st.lists(st.lists(st.integers(0, 2**31 - 1))))

@@ -133,13 +133,13 @@ def test_an_update_has_the_gradient_of_the_mean_over_its_tokens(tmp_path: Path) 
     run = Training(tiny(precision="fp32"), SAMPLE, tmp_path)
     run.translator.eval()  # no dropout
     pairs = run.epoch_updates(0)[0][:3]
-    found = []
+    results = []
     for work in (pairs, pairs * 2):
         run.translator.zero_grad()
         nll, tokens = run.backward(work)
         assert tokens == sum(len(pair.target) + 1 for pair in work)
         gradients = [parameter.grad.clone() for parameter in run.translator.parameters() if parameter.grad is not None]
-        found.append((nll / tokens, gradients))
-    assert found[0][0] == pytest.approx(found[1][0], rel=1e-5)
-    for one, other in zip(found[0][1], found[1][1], strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-6)
+        results.append((nll / tokens, gradients))
+    assert results[0][0] == pytest.approx(results[1][0], rel=1e-5)
+    for first, other in zip(results[0][1], results[1][1], strict=True):
+        torch.testing.assert_close(first, other, rtol=1e-3, atol=1e-6)

@@ -54,7 +54,7 @@ def outcome(request: SentenceRequest) -> str:
 def test_memory_on_a_device_gives_the_same_translations(tiny_artifact: Path, seed: int, use_shortlist: bool) -> None:
     schedule = arrivals(seed, [None])
     on_host, on_device = (play(backend, schedule, slots=5) for backend in pair(tiny_artifact, use_shortlist))
-    assert [outcome(one) for one in on_host] == [outcome(one) for one in on_device]
+    assert [outcome(item) for item in on_host] == [outcome(item) for item in on_device]
 
 
 def test_documents_on_a_device_are_the_same(document_artifacts: dict[str, Path]) -> None:
@@ -65,11 +65,11 @@ def test_documents_on_a_device_are_the_same(document_artifacts: dict[str, Path])
     contexts = [None, full_context(states[:1], [4]), full_context(states, [4] * 5)]
     schedule = arrivals(3, contexts)
     on_host, on_device = (play(backend, schedule, slots=4) for backend in (host, device))
-    assert [outcome(one) for one in on_host] == [outcome(one) for one in on_device]
+    assert [outcome(item) for item in on_host] == [outcome(item) for item in on_device]
 
 
 def test_scores_from_a_device_are_the_same(tiny_artifact: Path) -> None:
-    found = []
+    results = []
     for backend in pair(tiny_artifact, use_shortlist=True):
         backend.prepare_scores()
         engine = new_engine(backend)
@@ -77,8 +77,8 @@ def test_scores_from_a_device_are_the_same(tiny_artifact: Path) -> None:
         request = SentenceRequest((5, 6, 3), SearchOptions(3, max_length=64), targets=targets)
         engine.queue.put([request])
         run(engine)
-        found.append([one.log_probabilities for one in request.future.result(timeout=0).hypotheses])
-    assert found[0] == found[1]
+        results.append([hypothesis.log_probabilities for hypothesis in request.future.result(timeout=0).hypotheses])
+    assert results[0] == results[1]
 
 
 def test_rings_stay_on_the_device(tiny_artifact: Path) -> None:

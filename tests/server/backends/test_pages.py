@@ -23,10 +23,10 @@ def document(num_words: list[int]) -> StoredDocument:
 
 @given(num_words=lengths)
 def test_every_state_is_at_its_position(num_words: list[int]) -> None:
-    found = document(num_words)
-    assert found.num_sentences == len(num_words)
+    result = document(num_words)
+    assert result.num_sentences == len(num_words)
     seen = []
-    for page, widest in zip(found.pages, [*WIDTHS, 10**6], strict=True):
+    for page, widest in zip(result.pages, [*WIDTHS, 10**6], strict=True):
         assert (np.diff(page.numbers) > 0).all()
         for place, number in enumerate(page.numbers.tolist()):
             states, count = some_states(num_words[number]), num_words[number]
@@ -42,12 +42,12 @@ def test_every_state_is_at_its_position(num_words: list[int]) -> None:
 @given(num_words=lengths)
 def test_at_most_half_of_a_page_is_empty(num_words: list[int]) -> None:
     """Except sentences shorter than half of the narrowest page, and the last page's rounding."""
-    found = document(num_words)
-    for page, least in zip(found.pages[1:3], WIDTHS, strict=False):
+    result = document(num_words)
+    for page, least in zip(result.pages[1:3], WIDTHS, strict=False):
         assert (page.keep.sum(axis=2) > least).all()
         assert page.keep.shape[2] == 2 * least
-    assert found.pages[3].keep.shape[2] % LAST_WIDTHS == 0
-    assert found.num_bytes == 16 * (len(num_words) + sum(page.keep.size for page in found.pages))
+    assert result.pages[3].keep.shape[2] % LAST_WIDTHS == 0
+    assert result.num_bytes == 16 * (len(num_words) + sum(page.keep.size for page in result.pages))
 
 
 @given(before=st.lists(st.integers(0, 200), max_size=5), num_words=lengths, more=lengths)

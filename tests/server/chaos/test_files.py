@@ -118,12 +118,12 @@ def fetched(served: Served, where: str, key: Mapping[str, str]) -> httpx.Respons
 
 def readers(served: Served) -> list[int]:
     """The ids of the server's parser processes."""
-    found = []
+    results = []
     for pid in processes_below(served.process.pid):
         with contextlib.suppress(OSError):
             if READER.encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
-                found.append(pid)
-    return found
+                results.append(pid)
+    return results
 
 
 @contextlib.contextmanager

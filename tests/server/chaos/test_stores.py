@@ -111,12 +111,12 @@ def test_killed_again_and_again_a_document_is_whole(served: Served) -> None:
                 done = Documents(client).get(name)["progress"]
                 if done == 1:  # it was faster than the last look at it
                     break
-            found = Documents(client).done(name)
-            assert [(sentence["index"], sentence["source"]) for sentence in found["sentences"]] == list(
+            result = Documents(client).done(name)
+            assert [(sentence["index"], sentence["source"]) for sentence in result["sentences"]] == list(
                 enumerate(sources)
             )
             again = Documents(client).post(202, sentences=sources, wait=False, **SHORT)["id"]
-            assert translations(Documents(client).done(again)) == translations(found)
+            assert translations(Documents(client).done(again)) == translations(result)
     print(f"{killed} times killed, {rounds} documents: {len(sources)} sentences, each once, as without")
 
 

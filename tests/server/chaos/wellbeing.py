@@ -31,9 +31,9 @@ def assert_well(served: Served) -> None:
 def resident_bytes(served: Served) -> int:
     """Resident memory of the server's process, in bytes."""
     text = Path(f"/proc/{served.process.pid}/status").read_text(encoding="ascii")
-    found = re.search(r"VmRSS:\s+(\d+) kB", text)
-    assert found is not None
-    return int(found[1]) * 1024
+    result = re.search(r"VmRSS:\s+(\d+) kB", text)
+    assert result is not None
+    return int(result[1]) * 1024
 
 
 def open_files(served: Served) -> int:
@@ -46,12 +46,12 @@ def threads(served: Served) -> int:
 
 def processes_below(pid: int) -> list[int]:
     """Ids of all descendants of a process."""
-    found: list[int] = []
+    results: list[int] = []
     with contextlib.suppress(OSError):  # it has ended meanwhile
         for task in Path(f"/proc/{pid}/task").iterdir():
             for child in map(int, (task / "children").read_text(encoding="ascii").split()):
-                found += [child, *processes_below(child)]
-    return found
+                results += [child, *processes_below(child)]
+    return results
 
 
 @dataclass(frozen=True)

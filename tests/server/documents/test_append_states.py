@@ -39,5 +39,5 @@ def check_same(found: StoredDocument, expected: StoredDocument) -> None:
         same: Floats = mine[name]
         np.testing.assert_array_equal(same, tensor, name)
     np.testing.assert_array_equal(found.num_words, expected.num_words)
-    for one, other in zip(found.pages, expected.pages, strict=True):
-        np.testing.assert_array_equal(one.numbers, other.numbers)
+    for page, other in zip(found.pages, expected.pages, strict=True):
+        np.testing.assert_array_equal(page.numbers, other.numbers)

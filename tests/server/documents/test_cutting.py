@@ -28,9 +28,9 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def translator(document_artifact: Path) -> Iterator[Translator]:
-    found = Translator.load(document_artifact, settings_for(document_artifact).engine, Metrics())
-    yield found
-    found.stop(0)
+    result = Translator.load(document_artifact, settings_for(document_artifact).engine, Metrics())
+    yield result
+    result.stop(0)
 
 
 def copied(sentence: Sentence, translator: Translator) -> str:

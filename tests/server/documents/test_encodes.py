@@ -34,9 +34,9 @@ def translator(document_artifacts: dict[str, Path], request: pytest.FixtureReque
     engine = EngineSettings(
         slots=4, max_waiting=512, num_workers=1, shortlist="on", max_beam_size=4, translation_cache_bytes=0
     )
-    found = Translator.load(document_artifact, settings_for(document_artifact, engine).engine, Metrics())
-    yield found
-    found.stop(0)
+    result = Translator.load(document_artifact, settings_for(document_artifact, engine).engine, Metrics())
+    yield result
+    result.stop(0)
 
 
 @pytest.fixture
@@ -78,12 +78,12 @@ def test_a_long_document_of_sentences_that_see_not_far_keeps_no_more_than_a_batc
     model = lively_document_model()
     model.config = dataclasses.replace(model.config, reach=2)
     artifact = write_document_artifact(model, tmp_path, graphs=(("onnx", "fp32"),))
-    found = Translator.load(artifact, settings_for(artifact).engine, Metrics())
+    result = Translator.load(artifact, settings_for(artifact).engine, Metrics())
     sources = [f"The girl has {number} umbrellas." if number % 50 else "Yes." for number in range(230)]
 
     async def scenario() -> list[Any]:
-        async with serving({found.name: found}) as (documents, _):
-            _, sentences = await translated(documents, found, sources, mode)
+        async with serving({result.name: result}) as (documents, _):
+            _, sentences = await translated(documents, result, sources, mode)
             return [(sentence.parts, sentence.translation, sentence.context_used) for sentence in sentences]
 
     try:
@@ -94,7 +94,7 @@ def test_a_long_document_of_sentences_that_see_not_far_keeps_no_more_than_a_batc
         assert asyncio.run(scenario()) == everything
         assert sum(encoded) == len(set(sources))
     finally:
-        found.stop(0)
+        result.stop(0)
 
 
 def test_it_changes_nothing(translator: Translator, encoded: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,8 +105,8 @@ def test_it_changes_nothing(translator: Translator, encoded: list[int], monkeypa
         async with serving({translator.name: translator}) as (documents, _):
             document, _ = await translated(documents, translator, SOURCES, "online")
             await documents.append(document.id, APPENDED, None, until())
-            found, sentences = await documents.read(document.id)
-            states = await kept(documents.reader, translator, found, sentences)
+            result, sentences = await documents.read(document.id)
+            states = await kept(documents.reader, translator, result, sentences)
             return [
                 (sentence.parts, sentence.translation, sentence.score, sentence.context_used) for sentence in sentences
             ], states
@@ -125,9 +125,9 @@ def test_kept_states_are_halves_that_nobody_can_change(translator: Translator) -
             _, sentences = await documents.read(document.id)
             for sentence in sentences:
                 place = Place(document.id, translator.fingerprint, sentence.index)
-                found = documents.reader.cache.get(place, context_of(sentence))
-                assert isinstance(found, tuple)
-                arrays = [array for states in found for array in states.values()]
+                result = documents.reader.cache.get(place, context_of(sentence))
+                assert isinstance(result, tuple)
+                arrays = [array for states in result for array in states.values()]
                 assert [array.dtype for array in arrays] == [np.float16] * len(arrays) != []
                 assert all(array.flags.owndata and not array.flags.writeable for array in arrays)
 
@@ -158,15 +158,15 @@ def test_contexts_that_are_prepared_together_are_those_prepared_alone(
             together = await documents.contexts_of(model, several)
             number, different = sum(encoded), {text for texts in several for text in texts}
             assert number <= len(different)
-            for texts, found in zip(several, together, strict=True):
+            for texts, item in zip(several, together, strict=True):
                 alone = await documents.context_of(model, texts)
-                assert (found is None) == (alone is None) == (not texts)
-                if found is not None and alone is not None:
-                    mine, theirs = (context.stored.tensors(context.distance) for context in (found, alone))
+                assert (item is None) == (alone is None) == (not texts)
+                if item is not None and alone is not None:
+                    mine, theirs = (context.stored.tensors(context.distance) for context in (item, alone))
                     assert {name: x.tobytes() for name, x in mine.items()} == {
                         name: x.tobytes() for name, x in theirs.items()
                     }
-                    assert found.key == alone.key
+                    assert item.key == alone.key
 
     try:
         asyncio.run(scenario())
@@ -200,12 +200,12 @@ def test_scores_with_contexts_that_are_read_together_are_those_of_items_alone(
             ]
             together = await score(translator, items, None)
             assert sum(encoded) == 7 + len(SCORED)
-            for (before, source, targets), found in zip(SCORED, together.targets, strict=True):
+            for (before, source, targets), target in zip(SCORED, together.targets, strict=True):
                 drafted = await documents.context_of(translator, before) if translator.needs_drafts else None
                 context = drafted or one_by_one(translator, before)
                 alone = await score(translator, [ScoringItem(source, targets, context)], None)
-                for one, other in zip(found, alone.targets[0], strict=True):
-                    assert one.log_probabilities == pytest.approx(other.log_probabilities, abs=1e-4)
+                for first, other in zip(target, alone.targets[0], strict=True):
+                    assert first.log_probabilities == pytest.approx(other.log_probabilities, abs=1e-4)
 
     asyncio.run(scenario())
 

@@ -262,10 +262,10 @@ def test_a_document_that_kills_its_process_has_failed_at_last(tmp_path: Path) ->
         await runner.stop()
 
     asyncio.run(live())
-    found = store.document("first")
-    assert found.state == "failed"
-    assert "ended 3 times" in str(found.error)
-    assert "correct a sentence" in str(found.error)
+    result = store.document("first")
+    assert result.state == "failed"
+    assert "ended 3 times" in str(result.error)
+    assert "correct a sentence" in str(result.error)
     store.close()
 
 

@@ -34,24 +34,24 @@ def translator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Translator]
     model.config = dataclasses.replace(model.config, reach=REACH)
     artifact = write_document_artifact(model, tmp_path_factory.mktemp("reach"))
     engine = EngineSettings(slots=4, max_waiting=512, num_workers=1, shortlist="on", max_beam_size=4)
-    found = Translator.load(artifact, settings_for(artifact, engine).engine, Metrics())
-    yield found
-    found.stop(0)
+    result = Translator.load(artifact, settings_for(artifact, engine).engine, Metrics())
+    yield result
+    result.stop(0)
 
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch, translator: Translator) -> list[tuple[int, ...]]:
     """The sentences whose states were computed."""
-    found: list[tuple[int, ...]] = []
+    results: list[tuple[int, ...]] = []
     compute = translator.worker.encode_sources
 
     def noted(sources: Iterable[Sequence[int]], owner: Any = None) -> Any:
         some = [tuple(ids) for ids in sources]
-        found.extend(some)
+        results.extend(some)
         return compute(some, owner)
 
     monkeypatch.setattr(translator.worker, "encode_sources", noted)
-    return found
+    return results
 
 
 def answers(sentences: Sequence[Sentence]) -> list[Any]:
@@ -80,9 +80,9 @@ def test_a_document_that_grows_is_translated_as_at_once(translator: Translator, 
                 done += count
                 assert kept_states(documents, translator, longer).stored.num_sentences <= REACH
             assert done == len(TEXTS)
-            expected, found = await documents.read(whole.id), await documents.read(grown.id)
-            assert answers(found[1]) == answers(expected[1])
-            assert any(sentence.context_used for sentence in found[1])
+            expected, actual = await documents.read(whole.id), await documents.read(grown.id)
+            assert answers(actual[1]) == answers(expected[1])
+            assert any(sentence.context_used for sentence in actual[1])
 
     asyncio.run(scenario())
 
@@ -118,23 +118,23 @@ def test_a_correction_and_an_explanation_read_what_they_see(
             ):
                 documents.reader.cache.drop(document.id)
                 read.clear()
-                found = await work()
+                actual = await work()
                 counts.append(len(read))
-                if isinstance(found[1], Sentence):
-                    result = answers([found[1]])
+                if isinstance(actual[1], Sentence):
+                    result = answers([actual[1]])
                 else:
-                    explanation = found[1]
+                    explanation = actual[1]
             return counts, (result, explanation)
 
-    counts, found = asyncio.run(scenario())
+    counts, actual = asyncio.run(scenario())
     assert counts == [most, most]
     everything: Callable[..., list[Sentence]] = lambda mode, index, sentences, reach: list(sentences)  # noqa: E731
     for module in (service, correcting):
         monkeypatch.setattr(module, "around", everything)
     counts, expected = asyncio.run(scenario())
     assert counts == [len(TEXTS)] * 2
-    assert found == expected
-    assert set(found[1].seen) <= {other for other in range(len(TEXTS)) if sees(mode, index, other, REACH)}
+    assert actual == expected
+    assert set(actual[1].seen) <= {other for other in range(len(TEXTS)) if sees(mode, index, other, REACH)}
 
 
 def test_a_sentence_that_is_shared_is_not_read_again(translator: Translator, read: list[tuple[int, ...]]) -> None:

@@ -84,9 +84,9 @@ def test_it_is_the_plain_list_of_what_was_used_last(
             cache.drop(document)
             plain = [entry for entry in plain if entry[0][0] != document]
         elif name == "get":
-            found = cache.get(Place(document, "f", index), content)
+            result = cache.get(Place(document, "f", index), content)
             hit = old is not None and old[1] == content
-            assert (found is not None) == hit
+            assert (result is not None) == hit
             if old is not None and hit:
                 plain.remove(old)
                 plain.append(old)

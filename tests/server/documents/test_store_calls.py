@@ -44,9 +44,9 @@ class Counting(MemoryStore):
         return super().__getattribute__(name)
 
     def sentences(self, document_id: str, start: int = 0, end: int | None = None) -> list[Sentence]:
-        found = super().sentences(document_id, start, end)
-        self.num_read += len(found)
-        return found
+        result = super().sentences(document_id, start, end)
+        self.num_read += len(result)
+        return result
 
     def update(
         self,
@@ -64,12 +64,12 @@ class Counting(MemoryStore):
 
 @pytest.fixture(scope="module")
 def translators(document_artifacts: dict[str, Path]) -> Any:
-    found = {}
+    results = {}
     for artifact in document_artifacts.values():
         translator = Translator.load(artifact, settings_for(artifact).engine, Metrics())
-        found[translator.name] = translator
-    yield found
-    for translator in found.values():
+        results[translator.name] = translator
+    yield results
+    for translator in results.values():
         translator.stop(0)
 
 
@@ -103,9 +103,9 @@ async def translated(
     document, _ = await documents.create(
         NewDocument(translator, mode, sources, {"beam_size": 1, "length_penalty": None, "max_length": 4})
     )
-    found = await documents.wait(document.id, until())
-    assert found[0].state == "done"
-    return found
+    result = await documents.wait(document.id, until())
+    assert result[0].state == "done"
+    return result
 
 
 @pytest.mark.parametrize("model", ["documents", "bilingual"])
@@ -214,19 +214,19 @@ def test_a_correction_that_is_overtaken_by_one_that_affects_it_is_translated_aga
             overtaken = asyncio.Event()
 
             async def slowly(*given: Any) -> Any:
-                found = await translate(*given)
+                result = await translate(*given)
                 if not overtaken.is_set():
                     overtaken.set()
                     await documents.correct(document.id, 0, Correction("She has a dog.", None, "affected"), until())
-                return found
+                return result
 
             monkeypatch.setattr(documents._workspace.reader, "of_document", slowly)
             _, sentence = await documents.correct(document.id, 1, Correction("It is red.", None), until())
             assert sentence.is_pending
-            now, found = await documents.wait(document.id, until())
+            now, result = await documents.wait(document.id, until())
             assert now.state == "done"
             _, fresh = await translated(documents, translators["documents"], ["She has a dog.", "It is red.", STORY[2]])
-            assert (found[1].translation, found[1].context_used) == (fresh[1].translation, fresh[1].context_used)
+            assert (result[1].translation, result[1].context_used) == (fresh[1].translation, fresh[1].context_used)
 
     asyncio.run(scenario())
 

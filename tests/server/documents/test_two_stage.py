@@ -110,7 +110,7 @@ def test_each_of_two_processes_serves_one_of_the_models(
         document, _ = await whole.documents.create(new(translators))
         expected = await whole.until(document.id, "en-fr", "done")
 
-        first, second = (Process(store, {name: one}) for name, one in translators.items())
+        first, second = (Process(store, {name: item}) for name, item in translators.items())
         document, _ = await first.documents.create(new(translators))
         sentences = await first.until(document.id, "en-fr", "queued")
         assert [sentence.source for sentence in sentences] == STORY

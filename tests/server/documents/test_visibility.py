@@ -21,15 +21,15 @@ OWNERS = st.lists(st.integers(0, 9), max_size=20).map(sorted)
 def test_distances_are_of_those_that_a_sentence_sees(
     mode: Mode, index: int, owners: list[int], reach: int | None
 ) -> None:
-    found = distances(mode, index, np.array(owners, np.int64), reach)
-    assert found.tolist() == [abs(owner - index) if sees(mode, index, owner, reach) else 0 for owner in owners]
+    result = distances(mode, index, np.array(owners, np.int64), reach)
+    assert result.tolist() == [abs(owner - index) if sees(mode, index, owner, reach) else 0 for owner in owners]
 
 
 @settings(deadline=None)
 @given(mode=MODES, count=st.integers(0, 9), changed=st.integers(0, 8), reach=REACHES)
 def test_affected_are_those_that_see_a_change(mode: Mode, count: int, changed: int, reach: int | None) -> None:
-    found = affected(mode, changed, [sentence(index) for index in range(count)], reach)
-    assert [sentence.index for sentence in found] == [
+    result = affected(mode, changed, [sentence(index) for index in range(count)], reach)
+    assert [sentence.index for sentence in result] == [
         index for index in range(count) if sees(mode, index, changed, reach)
     ]
 

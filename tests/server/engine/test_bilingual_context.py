@@ -68,11 +68,11 @@ def test_two_passes_are_the_reference_protocol(
     sources = [*(ids[-9:] for ids in some_sources(3, seed=2)), (3,)]
     drafts = drafts_of(backend, sources)
     for online in (False, True):
-        found = search(backend, sources, contexts(backend, sources, drafts, online))
+        actual = search(backend, sources, contexts(backend, sources, drafts, online))
         expected = search_document(
             model, [ids[:-1] for ids in sources], online, beam_size=3, num_hypotheses=2, max_length=14
         )
-        for result, hypotheses in zip(found, expected, strict=True):
+        for result, hypotheses in zip(actual, expected, strict=True):
             assert [h.ids for h in result.hypotheses] == [h.ids for h in hypotheses]
             for ours, theirs in zip(result.hypotheses, hypotheses, strict=True):
                 assert ours.score == pytest.approx(theirs.score, abs=1e-3)
@@ -119,7 +119,7 @@ def test_an_explanation_says_where_a_translation_looked(
     (_, _, context) = contexts(backend, sources, drafts, online=True)
     assert context is not None
     source, target = (40, 41, 3), (50, 51, 52)
-    found = backend.context.explain(source, context, target)
+    result = backend.context.explain(source, context, target)
     store = half_precision(
         stack_store([store_sentence(bilingual_model, s[:-1], t) for s, t in zip(sources, drafts, strict=True)])
     )
@@ -128,11 +128,11 @@ def test_an_explanation_says_where_a_translation_looked(
         memory = bilingual_model.base.encode(batch.source, batch.source_keep)
         decoded = bilingual_model.base.decoder_output(batch.target_in, memory, batch.source_keep)
         looked = bilingual_model.attend(decoded.query, decoded.state, store, torch.tensor([[True, False, False]]))
-    np.testing.assert_allclose(found.weights, looked.sentence_weights[0].mean(dim=1)[:, :1].numpy(), atol=1e-4)
-    assert found.gate == pytest.approx(float(looked.gate.mean()), abs=1e-4)
-    assert found.words is not None
+    np.testing.assert_allclose(result.weights, looked.sentence_weights[0].mean(dim=1)[:, :1].numpy(), atol=1e-4)
+    assert result.gate == pytest.approx(float(looked.gate.mean()), abs=1e-4)
+    assert result.words is not None
     assert looked.word_weights is not None
-    np.testing.assert_allclose(found.words[0], looked.word_weights[0].mean(dim=1)[:, 0, :3].numpy(), atol=1e-4)
+    np.testing.assert_allclose(result.words[0], looked.word_weights[0].mean(dim=1)[:, 0, :3].numpy(), atol=1e-4)
 
 
 @pytest.mark.parametrize("precision", ["fp32", "int8"])

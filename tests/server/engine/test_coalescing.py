@@ -133,7 +133,7 @@ def test_sentences_in_flight_share_a_search(load: LoadBackend) -> None:
     engine.run()
     assert engine.decoded == 1
     assert engine.lookups == {"miss": 1, "shared": 3}
-    assert len({one.hypotheses for one in results(requests)}) == 1
+    assert len({result.hypotheses for result in results(requests)}) == 1
 
 
 @pytest.mark.parametrize("steps", [0, 1])
@@ -272,7 +272,7 @@ def test_a_joining_request_does_not_wait_in_the_flow_of_the_first(load: LoadBack
     assert sum(request.future.done() for request in document) < 20
     engine.run()
     assert engine.decoded == len(document)
-    assert all(one.hypotheses for one in results(document))
+    assert all(result.hypotheses for result in results(document))
     assert len(engine.engine.queue) == 0
 
 

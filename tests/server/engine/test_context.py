@@ -41,11 +41,11 @@ def contexts(backend: Backend, sources: Sequence[Ids], online: bool) -> list[Sen
     """What every sentence of a document sees."""
     document, index = stored(backend, sources), np.arange(len(sources))
     has_words = np.array([len(ids) > 1 for ids in sources])
-    found: list[SentenceContext | None] = []
+    results: list[SentenceContext | None] = []
     for own in index:
         visible = (index < own if online else index != own) & has_words
-        found.append(SentenceContext(document, visible) if visible.any() else None)
-    return found
+        results.append(SentenceContext(document, visible) if visible.any() else None)
+    return results
 
 
 def translate_in_context(
@@ -70,15 +70,15 @@ def test_documents_are_translated_as_the_reference_protocol_does(
     artifact = Artifact.load(context_artifact(attention, "encoder"))
     backend = load_backend(artifact, "onnx", "fp32", "off")
     sources = [*some_sources(4, seed=2), (3,)]
-    found = translate_in_context(backend, sources, contexts(backend, sources, online))
+    actual = translate_in_context(backend, sources, contexts(backend, sources, online))
     expected = search_document(
         model, [ids[:-1] for ids in sources], online, beam_size=3, num_hypotheses=2, max_length=20
     )
-    for result, hypotheses in zip(found, expected, strict=True):
+    for result, hypotheses in zip(actual, expected, strict=True):
         assert [h.ids for h in result.hypotheses] == [h.ids for h in hypotheses]
         for ours, theirs in zip(result.hypotheses, hypotheses, strict=True):
             assert ours.score == pytest.approx(theirs.score, abs=1e-3)
-    assert sum(result.context is not None for result in found) == (4 if online else 5)
+    assert sum(result.context is not None for result in actual) == (4 if online else 5)
 
 
 @settings(deadline=None, max_examples=5)
@@ -93,14 +93,14 @@ def test_whoever_is_visible_it_is_the_reference_search(
     visible = np.array([len(ids) > 1 and data.draw(st.booleans()) for ids in document])
     source = random_source(generator)
     seen = SentenceContext(stored(backend, document), visible) if visible.any() else None
-    (found,) = translate_in_context(backend, [source], [seen])
+    (actual,) = translate_in_context(backend, [source], [seen])
     store = half_precision(stack_store([store_sentence(document_model, ids[:-1]) for ids in document]))
     (expected, *_) = contextual_search(
         document_model, source[:-1], store, torch.from_numpy(visible)[None], beam_size=3, max_length=20
     )
-    assert found.hypotheses[0].ids == expected.ids
-    assert found.hypotheses[0].score == pytest.approx(expected.score, abs=1e-3)
-    assert (found.context is None) == (not visible.any())
+    assert actual.hypotheses[0].ids == expected.ids
+    assert actual.hypotheses[0].score == pytest.approx(expected.score, abs=1e-3)
+    assert (actual.context is None) == (not visible.any())
 
 
 def test_the_reference_notices_context(load_document: LoadBackend) -> None:
@@ -144,20 +144,20 @@ def test_sentences_that_are_read_together_are_as_those_read_alone(load_document:
     context = load_document("onnx", *way).context
     assert context is not None
     sources = [*some_sources(20, seed=6), (3,), (5, 3), (*range(30, 90), 3)]
-    for ids, found in zip(sources, context.encode_sources(sources), strict=True):
+    for ids, source in zip(sources, context.encode_sources(sources), strict=True):
         [alone] = context.encode_sources([ids])
-        assert found.states is not None
+        assert source.states is not None
         assert alone.states is not None
-        assert found.memory is not None
+        assert source.memory is not None
         assert alone.memory is not None
-        assert found.source_ids == ids
-        assert found.states.keys() == alone.states.keys()
+        assert source.source_ids == ids
+        assert source.states.keys() == alone.states.keys()
         for name, state in alone.states.items():
             assert state.shape[:-1] == ((max(1, len(ids) - 1),) if name.startswith("word") else ())
-            assert found.states[name].tobytes() == state.tobytes()
-        np.testing.assert_allclose(found.memory, alone.memory, atol=1e-5)
+            assert source.states[name].tobytes() == state.tobytes()
+        np.testing.assert_allclose(source.memory, alone.memory, atol=1e-5)
         for name, tensor in alone.without_context.tensors.items():
-            np.testing.assert_allclose(found.without_context.tensors[name], tensor, atol=1e-5)
+            np.testing.assert_allclose(source.without_context.tensors[name], tensor, atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -188,13 +188,13 @@ def test_all_computations_of_context_attention_are_the_same(
     monkeypatch.setattr(backend.context, "max_energies", max_energies)
     looked = [result.context is not None for result in whole]
     assert looked == [not online, *[True] * (len(sources) - 1)]  # online the first has nothing to look at
-    for one, other in zip(translate_in_context(backend, sources, seen), whole, strict=True):
-        assert_same(one, other)
-        assert (one.context is None) == (other.context is None)
-        if one.context is None or other.context is None:
+    for first, other in zip(translate_in_context(backend, sources, seen), whole, strict=True):
+        assert_same(first, other)
+        assert (first.context is None) == (other.context is None)
+        if first.context is None or other.context is None:
             continue
-        np.testing.assert_allclose(one.context.weights, other.context.weights, atol=1e-5)
-        assert one.context.gate == pytest.approx(other.context.gate, abs=1e-5)
+        np.testing.assert_allclose(first.context.weights, other.context.weights, atol=1e-5)
+        assert first.context.gate == pytest.approx(other.context.gate, abs=1e-5)
 
 
 def test_later_sentences_change_nothing_online(load_document: LoadBackend) -> None:
@@ -202,15 +202,15 @@ def test_later_sentences_change_nothing_online(load_document: LoadBackend) -> No
     backend = load_document("onnx", "fp32")
     sources = [(5, 6, 7, 3), (8, 9, 3), (10, 11, 12, 13, 3), (*range(20, 60), 3)]
     whole, begun = (contexts(backend, some, online=True) for some in (sources, sources[:3]))
-    for one, other in zip(
+    for first, other in zip(
         translate_in_context(backend, sources[:3], whole[:3]),
         translate_in_context(backend, sources[:3], begun),
         strict=True,
     ):
-        assert one.hypotheses == other.hypotheses
-        assert (one.context is None) == (other.context is None)
-        if one.context is not None and other.context is not None:
-            np.testing.assert_array_equal(one.context.weights, other.context.weights)
+        assert first.hypotheses == other.hypotheses
+        assert (first.context is None) == (other.context is None)
+        if first.context is not None and other.context is not None:
+            np.testing.assert_array_equal(first.context.weights, other.context.weights)
 
 
 def test_results_say_where_a_sentence_looked(load_document: LoadBackend, document_model: DocumentModel) -> None:
@@ -256,24 +256,24 @@ def test_an_explanation_has_the_words_that_a_sentence_attends_to(
     visible = np.array([True, False, True, True, False])
     context, source = SentenceContext(stored(backend, sources), visible), (5, 6, 7, 3)
     (result,) = translate_in_context(backend, [source], [context])
-    found = backend.context.explain(source, context)
+    actual = backend.context.explain(source, context)
     assert result.context is not None
     assert result.context.words is None
-    np.testing.assert_allclose(found.weights, result.context.weights, atol=1e-5)
-    assert found.gate == pytest.approx(result.context.gate, abs=1e-5)
+    np.testing.assert_allclose(actual.weights, result.context.weights, atol=1e-5)
+    assert actual.gate == pytest.approx(result.context.gate, abs=1e-5)
     if attention == "flat-sentence":
-        assert found.words is None
+        assert actual.words is None
         return
-    assert found.words is not None
-    assert [words.shape for words in found.words] == [(2, 20), (2, 0), (2, 3), (2, 40)]
-    for words, weight in zip(found.words, found.weights.T, strict=True):
+    assert actual.words is not None
+    assert [words.shape for words in actual.words] == [(2, 20), (2, 0), (2, 3), (2, 40)]
+    for words, weight in zip(actual.words, actual.weights.T, strict=True):
         np.testing.assert_allclose(words.sum(axis=1), weight, atol=1e-5)
     store = half_precision(stack_store([store_sentence(model, ids[:-1]) for ids in sources]))
     with torch.no_grad():
         memory = model.base.encode(torch.tensor([source]), torch.ones(1, 4, dtype=torch.bool))
         expected = model.attend(memory, memory, store, torch.from_numpy(visible)[None]).word_weights
     assert expected is not None
-    np.testing.assert_allclose(found.words[3], expected[0].mean(dim=1)[:, 3, :40].numpy(), atol=1e-4)
+    np.testing.assert_allclose(actual.words[3], expected[0].mean(dim=1)[:, 3, :40].numpy(), atol=1e-4)
 
 
 @pytest.mark.parametrize(

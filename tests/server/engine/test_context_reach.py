@@ -33,7 +33,7 @@ def seen_by_all(backend: Backend, sources: list[tuple[int, ...]], online: bool) 
     states = [backend.context.compute_states(ids) for ids in sources]
     document, index = StoredDocument.of(states, [len(ids) - 1 for ids in sources]), np.arange(len(sources))
     seen = [distances("online" if online else "offline", own, index, REACH) for own in range(len(sources))]
-    return [SentenceContext(document, one) if one.any() else None for one in seen]
+    return [SentenceContext(document, item) if item.any() else None for item in seen]
 
 
 @pytest.mark.parametrize(
@@ -53,11 +53,11 @@ def test_documents_are_translated_as_the_reference_protocol_does(
     backend = load_backend(artifact, "onnx", "fp32", "off")
     sources = [ids[-9:] for ids in some_sources(6, seed=2)]
     for online in (False, True):
-        found = translate_in_context(backend, sources, seen_by_all(backend, sources, online))
+        actual = translate_in_context(backend, sources, seen_by_all(backend, sources, online))
         expected = search_document(
             model, [ids[:-1] for ids in sources], online, beam_size=3, num_hypotheses=2, max_length=20
         )
-        for own, (result, hypotheses) in enumerate(zip(found, expected, strict=True)):
+        for own, (result, hypotheses) in enumerate(zip(actual, expected, strict=True)):
             assert [h.ids for h in result.hypotheses] == [h.ids for h in hypotheses]
             assert result.hypotheses[0].score == pytest.approx(hypotheses[0].score, abs=1e-3)
             if result.context is not None:

@@ -22,9 +22,9 @@ class Measured:
         self.engine = Engine(self.backend, RequestQueue(1000), slots, EngineMeter(self.metrics, "tiny"))
 
     def value(self, name: str, **labels: str) -> float:
-        found = self.metrics.registry.get_sample_value(f"ringmt_{name}", {"model": "tiny", **labels})
-        assert found is not None, name
-        return found
+        result = self.metrics.registry.get_sample_value(f"ringmt_{name}", {"model": "tiny", **labels})
+        assert result is not None, name
+        return result
 
     def translate(self, requests: list[SentenceRequest]) -> None:
         self.engine.queue.put(requests)
@@ -40,16 +40,16 @@ def test_tokens_and_sentences_are_counted_once(load: LoadBackend, slots: int) ->
     best = [request.future.result(timeout=0).hypotheses[0] for request in requests]
     sources = sum(len(request.source_ids) for request in requests)
     assert measured.value("source_tokens_total") == measured.value("encode_batch_tokens_sum") == sources
-    assert measured.value("target_tokens_total") == sum(one.num_tokens for one in best)
+    assert measured.value("target_tokens_total") == sum(item.num_tokens for item in best)
     for reason in ("eos", "length"):
         counted = measured.value("sentences_total", finish_reason=reason)
-        assert counted == sum(one.finish_reason == reason for one in best)
+        assert counted == sum(sentence.finish_reason == reason for sentence in best)
     for name in ("sentence_queue_seconds", "sentence_encode_seconds", "time_to_first_token_seconds"):
         assert measured.value(f"{name}_count") == len(requests)
     ring = measured.backend.manifest.ring_capacity
-    assert measured.value("ring_cache_wraps_total") == sum((one.num_tokens - 1) // ring for one in best)
+    assert measured.value("ring_cache_wraps_total") == sum((item.num_tokens - 1) // ring for item in best)
     assert measured.value("decode_steps_total") == measured.value("decode_step_seconds_count")
-    assert measured.value("decode_steps_total") >= max(one.num_tokens for one in best)
+    assert measured.value("decode_steps_total") >= max(item.num_tokens for item in best)
 
 
 def test_padding_is_what_a_batch_has_beside_its_tokens(load: LoadBackend) -> None:
@@ -82,7 +82,7 @@ def test_the_seconds_of_a_sentence_follow_each_other_and_add_up(
                 assert before < ended < next(ticks), "it was answered in this step"
                 length = request.future.result(timeout=0).hypotheses[0].num_tokens
                 assert timings.decode >= length, "every token takes a step, and every step a tick"
-    whole = sum(one.future.result(timeout=0).timings.queue for one in requests)
+    whole = sum(item.future.result(timeout=0).timings.queue for item in requests)
     assert measured.value("sentence_queue_seconds_sum") == pytest.approx(whole)
-    tokens = [(one.future.result().timings.decode, one.future.result().hypotheses[0].num_tokens) for one in requests]
+    tokens = [(item.future.result().timings.decode, item.future.result().hypotheses[0].num_tokens) for item in requests]
     assert measured.value("time_per_output_token_seconds_sum") == pytest.approx(sum(s / n for s, n in tokens))

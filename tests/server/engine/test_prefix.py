@@ -95,10 +95,10 @@ def test_equals_the_reference_search_at_int8(tmp_path: Path) -> None:
             [best, *_] = reference_search(
                 twin, list(source), options.beam_size, 1, options.length_penalty, options.max_length, prefix=prefix
             )
-            found = request.future.result(timeout=0).hypotheses[0]
-            assert found.ids[: len(prefix)] == prefix
-            assert found.normalized_score == pytest.approx(best.normalized_score, abs=0.05)
-            same += found.ids == best.ids
+            result = request.future.result(timeout=0).hypotheses[0]
+            assert result.ids[: len(prefix)] == prefix
+            assert result.normalized_score == pytest.approx(best.normalized_score, abs=0.05)
+            same += result.ids == best.ids
     assert same >= 15, "of 16: sums of floats that differ in their last bits may take another level"
 
 

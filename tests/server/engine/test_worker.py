@@ -214,10 +214,10 @@ def test_explanations_are_computed_beside_sentences(load_document: LoadBackend, 
     assert context is not None
     seen = full_context([context.compute_states((5, 6, 7, 3)), context.compute_states((8, 9, 3))], [3, 2])
     assert seen is not None
-    found, expected = document_worker.explain((5, 6, 3), seen).result(timeout=30), context.explain((5, 6, 3), seen)
-    np.testing.assert_array_equal(found.weights, expected.weights)
-    assert found.words is not None
-    assert [words.shape for words in found.words] == [(2, 3), (2, 2)]
+    actual, expected = document_worker.explain((5, 6, 3), seen).result(timeout=30), context.explain((5, 6, 3), seen)
+    np.testing.assert_array_equal(actual.weights, expected.weights)
+    assert actual.words is not None
+    assert [words.shape for words in actual.words] == [(2, 3), (2, 2)]
 
 
 def test_a_side_task_costs_its_source_tokens_and_translation_tokens(load_document: LoadBackend) -> None:

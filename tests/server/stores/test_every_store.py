@@ -213,8 +213,8 @@ def test_concurrent_claims_share_the_work(store: ContextStore) -> None:
     def claim_all(worker: int) -> list[str]:
         start.wait()
         claimed = []
-        while (one := store.claim(str(worker), 100, SERVED)) is not None:
-            claimed.append(one.id)
+        while (first := store.claim(str(worker), 100, SERVED)) is not None:
+            claimed.append(first.id)
         return claimed
 
     with ThreadPoolExecutor(4) as pool:

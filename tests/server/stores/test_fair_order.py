@@ -16,8 +16,8 @@ SIZES = st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 9)), min_size=
 
 
 def claimed(store: ContextStore, times: int) -> list[str]:
-    found = [store.claim("w", 100, SERVED) for _ in range(times)]
-    return [claimed.id for claimed in found if claimed is not None]
+    results = [store.claim("w", 100, SERVED) for _ in range(times)]
+    return [claimed.id for claimed in results if claimed is not None]
 
 
 def test_who_queues_many_does_not_hold_up_who_queues_one(store: ContextStore) -> None:
@@ -66,10 +66,10 @@ def test_owners_with_work_are_served_the_same(sizes: list[tuple[str, int]]) -> N
     largest = max(1, *(size for _, size in sizes))
     served: Counter[str] = Counter()
     seen: dict[str, list[str]] = {}
-    while (one := store.claim("w", 100, SERVED)) is not None:
-        served[one.owner] += max(1, one.num_sentences)
-        waiting[one.owner] -= 1
-        seen.setdefault(one.owner, []).append(one.id)
+    while (first := store.claim("w", 100, SERVED)) is not None:
+        served[first.owner] += max(1, first.num_sentences)
+        waiting[first.owner] -= 1
+        seen.setdefault(first.owner, []).append(first.id)
         busy = [owner for owner in waiting if waiting[owner] > 0]
         assert all(abs(served[a] - served[b]) <= 2 * largest for a in busy for b in busy)
     assert {owner: sorted(names) for owner, names in seen.items()} == seen, "of one owner the oldest come first"

@@ -129,9 +129,9 @@ def test_all_stores_agree(redis_port: int) -> None:
         machine,
         settings=settings(max_examples=25, stateful_step_count=30, deadline=None, suppress_health_check=checks),
     )
-    errors = {one[0] for one in agreed if isinstance(one, tuple)}
+    errors = {item[0] for item in agreed if isinstance(item, tuple)}
     assert errors == {GlossariesFull, GlossaryChanged, UnknownGlossary}
-    assert any(isinstance(one, dict) and len(one) > 1 for one in agreed)
+    assert any(isinstance(item, dict) and len(item) > 1 for item in agreed)
 
 
 def test_glossaries_outlive_their_store_where_documents_do(store_url: str) -> None:

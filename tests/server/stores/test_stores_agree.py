@@ -153,8 +153,10 @@ class Stores(RuleBasedStateMachine):
         self.all_agree(lambda store: store.count())
         for name in KEPT:
             self._same_document(name)
-        found = [_outcome(lambda store, name=name: store.document(name), self.stores[0]) for name in KEPT]  # type: ignore[misc]
-        kept = sorted((kept for kept in found if isinstance(kept, Document)), key=lambda kept: (kept.created, kept.id))
+        results = [_outcome(lambda store, name=name: store.document(name), self.stores[0]) for name in KEPT]  # type: ignore[misc]
+        kept = sorted(
+            (kept for kept in results if isinstance(kept, Document)), key=lambda kept: (kept.created, kept.id)
+        )
         for owner in (None, "", "shop", "desk"):
             of_owner = [document for document in kept[::-1] if owner in (None, document.owner)]
             assert self.all_agree(lambda store, owner=owner: store.page(owner, 9)) == of_owner  # type: ignore[misc]

@@ -28,8 +28,8 @@ def test_every_series_exists_with_zero() -> None:
     metrics.start_endpoint("/v1/translate", (200, 429))
     everything = samples(metrics)
     ours = [(name.removeprefix("ringmt_"), labels, value) for name, labels, value in everything if "ringmt_" in name]
-    found = {name.removesuffix("_count").removesuffix("_sum") for name, _, _ in ours}
-    assert found >= NAMES
+    results = {name.removesuffix("_count").removesuffix("_sum") for name, _, _ in ours}
+    assert results >= NAMES
     for name, labels, value in ours:
         if name != "build_info" and not name.endswith("_created"):
             assert value == 0, name
@@ -51,7 +51,7 @@ def test_buckets_are_geometric() -> None:
 
 
 def test_registries_are_separate() -> None:
-    one, other = Metrics(), Metrics()
-    one.start_model("a")
-    one.sentences_total.labels("eos", "a").inc()
+    first, other = Metrics(), Metrics()
+    first.start_model("a")
+    first.sentences_total.labels("eos", "a").inc()
     assert other.registry.get_sample_value("ringmt_sentences_total", {"finish_reason": "eos", "model": "a"}) is None

@@ -62,7 +62,7 @@ def test_a_request_is_told_with_its_stages(document_artifact: Path, monkeypatch:
             assert at <= stage.start_time_unix_nano <= stage.end_time_unix_nano <= request.end_time_unix_nano
             at = stage.start_time_unix_nano
         assert stages["detokenize"].start_time_unix_nano >= stages["decode"].end_time_unix_nano
-        [resource] = {str(one.resource) for batch in collector.received for one in batch.resource_spans}
+        [resource] = {str(span.resource) for batch in collector.received for span in batch.resource_spans}
         assert 'string_value: "ringmt"' in resource
         assert collector.paths == {"/v1/traces"}
 

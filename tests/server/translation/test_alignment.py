@@ -50,10 +50,10 @@ PLAIN = {
 
 def test_words_come_from_their_translations(translator: Translator) -> None:
     sentences = PLAIN[translator.name]
-    for (source, expected), found in zip(
+    for (source, expected), translation in zip(
         sentences, translated(translator, [source for source, _ in sentences]), strict=True
     ):
-        assert expected <= words(source, found), (source, found.text)
+        assert expected <= words(source, translation), (source, translation.text)
 
 
 TEXT = (
@@ -72,7 +72,7 @@ def test_weights_are_the_same_alone_and_in_company(translator: Translator) -> No
     texts = ["Yes.", "The old man reads a book.", "The house is very big, and the man is very old."]
     items = [item(translator, source, target) for source, target in zip(texts, reversed(texts), strict=True)]
     translator.worker.prepare_alignments()
-    pairs = [(one.planned.ids, one.ids) for one in items]
+    pairs = [(hypothesis.planned.ids, hypothesis.ids) for hypothesis in items]
     for pair, together in zip(pairs, translator.worker.align(pairs).result(), strict=True):
         [alone] = translator.worker.align([pair]).result()
         assert together.shape == (len(pair[1]), len(pair[0]))
@@ -80,14 +80,14 @@ def test_weights_are_the_same_alone_and_in_company(translator: Translator) -> No
 
 
 def test_places_are_words_of_the_whole_text(translator: Translator) -> None:
-    [found] = translated(translator, [TEXT])
-    assert found.alignment
-    pairs = words(TEXT, found)
+    [result] = translated(translator, [TEXT])
+    assert result.alignment
+    pairs = words(TEXT, result)
     assert {("https://example.org/a", "https://example.org/a"), ("{name}", "{name}")} <= pairs
     for source, target in pairs:
         assert source.isalnum() or source in ("https://example.org/a", "{name}")
         assert target == target.strip()
-    for (ours, _), (later, _) in zip(found.alignment, found.alignment[1:], strict=False):
+    for (ours, _), (later, _) in zip(result.alignment, result.alignment[1:], strict=False):
         assert ours <= later
 
 
@@ -98,8 +98,8 @@ def test_terms_of_a_glossary_are_paired_with_what_they_became(translator: Transl
     outcome = asyncio.run(
         translate_with_terms(translator, TextRequest([source], options, aligns=True), Terms({term: "Zorro-7 X"}))
     )
-    [found] = outcome.translations
-    assert [target for one, target in words(source, found) if one == term] == ["Zorro-7 X"]
+    [result] = outcome.translations
+    assert [target for entry, target in words(source, result) if entry == term] == ["Zorro-7 X"]
 
 
 def test_tags_enclose_the_translations_of_their_words(translator: Translator) -> None:
@@ -110,10 +110,10 @@ def test_tags_enclose_the_translations_of_their_words(translator: Translator) ->
     outcome = asyncio.run(
         translate_markup(translator, TextRequest([source], translator.options(num_hypotheses=2)), "html")
     )
-    [found] = outcome.translations
-    assert all(part in found.text for part in expected)
-    assert len(found.hypotheses) == 2
-    for hypothese in found.hypotheses:
+    [actual] = outcome.translations
+    assert all(part in actual.text for part in expected)
+    assert len(actual.hypotheses) == 2
+    for hypothese in actual.hypotheses:
         assert [hypothese.text.count(tag) for tag in ("<b>", "</b>", "<i>", "</i>")] == [2, 2, 1, 1]
 
 
@@ -137,33 +137,33 @@ def item(translator: Translator, source: str, target: str) -> AlignmentItem:
 
 
 def test_a_word_is_paired_with_all_that_its_pieces_look_at_enough(translator: Translator) -> None:
-    one = item(translator, "ab cd ef", "gh ij")
-    weights = np.zeros((len(one.ids), len(one.planned.ids)), np.float32)
+    hypothesis = item(translator, "ab cd ef", "gh ij")
+    weights = np.zeros((len(hypothesis.ids), len(hypothesis.planned.ids)), np.float32)
     vocabularies = (translator.source_pieces, translator.target_pieces)
-    text, places = translator.source_pieces.decode_with_offsets(one.planned.ids)
+    text, places = translator.source_pieces.decode_with_offsets(hypothesis.planned.ids)
     first = {letter: next(n for n, (start, end) in enumerate(places) if letter in text[start:end]) for letter in "ace"}
-    assert aligned_pairs(one, vocabularies, weights) == ()  # it looks at nothing
+    assert aligned_pairs(hypothesis, vocabularies, weights) == ()  # it looks at nothing
     weights[:, first["a"]], weights[:, first["e"]], weights[:, first["c"]] = 0.5, 0.3, 0.1
     weights[:, -1] = 9.0  # the end of the sentence is no word
     both = ((0, 2), (3, 5))
-    assert aligned_pairs(one, vocabularies, weights) == tuple(
+    assert aligned_pairs(hypothesis, vocabularies, weights) == tuple(
         (ours, theirs) for ours in ((0, 2), (6, 8)) for theirs in both
     )
 
 
 def test_pairs_are_those_of_weights_added_up_one_by_one(translator: Translator) -> None:
-    one = item(translator, "The old man reads https://example.org/a, they say.", "Der Mann liest X1, sagen sie.")
+    first = item(translator, "The old man reads https://example.org/a, they say.", "Der Mann liest X1, sagen sie.")
     vocabularies = (translator.source_pieces, translator.target_pieces)
     sides = [
-        _words(ids, vocabulary, one.planned.masked, text, {})
+        _words(ids, vocabulary, first.planned.masked, text, {})
         for ids, vocabulary, text in zip(
-            (one.planned.ids, one.ids), vocabularies, (one.sentence, one.shown), strict=True
+            (first.planned.ids, first.ids), vocabularies, (first.sentence, first.shown), strict=True
         )
     ]
     (source, of_source), (target, of_target) = sides
     generator = np.random.default_rng(1)
     for _ in range(20):
-        weights = generator.random((len(one.ids), len(one.planned.ids))).astype(np.float32) ** 4
+        weights = generator.random((len(first.ids), len(first.planned.ids))).astype(np.float32) ** 4
         looked: dict[tuple[int, int], float] = {}
         for row, to in enumerate(of_target):
             for column, come_from in enumerate(of_source):
@@ -175,12 +175,12 @@ def test_pairs_are_those_of_weights_added_up_one_by_one(translator: Translator) 
             ours, theirs = source[come_from], target[to]
             if ours is not None and theirs is not None and weight >= LEAST * total > 0:
                 expected.add((ours, theirs))
-        assert aligned_pairs(one, vocabularies, weights) == tuple(sorted(expected))
+        assert aligned_pairs(first, vocabularies, weights) == tuple(sorted(expected))
 
 
 def test_batches_have_all_items_and_are_not_too_large(translator: Translator) -> None:
     items = [item(translator, "Yes. " * 5 if count % 3 else "Yes.", "Ja " * count) for count in range(1, 90)]
-    items = [one for one in items if len(one.planned.ids)]
+    items = [entry for entry in items if len(entry.planned.ids)]
     batches = list(_batches(items))
     assert sorted(number for batch in batches for number in batch) == list(range(len(items)))
     for batch in batches:

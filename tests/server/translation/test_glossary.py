@@ -77,7 +77,7 @@ def test_a_worse_hypothesis_that_says_the_term_is_taken(translator: Translator) 
         for said in only[:1]:
             terms = Terms({text.split()[0].strip("."): said})
             outcome = asyncio.run(translate_with_terms(translator, TextRequest([text], translator.options(4)), terms))
-            assert outcome.translations[0].text == next(one for one in others if said in re.findall(r"\w+", one))
+            assert outcome.translations[0].text == next(item for item in others if said in re.findall(r"\w+", item))
             checked += 1
     assert checked > 3
 

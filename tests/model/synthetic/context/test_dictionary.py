@@ -72,9 +72,9 @@ def test_words_that_are_hardly_nouns_and_plurals_are_left_out() -> None:
 
 
 def test_a_pronoun_needs_a_sure_gender_and_a_thing() -> None:
-    found = entries()
-    assert found["whale"].has_sure_gender
-    assert not found["grasshopper"].has_sure_gender
+    result = entries()
+    assert result["whale"].has_sure_gender
+    assert not result["grasshopper"].has_sure_gender
     genders: dict[str, Gender] = {noun: gender for noun, (gender, _) in LEXICON.items()}
-    things = rare_things(list(found.values()), [found["gift"].noun], genders)
+    things = rare_things(list(result.values()), [result["gift"].noun], genders)
     assert [noun.source for noun in things] == ["kettle", "whale"]

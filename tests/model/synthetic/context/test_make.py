@@ -88,11 +88,11 @@ def run(out: Path, *arguments: str) -> dict[str, bytes]:
 
 
 def test_the_same_seed_makes_the_same_files(lexicon: Path, tmp_path: Path) -> None:
-    one, again = (run(tmp_path / name, "--lexicon", str(lexicon)) for name in ("one", "again"))
+    first, again = (run(tmp_path / name, "--lexicon", str(lexicon)) for name in ("one", "again"))
     other = run(tmp_path / "other", "--lexicon", str(lexicon), "--seed", "2")
-    assert one == again
-    assert one != other
-    assert {f"context-{kind}.{language}.gz" for kind in SIZES for language in ("en", "de")} <= one.keys()
+    assert first == again
+    assert first != other
+    assert {f"context-{kind}.{language}.gz" for kind in SIZES for language in ("en", "de")} <= first.keys()
     for kind in SIZES:
         read_corpus(tmp_path / "one", f"context-{kind}", "en", "de")  # line by line parallel
 
@@ -123,10 +123,10 @@ def test_made_sentences_without_an_antecedent_say_es_and_nothing_else_changes() 
     kinds: tuple[Reference, Reference] = ("pleonastic", "event")
     for kind in kinds:
         made = [impersonal(kind, TRAINING_WORDS, numbers) for _ in range(300)]
-        assert len({one.source for one in made}) > 150
-        for one in made:
-            assert "{" not in one.source + one.targets["n"]
-            right, wrong = flat(one.targets["n"]), flat(one.targets["m"])
+        assert len({sentence.source for sentence in made}) > 150
+        for sentence in made:
+            assert "{" not in sentence.source + sentence.targets["n"]
+            right, wrong = flat(sentence.targets["n"]), flat(sentence.targets["m"])
             changed = [(a, b) for a, b in zip(right, wrong, strict=True) if a != b]
             assert changed in ([("es", "er")], [("es", "ihn")])
 
@@ -150,12 +150,12 @@ def test_a_document_says_which_noun_its_pronoun_stands_for(documents: dict[str, 
     without = {"pleonastic", "event", "person", "biography"}
     for kind, made in documents.items():
         for document in made:
-            found = document.antecedent
-            assert (found is None) == (kind in without)
-            if found is not None:
-                source, target = document.context[found.sentence]
-                assert found.noun.lower() in source.lower()
-                assert found.translation in target
+            antecedent = document.antecedent
+            assert (antecedent is None) == (kind in without)
+            if antecedent is not None:
+                source, target = document.context[antecedent.sentence]
+                assert antecedent.noun.lower() in source.lower()
+                assert antecedent.translation in target
 
 
 def test_no_name_stands_between_a_person_and_its_pronoun(documents: dict[str, list[Document]]) -> None:
@@ -190,11 +190,13 @@ def test_only_one_of_two_nouns_is_selected(documents: dict[str, list[Document]])
 def test_no_noun_is_in_training_and_dev(material: tuple[Material, Material]) -> None:
     training, dev = material
     assert not {noun.target for noun in training.things} & {noun.target for noun in dev.things}
-    assert not {one.masculine for one in training.professions} & {one.masculine for one in dev.professions}
-    assert not {one.profession for one in training.persons} & {one.profession for one in dev.persons}
-    assert not {one.noun for one in training.pronominal} & {one.noun for one in dev.pronominal}
+    assert not {profession.masculine for profession in training.professions} & {
+        profession.masculine for profession in dev.professions
+    }
+    assert not {person.profession for person in training.persons} & {person.profession for person in dev.persons}
+    assert not {item.noun for item in training.pronominal} & {item.noun for item in dev.pronominal}
     for half, other in ((training, dev), (dev, training)):
-        for _, noun in (one for found in half.antecedents.one_noun.values() for one in found):
+        for _, noun in (pair for pairs in half.antecedents.one_noun.values() for pair in pairs):
             assert noun not in other.things
 
 
@@ -203,8 +205,8 @@ def test_excluded_sentences_are_nowhere(lexicon: Path) -> None:
     gone = frozenset(pair.source for pair in pairs[::2])
     for half in find_material(pairs, read_lexicon(lexicon), gone):
         assert not gone & {source for source, _ in half.everything}
-        assert not gone & {one.source for one in (*half.referential, *half.pleonastic, *half.event)}
-        assert not gone & {one.source for one in half.persons}
+        assert not gone & {sentence.source for sentence in (*half.referential, *half.pleonastic, *half.event)}
+        assert not gone & {person.source for person in half.persons}
 
 
 def test_dev_items_are_a_contrastive_set(lexicon: Path, tmp_path: Path) -> None:
@@ -213,7 +215,7 @@ def test_dev_items_are_a_contrastive_set(lexicon: Path, tmp_path: Path) -> None:
     assert items
     pronouns = {"er", "sie", "es", "ihn", "ihm", "ihr", "ihnen", "sein", "seine", "ihre", "dieser", "diese", "dieses"}
     for item in items:
-        right, *wrong = (flat(one) for one in (item.reference, *item.wrong))
+        right, *wrong = (flat(entry) for entry in (item.reference, *item.wrong))
         assert len({item.reference, *item.wrong}) == 1 + len(item.wrong) >= 3
         for other in wrong:  # nothing but the pronoun tells which is right
             changed = [(a, b) for a, b in zip(right, other, strict=True) if a != b]

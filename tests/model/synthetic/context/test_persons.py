@@ -16,7 +16,7 @@ from model.synthetic.context.wordlists import TRAINING_WORDS
 AUTHOR = Profession("author", "Autor", "Autorin", 90)
 TEACHER = Profession("teacher", "Lehrer", "Lehrerin", 800)
 PRESIDENT = Profession("president", "Präsident", "Präsidentin", 70)
-FORMS = {one.masculine: one.feminine for one in (AUTHOR, TEACHER, PRESIDENT)}
+FORMS = {item.masculine: item.feminine for item in (AUTHOR, TEACHER, PRESIDENT)}
 
 
 def test_a_masculine_noun_finds_its_feminine() -> None:
@@ -46,8 +46,8 @@ def test_professions_are_words_of_persons_with_their_likely_translations() -> No
     ]
     nouns = ("Schriftsteller", "Autor", "Schreiber", "Drucker", "Herrscher", "Cellist", "Tiger")
     forms = {noun: f"{noun}in" for noun in nouns}
-    found = professions(entries, forms, {"writer": 3, "queen": 2, "tiger": 1})
-    assert [(one.source, one.masculine, one.feminine) for one in found] == [
+    result = professions(entries, forms, {"writer": 3, "queen": 2, "tiger": 1})
+    assert [(sentence.source, sentence.masculine, sentence.feminine) for sentence in result] == [
         ("writer", "Schriftsteller", "Schriftstellerin"),
         ("writer", "Autor", "Autorin"),
         ("cellist", "Cellist", "Cellistin"),

@@ -87,8 +87,8 @@ TEXT = [
 )
 def test_sentences_are_sorted_by_the_reference_of_it(source: str, target: str, reference: str | None) -> None:
     predicates = ThingPredicates(TEXT, {"lamp", "key", "book"})
-    found = sort_pronouns([pair(source, target)], predicates)
-    assert {kind for kind, sentences in found.items() if sentences} == ({reference} if reference else set())
+    result = sort_pronouns([pair(source, target)], predicates)
+    assert {kind for kind, sentences in result.items() if sentences} == ({reference} if reference else set())
 
 
 def test_genders_come_from_the_determiners() -> None:

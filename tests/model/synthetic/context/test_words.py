@@ -38,18 +38,18 @@ class Recorder(random.Random):
     drawn: ClassVar[list[Any]] = []
 
     def choice(self, seq: Any) -> Any:
-        self.drawn.append(found := super().choice(seq))
-        return found
+        self.drawn.append(result := super().choice(seq))
+        return result
 
     def choices(self, population: Any, *args: Any, **more: Any) -> list[Any]:
-        found = super().choices(population, *args, **more)
-        self.drawn.extend(found)
-        return found
+        result = super().choices(population, *args, **more)
+        self.drawn.extend(result)
+        return result
 
     def sample(self, population: Any, *args: Any, **more: Any) -> list[Any]:
-        found = super().sample(population, *args, **more)
-        self.drawn.extend(found)
-        return found
+        result = super().sample(population, *args, **more)
+        self.drawn.extend(result)
+        return result
 
 
 @pytest.fixture(scope="module")
@@ -83,28 +83,28 @@ def halves(material: tuple[Material, Material]) -> tuple[Made, Made]:
 
 def names(drawn: Iterable[Any]) -> set[str]:
     """Every noun and every text that was drawn, a class with all that it holds."""
-    found: set[str] = set()
-    for one in drawn:
-        match one:
+    results: set[str] = set()
+    for sentence in drawn:
+        match sentence:
             case Noun():
-                found.add(one.target)
+                results.add(sentence.target)
             case Profession():
-                found |= {one.masculine, one.feminine}
+                results |= {sentence.masculine, sentence.feminine}
             case SemanticClass():
-                found |= {noun.target for noun in one.nouns} | {source for source, _ in one.predicates}
+                results |= {noun.target for noun in sentence.nouns} | {source for source, _ in sentence.predicates}
             case str():
-                found.add(one)
+                results.add(sentence)
             case (str(), *_):
-                found |= set(filter(lambda part: isinstance(part, str), one))
+                results |= set(filter(lambda part: isinstance(part, str), sentence))
             case ((str(), str()), Noun()):
-                found |= {*one[0], one[1].target}
-            case _ if hasattr(one, "source"):
-                found.add(one.source)
-    return found
+                results |= {*sentence[0], sentence[1].target}
+            case _ if hasattr(sentence, "source"):
+                results.add(sentence.source)
+    return results
 
 
 def texts(lists: Iterable[Iterable[Any]]) -> set[str]:
-    return names(one for some in lists for one in some)
+    return names(item for some in lists for item in some)
 
 
 def test_nothing_that_was_drawn_for_dev_was_drawn_for_training(
@@ -150,12 +150,12 @@ def test_a_noun_of_the_training_lists_is_none_of_dev(material: tuple[Material, M
     _, dev = material
     assert any(noun.is_dev for noun in TRAINING_WORDS.nouns)
     assert not {noun.target for noun in dev.things} & TRAINING_WORDS.german_words
-    assert not {one.masculine for one in dev.professions} & TRAINING_WORDS.german_words
+    assert not {profession.masculine for profession in dev.professions} & TRAINING_WORDS.german_words
 
 
 @pytest.mark.parametrize("lists", [TRAINING_WORDS, DEV_WORDS])
 def test_a_class_has_an_animal_things_within_reach_and_two_genders(lists: Any) -> None:
     """What the drawing of two nouns relies on."""
     assert not lists.classes[0].within_reach
-    assert sum(one.within_reach for one in lists.classes) >= 3
-    assert all(len({noun.gender for noun in one.nouns}) > 1 for one in lists.classes)
+    assert sum(class_.within_reach for class_ in lists.classes) >= 3
+    assert all(len({noun.gender for noun in class_.nouns}) > 1 for class_ in lists.classes)

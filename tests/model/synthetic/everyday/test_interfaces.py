@@ -42,7 +42,7 @@ def test_adjectives_end_by_gender() -> None:
 
 def test_zu_stands_in_verbs_that_part() -> None:
     verbs = [Verb("check", "checked", "überprüfen", "überprüft"), Verb("add", "added", "hinzufügen", "hinzugefügt")]
-    assert [one.with_zu for one in (*verbs, UPLOAD, OPEN)] == [
+    assert [item.with_zu for item in (*verbs, UPLOAD, OPEN)] == [
         "zu überprüfen",
         "hinzuzufügen",
         "hochzuladen",

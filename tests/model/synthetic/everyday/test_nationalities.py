@@ -34,7 +34,7 @@ def test_in_sentences(english: str, german: str) -> None:
 
 def test_a_nationality_without_a_language_speaks_none() -> None:
     assert "He speaks Austrian." not in SAID
-    languages = sum(one.language is not None for one in OWN)
+    languages = sum(item.language is not None for item in OWN)
     made = len(list(nationalities_in_sentences(OWN)))
     assert made == len(OWN) * len(FRAMES["nationalities"]) + languages * len(FRAMES["languages"]) > 1000
 

@@ -34,13 +34,13 @@ def made(kind: str) -> list[tuple[str, str]]:
         for frame in FRAMES["spoken clock" if kind == "half hour" else f"spoken {kind}"]
         if frame[0] != "{}"
     ]
-    found = []
+    results = []
     for english, german in MADE:
         for of_english, of_german in patterns:
             pair = of_english.fullmatch(english), of_german.fullmatch(german)
             if pair[0] and pair[1]:
-                found.append((pair[0][1].lower(), pair[1][1].lower()))
-    return found
+                results.append((pair[0][1].lower(), pair[1][1].lower()))
+    return results
 
 
 def english_number(words: str) -> int:

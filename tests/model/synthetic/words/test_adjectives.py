@@ -65,7 +65,7 @@ def test_adjectives_are_words_in_positions_of_adjectives() -> None:
         *[("He is probably.", "Er ist wohl."), ("It was probably.", "Es war wohl.")],
         *[("They see.", "Sie sehen.")] * 3,
     )
-    assert [(one.source, one.target) for one in used_adjectives(text, TERMS)] == [
+    assert [(adjective.source, adjective.target) for adjective in used_adjectives(text, TERMS)] == [
         ("old", "alt"), ("probable", "wahrscheinlich"),
     ]  # fmt: skip
 

@@ -53,9 +53,9 @@ def test_the_command_writes_the_same_text_twice_and_leaves_the_word_set_out(tmp_
     assert run(tmp_path, "one") == run(tmp_path, "two") == 0
     made = {}
     for name in ("nouns", "adjectives", "verbs", "phrases", "terms"):
-        one, two = ((tmp_path / out / f"words-{name}.en.gz").read_bytes() for out in ("one", "two"))
-        assert one == two
-        made[name] = set(gzip.decompress(one).decode().split("\n"))
+        first, two = ((tmp_path / out / f"words-{name}.en.gz").read_bytes() for out in ("one", "two"))
+        assert first == two
+        made[name] = set(gzip.decompress(first).decode().split("\n"))
     assert "the lamp" in made["nouns"]
     assert {"They saw an empty car.", "It was new.", "new"} <= made["adjectives"]
     assert {"I can paint it.", "He wants to fix it.", "to fix"} <= made["verbs"]

@@ -66,7 +66,7 @@ def test_the_most_frequent_translation_of_a_verb_is_chosen() -> None:
         ("It can bite.", "Es kann beißen."), ("He wants to bite.", "Er will beißen."),
         *[("I go to school.", "Ich besuche die Schule. Schulen")] * 20,
     )  # fmt: skip
-    assert [(one.source, one.target, one.uses) for one in used_verbs(text, terms)] == [
+    assert [(verb.source, verb.target, verb.uses) for verb in used_verbs(text, terms)] == [
         ("chew", "kauen", 3), ("bite", "beißen", 2),
     ]  # fmt: skip
 

@@ -77,9 +77,9 @@ def test_passages_hold_whole_pieces_of_limited_length(lengths: list[int], most: 
     numbered = by_length(epoch_documents({"x": pieces}, {"x": 1}, 1, 0), "seed")
     packed = passages(numbered, tokens)
     for passage in packed:
-        one = len({s.document for s in passage.queries}) == 1
+        first = len({s.document for s in passage.queries}) == 1
         assert passage.keys is passage.queries
-        assert one or len(passage.queries) * width(passage.queries) <= tokens
+        assert first or len(passage.queries) * width(passage.queries) <= tokens
     assert [s for passage in packed for s in passage.queries] == [s for document in numbered for s in document]
 
 
@@ -96,10 +96,10 @@ def test_the_grids_of_a_passage_name_every_sentence_in_its_documents_row(lengths
 
 def test_an_epoch_is_decided_by_its_number() -> None:
     corpora = {"a": some_documents((2, 3, 4)), "b": some_documents((5,) * 8)}
-    one, again, other = (epoch_documents(corpora, {"a": 1, "b": 0.5}, 1, epoch) for epoch in (0, 0, 1))
-    assert one == again != other
-    assert sorted(map(len, one)) == [2, 3, 4, 5, 5, 5, 5]
-    assert [document[0].document for document in one] == list(range(7))
+    first, again, other = (epoch_documents(corpora, {"a": 1, "b": 0.5}, 1, epoch) for epoch in (0, 0, 1))
+    assert first == again != other
+    assert sorted(map(len, first)) == [2, 3, 4, 5, 5, 5, 5]
+    assert [document[0].document for document in first] == list(range(7))
 
 
 def test_a_foreign_document_replaces_the_keys() -> None:

@@ -18,10 +18,10 @@ from tests.model.training.documents.some import recipe
 
 def test_the_bundled_recipes_are_for_documents() -> None:
     for row in bundled_rows("documents"):
-        found = find_recipe(row)
-        assert isinstance(found, DocumentRecipe)
+        result = find_recipe(row)
+        assert isinstance(result, DocumentRecipe)
         side = "decoder" if "decoder" in row else "encoder"
-        assert (found.document.layer.side, find_base(found.document.base).name) == (side, "en-de")
+        assert (result.document.layer.side, find_base(result.document.base).name) == (side, "en-de")
 
 
 @pytest.mark.parametrize(
@@ -80,12 +80,12 @@ def test_recipes_are_frozen(base: Path) -> None:
 def test_a_row_changes_the_document_section(tmp_path: Path) -> None:
     base = find_recipe("documents")
     assert isinstance(base, DocumentRecipe)
-    found = find_recipe("documents/decoder-flat-word")
-    assert isinstance(found, DocumentRecipe)
-    assert (found.name, found.document.layer.attention) == ("documents/decoder-flat-word", "flat-word")
-    assert dataclasses.replace(found, name=base.name, document=base.document) == base
+    result = find_recipe("documents/decoder-flat-word")
+    assert isinstance(result, DocumentRecipe)
+    assert (result.name, result.document.layer.attention) == ("documents/decoder-flat-word", "flat-word")
+    assert dataclasses.replace(result, name=base.name, document=base.document) == base
     layer = dataclasses.replace(base.document.layer, attention="flat-word", side="decoder")
-    assert found.document == dataclasses.replace(base.document, layer=layer)
+    assert result.document == dataclasses.replace(base.document, layer=layer)
     path = tmp_path / "documents.yaml"
     shutil.copyfile(RECIPES / "documents.yaml", path)
     rows_file(path).write_text(

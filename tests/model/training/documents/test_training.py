@@ -62,8 +62,8 @@ def test_everything_can_learn_and_stores_follow_once_an_epoch(base: Path, tmp_pa
 
     for refresh, expected in (("epoch", [True, True, True]), ("never", [True, False, False])):
         same: list[bool] = []
-        one = recipe(base, train="all", rep_refresh=refresh)
-        Watching(one, SAMPLE, tmp_path / refresh).run()
+        first = recipe(base, train="all", rep_refresh=refresh)
+        Watching(first, SAMPLE, tmp_path / refresh).run()
         assert same == expected
         changed, before = load_file(tmp_path / refresh / WEIGHTS), load_file(base / WEIGHTS)
         assert not torch.equal(changed["embedding.weight"], before["embedding.weight"])
@@ -100,9 +100,9 @@ def test_the_control_with_foreign_context_shows_foreign_context(base: Path, tmp_
     true: dict[int, list[int]] = {}
     shown: dict[int, list[int]] = {}
     for passage in run.epoch_updates(0):
-        for found, sentences in ((true, passage.queries), (shown, passage.keys)):
+        for item, sentences in ((true, passage.queries), (shown, passage.keys)):
             for sentence in sentences:
-                found.setdefault(sentence.document, []).append(id(sentence.pair))
+                item.setdefault(sentence.document, []).append(id(sentence.pair))
     assert len(true) > 2
     assert shown.keys() == true.keys()
     assert sorted(shown.values()) == sorted(true.values())  # each whole document is shown once

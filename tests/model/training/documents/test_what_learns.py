@@ -142,12 +142,12 @@ def test_the_quiet_loss_reduces_changes_of_the_state(base: Path, tmp_path: Path)
 
 
 def test_dev_sets_are_scored_online_unless_sentences_see_all_others_in_training(base: Path, tmp_path: Path) -> None:
-    found = {}
+    results = {}
     for visible in ("offline", "online", "both"):
         run = DocumentTraining(recipe(base, visible=visible, first_gate=None), SAMPLE, tmp_path / visible)
-        found[visible] = run.dev_scores()["dialogues"]
-    assert found["both"] == found["online"]
-    assert abs(found["online"] - found["offline"]) > 1e-4
+        results[visible] = run.dev_scores()["dialogues"]
+    assert results["both"] == results["online"]
+    assert abs(results["online"] - results["offline"]) > 1e-4
 
 
 @pytest.mark.parametrize(("visible", "least", "most"), [("offline", 0, 0), ("online", 60, 60), ("both", 18, 42)])
@@ -210,6 +210,6 @@ def test_stressed_words_have_one_piece(base: Path, tmp_path: Path) -> None:
 def test_moving_states_costs_by_how_far_they_are_moved(base: Path, tmp_path: Path) -> None:
     run = DocumentTraining(recipe(base, first_gate=0.6, training={"precision": "fp32"}), SAMPLE, tmp_path)
     passage = run.epoch_updates(0)[0]
-    plain, half, one = (parts_of_the_loss(run, passage, quiet=quiet) for quiet in (0.0, 0.5, 1.0))
-    assert one > half > plain
-    assert one - plain == pytest.approx(2 * (half - plain), rel=1e-3)
+    plain, half, first = (parts_of_the_loss(run, passage, quiet=quiet) for quiet in (0.0, 0.5, 1.0))
+    assert first > half > plain
+    assert first - plain == pytest.approx(2 * (half - plain), rel=1e-3)
