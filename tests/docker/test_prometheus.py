@@ -24,9 +24,9 @@ needs_prometheus = pytest.mark.skipif(
 
 @contextlib.contextmanager
 def prometheus(folder: Path, target: str) -> Iterator[str]:
-    """The address of a Prometheus that runs our configuration, but asks `target` every fifth of a second."""
+    """The address of a Prometheus that runs our configuration, but asks `target` every second."""
     config = yaml.safe_load((DOCKER / "prometheus/prometheus.yml").read_text(encoding="utf-8"))
-    config["global"] = {"scrape_interval": "200ms", "scrape_timeout": "200ms", "evaluation_interval": "200ms"}
+    config["global"] = {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "200ms"}
     [job] = config["scrape_configs"]
     del job["dns_sd_configs"]
     job["static_configs"] = [{"targets": [target]}]
