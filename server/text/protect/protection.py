@@ -28,7 +28,7 @@ from typing import NamedTuple
 from server.text.base.placeholders import closing_of, is_opening, is_placeholder
 from server.text.base.words import has_letters
 from server.text.protect.hyphens import replace_invented_hyphens
-from server.text.protect.patterns import protected_spans
+from server.text.spans.table import protected_spans
 from server.text.protect.terms import Match, Terms
 from server.text.protect.unspellable import Spells, merge_adjacent, unspellable
 

@@ -19,7 +19,8 @@ import sentencex
 from server.runtime.checkpoints import checkpoint
 from server.text.base.placeholders import PLACEHOLDER, closing_of, is_closing, is_opening, is_placeholder, opening_of
 from server.text.base.words import has_letters
-from server.text.protect.patterns import EMOJI_END, OUTER_EMOJI, unbroken_spans
+from server.text.split.messages import find_arguments
+from server.text.spans.table import EMOJI_END, OUTER_EMOJI, unbroken_spans
 
 # Never inside a sentence: control characters, line and paragraph separators, lone surrogates.
 _BREAKS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]++")
@@ -72,19 +73,34 @@ def split_text(text: str, language: str) -> list[Segment]:
 
 def segments_of(text: str, language: str) -> Iterator[Segment]:
     """`split_text` as an iterator: a segment is made when it is requested."""
-    return _join_gaps(_segments(text, language))
+    return _join_gaps(_with_messages(text, language))
 
 
-def _segments(text: str, language: str) -> Iterator[Segment]:
+def _with_messages(text: str, language: str) -> Iterator[Segment]:
+    """The segments of a text. Each text of an argument of a message is split by itself; its syntax is a gap."""
+    end = 0
+    for argument in find_arguments(text):
+        yield from _segments(text[end : argument.start], language)
+        end = argument.start
+        for start, stop in argument.texts:
+            yield Segment(text[end:start], is_sentence=False)
+            yield from _segments(text[start:stop], language, has_bullets=False)
+            end = stop
+        yield Segment(text[end : argument.end], is_sentence=False)
+        end = argument.end
+    yield from _segments(text[end:], language)
+
+
+def _segments(text: str, language: str, has_bullets: bool = True) -> Iterator[Segment]:
     end = 0
     for gap in _BREAKS.finditer(text):
         checkpoint()
         if gap.start() > end:
-            yield from _split_line(text[end : gap.start()], language)
+            yield from _split_line(text[end : gap.start()], language, has_bullets)
         yield Segment(gap[0], is_sentence=False)
         end = gap.end()
     if end < len(text):
-        yield from _split_line(text[end:], language)
+        yield from _split_line(text[end:], language, has_bullets)
 
 
 def trim(part: str) -> Iterator[Segment]:
@@ -169,8 +185,8 @@ def _spaces_end(part: str, start: int, end: int) -> int:
     return spaces.end() if spaces else start
 
 
-def _split_line(line: str, language: str) -> Iterator[Segment]:
-    bullet = _BULLET.match(line)
+def _split_line(line: str, language: str, has_bullets: bool) -> Iterator[Segment]:
+    bullet = _BULLET.match(line) if has_bullets else None
     if bullet:
         yield Segment(bullet[0], is_sentence=False)
         line = line[bullet.end() :]

@@ -16,7 +16,7 @@ from server.text.checks.repetition import is_repetitive, most_copies
 from server.text.markup.attributes import extract_values
 from server.text.markup.markup import Kind, MalformedMarkup, read_markup
 from server.text.markup.tags import place_tags, strip_tags
-from server.text.protect.patterns import protected_spans, unbroken_spans
+from server.text.spans.table import protected_spans, unbroken_spans
 from server.text.protect.pivot_placeholders import PivotPlaceholders
 from server.text.protect.protection import find_terms, has_words, mask, restore, restore_partial
 from server.text.protect.terms import Terms, missing_terms

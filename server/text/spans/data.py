@@ -1,0 +1,110 @@
+"""Data: dates and times as programs write them, numbers of accounts, colours, versions, types, hashes."""
+
+from server.text.spans.row import Row
+
+_MEDIA = (
+    r"application/(?:[\w-]{1,60}[.+][\w.+-]{0,60}\w|x-[\w-]{1,60}|json|xml|pdf|zip|gzip|octet-stream|javascript|rtf|msword|"
+    r"wasm|sql|graphql|yaml|toml|manifest|epub|ogg)|text/(?:plain|html|css|csv|xml|javascript|markdown|calendar|vtt|vcard|"
+    r"event-stream|tab-separated-values|x-[\w-]{1,60})|image/(?:png|jpe?g|gif|webp|svg\+xml|avif|bmp|tiff|heic|x-icon|\*)|"
+    r"audio/(?:mpeg|mp4|ogg|wav|webm|aac|flac|midi|\*)|video/(?:mp4|mpeg|ogg|webm|quicktime|x-[\w-]{1,60}|\*)|"
+    r"font/(?:woff2?|ttf|otf)|multipart/(?:form-data|mixed|alternative|related)|message/rfc822|model/[\w.+-]{2,60}"
+)
+_AREAS = "Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Europe|Indian|Pacific|Etc"
+_FIELD = r"(?:y{2,4}|Y{2,4}|M{1,5}|L{1,4}|d{1,4}|D{1,4}|E{1,5}|e{2,4}|u|H{1,2}|h{1,2}|k{1,2}|m{1,2}|s{1,2}|[Sf]{1,9}|a|A|tt|z{1,4}|Z{1,5}|X{1,3}|x{1,3}|K|'[^'\n]{1,20}')"
+
+DATA = (
+    Row(
+        "dates and times of ISO 8601",
+        r"(?<![\w.-])\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:\s?Z\b|[+-]\d{2}:?\d{2})?)?(?![\w-])"
+        r"|(?<![\w:.])T?\d{2}:\d{2}:\d{2}(?:[.,]\d{1,9})?(?:Z\b|[+-]\d{2}:?\d{2})(?!\w)"
+        r"|(?<![\w.-])\d{8}T\d{6}Z?(?!\w)|(?<![\w.-])\d{4}-W\d{2}(?:-\d)?(?!\w)",
+        r"\d-[\dW]|\d:\d|\dT",
+        (
+            "2024-05-01", "2024-05-01T10:00:00Z", "2024-05-01 10:00", "2024-05-01T10:00:00.123+02:00", "20240501T100000Z",
+            "10:30:00.123+02:00", "2024-W18-3",
+        ),
+        ("at 10:30", "from 5-6 to 7-8", "2024-05 was"),
+    ),
+    Row(
+        "durations of ISO 8601",
+        r"(?<![\w.-])P(?=T?\d)(?:\d{1,6}(?:[.,]\d{1,6})?[YMWD]){0,4}+(?:T(?:\d{1,6}(?:[.,]\d{1,6})?[HMS]){1,3}+)?(?!\w)",
+        r"P[\dT]",
+        ("P3DT4H", "PT15M", "P1Y2M", "PT0.5S"),
+    ),
+    Row(
+        "time zones",
+        rf"(?<![\w/])(?:{_AREAS})/(?!(?:{_AREAS})\b)[A-Z][\w+-]{{1,40}}(?:/[A-Z]\w{{1,40}})?|(?<!\w)(?:UTC|GMT)[+-]\d{{1,2}}(?::?\d{{2}})?(?!\w)",
+        r"[a-z]/[A-Z]|(?:UTC|GMT)[+-]",
+        ("Europe/Berlin", "America/Argentina/Ushuaia", "UTC+02:00", "GMT-5"),
+        ("Europe/Asia",),
+    ),
+    Row(
+        "patterns of dates and times",
+        rf"(?<![\w'])(?=[^\n]{{0,24}}?(?:yy|YY|[Hh]:mm|HH|mm:ss|MM[-/.]d|dd?[-/.]M)){_FIELD}(?:[-/.:, T]{{1,2}}{_FIELD}|(?<=[DMSdmsy']){_FIELD}){{1,12}}+(?!\w)",
+        r"yy|YY|[Hh]:mm|HH|mm:ss|MM[-/.]d|d[-/.]M",
+        (
+            "yyyy-MM-dd HH:mm", "dd.MM.yyyy", "EEE, d MMM yyyy HH:mm:ss Z", "h:mm a", "yyyy-MM-dd'T'HH:mm:ss.SSSXXX",
+            "MM/dd/yy", "DD.MM.YYYY", "HH:mm:ss",
+        ),
+        ("5 mm, 3 m", "a. m.", "Happy yy"),
+    ),
+    Row(
+        "numbers of bank accounts",
+        r"(?<!\w)[A-Z]{2}\d{2}(?:[A-Z0-9]{11,30}+|(?: (?=[A-Z]{0,3}\d|[A-Z]{4} [A-Z]{0,3}\d)[A-Z0-9]{4}){2,7}(?: [A-Z0-9]{1,3})?)(?!\w)",
+        r"[A-Z]{2}\d{2}",
+        (
+            "DE89 3704 0044 0532 0130 00", "GB29 NWBK 6016 1331 9268 19", "DE89370400440532013000",
+            "MT84 MALT 0110 0001 2345 MTLC AST0 01S",
+        ),
+    ),
+    Row(
+        "colours",
+        r"(?<![\w&])#(?:[0-9A-Fa-f]{8}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{3,4})(?!\w)"
+        r"|\b(?:rgba?|hsla?|hwb|oklab|oklch|lab|lch|cmyk|color)\([^()\n]{3,100}\)",
+        r"#[0-9A-Fa-f]|(?:rgb|hsl|hwb|lab|lch|cmyk|color)a?\(",
+        ("#ff0000", "#0A3", "#00ff0080", "rgb(255, 0, 0)", "hsl(120, 100%, 50%)", "rgba(0,0,0,.5)"),
+        ("#1 of", "a#b"),
+    ),
+    Row(
+        "versions",
+        r"(?<![\w.,-])(?:v\d{1,5}(?:\.\d{1,5}){0,4}|(?!\d{1,2}\.\d{1,2}\.\d{2,4}(?!\d)|\d{1,3}(?:\.\d{3}){2,}(?!\d))\d{1,5}(?:\.\d{1,5}){2,4}|\d{1,5}\.\d{1,5}(?=-?(?:alpha|beta|rc|dev|post)))"
+        r"(?:[-.]?(?:alpha|beta|rc|dev|post|pre|SNAPSHOT)(?:[.-]?\d{1,5})?)?(?:\+[\w.-]{1,40}\w)?(?![\w,]|\.\d)",
+        r"\bv\d|\.\d{1,5}\.|\d\.\d+-?[a-z]",
+        ("v1.2.3-beta.1", "1.2.3", "v2", "2.0-rc1", "10.4.1+build.5", "4.0.0-SNAPSHOT"),
+        ("at 12.11.2026.", "1.234.567,8", "3.5 euros", "5.1 km"),
+    ),
+    Row(
+        "types of media",
+        rf"(?<![\w/])(?:{_MEDIA})(?![\w/])(?:;\s?[\w-]{{1,40}}=[\w-]{{1,60}})?",
+        "[a-z]/[a-z]",
+        ("text/html; charset=utf-8", "application/json", "image/png", "application/vnd.ms-excel"),
+        ("a text/image pair", "and/or"),
+    ),
+    Row("languages with countries", r"(?<![\w-])[a-z]{2}-[A-Z]{2}(?![\w-])", "[a-z]{2}-[A-Z]{2}", ("en-US",)),
+    Row(
+        "lengths of style sheets",
+        r"(?<![\w.,])\d{1,5}(?:\.\d{1,4})?(?:px|rem|em|vh|vw|fr)\b",
+        r"\d(?:px|r?em|v[hw]|fr)\b",
+        ("12px", "1.5rem", "100vh"),
+    ),
+    Row(
+        "hardware addresses",
+        r"(?<![\w:-])[0-9A-Fa-f]{2}(?:[:-][0-9A-Fa-f]{2}){5}(?![\w:-])",
+        "[0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}[:-]",
+        ("00:1B:44:11:3A:B7", "00-1b-44-11-3a-b7"),
+    ),
+    Row(
+        "hashes and identifiers",
+        r"(?<!\w)(?=[a-fA-F]{0,20}[0-9])(?:[0-9a-f]{8}(?:-[0-9a-f]{4,12}){2,4}+|[0-9A-F]{8}(?:-[0-9A-F]{4,12}){2,4}+|[0-9a-f]{12,128}+)(?!\w)",
+        "[0-9a-f]{8}|[0-9A-F]{8}",
+        ("550e8400-e29b-41d4-a716-446655440000", "d41d8cd98f00b204e9800998ecf8427e", "550E8400-E29B-41D4-A716-446655440000"),
+    ),
+    Row(
+        "base64 and tokens",
+        r"(?<![\w+/=])(?=[a-zA-Z]{0,60}[0-9+/])(?=[^a-z\s]{0,60}[a-z])(?=[^A-Z\s]{0,60}[A-Z])[A-Za-z0-9+/_-]{20,4000}+(?:\.[A-Za-z0-9_-]{10,4000}+){0,2}={0,2}(?!\w)"
+        r"|(?<![\w+/=])[A-Za-z0-9+/]{6,4000}+={1,2}(?![\w=])",
+        "[A-Za-z0-9+/_-]{20}|[A-Za-z0-9+/]{6}=",
+        ("aGVsbG8gd29ybGQ=", "eyJhbGciOiJIUzI1NiJ9x0.eyJzdWIiOiIxMjM0In0x", "dGhpcyBpcyBhIHRlc3Qx0A0A"),
+    ),
+    Row("regular expressions", r"\A\^[^\s]{1,500}\$\Z", r"\A\^", ("^[A-Za-z0-9]+$",)),
+)  # fmt: skip

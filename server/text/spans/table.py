@@ -1,0 +1,99 @@
+"""The table of protected spans, and the search for all of its rows at once; earlier rows win."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from server.runtime.checkpoints import checkpoint
+from server.text.base.placeholders import PLACEHOLDER, TERM_PLACEHOLDER
+from server.text.spans.addresses import ADDRESSES, FILES
+from server.text.spans.data import DATA
+from server.text.spans.placeholders import MESSAGES, TAGS
+from server.text.spans.row import Row
+from server.text.spans.templates import TEMPLATES
+
+_EMOJI = (
+    "[\U0001f000-\U0001faff\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\u3030\u303d\u3297\u3299"
+    "\u00a9\u00ae\u2120\u2122]"
+)
+_JOINED = "[\ufe0e\ufe0f\u200d\u20e3\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]"
+EMOJI = rf"(?:[0-9#*]\ufe0f?\u20e3|{_EMOJI}{_JOINED}*+)++"
+_SYMBOLS = (
+    Row("emoji", EMOJI, f"\ufe0f|\u20e3|{_EMOJI}", ("\U0001f600", "\u2764\ufe0f", "\U0001f468\u200d\U0001f469", "\u00a9", "1\ufe0f\u20e3", "#\u20e3")),
+    Row("tags of files", PLACEHOLDER.pattern, PLACEHOLDER.pattern, ("\U000f8000",)),
+    Row("terms", TERM_PLACEHOLDER.pattern, TERM_PLACEHOLDER.pattern, ("\U000fc000",)),
+)  # fmt: skip
+ROWS = (*TEMPLATES, *TAGS, *MESSAGES, *ADDRESSES, *DATA, *FILES, *_SYMBOLS)
+
+
+_SIGN, _WORD, _OTHER = r"(?=[!-/:-@\[-`{-~])", r"(?<!\w)(?=\w)", r"(?=[^\x00-\x7f])"
+
+
+def _joined(rows: Iterable[Row]) -> str:
+    """One pattern for all rows. Inside a word none is tried, and elsewhere only the rows with an example that begins as
+    the text does: with a letter or digit, with another sign of ASCII, or beyond ASCII."""
+    tried: dict[str, list[str]] = {_SIGN: [], _WORD: [], _OTHER: []}
+    for row in rows:
+        for beginning in dict.fromkeys(_beginning(example) for example in row.examples):
+            tried[beginning].append(row.pattern)
+    return "|".join(
+        f"{beginning}(?:" + "|".join(f"(?:{pattern})" for pattern in patterns) + ")"
+        for beginning, patterns in tried.items()
+        if patterns
+    )
+
+
+def _beginning(example: str) -> str:
+    if not example[0].isascii():
+        return _OTHER
+    return _WORD if example[0].isalnum() else _SIGN
+
+
+_PROTECTED = re.compile(_joined(ROWS), re.DOTALL)
+# Every match has at least one of these. Most sentences have none, and trying all patterns takes ten times as long.
+_HINT = re.compile("|".join(dict.fromkeys(row.hint for row in ROWS)))
+# Spans that may contain spaces and full stops; no sentence ends inside of them.
+_WITH_SPACES = re.compile(_joined((*TEMPLATES, *TAGS, *MESSAGES[:2], *(row for row in MESSAGES if row.name in ("references of i18next", "code")))), re.DOTALL)
+_BEGINNINGS = re.compile("[<{`]|" + "|".join(dict.fromkeys(row.hint for row in TEMPLATES)))
+_TEMPLATE_BEGINNING = re.compile("|".join(dict.fromkeys(row.hint for row in TEMPLATES)))
+TEMPLATE = re.compile(_joined(TEMPLATES), re.DOTALL)
+"""Tags of template engines and shortcodes."""
+OUTER_EMOJI = re.compile(EMOJI)
+EMOJI_END = re.compile(f"{_EMOJI}|{_JOINED}")
+"""The last character of an emoji."""
+
+_WINDOW, _LONGEST = 16_384, 8_192
+"""Characters of a long text that are searched at once; characters of the longest span, except a run of emoji."""
+
+
+def protected_spans(text: str) -> list[tuple[int, int]]:
+    """Start and end of every span that is not translated, for any vocabulary. Linear in len(text)."""
+    return list(_spans(_PROTECTED, text)) if _HINT.search(text) else []
+
+
+def template_spans(text: str) -> list[tuple[int, int]]:
+    """Start and end of every tag of a template engine and shortcode. Linear in len(text)."""
+    return list(_spans(TEMPLATE, text)) if _TEMPLATE_BEGINNING.search(text) else []
+
+
+def unbroken_spans(text: str) -> list[tuple[int, int]]:
+    """The protected spans that may contain spaces and full stops; no sentence ends inside of them."""
+    return list(_spans(_WITH_SPACES, text)) if _BEGINNINGS.search(text) else []
+
+
+def _spans(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
+    """The spans of all matches. A long text is searched in windows, because a search holds the GIL until it ends. A
+    match that ends at the end of its window may continue: the next match begins there and touches it."""
+    if len(text) <= _WINDOW + _LONGEST:
+        yield from (match.span() for match in pattern.finditer(text))
+        return
+    at = 0
+    while at < len(text):
+        checkpoint()
+        following = at + _WINDOW
+        end = min(len(text), following + _LONGEST)
+        for match in pattern.finditer(text, at, end):
+            if match.start() >= at + _WINDOW and end < len(text):  # the next window finds the whole match
+                break
+            yield match.span()
+            following = max(following, match.end())
+        at = following if end < len(text) else end

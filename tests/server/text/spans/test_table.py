@@ -1,0 +1,48 @@
+"""Every row of the table of protected spans."""
+
+import pytest
+
+from server.text.spans.row import Row
+from server.text.spans.table import ROWS, protected_spans, unbroken_spans
+from server.text.spans.templates import TEMPLATES
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_examples_are_whole_spans(row: Row) -> None:
+    """Alone, in a sentence, and in brackets."""
+    for example in row.examples:
+        assert covered(example) == example, example
+        if row.name == "regular expressions":
+            continue
+        for before, after in (("Open ", " now, please."), ("Open (", ") now."), ("", " is open."), ("It is ", ".")):
+            spans = protected_spans(before + example + after)
+            place = (len(before), len(before) + len(example))
+            assert place in spans or joins(spans, place), (example, before + example + after, spans)
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.language], ids=lambda row: row.name)
+def test_language_is_no_span(row: Row) -> None:
+    for text in row.language:
+        assert covered(text) == "", text
+
+
+@pytest.mark.parametrize("row", TEMPLATES, ids=lambda row: row.name)
+def test_no_sentence_ends_in_a_template(row: Row) -> None:
+    for example in row.examples:
+        assert unbroken_spans(f"A {example} b") == [(2, 2 + len(example))]
+
+
+def test_templates_of_any_length() -> None:
+    for opening, closing in (("{{< figure ", " >}}"), ("{% include ", " %}"), ("<%= ", " %>"), ("[caption ", "]"), ("<# ", " #>")):
+        tag = opening + 'key="A word. And more." ' * 300 + closing
+        assert covered(tag) == tag
+
+
+def covered(text: str) -> str:
+    return "".join(text[start:end] for start, end in protected_spans(text))
+
+
+def joins(spans: list[tuple[int, int]], place: tuple[int, int]) -> bool:
+    """Whether spans that touch each other cover the place and nothing else."""
+    inside = [span for span in spans if place[0] <= span[0] and span[1] <= place[1]]
+    return bool(inside) and inside[0][0] == place[0] and inside[-1][1] == place[1] and sum(end - start for start, end in inside) == place[1] - place[0]
