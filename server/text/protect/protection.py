@@ -6,7 +6,8 @@ vocabulary cannot spell), and puts the translations of a glossary's terms in pla
 1. The spans of a sentence are found (`patterns`, `unspellable`, `terms`). Spans that touch each other become one.
 2. Each span is replaced by a mask: a stem and the number of the span, from 1 on, as in "X1" and "X2". Models copy masks
    as they copy names. The stem is the first that no number follows in the sentence, so that no word of it looks like a
-   mask. Where a span touches a word, the model reads a space between them, which `restore` removes again.
+   mask. Where a span touches a word, the model reads a space between them, which `restore` removes again. The model
+   does not read soft hyphens and the mark of an accelerator (`accelerators`).
 3. A sentence in capitals is given to the model in lower case, and its translation is set in capitals.
 4. In the translation only the first copy of each mask stays, and masks become spans again.
 5. The model may lose a mask. If the span is one end of a tag whose other end (its partner) is in the translation, the
@@ -20,23 +21,29 @@ repeated, and the sentence is flagged.
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import product
 from typing import NamedTuple
 
 from server.text.base.placeholders import closing_of, is_opening, is_placeholder
 from server.text.base.words import has_letters
+from server.text.protect.accelerators import Accelerator, take_off
 from server.text.protect.hyphens import replace_invented_hyphens
 from server.text.spans.table import protected_spans
 from server.text.protect.terms import Match, Terms
-from server.text.protect.unspellable import Spells, merge_adjacent, unspellable
+from server.text.protect.unspellable import UNSPACED, Spells, merge_adjacent, unspellable
 
 _STEMS = "XQZKJVWY"
 _LONGEST_STEM = 3
 _NUMBER = re.compile(rf"(?<=[{_STEMS}])\s?\d", re.IGNORECASE)
 _BARE_WORD = re.compile(r"\w+(?:[-'\u2019]\w+)*")
 _WORD = re.compile(r"\w+")
+_SOFT_HYPHEN = "\u00ad"
+_BESIDE_BLANK = re.compile(rf"[^\W_{UNSPACED}]")
+"""Letters and digits of scripts with spaces between words."""
+_TAG = re.compile(r"[<\[&\\]|\{[%#/*:.]|\{[a-z]{1,10}\s|\{\{\{?[~-]?\s{0,3}[#/^%<>!]|\{\{[~-]?\s{0,3}(?:else|end|if|range|with)\b")
+"""Beginnings of spans that stand beside words, and belong to none."""
 _ASCII_WORD = re.compile(r"[A-Za-z0-9_]")
 MIN_CAPITALS = 5
 """Least number of letters of a sentence in capitals; fewer may be an abbreviation ("NASA")."""
@@ -64,6 +71,7 @@ class Masked:
     spans: tuple[Span, ...] = ()
     stem: str = ""
     is_capitals: bool = False
+    accelerator: Accelerator | None = None
     places: tuple[tuple[int, int], ...] = field(default=(), compare=False)
     """Start and end of every span in the sentence."""
 
@@ -94,10 +102,21 @@ class Restored:
 def mask(sentence: str, spells: Spells, terms: Terms | None = None) -> Masked:
     """Replace the sentence's protected spans, which are restored as they are, and its terms, which are restored as
     their translations, by masks. Linear in the sentence's length."""
+    accelerator = take_off(sentence)
+    if accelerator is None:
+        return _mask(sentence, spells, terms)
+    masked = _mask(accelerator.label, spells, terms)
+    after = accelerator.at if accelerator.mark else len(sentence)
+    places = tuple((start + (start >= after), end + (end > after)) for start, end in masked.places)
+    return replace(masked, accelerator=accelerator.outside(masked.places), places=places)
+
+
+def _mask(sentence: str, spells: Spells, terms: Terms | None) -> Masked:
     matches = {} if terms is None else {(term.start, term.end): term.target for term in find_terms(sentence, terms)}
     unspelled = _without_overlaps(unspellable(sentence, spells), list(matches))
     protected = protected_spans(sentence)
     if not (matches or unspelled or protected):
+        sentence = sentence.replace(_SOFT_HYPHEN, "")
         is_capitals = _is_capitals([sentence])
         return Masked(sentence.lower() if is_capitals else sentence, is_capitals=is_capitals)
     kept = _join_touching(sentence, [*protected, *merge_adjacent(sentence, unspelled, list(matches))])
@@ -106,7 +125,7 @@ def mask(sentence: str, spells: Spells, terms: Terms | None = None) -> Masked:
     stem = _free_stem(sentence) if places else ""
     if not stem:
         places = []
-    between = _texts_between(sentence, places)
+    between = [text.replace(_SOFT_HYPHEN, "") for text in _texts_between(sentence, places)]
     is_capitals = _is_capitals(between)
     if is_capitals:
         between = [text.lower() for text in between]
@@ -118,7 +137,7 @@ def mask(sentence: str, spells: Spells, terms: Terms | None = None) -> Masked:
         span = Span(text, before[-1:].isalnum(), after[:1].isalnum(), is_word)
         spans.append(span)
         parts += (" " * span.has_space_before, f"{stem}{number}", " " * span.has_space_after, after)
-    return Masked("".join(parts), tuple(spans), stem, is_capitals, tuple(places))
+    return Masked("".join(parts), tuple(spans), stem, is_capitals, places=tuple(places))
 
 
 def find_terms(sentence: str, terms: Terms) -> list[Match]:
@@ -143,12 +162,19 @@ def restore_continuation(masked: Masked, target: str, decoded_masks: Set[int]) -
     if masked.is_capitals:
         target = target.upper()
     if not masked.spans:
-        return Restored(target)
+        return Restored(_with_accelerator(masked, target))
     unique, kept, is_unchanged = _remove_copies(masked, target, decoded_masks)
     lost = [number for number in range(1, len(masked.spans) + 1) if number not in kept]
     if lost:
         unique = _insert_lost(masked, unique, lost)
-    return Restored(_fill(masked, unique), bool(lost) or not is_unchanged)
+    return Restored(_fill(masked, _with_accelerator(masked, unique)), bool(lost) or not is_unchanged)
+
+
+def _with_accelerator(masked: Masked, target: str) -> str:
+    if masked.accelerator is None:
+        return target
+    places = [match.span() for match in _mask_pattern(masked.stem).finditer(target)] if masked.spans else []
+    return masked.accelerator.put_on(target, places, is_unchanged=target == masked.text)
 
 
 def restore_partial(masked: Masked, target: str, decoded_masks: Set[int] = frozenset()) -> str:
@@ -191,10 +217,10 @@ def _free_stem(sentence: str) -> str:
 
 def _join_touching(sentence: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """The spans in order, those that touch each other joined. A placeholder includes the ASCII letters that touch it
-    ("{count}th"); a tag or an emoji does not ("<b>word</b>")."""
+    ("{count}th"); a tag or an emoji does not ("<b>word</b>", "{% if late %}word{% endif %}")."""
     joined: list[tuple[int, int]] = []
     for start, end in sorted(spans):
-        if sentence[start] != "<" and sentence[start].isascii():
+        if sentence[start].isascii() and not _TAG.match(sentence, start):
             while start > 0 and _ASCII_WORD.match(sentence[start - 1]):
                 start -= 1
             while end < len(sentence) and _ASCII_WORD.match(sentence[end]):
@@ -270,18 +296,37 @@ def _fill(masked: Masked, target: str) -> str:
     target = replace_invented_hyphens(
         masked.text, target, pattern, lambda number: number <= len(masked.spans) and masked.spans[number - 1].is_word
     )
+    spaced_before, spaced_after = _spaced(masked)
     parts: list[str] = []
     end = 0
     for match in pattern.finditer(target):
         if match[0][1].isspace():
             continue
-        span = masked.spans[int(match[1]) - 1]
+        number = int(match[1])
+        span = masked.spans[number - 1]
         before = target[end : match.start()]
+        if number in spaced_before and _BESIDE_BLANK.match(target[match.start() - 1 : match.start()]):
+            before += " "
         parts += (before.removesuffix(" ") if span.has_space_before else before, span.text)
         end = match.end()
         if span.has_space_after and target[end : end + 1] == " ":
             end += 1
+        elif number in spaced_after and _BESIDE_BLANK.match(target, end):
+            parts.append(" ")
     return "".join([*parts, target[end:]])
+
+
+def _spaced(masked: Masked) -> tuple[set[int], set[int]]:
+    """The numbers of the masks with a space of the source before them, and after them."""
+    before: set[int] = set()
+    after: set[int] = set()
+    for (start, end), number in masked.find_masks(masked.text):
+        span = masked.spans[number - 1]
+        if masked.text[start - 1 : start].isspace() and not span.has_space_before:
+            before.add(number)
+        if masked.text[end : end + 1].isspace() and not span.has_space_after:
+            after.add(number)
+    return before, after
 
 
 # Lost masks

@@ -17,10 +17,10 @@ Spells = Callable[[str], bool]
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 # Scripts without spaces between words: Thai, Lao, Burmese, Khmer, Kana, Han. Each letter counts as a word, so
 # that a rare letter does not make its whole sentence unspellable.
-_UNSPACED = (
+UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
-_WORDS = re.compile(rf"([{_UNSPACED}]+)|[^\W{_UNSPACED}]+")
+_WORDS = re.compile(rf"([{UNSPACED}]+)|[^\W{UNSPACED}]+")
 """A word, or a run of letters that are words."""
 _RAISED = "[\u00b2\u00b3\u00b9\u2070-\u209c]"
 # Whole units and formulas, the number of a footnote, fractions.

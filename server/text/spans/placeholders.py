@@ -34,7 +34,7 @@ MESSAGES = (
             "{0:dd MMM yyyy}", "{1,10:C}",
         ),
     ),
-    Row("a quoted brace of a message", r"(?<!\w)'[{}]++'(?!\w)", r"'[{}]", ("'{'", "'}'", "'{}'")),
+    Row("a quoted brace of a message", r"(?<!\w)'(?:[{}]++|\{[^{}'\n]{1,100}\})'(?!\w)", r"'[{}]", ("'{'", "'}'", "'{}'", "'{name}'")),
     Row("the number of a plural", r"(?<![^\s({\[<>])#(?![^\s)}\].,;:!?<])", "#", ("#",)),
     Row(
         "named placeholders of Python and Ruby",

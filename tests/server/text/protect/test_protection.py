@@ -178,7 +178,7 @@ SENTENCES = st.lists(st.one_of(FRAGMENTS, st.text(max_size=5)), max_size=12).fla
 @given(SENTENCES)
 def test_a_model_that_copies_gives_the_sentence_back(sentence: str) -> None:
     masked = mask(sentence, spells_ascii)
-    assert restore(masked, masked.text).text == sentence
+    assert restore(masked, masked.text).text == sentence.replace("\u00ad", "")
     assert not restore(masked, masked.text).is_moved
 
 
