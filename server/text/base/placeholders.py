@@ -3,7 +3,8 @@
 The text of "a <b>big</b> dog<br>" is "a [0 big ]0 dog [1": an opening, a closing and a standalone placeholder, each
 with a number. Sentences are split with their placeholders. If the model aligns words, it reads a sentence without
 opening and closing placeholders, and `server.text.markup.tags` places these by the alignment. A standalone placeholder
-is protected as a URL is (`server.text.protect.protection`), and so is every placeholder if no words are aligned. The
+is protected as a URL is (`server.text.protect.protection`), and so is every placeholder if no words are aligned. A
+value is a standalone placeholder that a program will replace by a word: at the ends of a sentence it belongs to it. The
 placeholder of a glossary's term replaces words (`server.text.protect.pivot_placeholders`).
 """
 
@@ -14,7 +15,9 @@ from dataclasses import dataclass, field
 _OPENING, _CLOSING, _STANDALONE, _END, _LAST = 0xF0000, 0xF4000, 0xF8000, 0xFC000, 0xFFFFD
 MAX_PLACEHOLDERS = _CLOSING - _OPENING
 """Placeholders of one kind in one text, at most."""
-PLACEHOLDER = re.compile(f"[{chr(_OPENING)}-{chr(_END - 1)}]")
+_VALUE, _VALUE_END = 0x100000, 0x104000
+PLACEHOLDER = re.compile(f"[{chr(_OPENING)}-{chr(_END - 1)}{chr(_VALUE)}-{chr(_VALUE_END - 1)}]")
+VALUE_PLACEHOLDER = re.compile(f"[{chr(_VALUE)}-{chr(_VALUE_END - 1)}]")
 TERM_PLACEHOLDER = re.compile(f"[{chr(_END)}-{chr(_LAST)}]")
 _RESERVED = re.compile(f"[{chr(_OPENING)}-\U0010ffff]")
 
@@ -31,6 +34,10 @@ def standalone(number: int) -> str:
     return chr(_STANDALONE + number)
 
 
+def value(number: int) -> str:
+    return chr(_VALUE + number)
+
+
 def term_placeholders() -> Iterator[str]:
     return map(chr, range(_END, _LAST + 1))
 
@@ -45,7 +52,11 @@ def is_closing(placeholder: str) -> bool:
 
 def is_placeholder(part: str) -> bool:
     """Whether `part` is one placeholder and nothing else."""
-    return len(part) == 1 and _OPENING <= ord(part) < _END
+    return len(part) == 1 and (_OPENING <= ord(part) < _END or is_value(part))
+
+
+def is_value(placeholder: str) -> bool:
+    return _VALUE <= ord(placeholder) < _VALUE_END
 
 
 def closing_of(placeholder: str) -> str:
@@ -113,6 +124,11 @@ class PlaceholderText:
 
     def add_standalone(self, raw: str) -> None:
         placeholder = standalone(self._number())
+        self.raw[placeholder] = raw
+        self.parts.append(placeholder)
+
+    def add_value(self, raw: str) -> None:
+        placeholder = value(self._number())
         self.raw[placeholder] = raw
         self.parts.append(placeholder)
 

@@ -7,10 +7,12 @@ import html
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
-from server.text.base.placeholders import without_placeholders
+from server.text.base.placeholders import PlaceholderText, without_placeholders
 from server.text.base.words import has_letters
 from server.text.markup.character_references import unescape
+from server.text.spans.table import add_templates
 
 _SLOT = "\U0010fffe"  # a noncharacter of Unicode
 _SLOTS = re.compile(rf"{_SLOT}(\d+){_SLOT}")
@@ -34,16 +36,29 @@ class Value:
 
     @property
     def text(self) -> str:
-        """The text to translate."""
-        return without_placeholders(unescaped(_unquoted(self.raw)))
+        """The text to translate, with placeholders for tags of template engines."""
+        return self._placeholder_text.text
+
+    @cached_property
+    def _placeholder_text(self) -> PlaceholderText:
+        placeholder_text = PlaceholderText()
+        add_templates(
+            placeholder_text,
+            _unquoted(self.raw),
+            lambda raw: placeholder_text.add_text(without_placeholders(unescaped(raw))),
+        )
+        return placeholder_text
 
     def render(self, translation: str) -> str:
         """The raw value with `translation`; an unchanged text keeps its raw value."""
         if translation == self.text:
             return self.raw
         quote = self.raw[0] if self.raw[0] in "\"'" else '"'
-        escaped = html.escape(translation, quote=False).replace(quote, "&quot;" if quote == '"' else "&#39;")
-        return quote + escaped + quote
+
+        def escape(text: str) -> str:
+            return html.escape(text, quote=False).replace(quote, "&quot;" if quote == '"' else "&#39;")
+
+        return quote + self._placeholder_text.render(translation, escape) + quote
 
 
 def unescaped(raw: str) -> str:

@@ -16,6 +16,8 @@ from server.runtime.checkpoints import checkpoint
 from server.text.base.placeholders import PlaceholderText
 from server.text.base.words import has_letters
 from server.text.markup.attributes import Value, extract_values, fill_slots, has_slots, unescaped
+from server.text.spans.table import add_templates, template_spans
+from server.text.spans.templates import shows_value
 
 Kind = Literal["html", "xml"]
 
@@ -43,6 +45,7 @@ _TOKEN = re.compile(
 _NO_TRANSLATE = re.compile(
     r"""(?:\s|["'])translate\s*=\s*["']?no\b|\sclass\s*=\s*["'][^"']*\bnotranslate\b""", re.IGNORECASE
 )
+_MARKUP = re.compile("</|<!|-->")
 _LANG = re.compile(r"""(?<=\s)((?:xml:)?lang\s*=\s*)("[^"]*"|'[^']*'|[^\s>"']+)""", re.IGNORECASE)
 _DOCUMENT = -1
 """Index of the element around all other elements."""
@@ -61,8 +64,12 @@ class Block:
     before: str
     placeholder_text: PlaceholderText
     after: str
+    raw: str
 
     def render(self, translation: str, escape: Callable[[str], str]) -> str:
+        """The block with `translation`; an unchanged text keeps its raw markup."""
+        if translation == self.placeholder_text.text:
+            return self.raw
         return self.before + self.placeholder_text.render(translation, escape) + self.after
 
 
@@ -114,15 +121,22 @@ class _Reader:
 
     def text(self, raw: str) -> None:
         self.raw.append(raw)
-        if self.kind == "html":
-            self.placeholder_text.add_text(unescaped(raw))
-        else:
-            for part, is_entity in _xml_texts(raw):
-                self.placeholder_text.add_standalone(part) if is_entity else self.placeholder_text.add_text(part)
+        add_templates(self.placeholder_text, raw, self._add_html if self.kind == "html" else self._add_xml)
+
+    def _add_html(self, raw: str) -> None:
+        self.placeholder_text.add_text(unescaped(raw))
+
+    def _add_xml(self, raw: str) -> None:
+        for part, is_entity in _xml_texts(raw):
+            self.placeholder_text.add_standalone(part) if is_entity else self.placeholder_text.add_text(part)
 
     def inline(self, token: _Token) -> None:
         self.raw.append(token.raw)
-        if not token.name or token.is_empty:
+        if token.name == "wbr" and self.placeholder_text.parts and self.placeholder_text.parts[-1][-1:].isalnum():
+            return  # no word is read with it
+        if not token.name and shows_value(token.raw):
+            self.placeholder_text.add_value(token.raw)
+        elif not token.name or token.is_empty:
             self.placeholder_text.add_standalone(token.raw)
         elif token.is_close:
             self.placeholder_text.close(token.name, token.raw)
@@ -144,7 +158,7 @@ class _Reader:
             before = first[: len(first) - len(first.lstrip())] if self.kind == "html" else ""
             after = last[len(last.rstrip()) :] if self.kind == "html" else ""
             self._strip(before, after)
-            self.parts.append(Block(before, self.placeholder_text, after))
+            self.parts.append(Block(before, self.placeholder_text, after, "".join(self.raw)))
         else:
             self.parts.append("".join(self.raw))
         self.placeholder_text, self.raw = PlaceholderText(), []
@@ -195,17 +209,18 @@ def read_markup(text: str, kind: Kind = "html", ignored: Iterable[str] = (), lan
 
 def _tokens(text: str, kind: Kind) -> Iterator[_Token]:
     end = 0
-    while match := _TOKEN.search(text, end):
+    markup = _without_templates(text)
+    while match := _TOKEN.search(markup, end):
         if match.start() > end:
             yield _Token(text[end : match.start()])
         end = match.end()
-        name = match["name"]
+        name, raw = match["name"], text[match.start() : end]
         if name is None:
-            yield _Token(match[0], "")
+            yield _Token(raw, "")
             continue
         name = name.lower() if kind == "html" else name
-        is_empty = match[0].endswith("/>") or (kind == "html" and name in _VOID)
-        yield _Token(match[0], name, bool(match["close"]), is_empty)
+        is_empty = raw.endswith("/>") or (kind == "html" and name in _VOID)
+        yield _Token(raw, name, bool(match["close"]), is_empty)
         if kind == "html" and name in _RAW_TEXT and not match["close"] and not is_empty:
             closing = re.compile(rf"</{name}\b", re.IGNORECASE).search(text, end)
             stop = closing.start() if closing else len(text)
@@ -213,6 +228,19 @@ def _tokens(text: str, kind: Kind) -> Iterator[_Token]:
             end = stop
     if end < len(text):
         yield _Token(text[end:])
+
+
+def _without_templates(text: str) -> str:
+    """A text of the same length without tags of template engines, whose signs are none of the markup."""
+    parts: list[str] = []
+    last = 0
+    for start, end in template_spans(text):
+        template = text[start:end]
+        if template.startswith("<?") or (template[0] != "<" and _MARKUP.search(template)):
+            continue
+        parts += (text[last:start], "x" * (end - start))
+        last = end
+    return "".join([*parts, text[last:]]) if parts else text
 
 
 def _is_opening(token: _Token) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from server.text.base.words import Place
+from server.text.protect.unspellable import UNSPACED
 from server.text.spans.table import protected_spans
 
 MAX_LENGTH, MAX_WORDS = 80, 10
@@ -21,6 +22,7 @@ _MARK = re.compile(
 )
 _ENTITY = re.compile(r"&\w+;|&#")
 _WORD = re.compile(r"[^\W_]+")
+_NO_KEY = re.compile(f"[{UNSPACED}]")
 _TAIL = re.compile(r"[\s.:\u2026]*\Z")
 
 
@@ -91,7 +93,7 @@ def take_off(sentence: str) -> Accelerator | None:
 
 def _is_mark(label: str, at: int) -> bool:
     """Whether it marks a letter of a label: names of programs, companies and characters have the same signs."""
-    if _ENTITY.match(label, at):
+    if _ENTITY.match(label, at) or not _is_key(label[at + 1]):
         return False
     before, after = label[at - 1] if at else " ", label[at + 1]
     if not before.isalnum():
@@ -109,4 +111,4 @@ def _is_mark(label: str, at: int) -> bool:
 
 
 def _is_key(character: str) -> bool:
-    return character.isalnum() and character < "\u0250"
+    return character.isalnum() and not _NO_KEY.match(character)

@@ -40,6 +40,8 @@ _NUMBER = re.compile(rf"(?<=[{_STEMS}])\s?\d", re.IGNORECASE)
 _BARE_WORD = re.compile(r"\w+(?:[-'\u2019]\w+)*")
 _WORD = re.compile(r"\w+")
 _SOFT_HYPHEN = "\u00ad"
+_REMOVED = "\0"
+_AT_REMOVED = re.compile(rf" {_REMOVED}(?= |\Z)|{_REMOVED}")
 _BESIDE_BLANK = re.compile(rf"[^\W_{UNSPACED}]")
 """Letters and digits of scripts with spaces between words."""
 _TAG = re.compile(r"[<\[&\\]|\{[%#/*:.]|\{[a-z]{1,10}\s|\{\{\{?[~-]?\s{0,3}[#/^%<>!]|\{\{[~-]?\s{0,3}(?:else|end|if|range|with)\b")
@@ -106,6 +108,8 @@ def mask(sentence: str, spells: Spells, terms: Terms | None = None) -> Masked:
     if accelerator is None:
         return _mask(sentence, spells, terms)
     masked = _mask(accelerator.label, spells, terms)
+    if accelerator.mark and any(start <= accelerator.at < end for start, end in masked.places):
+        return _mask(sentence, spells, terms)
     after = accelerator.at if accelerator.mark else len(sentence)
     places = tuple((start + (start >= after), end + (end > after)) for start, end in masked.places)
     return replace(masked, accelerator=accelerator.outside(masked.places), places=places)
@@ -285,9 +289,10 @@ def _remove_copies(masked: Masked, target: str, decoded_masks: Set[int]) -> tupl
         if match[0][1].isspace():  # a letter that stands before a number
             return match[0]
         is_unchanged = False
-        return ""
+        return _REMOVED
 
-    return _mask_pattern(masked.stem).sub(keep_first, target), kept, is_unchanged
+    unique = _mask_pattern(masked.stem).sub(keep_first, target)
+    return unique if is_unchanged else _AT_REMOVED.sub("", unique), kept, is_unchanged
 
 
 def _fill(masked: Masked, target: str) -> str:

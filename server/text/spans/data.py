@@ -40,7 +40,7 @@ DATA = (
     ),
     Row(
         "patterns of dates and times",
-        rf"(?<![\w'])(?=[^\n]{{0,24}}?(?:yy|YY|[Hh]:mm|HH|mm:ss|MM[-/.]d|dd?[-/.]M)){_FIELD}(?:[-/.:, T]{{1,2}}{_FIELD}|(?<=[DMSdmsy']){_FIELD}){{1,12}}+(?!\w)",
+        rf"(?<![\w'])(?=[^\n]{{0,24}}?(?:yy|YY|[Hh]:mm|HH|mm:ss|MM[-/.]d|dd?[-/.]M)){_FIELD}(?:(?>[-/.:, T]{{1,2}}{_FIELD}|(?<=[DMSdmsy']){_FIELD})(?=[^\Wa-zA-Z]|[DMSXZdmsyHhf']|\W|\Z)){{1,12}}(?!\w)",
         r"yy|YY|[Hh]:mm|HH|mm:ss|MM[-/.]d|d[-/.]M",
         (
             "yyyy-MM-dd HH:mm", "dd.MM.yyyy", "EEE, d MMM yyyy HH:mm:ss Z", "h:mm a", "yyyy-MM-dd'T'HH:mm:ss.SSSXXX",

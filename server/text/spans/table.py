@@ -1,15 +1,15 @@
 """The table of protected spans, and the search for all of its rows at once; earlier rows win."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from server.runtime.checkpoints import checkpoint
-from server.text.base.placeholders import PLACEHOLDER, TERM_PLACEHOLDER
+from server.text.base.placeholders import PLACEHOLDER, TERM_PLACEHOLDER, PlaceholderText
 from server.text.spans.addresses import ADDRESSES, FILES
 from server.text.spans.data import DATA
 from server.text.spans.placeholders import MESSAGES, TAGS
 from server.text.spans.row import Row
-from server.text.spans.templates import TEMPLATES
+from server.text.spans.templates import TEMPLATES, shows_value
 
 _EMOJI = (
     "[\U0001f000-\U0001faff\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\u3030\u303d\u3297\u3299"
@@ -73,6 +73,17 @@ def protected_spans(text: str) -> list[tuple[int, int]]:
 def template_spans(text: str) -> list[tuple[int, int]]:
     """Start and end of every tag of a template engine and shortcode. Linear in len(text)."""
     return list(_spans(TEMPLATE, text)) if _TEMPLATE_BEGINNING.search(text) else []
+
+
+def add_templates(placeholder_text: PlaceholderText, raw: str, add_text: Callable[[str], None]) -> None:
+    """Add `raw` to a text: its tags of template engines as placeholders, what is between them by `add_text`."""
+    last = 0
+    for start, end in template_spans(raw):
+        add_text(raw[last:start])
+        template = raw[start:end]
+        placeholder_text.add_value(template) if shows_value(template) else placeholder_text.add_standalone(template)
+        last = end
+    add_text(raw[last:])
 
 
 def unbroken_spans(text: str) -> list[tuple[int, int]]:

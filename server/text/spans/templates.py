@@ -1,6 +1,8 @@
 """Tags of template engines, shortcodes and merge tags, of any length. They may contain spaces, full stops and line
 breaks, and no sentence ends inside of them. Markup inside of them is theirs: they are kept byte for byte."""
 
+import re
+
 from server.text.spans.row import Row
 
 _VALUE = r"""(?:"[^"\[\]]*+"|'[^'\[\]]*+'|[^\s\]\["']++)"""
@@ -114,3 +116,13 @@ TEMPLATES = (
         ("@if($late)", "@endif", "@foreach ($a as $b)", "@lang('a.b')", "@include('a', ['b' => c(d)])"),
     ),
 )  # fmt: skip
+
+_SHOWN = re.compile(
+    r"<%[=-]|<#=|<\?(?:=|php\s{1,3}(?:echo|print)\b)|\{\{\{?[~-]?\s{0,3}(?![\s#/^!><%~-]|(?:else|end|if|range|with|block|define|template)\b)|\$|[#%*@~]!?\{|\[\["
+    r"|\[\(|\[%\s{0,3}(?:[a-z]|GET\b)|\*\|(?!(?:IF|ELSE|END|INTERESTED)\b)|%|\{\$|\{!!"
+)
+
+
+def shows_value(template: str) -> bool:
+    """Whether readers see text in its place: a value, and no condition or other tag."""
+    return _SHOWN.match(template) is not None

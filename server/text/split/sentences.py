@@ -17,10 +17,20 @@ from typing import NamedTuple
 import sentencex
 
 from server.runtime.checkpoints import checkpoint
-from server.text.base.placeholders import PLACEHOLDER, closing_of, is_closing, is_opening, is_placeholder, opening_of
+from server.text.base.placeholders import (
+    PLACEHOLDER,
+    VALUE_PLACEHOLDER,
+    closing_of,
+    is_closing,
+    is_opening,
+    is_placeholder,
+    is_value,
+    opening_of,
+)
 from server.text.base.words import has_letters
 from server.text.split.messages import find_arguments
-from server.text.spans.table import EMOJI_END, OUTER_EMOJI, unbroken_spans
+from server.text.spans.table import EMOJI_END, OUTER_EMOJI, template_spans, unbroken_spans
+from server.text.spans.templates import shows_value
 
 # Never inside a sentence: control characters, line and paragraph separators, lone surrogates.
 _BREAKS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]++")
@@ -33,8 +43,11 @@ _PLACEHOLDERS = PLACEHOLDER.pattern[1:-1]
 # at its end, is one sentence.
 _ONE_SENTENCE = re.compile(rf"[\w\s{_PLACEHOLDERS}\"#$%&'()*+,\-/<=>@\[\\\]^`{{|}}~]*+[^\w\s]?+[\s{_PLACEHOLDERS}]*+")
 _SIGN = re.compile(r"[^\w\s\x00-\x7f]")
-# One or several bullets at the start of a line.
-_BULLET = re.compile(r"[\s\ufeff\u200b]*+(?:[-*+>#\u2022\u2023\u25e6\u2013\u2014\u00b7]++\s++)++")
+# One or several bullets at the start of a line; the language that a model of several shall translate into.
+_BULLET = re.compile(
+    r"(?:>>[a-z]{2,3}(?:_[A-Za-z]{2,8})?<<(?=\s))?[\s\ufeff\u200b]*+"
+    r"(?:[-*+>#\u2022\u2023\u25e6\u2013\u2014\u00b7]++\s++)*+"
+)
 # "1.", "(2)", "a)", "iv.": a list number, never a sentence of its own.
 _LIST_NUMBER = re.compile(r"\s*[(\[]?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)\]]\s*")
 _LAST_WORD = re.compile(r"([^\s(\[\"'\u201e\u201c\u2018]+)\s*$")
@@ -104,16 +117,29 @@ def _segments(text: str, language: str, has_bullets: bool = True) -> Iterator[Se
 
 
 def trim(part: str) -> Iterator[Segment]:
-    """`part` as gap, sentence and gap; emoji at its ends are gaps. One gap if it has no letters."""
-    if not has_letters(part):
+    """`part` as gap, sentence and gap; emoji and tags of template engines at its ends are gaps, values are not. One gap
+    if it has no letters."""
+    start, end = _inner(part) if has_letters(part) else (0, 0)
+    if start < end and (templates := template_spans(part)):
+        start, end = _without_templates(part, start, end, templates)
+    if not has_letters(part[start:end]):
         yield Segment(part, is_sentence=False)
         return
-    start, end = _inner(part)
     if start:
         yield Segment(part[:start], is_sentence=False)
     yield Segment(part[start:end], is_sentence=True)
     if end < len(part):
         yield Segment(part[end:], is_sentence=False)
+
+
+def _without_templates(part: str, start: int, end: int, templates: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    for first, stop in templates:
+        if first == start < stop <= end and not shows_value(part[first:stop]):
+            start = _spaces_end(part, stop, end)
+    for first, stop in reversed(templates):
+        if stop == end > first >= start and not shows_value(part[first:stop]):
+            end = start + len(part[start:first].rstrip(_OUTER_SPACE))
+    return start, end
 
 
 def _inner(part: str) -> tuple[int, int]:
@@ -146,7 +172,7 @@ class _Trimmer:
         if emoji := OUTER_EMOJI.match(self._part, self._start, self._end):
             return emoji.end() - self._start
         first = self._part[self._start]
-        if not is_placeholder(first):
+        if not is_placeholder(first) or is_value(first):
             return 0
         encloses_all = self._part[self._end - 1] == closing_of(first) if is_opening(first) else True
         return int(encloses_all or not self._contains(closing_of(first)))
@@ -154,6 +180,8 @@ class _Trimmer:
     def _at_end(self) -> int:
         """Length of an emoji or a placeholder at the end; 0 for a placeholder whose element begins inside."""
         last = self._part[self._end - 1]
+        if is_value(last):
+            return 0
         if is_placeholder(last):
             return int(not is_closing(last) or not self._contains(opening_of(last)))
         if not EMOJI_END.match(last):
@@ -187,7 +215,7 @@ def _spaces_end(part: str, start: int, end: int) -> int:
 
 def _split_line(line: str, language: str, has_bullets: bool) -> Iterator[Segment]:
     bullet = _BULLET.match(line) if has_bullets else None
-    if bullet:
+    if bullet and bullet[0]:
         yield Segment(bullet[0], is_sentence=False)
         line = line[bullet.end() :]
     if _ONE_SENTENCE.fullmatch(line):
@@ -214,14 +242,15 @@ def _join_within(parts: Iterable[str], spans: Sequence[tuple[int, int]]) -> Iter
 
 
 def _split_with_placeholders(line: str, language: str) -> Iterator[str]:
-    """`_split_sentences` for a line with placeholders: they do not change the boundaries, and a closing placeholder
-    stays with the text before it."""
+    """`_split_sentences` for a line with placeholders: they do not change the boundaries, except values, which are
+    words, and a closing placeholder stays with the text before it."""
     if not PLACEHOLDER.search(line):
         yield from _split_sentences(line, language)
         return
-    places = [place for place, char in enumerate(line) if not is_placeholder(char)]
+    read = VALUE_PLACEHOLDER.sub("X", line)
+    places = [place for place, char in enumerate(read) if not is_placeholder(char)]
     start = count = 0
-    for part in _split_sentences(PLACEHOLDER.sub("", line), language):
+    for part in _split_sentences(PLACEHOLDER.sub("", read), language):
         count += len(part)
         if count == len(places):
             break

@@ -43,7 +43,7 @@ def test_a_page_is_cut_at_its_blocks() -> None:
 
 def test_nothing_translated_is_the_page_itself() -> None:
     page = read_markup(PAGE)
-    assert page.write(page.texts) == re.sub(r"ran   home", "ran home", PAGE).replace(".\n   It", ". It")
+    assert page.write(page.texts) == PAGE
 
 
 def test_translated_words_take_their_tags_along() -> None:
