@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from server.files.formats.base import Budget, FileTooLarge, OpenedFile, decode
+from server.files.formats.template_lines import KEPT, without_tag_lines
 from server.text.base.placeholders import PlaceholderText
 from server.text.base.words import has_letters
 from server.text.markup.markup import Markup, read_markup
+from server.text.spans.table import TEMPLATE, add_template
 
 BASE_TOKENS, CHARACTERS_PER_TOKEN = 100_000, 4
 """Lines and tokens (beginnings, ends and contents of blocks) that a file may have, plus one for every 4 permitted
@@ -26,7 +28,8 @@ _FRONT_MATTER = re.compile(
 _TASK = re.compile(r"\[[ xX]\]\s+")
 _DEFINITION = re.compile(r"[:~][ \t]+")
 # Directives that CommonMark parses as text: ":::note", "!!! note", "{: .class}", "{% block %}", "[[toc]]", "$$".
-_DIRECTIVE = re.compile(r":{3,}|!{3} |\?{3}\+? |\{:[^{}]*\}$|\{%[^{}]*%\}$|\[\[[^\[\]]*\]\]$|\${2}$")
+_DIRECTIVE = re.compile(r":{3,}|!{3} |\?{3}\+? |\{:[^{}]*\}$|\{%[^{}]*%\}$|\[\[[^\[\]]*\]\]$|\${2}$"
+    r"|import\s(?:[^\n]*\sfrom\s)?[\"'][^\"'\n]+[\"'];?$|export\s(?:default|const|let|function|async)\b")
 _FORMULA = re.compile(r"\$\$[^$]*\$\$")
 _INLINE = re.compile(
     r"(?P<ticks>`++)"  # code
@@ -35,6 +38,7 @@ _INLINE = re.compile(
     r"|\${2}[^$]{1,1000}\${2}|(?<![\w$])\$(?=[^\s$])[^$\n]{1,300}(?<=\S)\$(?![\w$])"  # a formula
     r"|<[A-Za-z!/][^<>]{0,1000}+>"  # HTML, an address
     r"|\[\^[^\[\]\n]{1,100}+\])"  # a footnote
+    rf"|(?P<template>{TEMPLATE.pattern})"
     r"|(?P<link>\[)(?=[^\[\]]{1,1000}+\](?:\([^()\n]{0,1000}+\)|\[[^\]\n]{0,200}+\]))"
     r"|(?P<unlink>\](?:\([^()\n]{0,1000}+\)|\[[^\]\n]{0,200}+\]))"
     r"|(?P<emphasis>\*{1,3}|(?<!\w)_{1,3}|_{1,3}(?!\w)|~~)",
@@ -120,16 +124,17 @@ def _parts(text: str, max_tokens: int) -> Iterator[_Part]:
     untranslated."""
     front = _FRONT_MATTER.match(text)
     offset = front.end() if front else 0
-    lines = text[offset:].split("\n")
+    read = text[:offset] + without_tag_lines(text[offset:])
+    lines = read[offset:].split("\n")
     starts = [offset]
     for line in lines:
         starts.append(starts[-1] + len(line) + 1)
     cursor, row, misses = offset, offset, 0
-    for token in _blocks(text[offset:], max_tokens):
+    for token in _blocks(read[offset:], max_tokens):
         if token.map is None or not has_letters(token.content) or _FORMULA.fullmatch(token.content):
             continue
         first, stop = starts[token.map[0]], min(starts[min(token.map[1], len(lines))], len(text))
-        if token.type == "html_block" and text[first:stop].strip() == token.content.strip():
+        if token.type == "html_block" and read[first:stop].strip() == token.content.strip():
             yield _Part(first, stop, read_markup(text[first:stop]))
         row, misses = first, misses if row == first else 0
         if token.type != "inline" or misses > MAX_MISSES:
@@ -149,6 +154,9 @@ def _find_lines(text: str, content: str, start: int, stop: int) -> list[tuple[in
     places: list[tuple[int, int]] = []
     is_joined = False
     for line in map(str.lstrip, content.split("\n")):
+        if line and not line.strip(KEPT):
+            is_joined = False
+            continue
         position = text.find(line, start, stop) if line else -1
         if position < 0:
             return []
@@ -181,6 +189,8 @@ def _read(content: str) -> _Paragraph:
                 placeholder_text.add_standalone(content[start:end])
         elif match["lone"]:
             placeholder_text.add_standalone(match[0])
+        elif match["template"]:
+            add_template(placeholder_text, match[0])
         elif match["link"]:
             placeholder_text.open("link", match[0])
         elif match["unlink"]:

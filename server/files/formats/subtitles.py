@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from server.files.formats.base import Budget, DamagedFile, OpenedFile, decode
+from server.files.formats.word_times import WordTimes, without_times
 from server.text.base.placeholders import PlaceholderText, is_placeholder
 from server.text.markup.character_references import unescape
 
@@ -26,9 +27,11 @@ def _open(data: bytes, budget: Budget, is_vtt: bool) -> OpenedFile:
     text, encoding = decode(data)
     cues: list[re.Match[str]] = []
     placeholder_text: list[PlaceholderText] = []
+    times: list[WordTimes] = []
     for cue in _CUE.finditer(text):
         cues.append(cue)
-        placeholder_text.append(_read(cue[2], is_vtt))
+        times.append(without_times(_one_line(cue[2])))
+        placeholder_text.append(_read(times[-1].text, is_vtt))
         budget.spend(placeholder_text[-1].text)
     if (is_vtt and not text.startswith("WEBVTT")) or (not cues and text.strip() and not is_vtt):
         raise DamagedFile(
@@ -38,13 +41,13 @@ def _open(data: bytes, budget: Budget, is_vtt: bool) -> OpenedFile:
     def write(translations: Sequence[str]) -> bytes:
         parts: list[str] = []
         end = 0
-        for cue, source, translation in zip(cues, placeholder_text, translations, strict=True):
+        for cue, source, of_words, translation in zip(cues, placeholder_text, times, translations, strict=True):
             if translation == source.text:
                 continue
             lines = cue[2].rstrip("\r\n").split("\n")
             ending = cue[2][len(cue[2].rstrip("\r\n")) :]
             wrapped = translation if "\n" in translation else wrap(translation, len(lines))
-            body = source.render(wrapped, _escape if is_vtt else str)
+            body = source.render(of_words.set_into(wrapped, source), _escape if is_vtt else str)
             if cue[2].partition("\n")[0].endswith("\r"):
                 body = body.replace("\n", "\r\n")
             parts += (text[end : cue.start(2)], body, ending)
@@ -54,10 +57,13 @@ def _open(data: bytes, budget: Budget, is_vtt: bool) -> OpenedFile:
     return OpenedFile([source.text for source in placeholder_text], write)
 
 
-def _read(body: str, is_vtt: bool) -> PlaceholderText:
+def _one_line(body: str) -> str:
     """The text of a cue; if a line after the first begins with a dash (another speaker), line breaks stay."""
     lines = body.replace("\r", "").rstrip("\n").split("\n")
-    text = ("\n" if any(line.lstrip().startswith(("-", "\u2013")) for line in lines[1:]) else " ").join(lines)
+    return ("\n" if any(line.lstrip().startswith(("-", "\u2013")) for line in lines[1:]) else " ").join(lines)
+
+
+def _read(text: str, is_vtt: bool) -> PlaceholderText:
     placeholder_text, end = PlaceholderText(), 0
 
     def add(part: str) -> None:

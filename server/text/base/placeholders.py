@@ -132,6 +132,12 @@ class PlaceholderText:
         self.raw[placeholder] = raw
         self.parts.append(placeholder)
 
+    def reserve(self, raw: str) -> str:
+        """A standalone placeholder of this text that is in a translation only."""
+        placeholder = standalone(self._number())
+        self.raw[placeholder] = raw
+        return placeholder
+
     def render(self, translation: str, escape: Callable[[str], str]) -> str:
         """The `translation` of `text` with markup in place of placeholders, properly nested, and other text escaped."""
         return "".join(

@@ -80,10 +80,14 @@ def add_templates(placeholder_text: PlaceholderText, raw: str, add_text: Callabl
     last = 0
     for start, end in template_spans(raw):
         add_text(raw[last:start])
-        template = raw[start:end]
-        placeholder_text.add_value(template) if shows_value(template) else placeholder_text.add_standalone(template)
+        add_template(placeholder_text, raw[start:end])
         last = end
     add_text(raw[last:])
+
+
+def add_template(placeholder_text: PlaceholderText, template: str) -> None:
+    """Add a tag of a template engine: a value belongs to its sentence, other tags do not."""
+    placeholder_text.add_value(template) if shows_value(template) else placeholder_text.add_standalone(template)
 
 
 def unbroken_spans(text: str) -> list[tuple[int, int]]:

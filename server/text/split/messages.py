@@ -6,6 +6,7 @@ Grammar (https://unicode-org.github.io/icu/userguide/format_parse/messages/, and
              | "{" name "," "choice" "," limit message ("|" limit message)* "}"
     message  = (text | "{" name ["," type ["," style]] "}" | argument)*
 
+A separator (U+001C to U+001F) is between two texts, and no argument goes beyond it.
 In a message, an apostrophe before a brace quotes all text up to the next apostrophe; two apostrophes are one.
 """
 
@@ -25,9 +26,10 @@ _BEGINNING = re.compile(
 _OFFSET = re.compile(rf"offset:{_SPACE}\d{{1,9}}+{_SPACE}")
 _SELECTOR = re.compile(rf"(?:=\d{{1,9}}+|[^\s{{}}=,'|#]{{1,100}}+){_SPACE}\{{")
 _LIMIT = re.compile(rf"{_SPACE}-?(?:\d{{1,19}}+(?:\.\d{{1,19}}+)?|\u221e)[#<\u2264]")
-_STOP = re.compile(r"[{}'|]")
-_VALUE = re.compile(r"\{\{[^{}]*+\}\}|\{[^{}']*+(?:'[^']*+'[^{}']*+)*+\}")
+_STOP = re.compile(r"[{}'|\x1c-\x1f]")
+_VALUE = re.compile(r"\{\{[^{}\x1c-\x1f]*+\}\}|\{[^{}'\x1c-\x1f]*+(?:'[^'\x1c-\x1f]*+'[^{}'\x1c-\x1f]*+)*+\}")
 """An argument without texts, or a value of another template language."""
+_QUOTED = re.compile(r"[^'\x1c-\x1f]*+'")
 _SPACES = re.compile(_SPACE)
 
 
@@ -98,7 +100,7 @@ def _message(text: str, at: int, texts: list[Place], depth: int, ends: str) -> i
             at = _after_apostrophe(text, at)
         elif sign == "|":
             at += 1
-        elif sign == "}":
+        elif sign != "{":
             break
         elif inner := _BEGINNING.match(text, at):
             texts.append((start, at))
@@ -116,7 +118,7 @@ def _after_apostrophe(text: str, at: int) -> int:
         return at + 2
     if following not in ("{", "}") or not following:
         return at + 1
-    closing = text.find("'", at + 2)
-    if closing < 0:
+    closing = _QUOTED.match(text, at + 2)
+    if closing is None:
         raise _Malformed
-    return closing + 1
+    return closing.end()

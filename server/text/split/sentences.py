@@ -34,6 +34,7 @@ from server.text.spans.templates import shows_value
 
 # Never inside a sentence: control characters, line and paragraph separators, lone surrogates.
 _BREAKS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]++")
+_SEPARATOR = re.compile("[\x1c-\x1f]")  # between two texts
 # Unicode's spaces except control characters, zero-width space, byte order mark.
 _OUTER_SPACE = " \u00a0\u1680" + "".join(map(chr, range(0x2000, 0x200C))) + "\u202f\u205f\u3000\ufeff"
 _AS_ASCII_SPACE = dict.fromkeys(map(ord, _OUTER_SPACE), " ")
@@ -93,7 +94,7 @@ def _with_messages(text: str, language: str) -> Iterator[Segment]:
     """The segments of a text. Each text of an argument of a message is split by itself; its syntax is a gap."""
     end = 0
     for argument in find_arguments(text):
-        yield from _segments(text[end : argument.start], language)
+        yield from _with_templates(text[end : argument.start], language)
         end = argument.start
         for start, stop in argument.texts:
             yield Segment(text[end:start], is_sentence=False)
@@ -101,6 +102,17 @@ def _with_messages(text: str, language: str) -> Iterator[Segment]:
             end = stop
         yield Segment(text[end : argument.end], is_sentence=False)
         end = argument.end
+    yield from _with_templates(text[end:], language)
+
+
+def _with_templates(text: str, language: str) -> Iterator[Segment]:
+    """The segments of a text, in which a tag of a template engine that has line breaks is a gap."""
+    end = 0
+    for start, stop in template_spans(text) if "\n" in text else ():
+        if "\n" in text[start:stop] and not _SEPARATOR.search(text, start, stop):
+            yield from _segments(text[end:start], language)
+            yield Segment(text[start:stop], is_sentence=False)
+            end = stop
     yield from _segments(text[end:], language)
 
 
