@@ -28,8 +28,10 @@ _FRONT_MATTER = re.compile(
 _TASK = re.compile(r"\[[ xX]\]\s+")
 _DEFINITION = re.compile(r"[:~][ \t]+")
 # Directives that CommonMark parses as text: ":::note", "!!! note", "{: .class}", "{% block %}", "[[toc]]", "$$".
-_DIRECTIVE = re.compile(r":{3,}|!{3} |\?{3}\+? |\{:[^{}]*\}$|\{%[^{}]*%\}$|\[\[[^\[\]]*\]\]$|\${2}$"
-    r"|import\s(?:[^\n]*\sfrom\s)?[\"'][^\"'\n]+[\"'];?$|export\s(?:default|const|let|function|async)\b")
+_DIRECTIVE = re.compile(
+    r":{3,}|!{3} |\?{3}\+? |\{:[^{}]*\}$|\{%[^{}]*%\}$|\[\[[^\[\]]*\]\]$|\${2}$"
+    r"|import\s(?:[^\n]*\sfrom\s)?[\"'][^\"'\n]+[\"'];?$|export\s(?:default|const|let|function|async)\b"
+)
 _FORMULA = re.compile(r"\$\$[^$]*\$\$")
 _INLINE = re.compile(
     r"(?P<ticks>`++)"  # code

@@ -1,5 +1,5 @@
-"""Lines of a text file that have only tags of template engines and shortcodes: they stay as they are, and are no part of
-a paragraph."""
+"""Lines of a text file that have only tags of template engines and shortcodes: they stay as they are, and are no part
+of a paragraph."""
 
 import itertools
 import re

@@ -1,5 +1,5 @@
-"""Times of words in the cues of WebVTT ("we<00:00:01.200><c> have</c>"): a translation has other words, so the times are
-taken out of the text, and set before the words of the translation in the same proportion and in their order."""
+"""Times of words in the cues of WebVTT ("we<00:00:01.200><c> have</c>"): a translation has other words, so the times
+are taken out of the text, and set before the words of the translation in the same proportion and in their order."""
 
 import re
 from dataclasses import dataclass

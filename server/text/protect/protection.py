@@ -30,9 +30,9 @@ from server.text.base.placeholders import closing_of, is_opening, is_placeholder
 from server.text.base.words import has_letters
 from server.text.protect.accelerators import Accelerator, take_off
 from server.text.protect.hyphens import replace_invented_hyphens
-from server.text.spans.table import protected_spans
 from server.text.protect.terms import Match, Terms
 from server.text.protect.unspellable import UNSPACED, Spells, merge_adjacent, unspellable
+from server.text.spans.table import protected_spans
 
 _STEMS = "XQZKJVWY"
 _LONGEST_STEM = 3
@@ -44,7 +44,9 @@ _REMOVED = "\0"
 _AT_REMOVED = re.compile(rf" {_REMOVED}(?= |\Z)|{_REMOVED}")
 _BESIDE_BLANK = re.compile(rf"[^\W_{UNSPACED}]")
 """Letters and digits of scripts with spaces between words."""
-_TAG = re.compile(r"[<\[&\\]|\{[%#/*:.]|\{[a-z]{1,10}\s|\{\{\{?[~-]?\s{0,3}[#/^%<>!]|\{\{[~-]?\s{0,3}(?:else|end|if|range|with)\b")
+_TAG = re.compile(
+    r"[<\[&\\]|\{[%#/*:.]|\{[a-z]{1,10}\s|\{\{\{?[~-]?\s{0,3}[#/^%<>!]|\{\{[~-]?\s{0,3}(?:else|end|if|range|with)\b"
+)
 """Beginnings of spans that stand beside words, and belong to none."""
 _ASCII_WORD = re.compile(r"[A-Za-z0-9_]")
 MIN_CAPITALS = 5

@@ -34,7 +34,12 @@ MESSAGES = (
             "{0:dd MMM yyyy}", "{1,10:C}",
         ),
     ),
-    Row("a quoted brace of a message", r"(?<!\w)'(?:[{}]++|\{[^{}'\n]{1,100}\})'(?!\w)", r"'[{}]", ("'{'", "'}'", "'{}'", "'{name}'")),
+    Row(
+        "quoted braces of messages",
+        r"(?<!\w)'(?:[{}]++|\{[^{}'\n]{1,100}\})'(?!\w)",
+        r"'[{}]",
+        ("'{'", "'}'", "'{}'", "'{name}'"),
+    ),
     Row("the number of a plural", r"(?<![^\s({\[<>])#(?![^\s)}\].,;:!?<])", "#", ("#",)),
     Row(
         "named placeholders of Python and Ruby",
@@ -56,7 +61,13 @@ MESSAGES = (
         ("100% sure", "50 % der", "5%"),
     ),
     Row("the percent sign of printf", "%%", "%%", ("%%",)),
-    Row("placeholders of Qt", r"(?<![\w%])%(?:L?\d{1,2}|n)(?![\w%]|[.,]\d)", "%[L0-9n]", ("%1", "%L2", "%n"), ("%1.5",)),
+    Row(
+        "placeholders of Qt",
+        r"(?<![\w%])%(?:L?\d{1,2}|n)(?![\w%]|[.,]\d)",
+        "%[L0-9n]",
+        ("%1", "%L2", "%n"),
+        ("%1.5",),
+    ),
     Row(
         "references of i18next",
         r"\$t\((?:[^()\n{]++|\{\{[^{}\n]*+\}\}|\{(?:[^{}()\n]++|\{\{[^{}\n]*+\}\})*+\})*+\)",

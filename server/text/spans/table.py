@@ -18,7 +18,12 @@ _EMOJI = (
 _JOINED = "[\ufe0e\ufe0f\u200d\u20e3\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]"
 EMOJI = rf"(?:[0-9#*]\ufe0f?\u20e3|{_EMOJI}{_JOINED}*+)++"
 _SYMBOLS = (
-    Row("emoji", EMOJI, f"\ufe0f|\u20e3|{_EMOJI}", ("\U0001f600", "\u2764\ufe0f", "\U0001f468\u200d\U0001f469", "\u00a9", "1\ufe0f\u20e3", "#\u20e3")),
+    Row(
+        "emoji",
+        EMOJI,
+        f"\ufe0f|\u20e3|{_EMOJI}",
+        ("\U0001f600", "\u2764\ufe0f", "\U0001f468\u200d\U0001f469", "\u00a9", "1\ufe0f\u20e3", "#\u20e3"),
+    ),
     Row("tags of files", PLACEHOLDER.pattern, PLACEHOLDER.pattern, ("\U000f8000",)),
     Row("terms", TERM_PLACEHOLDER.pattern, TERM_PLACEHOLDER.pattern, ("\U000fc000",)),
 )  # fmt: skip
@@ -52,7 +57,12 @@ _PROTECTED = re.compile(_joined(ROWS), re.DOTALL)
 # Every match has at least one of these. Most sentences have none, and trying all patterns takes ten times as long.
 _HINT = re.compile("|".join(dict.fromkeys(row.hint for row in ROWS)))
 # Spans that may contain spaces and full stops; no sentence ends inside of them.
-_WITH_SPACES = re.compile(_joined((*TEMPLATES, *TAGS, *MESSAGES[:2], *(row for row in MESSAGES if row.name in ("references of i18next", "code")))), re.DOTALL)
+_WITH_SPACES = re.compile(
+    _joined(
+        (*TEMPLATES, *TAGS, *MESSAGES[:2], *(row for row in MESSAGES if row.name in ("references of i18next", "code")))
+    ),
+    re.DOTALL,
+)
 _BEGINNINGS = re.compile("[<{`]|" + "|".join(dict.fromkeys(row.hint for row in TEMPLATES)))
 _TEMPLATE_BEGINNING = re.compile("|".join(dict.fromkeys(row.hint for row in TEMPLATES)))
 TEMPLATE = re.compile(_joined(TEMPLATES), re.DOTALL)

@@ -20,7 +20,7 @@ TEMPLATES = (
         "percent tags of ERB, EJS, JSP, ASP, Mason",
         r"<%(?:[^%<]++|%(?!>)|<(?!%))*+%>",
         "<%",
-        ("<%= user.first_name %>", "<% if a > 1 && b.late? %>", "<%- include('a') -%>", "<%# a comment %>", "<%@ page %>"),
+        ("<%= user.first_name %>", "<% if a > 1 && b.late? %>", "<%- include('a') -%>", "<%# a b %>", "<%@ page %>"),
     ),
     Row(
         "hash tags of Underscore and T4",
@@ -34,7 +34,12 @@ TEMPLATES = (
         "<[#@/]",
         ("<#if user.isLate>", "</#if>", '<@macro name="a b"/>', "<#else>"),
     ),
-    Row("processing instructions", r"<\?(?:[^?<]++|\?(?!>)|<(?!\?))*+\?>", r"<\?", ("<?php echo $name; ?>", "<?= $x ?>")),
+    Row(
+        "processing instructions",
+        r"<\?(?:[^?<]++|\?(?!>)|<(?!\?))*+\?>",
+        r"<\?",
+        ("<?php echo $name; ?>", "<?= $x ?>"),
+    ),
     Row(
         "double braces of Mustache, Handlebars, Jinja, Liquid, Go, Angular, Hugo's shortcodes",
         r"\$?\{\{\{?(?:[^{}]++|\{[^{}]*+\}|\}(?!\}))*+\}\}\}?",
@@ -60,7 +65,7 @@ TEMPLATES = (
         "expressions of shells, JavaScript, Ruby, Thymeleaf",
         r"[$#%*@~]!?\{(?:[^{}\n]++|\{[^{}\n]*+\})*+\}",
         r"[$#%*@~]!?\{",
-        ("${HOME}", "${user.name}", "${a ? 'b c' : d}", "${f({a: 1})}", "#{user.name}", "%{total}", "@{/home}", "$!{x}"),
+        ("${HOME}", "${a.name}", "${a ? 'b c' : d}", "${f({a: 1})}", "#{user.name}", "%{total}", "@{/home}", "$!{x}"),
     ),
     Row("percent brackets of the Template Toolkit", r"\[%(?:[^%\[]++|%(?!\]))*+%\]", r"\[%", ("[% user.name %]",)),
     Row(
@@ -86,7 +91,7 @@ TEMPLATES = (
         "variables and tags of Smarty",
         rf"\{{(?:\$[A-Za-z_]|/(?:{_SMARTY})\b|(?:{_SMARTY})(?=\}}|\b[^{{}}\n$=]*+[$=]))[^{{}}\n]*+\}}|\{{\*(?:[^*{{]++|\*(?!\}}))*+\*\}}",
         r"\{(?:[$*/]|[a-z])",
-        ("{$name}", "{$user.name|upper}", "{if $late eq true}", "{/if}", "{foreach from=$a item=b}", "{* a comment. *}"),
+        ("{$name}", "{$user.name|upper}", "{if $late eq true}", "{/if}", "{foreach from=$a item=b}", "{* a. b *}"),
         ("{if you know}",),
     ),
     Row(
@@ -102,7 +107,7 @@ TEMPLATES = (
         r"\[[/*A-Za-z]",
         (
             '[caption id="attachment_6" align="alignright" width="300"]', "[/caption]", '[gallery ids="1,2,3"]', "[b]",
-            "[/b]", "[url=https://example.org/a b]", "[gallery]", "[vc_row a='b c']", '[button text="Buy now. Today." /]',
+            "[/b]", "[url=https://example.org/a b]", "[gallery]", "[vc_row a='b c']", '[button text="Buy. Now." /]',
         ),
         ("[optional]", "[the book = good]", "[b](c)"),
     ),

@@ -2,7 +2,8 @@
 
 Grammar (https://unicode-org.github.io/icu/userguide/format_parse/messages/, and java.text.ChoiceFormat):
 
-    argument = "{" name "," ("plural" | "selectordinal" | "select") "," ["offset:" number] (selector "{" message "}")+ "}"
+    argument = "{" name "," ("plural" | "selectordinal" | "select") ","
+               ["offset:" number] (selector "{" message "}")+ "}"
              | "{" name "," "choice" "," limit message ("|" limit message)* "}"
     message  = (text | "{" name ["," type ["," style]] "}" | argument)*
 

@@ -28,9 +28,9 @@ from server.text.base.placeholders import (
     opening_of,
 )
 from server.text.base.words import has_letters
-from server.text.split.messages import find_arguments
 from server.text.spans.table import EMOJI_END, OUTER_EMOJI, template_spans, unbroken_spans
 from server.text.spans.templates import shows_value
+from server.text.split.messages import find_arguments
 
 # Never inside a sentence: control characters, line and paragraph separators, lone surrogates.
 _BREAKS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]++")

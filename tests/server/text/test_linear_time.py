@@ -16,11 +16,11 @@ from server.text.checks.repetition import is_repetitive, most_copies
 from server.text.markup.attributes import extract_values
 from server.text.markup.markup import Kind, MalformedMarkup, read_markup
 from server.text.markup.tags import place_tags, strip_tags
-from server.text.spans.table import protected_spans, unbroken_spans
 from server.text.protect.pivot_placeholders import PivotPlaceholders
 from server.text.protect.protection import find_terms, has_words, mask, restore, restore_partial
 from server.text.protect.terms import Terms, missing_terms
 from server.text.protect.unspellable import merge_adjacent, unspellable
+from server.text.spans.table import protected_spans, unbroken_spans
 from server.text.split.long_sentences import split_long
 from server.text.split.plan import plan_sentence, plan_text
 from server.text.split.sentences import split_text, trim

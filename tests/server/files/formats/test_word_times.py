@@ -2,7 +2,7 @@
 
 import re
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server.files.formats.registry import open_file
@@ -15,6 +15,7 @@ def cue_of(body: str) -> str:
     return f"WEBVTT\n\n00:00.000 --> 00:09.000\n{body}\n"
 
 
+@settings(max_examples=50, deadline=None)
 @given(WORDS, TRANSLATIONS, st.booleans(), st.booleans())
 def test_times_come_back_in_their_order_between_the_words(
     words: list[str], translation: list[str], has_classes: bool, has_lines: bool

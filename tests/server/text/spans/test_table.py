@@ -33,7 +33,13 @@ def test_no_sentence_ends_in_a_template(row: Row) -> None:
 
 
 def test_templates_of_any_length() -> None:
-    for opening, closing in (("{{< figure ", " >}}"), ("{% include ", " %}"), ("<%= ", " %>"), ("[caption ", "]"), ("<# ", " #>")):
+    for opening, closing in (
+        ("{{< figure ", " >}}"),
+        ("{% include ", " %}"),
+        ("<%= ", " %>"),
+        ("[caption ", "]"),
+        ("<# ", " #>"),
+    ):
         tag = opening + 'key="A word. And more." ' * 300 + closing
         assert covered(tag) == tag
 
@@ -45,4 +51,9 @@ def covered(text: str) -> str:
 def joins(spans: list[tuple[int, int]], place: tuple[int, int]) -> bool:
     """Whether spans that touch each other cover the place and nothing else."""
     inside = [span for span in spans if place[0] <= span[0] and span[1] <= place[1]]
-    return bool(inside) and inside[0][0] == place[0] and inside[-1][1] == place[1] and sum(end - start for start, end in inside) == place[1] - place[0]
+    return (
+        bool(inside)
+        and inside[0][0] == place[0]
+        and inside[-1][1] == place[1]
+        and sum(end - start for start, end in inside) == place[1] - place[0]
+    )
