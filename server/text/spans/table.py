@@ -56,14 +56,6 @@ def _beginning(example: str) -> str:
 _PROTECTED = re.compile(_joined(ROWS), re.DOTALL)
 # Every match has at least one of these. Most sentences have none, and trying all patterns takes ten times as long.
 _HINT = re.compile("|".join(dict.fromkeys(row.hint for row in ROWS)))
-# Spans that may contain spaces and full stops; no sentence ends inside of them.
-_WITH_SPACES = re.compile(
-    _joined(
-        (*TEMPLATES, *TAGS, *MESSAGES[:2], *(row for row in MESSAGES if row.name in ("references of i18next", "code")))
-    ),
-    re.DOTALL,
-)
-_BEGINNINGS = re.compile("[<{`]|" + "|".join(dict.fromkeys(row.hint for row in TEMPLATES)))
 _TEMPLATE_BEGINNING = re.compile("|".join(dict.fromkeys(row.hint for row in TEMPLATES)))
 TEMPLATE = re.compile(_joined(TEMPLATES), re.DOTALL)
 """Tags of template engines and shortcodes."""
@@ -76,7 +68,8 @@ _WINDOW, _LONGEST = 16_384, 8_192
 
 
 def protected_spans(text: str) -> list[tuple[int, int]]:
-    """Start and end of every span that is not translated, for any vocabulary. Linear in len(text)."""
+    """Start and end of every span that is not translated, for any vocabulary; no sentence ends inside of one. Linear in
+    len(text)."""
     return list(_spans(_PROTECTED, text)) if _HINT.search(text) else []
 
 
@@ -98,11 +91,6 @@ def add_templates(placeholder_text: PlaceholderText, raw: str, add_text: Callabl
 def add_template(placeholder_text: PlaceholderText, template: str) -> None:
     """Add a tag of a template engine: a value belongs to its sentence, other tags do not."""
     placeholder_text.add_value(template) if shows_value(template) else placeholder_text.add_standalone(template)
-
-
-def unbroken_spans(text: str) -> list[tuple[int, int]]:
-    """The protected spans that may contain spaces and full stops; no sentence ends inside of them."""
-    return list(_spans(_WITH_SPACES, text)) if _BEGINNINGS.search(text) else []
 
 
 def _spans(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:

@@ -28,7 +28,7 @@ from server.text.base.placeholders import (
     opening_of,
 )
 from server.text.base.words import has_letters
-from server.text.spans.table import EMOJI_END, OUTER_EMOJI, template_spans, unbroken_spans
+from server.text.spans.table import EMOJI_END, OUTER_EMOJI, protected_spans, template_spans
 from server.text.spans.templates import shows_value
 from server.text.split.messages import find_arguments
 
@@ -233,7 +233,7 @@ def _split_line(line: str, language: str, has_bullets: bool) -> Iterator[Segment
     if _ONE_SENTENCE.fullmatch(line):
         yield from trim(line)
         return
-    parts, spans = _split_with_placeholders(line, language), unbroken_spans(line)
+    parts, spans = _split_with_placeholders(line, language), protected_spans(line)
     for part in _rejoin(_join_within(parts, spans) if spans else parts):
         yield from trim(part)
 

@@ -20,7 +20,7 @@ from server.text.protect.pivot_placeholders import PivotPlaceholders
 from server.text.protect.protection import find_terms, has_words, mask, restore, restore_partial
 from server.text.protect.terms import Terms, missing_terms
 from server.text.protect.unspellable import merge_adjacent, unspellable
-from server.text.spans.table import protected_spans, unbroken_spans
+from server.text.spans.table import protected_spans, template_spans
 from server.text.split.long_sentences import split_long
 from server.text.split.plan import plan_sentence, plan_text
 from server.text.split.sentences import split_text, trim
@@ -46,7 +46,7 @@ def test_trimming() -> None:
     )
 
 
-@pytest.mark.parametrize("find", [protected_spans, unbroken_spans, has_words])
+@pytest.mark.parametrize("find", [protected_spans, template_spans, has_words])
 def test_finding_what_is_protected(find: Callable[[str], object]) -> None:
     assert_linear(find, (*hostile.PROTECTED, *hostile.EMOJI), ordinary=None)
 
