@@ -12,7 +12,9 @@ from server.text.markup.character_references import unescape
 
 # Possessive quantifiers: no backtracking.
 _CUE = re.compile(r"^((?=[^\r\n]*?-->)[^\r\n]*+\r?\n)((?:[^\r\n]++(?:\r?\n|\Z))++)", re.MULTILINE)
-_TAG = re.compile(r"<(/?)([A-Za-z][\w.-]*+)[^<>\n]{0,200}+>|<[\d:.]{1,20}+>|\{\\[^{}\n]{0,200}+\}|(?<!\{)\{/?[a-z]\}(?!\})")
+_TAG = re.compile(
+    r"<(/?)([A-Za-z][\w.-]*+)[^<>\n]{0,200}+>|<[\d:.]{1,20}+>|\{\\[^{}\n]{0,200}+\}|(?<!\{)\{/?[a-z]\}(?!\})"
+)
 
 
 def open_srt(data: bytes, language: str, budget: Budget) -> OpenedFile:

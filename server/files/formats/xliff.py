@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -9,6 +10,11 @@ from server.files.formats.base import Budget, DamagedFile, OpenedFile
 from server.files.formats.xml_files import Elements, XmlBudget, in_chunks, local_name, parse, serialize, valid_text
 from server.text.base.placeholders import is_closing, is_opening, is_placeholder, nested, split_at_placeholders
 
+_VALUES = ("ph", "x")
+_NO_VALUE = re.compile(
+    r"(?:START|CLOSE|LINE_BREAK|TAG)|x-(?:b|i|u|p|br|a|img|span|div)\b|(?:lb|pb|image|link|fmt|bold|italic)\Z"
+)
+"""Ids and types of elements that are no values, among them those of Angular."""
 _SPANS = ("g", "pc", "mrk")
 
 
@@ -62,8 +68,14 @@ def _walk(element: Any, elements: Elements) -> None:
         else:
             bare = copy.copy(child)
             bare.tail = None
-            elements.add_standalone(bare)
+            elements.add_value(bare) if _is_value(child) else elements.add_standalone(bare)
         elements.add_text(child.tail or "")
+
+
+def _is_value(element: Any) -> bool:
+    """Whether readers see a word or a number in its place: neither a line break nor a picture nor formatting."""
+    kinds = (element.get(name) or "" for name in ("id", "ctype", "type", "subType"))
+    return local_name(element) in _VALUES and not any(map(_NO_VALUE.match, kinds))
 
 
 def _empty_target(source: Any, target: Any) -> Any:

@@ -161,6 +161,11 @@ class Elements:
         self._elements.append(element)
         self.placeholder_text.add_standalone(str(len(self._elements) - 1))
 
+    def add_value(self, element: Any) -> None:
+        """Add an element in whose place readers see a word or a number."""
+        self._elements.append(element)
+        self.placeholder_text.add_value(str(len(self._elements) - 1))
+
     def of(self, placeholder: str) -> Any:
         """The element of a placeholder."""
         return self._elements[int(self.placeholder_text.raw[placeholder])]

@@ -34,7 +34,10 @@ PROTECTED = (
     "{{ user ", "}}", "{% if ", "%}", "${", "%(count)d", "%1$s", "%", "%A_B%", "$HOME", "<b>", "</b>", "<0/>", "<a ",
     "<!--", "-->", ">", "<", "`", "/etc", "~", "./", "C:\\", "\\", "report.pdf", ".", "--dry-run", "=", "--", "FOO_BAR",
     "_", "getElement", "aB", "()", "192.168.0.1", ":80", "@jane", "#", "550e8400", "-e29b", "0a", ":-)", "-", "X1",
-    "x 2",
+    "x 2", "<%= ", "%>", "<# ", "#>", "<?", "?>", "{{{", "[[", "]]", "[% ", "*|", "|*", "%%", "%=", "{$a", "{*",
+    "{if ", "[caption ", "a='b' ", "[/b]", "@if(", "$t(", "@:a", ":name", "&nbsp;", "&", "&&", "%d.", "%Y-",
+    "2024-05-01", "T10:00", "yyyy-MM", " HH:mm", "DE89 3704 ", "rgb(", "1.2.", "text/html", "P3D", "Europe/", "fe80:", "12px", "'{",
+    "aGVsbG8gd29y", "{n, plural, ", "one {", "offset:1 ", "{0,choice,", "0#", "|1<", "My Files/", "\u00ad", "\\\\a\\",
 )  # fmt: skip
 TEXT = (*ENDS, *BREAKS, *SPACES, *BULLETS, *SCRIPTS, *EMOJI, *NUMBERS)
 """Tokens of ordinary texts."""
@@ -43,7 +46,8 @@ TAGS = (
     "<b>", "</b>", "<i>", "</i>", "<a>", "</a>", "<p>", "</p>", "<br>", "<e/>", "<code>", "</code>", "<script>",
     "</script>", "<textarea>", "<", ">", "</", "/>", "<a href='x' ", '"', "'", "=", " title=", 'alt="Red" ', "<img ",
     "<!--", "-->", "<![CDATA[", "]]>", "<?", "?>", "<!DOCTYPE ", "&amp;", "&", "&#65;", "&x;", ";", "<p translate=no>",
-    '<p class="x notranslate">', "class='", "<html lang=de>", "lang=", "<k>", "</k>", "word ", "a", " ", "\n",
+    '<p class="x notranslate">', "class='", "<html lang=de>", "lang=", "<k>", "</k>", "<wbr>", "<%= ", "%>",
+    "{{", "}}", "${", "word ", "a", " ", "\n",
     "\U0010fffe",
 )  # fmt: skip
 """Tokens of HTML and XML."""
