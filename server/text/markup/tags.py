@@ -79,7 +79,7 @@ def _span(element: Element, source: str, target: str, pairs: Sequence[Pair]) -> 
     inside = source[element.start : element.end]
     if not _has_words(inside):
         at = _point(element.start, source, target, pairs)
-        return at, at
+        return _nearest(inside.strip(), target, at)
     if not _has_words(source[: element.start] + source[element.end :]):
         return _around_all(element, source, target)
     aligned = [
@@ -98,6 +98,15 @@ def _span(element: Element, source: str, target: str, pairs: Sequence[Pair]) -> 
         following = [word for word in words_of(target) if word.start >= start][: len(words_of(inside))]
         start, end = (following[0].start, following[-1].end) if following else (start, start)
     return _include_signs(start, end, inside, target)
+
+
+def _nearest(signs: str, target: str, at: int) -> Place:
+    """The place of these signs that is nearest to a position; the position itself if the target lacks them."""
+    after, before = target.find(signs, at), target.rfind(signs, 0, at)
+    if not signs or (after < 0 and before < 0):
+        return at, at
+    start = after if before < 0 or 0 <= after - at <= at - before - len(signs) else before
+    return start, start + len(signs)
 
 
 def _word_around(element: Element, source: str) -> Place | None:

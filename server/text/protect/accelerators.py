@@ -13,7 +13,7 @@ from server.text.base.words import Place
 from server.text.protect.unspellable import UNSPACED
 from server.text.spans.table import protected_spans
 
-MAX_LENGTH, MAX_WORDS = 80, 10
+MAX_LENGTH, MAX_WORDS = 80, 6
 """Characters and words of a label, at most."""
 _ELLIPSIS = ("...", "\u2026")
 _MARK = re.compile(

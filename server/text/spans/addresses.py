@@ -34,7 +34,7 @@ ADDRESSES = (
     ),
     Row(
         "names of hosts",
-        rf"(?<![\w.@-])(?:[A-Za-z0-9-]{{1,63}}\.){{1,6}}(?:{_TOP_LEVEL})\b(?:/[^\s<>\"]{{0,2000}}[\w/=&#%+~-]|/)?",
+        rf"(?<![\w.@-])(?:[A-Za-z0-9-]{{1,63}}\.){{1,6}}(?:{_TOP_LEVEL})\b(?!\.\w)(?:/[^\s<>\"]{{0,2000}}[\w/=&#%+~-]|/)?",
         r"\w\.[a-z]",
         ("example.com/path", "example.org", "sub.example.de/"),
         ("Mr. Smith vs. Dr. Who",),
@@ -79,6 +79,13 @@ FILES = (
         r"\b[A-Za-z][A-Za-z0-9]{0,60}(?:_[A-Za-z0-9]{1,60}){1,20}\b",
         r"\w_\w",
         ("FOO_BAR", "user_id", "de_DE"),
+    ),
+    Row(
+        "names with dots",
+        r"(?<![\w.@/-])[a-z]\w{1,40}+(?:\.[A-Za-z]\w{1,40}+){2,10}+(?!\w)|\A[a-z][\w-]{0,60}(?:\.[a-z][\w-]{0,60}){1,10}\Z",
+        r"\w\.[A-Za-z]",
+        ("com.example.app.MainActivity", "user.profile.title"),
+        ("u.s.w. and z.B. so", "The end.of it"),
     ),
     Row(
         "names in camel case",

@@ -31,6 +31,20 @@ DATA = (
         ("at 10:30", "from 5-6 to 7-8", "2024-05 was"),
     ),
     Row(
+        "dates of HTTP and of mail",
+        r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{1,2} (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4} "
+        r"\d{2}:\d{2}(?::\d{2})? (?:GMT|UTC|[+-]\d{4})(?!\w)",
+        r"(?:GMT|UTC|[+-]\d{4})",
+        ("Mon, 01 Jan 2024 10:00:00 GMT", "Tue, 3 Dec 2024 09:15:00 +0100"),
+    ),
+    Row(
+        "times of cron",
+        r"(?<![^\s(])(?=[^\n]{0,40}?\*)[\d*/,?-]{1,20}(?: [\d*/,?LW#-]{1,20}){3,5} "
+        r"(?:[\d*/,?L#-]{1,20}|(?:MON|TUE|WED|THU|FRI|SAT|SUN)(?:[-,](?:MON|TUE|WED|THU|FRI|SAT|SUN)){0,6})(?![^\s).,])",
+        r"\* ",
+        ("0 12 * * MON-FRI", "*/5 * * * *", "0 0 12 * * SUN,MON"),
+    ),
+    Row(
         "durations of ISO 8601",
         r"(?<![\w.-])P(?=T?\d)(?:\d{1,6}(?:[.,]\d{1,6})?[YMWD]){0,4}+(?:T(?:\d{1,6}(?:[.,]\d{1,6})?[HMS]){1,3}+)?(?!\w)",
         r"P[\dT]",
@@ -106,6 +120,7 @@ DATA = (
         "[0-9a-f]{8}|[0-9A-F]{8}",
         ("550e8400-e29b-41d4-a716-446655440000", "d41d8cd98f00b204e9800998ecf8427e", "550E8400-E29B-41D4-A716-4466"),
     ),
+    Row("hexadecimal numbers", r"(?<!\w)0[xX][0-9A-Fa-f]{2,64}(?!\w)", "0[xX]", ("0xDEADBEEF", "0x1f")),
     Row(
         "base64 and tokens",
         r"(?<![\w+/=])(?=[a-zA-Z]{0,60}[0-9+/])(?=[^a-z\s]{0,60}[a-z])(?=[^A-Z\s]{0,60}[A-Z])[A-Za-z0-9+/_-]{20,4000}+(?:\.[A-Za-z0-9_-]{10,4000}+){0,2}={0,2}(?!\w)"

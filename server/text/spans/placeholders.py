@@ -35,6 +35,14 @@ MESSAGES = (
         ),
     ),
     Row(
+        "syntax of messages that do not follow the grammar",
+        r"\{\s?[\w.-]{1,100}\s?,\s?(?:plural|selectordinal|select|choice)\s?,(?:\s?offset:\d{1,3})?"
+        r"|(?<![\w=])(?:zero|one|two|few|many|other|=\d{1,3})\s?\{(?!\s?[\w.-]{1,100}\s?\})",
+        r"\{",
+        ("{count, plural,", "{n, select,", "one {", "=0 {"),
+        ("one of {a, b}",),
+    ),
+    Row(
         "quoted braces of messages",
         r"(?<!\w)'(?:[{}]++|\{[^{}'\n]{1,100}\})'(?!\w)",
         r"'[{}]",
@@ -108,5 +116,5 @@ MESSAGES = (
         ("A & B; C",),
     ),
     Row("code", r"`[^`\n]{1,300}`", "`", ("`ls -la`",)),
-    Row("escapes", r"\\[nrt](?![A-Za-z\\])|\\u[0-9A-Fa-f]{4}", r"\\[nrtu]", ("\\n", "\\u00e9")),
+    Row("escapes", r"\\[nrt](?![a-z\\])|\\u[0-9A-Fa-f]{4}", r"\\[nrtu]", ("\\n", "\\u00e9")),
 )  # fmt: skip

@@ -42,13 +42,15 @@ _OUTER_SPACES = re.compile(f"[{_OUTER_SPACE}]*+")
 _PLACEHOLDERS = PLACEHOLDER.pattern[1:-1]
 # A line of words, spaces, placeholders and ASCII signs that end a sentence in no language, with at most one other sign
 # at its end, is one sentence.
-_ONE_SENTENCE = re.compile(rf"[\w\s{_PLACEHOLDERS}\"#$%&'()*+,\-/<=>@\[\\\]^`{{|}}~]*+[^\w\s]?+[\s{_PLACEHOLDERS}]*+")
+_ONE_SENTENCE = re.compile(rf"[\w\s{_PLACEHOLDERS}\"#$%&'()*+,\-/<=>@\[\\\]^`{{}}~]*+[^\w\s]?+[\s{_PLACEHOLDERS}]*+")
 _SIGN = re.compile(r"[^\w\s\x00-\x7f]")
 # One or several bullets at the start of a line; the language that a model of several shall translate into.
 _BULLET = re.compile(
     r"(?:>>[a-z]{2,3}(?:_[A-Za-z]{2,8})?<<(?=\s))?[\s\ufeff\u200b]*+"
     r"(?:[-*+>#\u2022\u2023\u25e6\u2013\u2014\u00b7]++\s++)*+"
 )
+# Between entries of a menu, forms of a plural (vue-i18n, Laravel), cells of a row.
+_BAR = re.compile(r"\s\|\s|\|(?=[\[{]\d)")
 # "1.", "(2)", "a)", "iv.": a list number, never a sentence of its own.
 _LIST_NUMBER = re.compile(r"\s*[(\[]?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)\]]\s*")
 _LAST_WORD = re.compile(r"([^\s(\[\"'\u201e\u201c\u2018]+)\s*$")
@@ -233,9 +235,31 @@ def _split_line(line: str, language: str, has_bullets: bool) -> Iterator[Segment
     if _ONE_SENTENCE.fullmatch(line):
         yield from trim(line)
         return
-    parts, spans = _split_with_placeholders(line, language), protected_spans(line)
+    spans = protected_spans(line)
+    bars = _outside(_BAR.finditer(line), spans) if "|" in line else []
+    if bars:
+        end = 0
+        for start, stop in bars:
+            yield from _split_line(line[end:start], language, has_bullets=False)
+            yield Segment(line[start:stop], is_sentence=False)
+            end = stop
+        yield from _split_line(line[end:], language, has_bullets=False)
+        return
+    parts = _split_with_placeholders(line, language)
     for part in _rejoin(_join_within(parts, spans) if spans else parts):
         yield from trim(part)
+
+
+def _outside(matches: Iterable[re.Match[str]], spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The places of the matches that overlap no span; both are in order."""
+    places: list[tuple[int, int]] = []
+    number = 0
+    for match in matches:
+        while number < len(spans) and spans[number][1] <= match.start():
+            number += 1
+        if number == len(spans) or match.end() <= spans[number][0]:
+            places.append(match.span())
+    return places
 
 
 def _join_within(parts: Iterable[str], spans: Sequence[tuple[int, int]]) -> Iterator[str]:

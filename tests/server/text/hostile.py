@@ -36,8 +36,9 @@ PROTECTED = (
     "_", "getElement", "aB", "()", "192.168.0.1", ":80", "@jane", "#", "550e8400", "-e29b", "0a", ":-)", "-", "X1",
     "x 2", "<%= ", "%>", "<# ", "#>", "<?", "?>", "{{{", "[[", "]]", "[% ", "*|", "|*", "%%", "%=", "{$a", "{*",
     "{if ", "[caption ", "a='b' ", "[/b]", "@if(", "$t(", "@:a", ":name", "&nbsp;", "&", "&&", "%d.", "%Y-",
-    "2024-05-01", "T10:00", "yyyy-MM", " HH:mm", "DE89 3704 ", "rgb(", "1.2.", "text/html", "P3D", "Europe/", "fe80:", "12px", "'{",
-    "aGVsbG8gd29y", "{n, plural, ", "one {", "offset:1 ", "{0,choice,", "0#", "|1<", "My Files/", "\u00ad", "\\\\a\\",
+    "2024-05-01", "T10:00", "yyyy-MM", " HH:mm", "DE89 3704 ", "rgb(", "1.2.", "text/html", "P3D", "Europe/", "fe80:",
+    "12px", "'{", "aGVsbG8gd29y", "{n, plural, ", "one {", "offset:1 ", "{0,choice,", "0#", "|1<",
+    "My Files/", "\u00ad", "\\\\a\\",
 )  # fmt: skip
 TEXT = (*ENDS, *BREAKS, *SPACES, *BULLETS, *SCRIPTS, *EMOJI, *NUMBERS)
 """Tokens of ordinary texts."""

@@ -49,7 +49,7 @@ GREEN = [("the", "das"), ("green", "gr\u00fcne"), ("house", "Haus"), ("see", "se
         ("<b>I</b> see the <i>green house</i>.", "<b>Ich</b> sehe das <i>gr\u00fcne Haus</i>."),
         ("I see <a></a>the green house.", "Ich sehe <a></a>das gr\u00fcne Haus."),
         ("I see <b>the</b><a></a> green house.", "Ich sehe <b>das</b><a></a> gr\u00fcne Haus."),
-        ("I see the green house<b>.</b>", "Ich sehe das gr\u00fcne Haus.<b></b>"),
+        ("I see the green house<b>.</b>", "Ich sehe das gr\u00fcne Haus<b>.</b>"),
     ],
 )
 def test_tags_go_with_the_words_that_they_enclose(source: str, expected: str) -> None:

