@@ -280,6 +280,15 @@ def test_a_model_invents_no_hyphens_beside_spans(sentence: str, target: str, res
     assert restore(mask(sentence, spells_ascii), target).text == restored
 
 
+def test_a_span_keeps_its_blanks_where_the_model_writes_none() -> None:
+    masked = mask("Open {file} now", spells_ascii)
+    assert restore(masked, "Jetzt\u00f6ffnenX1bitte").text == "Jetzt\u00f6ffnen {file} bitte"
+    assert restore(masked, "\u4ecaX1\u958b\u304f").text == "\u4eca{file}\u958b\u304f", (
+        "not between letters without spaces"
+    )
+    assert restore(mask("Open {file}now", spells_ascii), "X1bitte").text == "{file}nowbitte"
+
+
 def test_a_term_may_be_part_of_a_compound() -> None:
     masked = mask("A world map", spells_ascii, Terms({"world": "Welt"}))
     assert restore(masked, "Eine X1-Karte").text == "Eine Welt-Karte"
