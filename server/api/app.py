@@ -16,6 +16,7 @@ from server.api.deepl import glossaries as deepl_glossaries
 from server.api.deepl import routes as deepl
 from server.api.deepl.route import DEEPL
 from server.api.libretranslate import routes as libretranslate
+from server.api.libretranslate import spec
 from server.api.libretranslate.route import CorsForPaths
 from server.api.native import documents, files, glossaries, models, score, translate
 from server.api.operations import docs, health
@@ -44,6 +45,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     models.admin,
     libretranslate.router,
     libretranslate.probes,
+    spec.router,
     deepl.router,
     deepl.polls,
     deepl_glossaries.router,

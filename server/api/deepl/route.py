@@ -43,10 +43,12 @@ DEEPL = DeepLErrors()
 
 
 class DeepLRoute(ApiRoute):
-    """Fields come as JSON, form, multipart or query; those of a GET too may come as a form."""
+    """Fields come as JSON, form, multipart or query; those of a GET too may come as a form. The key may be the field
+    `auth_key`, as older clients send it."""
 
     dialect: ClassVar[Dialect] = DEEPL
     reads_forms = True
+    key_field = "auth_key"
 
     async def _read(self, request: Request, held: BodyReservation, limit: int, body: bytearray | None) -> Request:
         if self.body_field is not None:
@@ -58,6 +60,11 @@ class DeepLRoute(ApiRoute):
             return request
         query = urlencode([*request.query_params.multi_items(), *pairs])
         return Request({**request.scope, "query_string": query.encode()}, request.receive)
+
+    def validated(self, fields: object) -> object:
+        if isinstance(fields, dict):
+            fields = {name: value for name, value in fields.items() if name != self.key_field}
+        return super().validated(fields)
 
     def check_query(self, request: Request) -> None:
         """The key may be a parameter of any route."""

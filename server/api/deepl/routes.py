@@ -1,7 +1,7 @@
 """DeepL's API under /v2: its clients work with this server unchanged."""
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Annotated, Literal
 
@@ -30,6 +30,7 @@ from server.api.requests.json_response import written
 from server.api.requests.limits import check_sizes, requested_options
 from server.api.requests.openapi import with_forms
 from server.api.serving.finished_files import FinishedFile
+from server.api.serving.language_codes import served_code
 from server.api.serving.language_names import name_of
 from server.api.serving.routing import TwoModels
 from server.api.serving.server_state import ServerState
@@ -233,12 +234,12 @@ async def result(upload_id: str, body: DeepLKey, admitted: Admitted) -> Response
 async def _sources(state: ServerState, texts: Sequence[str], source_lang: str | None, target_lang: str) -> list[str]:
     """The served code of every text's language. Raises ApiError for languages that are not served."""
     served = state.routes.known_languages
-    fitting = [code for code, targets in served.items() if _served_code(target_lang, targets)]
+    fitting = [code for code, targets in served.items() if served_code(target_lang, targets)]
     _check_served("target_lang", bool(fitting))
     if not source_lang:
         target = _any_target(state, target_lang)
         return [(await detect_source(text, fitting, target)).language for text in texts]
-    source = _served_code(source_lang, fitting)
+    source = served_code(source_lang, fitting)
     if source is None:
         raise ApiError("invalid_value", "Value for 'source_lang' not supported.", "source_lang")
     return [source] * len(texts)
@@ -246,22 +247,15 @@ async def _sources(state: ServerState, texts: Sequence[str], source_lang: str | 
 
 def _any_target(state: ServerState, target_lang: str) -> str:
     """The served code of a target that some source has."""
-    target = _served_code(target_lang, sorted(set().union(*state.routes.known_languages.values())))
+    target = served_code(target_lang, sorted(set().union(*state.routes.known_languages.values())))
     assert target is not None
     return target
 
 
 def _target(admitted: AdmittedRequest, source: str, target_lang: str) -> str:
-    target = _served_code(target_lang, admitted.state.routes.known_languages[source])
+    target = served_code(target_lang, admitted.state.routes.known_languages[source])
     assert target is not None
     return target
-
-
-def _served_code(requested: str, codes: Iterable[str]) -> str | None:
-    """The code that equals `requested` in any case, else the code of its language without region."""
-    by_name = {code.lower(): code for code in codes}
-    name = requested.lower().replace("_", "-")
-    return by_name.get(name) or by_name.get(name.partition("-")[0])
 
 
 def _check_served(name: str, is_served: bool) -> None:

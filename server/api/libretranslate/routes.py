@@ -9,7 +9,8 @@ from fastapi import APIRouter, File, Form, Request, Response, UploadFile
 
 from server.api.admission.admitted_request import Admitted, AdmittedRequest
 from server.api.admission.by_language import translate_by_language
-from server.api.admission.detection import Detected, detect, detect_source
+from server.api.admission.detection import Detected, detect
+from server.api.admission.text_languages import TextLanguages, languages_of
 from server.api.admission.two_models import pivot_of, refuse
 from server.api.libretranslate.route import LIBRE, LibreProbeRoute, LibreRoute
 from server.api.libretranslate.schemas import (
@@ -41,7 +42,7 @@ from server.translation.assembly import TextTranslation, TranslationOutcome
 from server.translation.markup_translation import translate_markup
 from server.translation.planning import TextRequest
 
-PATHS = ("/translate", "/languages", "/detect", "/translate_file", "/download_file", "/frontend", "/health")
+PATHS = ("/translate", "/languages", "/detect", "/translate_file", "/download_file", "/frontend", "/health", "/spec")
 AUTO = "auto"
 
 Value = TypeVar("Value")
@@ -63,22 +64,22 @@ async def translate(body: LibreTranslateRequest, admitted: Admitted) -> Response
     _check_texts(body.texts, admitted.state.settings)
     if body.format not in ("text", "html"):
         raise ApiError("invalid_value", f"{body.format} format is not supported", "format")
-    sources = await _sources(admitted.state, body.texts, body.source, body.target)
-    translations = await _translated(admitted, body, [item.language for item in sources])
+    languages = await _languages(admitted.state, body.texts, body.source, body.target)
+    translations = await _translated(admitted, body, languages)
 
     def shaped(values: list[Value]) -> Value | list[Value]:
         return values[0] if isinstance(body.q, str) else values
 
     answer = LibreTranslation(translatedText=shaped([item.text for item in translations]))
-    if body.source == AUTO:
-        answer.detectedLanguage = shaped([_detection(item) for item in sources])
+    if body.source.lower() == AUTO:
+        answer.detectedLanguage = shaped([_detection(item) for item in languages.sources])
     if body.alternatives:
         answer.alternatives = shaped([_others(item) for item in translations])
     return await offload_above(sum(map(len, body.texts)), written, answer)
 
 
 async def _translated(
-    admitted: AdmittedRequest, body: LibreTranslateRequest, sources: Sequence[str]
+    admitted: AdmittedRequest, body: LibreTranslateRequest, languages: TextLanguages
 ) -> list[TextTranslation]:
     settings = admitted.state.settings
     count = 1 + body.alternatives
@@ -87,7 +88,7 @@ async def _translated(
         raise ApiError("invalid_value", f"Invalid request: alternatives must be at most {most}", "alternatives")
 
     async def translate(source: str, of_source: list[str]) -> TranslationOutcome:
-        route = admitted.choose(None, source, body.target)
+        route = admitted.choose(None, source, languages.target)
         if isinstance(route, TwoModels):
             refuse(route, "alternatives", body.alternatives > 0)
             pivot, options = pivot_of(route, requested_options(route.models, settings), admitted)
@@ -101,22 +102,13 @@ async def _translated(
             return await translate_markup(translator, TextRequest(of_source, options), "html")
         return await translator.translate(TextRequest(of_source, options))
 
-    return await translate_by_language(admitted, body.texts, sources, body.target, translate)
+    sources = [detected.language for detected in languages.sources]
+    return await translate_by_language(admitted, body.texts, sources, languages.target, translate)
 
 
-async def _sources(state: ServerState, texts: Sequence[str], source: str, target: str) -> list[Detected]:
-    """The language of every text. Raises ApiError for languages that are not served."""
-    served = state.routes.known_languages
-    if source == target and source in _codes(state):
-        return [Detected(source, 100.0)] * len(texts)
-    if source != AUTO and source not in served:
-        raise ApiError("invalid_value", f"{source} is not supported", "source")
-    fitting = [code for code, targets in served.items() if target in targets]
-    if not fitting or source not in (AUTO, *fitting):
-        raise ApiError("invalid_value", f"{target} is not supported", "target")
-    if source != AUTO:
-        return [Detected(source, 100.0)] * len(texts)
-    return [await detect_source(text, fitting, target) for text in texts]
+async def _languages(state: ServerState, texts: Sequence[str], source: str, target: str) -> TextLanguages:
+    """Raises ApiError for languages that are not served."""
+    return await languages_of(state, texts, None if source.lower() == AUTO else source, target)
 
 
 @router.post(
@@ -151,11 +143,12 @@ async def translate_file(
     jobs, data = admitted.state.file_jobs, await file.read()
     with jobs.files.admit(owner_of(admitted.key), len(data)) as reservation:
         parsed = await admitted.parse(data, PurePath(file.filename or "file.txt").name, target)
-        [source_language] = await _sources(admitted.state, [parsed.beginning], source, target)
-        if source_language.language == target:
+        languages = await _languages(admitted.state, [parsed.beginning], source, target)
+        [detected] = languages.sources
+        if detected.language == languages.target:
             finished = FinishedFile(data, parsed.name, parsed.media_type)
         else:
-            models = admitted.choose(None, source_language.language, target).models
+            models = admitted.choose(None, detected.language, languages.target).models
             options = requested_options(models, admitted.state.settings)
             async with jobs.turn(reservation):
                 done = await translated_file(models, parsed, admitted.state.documents.reader, options)

@@ -55,8 +55,9 @@ def check_json(request: Request) -> None:
 
 
 def fields_of(request: Request, body: bytes | bytearray) -> object:
-    """The fields of a request: of a JSON body, of a form, or of the query if there is no body. A field that is given
-    several times is a list. Raises ApiError: 400 or 415."""
+    """The fields of a request: of a JSON body, of a form and the query together, or of the query if there is no body.
+    A field of both is the query's, as in Flask's `request.values`; one that is given several times in either is a list.
+    Raises ApiError: 400 or 415."""
     if not body:
         return _fields(request.query_params.multi_items())
     content_type = request.headers.get("content-type", "")
@@ -64,7 +65,7 @@ def fields_of(request: Request, body: bytes | bytearray) -> object:
     if kind == "application/json":
         return parse(body)
     if kind in FORM_TYPES:
-        return _fields(parse_form(body, content_type).multi_items())
+        return _fields(parse_form(body, content_type).multi_items()) | _fields(request.query_params.multi_items())
     accepted = ", ".join(("application/json", *FORM_TYPES))
     raise ApiError("unsupported_media_type", f"Content-Type must be one of {accepted}, not '{kind}'")
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from server.api.requests.errors import ApiError
+from server.api.serving.language_codes import served_code
 from server.settings import nearest
 from server.translation.translator import Translator
 
@@ -66,10 +67,12 @@ class RoutingTable:
     def choose(self, model: str | None, source: str, target: str) -> Route:
         """The route from `source` to `target`; with `model`, a name, that model or none. Ready models are preferred,
         then one model to two; two are chosen only where no model for the pair is usable. The models of a route need not
-        be ready. Raises ApiError (422), which names what is served.
+        be ready. Languages are named as in `served_code`. Raises ApiError (422), which names what is served.
         """
         if model is not None:
             return OneModel(self._named(model, source, target))
+        source = served_code(source, self._all) or source
+        target = served_code(target, self.known_languages.get(source, ())) or target
         if target in self._usable.get(source, ()):
             return OneModel(self._first_for(source, target))
         two_models = self._through_pivot(source, target)
@@ -84,6 +87,18 @@ class RoutingTable:
         if target not in self.known_languages.get(source, ()):
             return None
         return self.choose(None, source, target).pivot_language
+
+    def closest_language(self, code: str) -> str:
+        """The source or target language that `code` names (see `served_code`); `code` itself where none is."""
+        return served_code(code, self._all_codes) or code
+
+    def serves(self, code: str) -> bool:
+        """Whether a source or target language has this code."""
+        return code in self._all_codes
+
+    @cached_property
+    def _all_codes(self) -> list[str]:
+        return sorted({*self._all}.union(*self._all.values()))
 
     @cached_property
     def direct_languages(self) -> dict[str, list[str]]:
@@ -112,7 +127,8 @@ class RoutingTable:
         if name not in self._models:
             raise ApiError("invalid_value", f"no model '{name}' is served: {nearest(name, self._models)}", "model")
         model = self._models[name]
-        if model.languages != (source, target):
+        own_source, own_target = model.languages
+        if served_code(source, [own_source]) is None or served_code(target, [own_target]) is None:
             raise _not_served(_by_languages([model]), source, target, f"is what model '{name}' translates")
         return model
 

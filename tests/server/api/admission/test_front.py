@@ -22,7 +22,8 @@ from tests.server.api.conftest import RunningServer
 from tests.server.processes import serving
 
 SCOPES = {
-    "public": "/livez /readyz /metrics /health / /page/{name} /docs /docs/swagger-ui-bundle.js /docs/swagger-ui.css",
+    "public": """/livez /readyz /metrics /health /spec / /page/{name} /docs /docs/swagger-ui-bundle.js
+        /docs/swagger-ui.css""",
     "any key": "/v1/models /v1/languages",
     "admin": "/v1/models/{name}",
     "documents": """/v1/documents /v1/documents/{document_id} /v1/documents/{document_id}/events

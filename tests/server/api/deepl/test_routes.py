@@ -11,6 +11,7 @@ import pytest
 from deepl import DeepLClient
 
 from server.api.deepl import routes as server_api_deepl
+from server.api.requests.api_keys import new_key
 from server.engine.request import SentenceRequest
 from server.files.formats.base import DamagedFile
 from tests.server.api.conftest import RunningServer, ready, settings_for, until
@@ -210,3 +211,24 @@ def test_every_answer_has_a_trace_and_two_strings(server: RunningServer) -> None
             if status != 200:
                 assert all(isinstance(value, str) for value in answer.json().values())
                 assert "message" in answer.json()
+
+
+def test_a_text_processor_sends_html_as_a_form_with_its_key(server: RunningServer) -> None:
+    """LibreOffice's request: the way of handling tags in the query, the rest in a form."""
+    form = {"auth_key": "a key", "target_lang": "DE", "text": "<p>Where is the station?</p>"}
+    with server.client() as http:
+        answer = http.post("/v2/translate?tag_handling=html", data=form)
+    assert answer.status_code == 200, answer.text
+    [translation] = answer.json()["translations"]
+    assert translation["text"] == f"<p>{direct(server, 'Where is the station?')}</p>"
+
+
+def test_the_key_may_be_a_field(tiny_artifact: Path) -> None:
+    secret, line = new_key("office", ["translate"])
+    with ready(settings_for(tiny_artifact, api_keys=line)) as server, server.client() as http:
+        fields = {"target_lang": "DE", "text": "Yes."}
+        for key, status in ((secret, 200), ("wrong", 403)):
+            assert http.post("/v2/translate", data={**fields, "auth_key": key}).status_code == status
+            assert http.post("/v2/translate", json={**fields, "auth_key": key}).status_code == status
+            assert http.post("/v2/translate", params={"auth_key": key}, json=fields).status_code == status
+            assert http.get("/v2/usage", params={"auth_key": key}).status_code == status

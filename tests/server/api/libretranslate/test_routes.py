@@ -190,3 +190,32 @@ def test_empty_fields_are_as_good_as_none(server: RunningServer, nothing: dict[s
     fields: Any = {how: {**FIELDS, "format": empty, "alternatives": empty, "api_key": empty}}
     with server.client() as http:
         assert http.post("/translate", **fields).json() == {"translatedText": direct(server, "Yes.")}
+
+
+def test_the_fields_of_a_query_and_of_a_form_are_one(server: RunningServer) -> None:
+    """A PHP client sends the fields in the query, beside an empty multipart body."""
+    empty = {"content": b"--x--\r\n", "headers": {"Content-Type": "multipart/form-data; boundary=x"}}
+    with server.client() as http:
+        found = http.post("/detect", params={"q": GERMAN, "api_key": "x"}, **empty).json()  # type: ignore[arg-type]
+        assert [one["language"] for one in found] == ["de"]
+        form = {"q": "No.", "source": "en"}
+        both = http.post("/translate", params={"q": "Yes.", "target": "de"}, data=form)
+    assert both.json() == {"translatedText": direct(server, "Yes.")}
+
+
+@pytest.mark.parametrize(
+    ("source", "target"), [("en-US", "de"), ("EN", "DE"), ("eng_Latn", "deu_Latn"), ("AUTO", "de-AT")]
+)
+def test_codes_with_regions_fall_back_to_their_language(server: RunningServer, source: str, target: str) -> None:
+    fields = {"source": source, "target": target}
+    with server.client() as http:
+        answer = http.post("/translate", json={"q": TEXT, **fields}).json()
+        assert answer["translatedText"] == direct(server, TEXT)
+        if source == "AUTO":
+            assert answer["detectedLanguage"]["language"] == "en"
+        file = http.post("/translate_file", data=fields, files={"file": ("a.txt", TEXT.encode())})
+        assert http.get(file.json()["translatedFileUrl"]).text == direct(server, TEXT)
+        same = http.post("/translate", json={"q": "Yes.", "source": "en-US", "target": "en_GB"})
+        assert same.json() == {"translatedText": "Yes."}
+        unknown = http.post("/translate", json={"q": "Yes.", "source": "en", "target": "zz-ZZ"})
+        assert (unknown.status_code, unknown.json()) == (400, {"error": "zz-ZZ is not supported"})

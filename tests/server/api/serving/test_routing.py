@@ -137,3 +137,19 @@ def test_errors_name_the_language_that_is_not_served(make_models: MakeModels) ->
         with pytest.raises(ApiError) as refused:
             table.choose(None, *pair)
         assert (refused.value.param, refused.value.message) == (param, message)
+
+
+@given(
+    pair=st.sampled_from(PAIRS), spellings=st.tuples(*[st.sampled_from(["{}", "{}-XA", "{}_Latn", "{}-x-a"])] * 2),
+    named=st.booleans(),
+)  # fmt: skip
+def test_languages_are_named_with_any_region(
+    make_models: MakeModels, pair: tuple[str, str], spellings: tuple[str, str], named: bool
+) -> None:
+    models = make_models([(*pair, "ready")])
+    table = RoutingTable(models, True)
+    source, target = (spelling.format(code).upper() for spelling, code in zip(spellings, pair, strict=True))
+    route = table.choose("model-0" if named else None, source, target)
+    assert route.models == tuple(models.values())
+    assert table.closest_language(source) == pair[0]
+    assert table.closest_language("zz-ZZ") == "zz-ZZ"

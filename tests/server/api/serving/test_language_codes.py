@@ -1,0 +1,65 @@
+"""Codes of clients against codes that are served."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.api.serving.language_codes import LONGEST_CODE, Tag, served_code
+from server.api.serving.language_names import NAMES
+from tests.growth import assert_linear
+
+REGIONS = st.sampled_from(["", "-US", "_GB", "-de", "-419", "-Latn", "_Latn_DE", "-x-private", "-1996"])
+
+
+@given(language=st.sampled_from(sorted(NAMES)), region=REGIONS, upper=st.booleans())
+def test_any_region_falls_back_to_the_language(language: str, region: str, upper: bool) -> None:
+    code = language + region
+    assert served_code(code.upper() if upper else code, NAMES) == language
+
+
+@given(served=st.lists(st.sampled_from(["en", "en-US", "pt-BR", "pt", "zh-Hant", "sr", "x"]), unique=True))
+def test_what_is_served_is_named_by_itself_in_any_spelling(served: list[str]) -> None:
+    for code in served:
+        assert {served_code(other, served) for other in (code, code.upper(), code.replace("-", "_"))} == {code}
+
+
+@pytest.mark.parametrize(
+    ("requested", "served", "expected"),
+    [
+        ("pb", "pt", "pt"),
+        ("pb", "pt pt-BR", "pt-BR"),
+        ("zt", "zh zh-Hant", "zh-Hant"),
+        ("pt", "pt-BR", "pt-BR"),
+        ("en-GB", "en-US", "en-US"),
+        ("zh-TW", "zh-Hans zh-Hant", "zh-Hant"),
+        ("zh-CN", "zh-Hant zh-Hans", "zh-Hans"),
+        ("zh-HK", "zh", "zh"),
+        ("zh-TW", "zh-Hans", None),
+        ("sr-Latn", "sr-Cyrl", None),
+        ("cmn", "zh", "zh"),
+        ("eng_Latn", "en", "en"),
+        ("deu_Latn", "de", "de"),
+        ("zho_Hant", "zh-Hans zh-Hant", "zh-Hant"),
+        ("arb_Arab", "ar", "ar"),
+        ("als_Latn", "sq", "sq"),
+        ("iw", "he", "he"),
+        ("nb", "da no", "no"),
+        ("no", "da nb", "nb"),
+        ("nn", "no nb", None),
+        ("yue", "zh", None),
+        ("zz", "de en", None),
+        ("english", "en", None),
+        ("", "en", None),
+        ("\ud800", "en", None),
+        ("de\n", "de", None),
+        ("de" + "-abcd" * LONGEST_CODE, "de", None),
+    ],
+)
+def test_codes_of_clients(requested: str, served: str, expected: str | None) -> None:
+    assert served_code(requested, served.split()) == expected
+
+
+def test_reading_a_code_takes_linear_time() -> None:
+    tokens = ["a", "-", "_", "de", "-Latn", "-US", "-419", "x", "\n", "\u0130", "1"]
+    assert_linear(lambda text: served_code(text, ["de", "zh-Hant"]), tokens, ordinary=None)
+    assert_linear(lambda text: Tag.of(text[:LONGEST_CODE]), tokens, count=10, ordinary=None)
