@@ -19,9 +19,12 @@ from server.api.libretranslate import routes as libretranslate
 from server.api.libretranslate import spec
 from server.api.libretranslate.route import CorsForPaths
 from server.api.native import documents, files, glossaries, models, score, translate
+from server.api.openai import chat
+from server.api.openai.route import OPENAI
 from server.api.operations import docs, health
 from server.api.operations import web_page as page
 from server.api.requests.api_keys import KeyRing
+from server.api.requests.errors import Dialect
 from server.api.requests.openapi import Application
 from server.api.requests.router_errors import answer_router_errors
 from server.api.serving.server_state import GIVE_UP_SECONDS, ServerState, at_most
@@ -46,6 +49,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     libretranslate.router,
     libretranslate.probes,
     spec.router,
+    chat.router,
     deepl.router,
     deepl.polls,
     deepl_glossaries.router,
@@ -53,6 +57,9 @@ ROUTERS: tuple[APIRouter, ...] = (
     page.router,
     docs.router,
 )
+
+DIALECTS: dict[str, Dialect] = {"/v2/": DEEPL, "/v3/": DEEPL, "/v1/chat/": OPENAI}
+"""Beginnings of paths -> the form of errors for those that are no route."""
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -72,7 +79,7 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.state.server = state
     logs_access = settings.access_log == "on"
-    app.add_middleware(RequestMiddleware, state=state, logs_access=logs_access, dialects={"/v2/": DEEPL, "/v3/": DEEPL})
+    app.add_middleware(RequestMiddleware, state=state, logs_access=logs_access, dialects=DIALECTS)
     app.add_middleware(CorsForPaths, starts=libretranslate.PATHS)
     for router in ROUTERS:
         app.include_router(router)

@@ -24,7 +24,8 @@ OfHypotheses = Sequence[Sequence[Pair]]
 @dataclass(frozen=True)
 class SentenceTranslation:
     """`score`: log-probability of the target, EOS included, in nats. `flags`: what looks wrong. `ids`: the target's
-    pieces as the model wrote them, without EOS."""
+    pieces as the model wrote them, without EOS. `num_source_tokens`: pieces of the source as the model read it, EOS
+    included."""
 
     source: str
     target: str
@@ -33,6 +34,7 @@ class SentenceTranslation:
     num_tokens: int
     flags: tuple[str, ...] = ()
     ids: tuple[int, ...] = ()
+    num_source_tokens: int = 0
 
 
 @dataclass(frozen=True)
@@ -166,4 +168,6 @@ def _sentence(source: str, planned: PlannedSentence, target: Restored, result: S
     best = result.hypotheses[0]
     seen = {"cut": planned.is_cut, "truncated": best.finish_reason == "length", "moved": target.is_moved}
     flags = (*find_flags(source, target.text), *(name for name, holds in seen.items() if holds))
-    return SentenceTranslation(source, target.text, best.score, best.finish_reason, best.num_tokens, flags, best.ids)
+    return SentenceTranslation(
+        source, target.text, best.score, best.finish_reason, best.num_tokens, flags, best.ids, len(planned.ids)
+    )

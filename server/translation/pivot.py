@@ -112,7 +112,15 @@ class _TextStages:
             flags = [*find_flags(first.source, target), *(["cut"] if number in self._cut else []), *kept]
         score = first.score + sum(part.score for part in parts)
         num_tokens = sum(part.num_tokens for part in parts)
-        return SentenceTranslation(first.source, target, score, reason, num_tokens, tuple(dict.fromkeys(flags)))
+        return SentenceTranslation(
+            first.source,
+            target,
+            score,
+            reason,
+            num_tokens,
+            tuple(dict.fromkeys(flags)),
+            num_source_tokens=first.num_source_tokens,
+        )
 
 
 def _sum(timings: Sequence[Timings]) -> Timings:

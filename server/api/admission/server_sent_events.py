@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
 from fastapi import Response
@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from server.api.admission.disconnect import cancel_on_disconnect
 from server.api.requests.deadline import before
-from server.api.requests.errors import NATIVE, ApiError, from_engine
+from server.api.requests.errors import NATIVE, ApiError, Dialect, from_engine
 from server.api.requests.json_response import json_of
 
 logger = logging.getLogger("ringmt")
@@ -46,17 +46,31 @@ def described(meaning: str, *names: str) -> dict[str, object]:
     return {MEDIA_TYPE: {"schema": schema}}
 
 
+def error_event(error: ApiError, request_id: str) -> bytes:
+    """The event of an error in the form of errors of /v1."""
+    return b"event: error\n" + error_data(NATIVE, error, request_id)
+
+
+def error_data(dialect: Dialect, error: ApiError, request_id: str) -> bytes:
+    """An event without a name, whose data is the error in the form of an API."""
+    written = bytes(dialect.answer(error, request_id).body)
+    return b"data: " + json.dumps(json.loads(written)).encode() + b"\n\n"
+
+
 class EventStream(Response):
     """Sends events until they end, the deadline (a time.monotonic() value) passes, or the client disconnects, which
-    cancels the work. An error is sent as the last event, in the form of errors of /v1."""
+    cancels the work. An error is sent as the last event."""
 
     media_type = MEDIA_TYPE
 
-    def __init__(self, events: Events, deadline: float) -> None:
-        """`AdmittedRequest.release` ends the work that makes the events, even if no event was read."""
+    def __init__(
+        self, events: Events, deadline: float, write_error: Callable[[ApiError, str], bytes] = error_event
+    ) -> None:
+        """`AdmittedRequest.release` ends the work that makes the events, even if no event was read. `write_error`: the
+        event of an error and the request's id."""
         super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
         del self.headers["content-length"]
-        self._events, self._deadline = events, deadline
+        self._events, self._deadline, self._write_error = events, deadline, write_error
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -81,7 +95,6 @@ class EventStream(Response):
             if known is None:
                 logger.exception("request %s failed", request.state.request_id)
                 known = ApiError("internal", "the server failed; its log has more under this request_id")
-            written = bytes(NATIVE.answer(known, request.state.request_id).body)
-            last = b"event: error\ndata: " + json.dumps(json.loads(written)).encode() + b"\n\n"
+            last = self._write_error(known, request.state.request_id)
             await send({"type": "http.response.body", "body": last, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})

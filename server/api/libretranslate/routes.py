@@ -8,10 +8,9 @@ from typing import Annotated, TypeVar
 from fastapi import APIRouter, File, Form, Request, Response, UploadFile
 
 from server.api.admission.admitted_request import Admitted, AdmittedRequest
-from server.api.admission.by_language import translate_by_language
 from server.api.admission.detection import Detected, detect
+from server.api.admission.plain_translation import translate_texts
 from server.api.admission.text_languages import TextLanguages, languages_of
-from server.api.admission.two_models import pivot_of, refuse
 from server.api.libretranslate.route import LIBRE, LibreProbeRoute, LibreRoute
 from server.api.libretranslate.schemas import (
     LibreChoice,
@@ -32,15 +31,13 @@ from server.api.requests.limits import requested_options
 from server.api.requests.openapi import with_forms
 from server.api.serving.finished_files import FinishedFile
 from server.api.serving.language_names import name_of
-from server.api.serving.routing import TwoModels
 from server.api.serving.server_state import ServerState
 from server.files.file_translation import translate_file as translated_file
 from server.files.formats.registry import FORMATS
 from server.runtime.offload import offload_above
 from server.settings import Settings
-from server.translation.assembly import TextTranslation, TranslationOutcome
-from server.translation.markup_translation import translate_markup
-from server.translation.planning import TextRequest
+from server.text.markup.markup import Kind
+from server.translation.assembly import TextTranslation
 
 PATHS = ("/translate", "/languages", "/detect", "/translate_file", "/download_file", "/frontend", "/health", "/spec")
 AUTO = "auto"
@@ -87,23 +84,8 @@ async def _translated(
         most = settings.engine.max_beam_size - 1
         raise ApiError("invalid_value", f"Invalid request: alternatives must be at most {most}", "alternatives")
 
-    async def translate(source: str, of_source: list[str]) -> TranslationOutcome:
-        route = admitted.choose(None, source, languages.target)
-        if isinstance(route, TwoModels):
-            refuse(route, "alternatives", body.alternatives > 0)
-            pivot, options = pivot_of(route, requested_options(route.models, settings), admitted)
-            if body.format == "html":
-                return await translate_markup(pivot, TextRequest(of_source, options), "html")
-            return await pivot.translate(TextRequest(of_source, options))
-        translator = route.model
-        requested = requested_options(route.models, settings, max(count, settings.default_beam_size))
-        options = translator.options(**requested, num_hypotheses=count, deadline=admitted.deadline)
-        if body.format == "html":
-            return await translate_markup(translator, TextRequest(of_source, options), "html")
-        return await translator.translate(TextRequest(of_source, options))
-
-    sources = [detected.language for detected in languages.sources]
-    return await translate_by_language(admitted, body.texts, sources, languages.target, translate)
+    kind: Kind | None = "html" if body.format == "html" else None
+    return await translate_texts(admitted, body.texts, languages, kind, count)
 
 
 async def _languages(state: ServerState, texts: Sequence[str], source: str, target: str) -> TextLanguages:

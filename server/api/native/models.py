@@ -1,16 +1,19 @@
 """`GET /v1/models` and `GET /v1/languages`; with the scope `admin`, models are loaded and unloaded."""
 
+import time
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
 from server.api.admission.admitted_request import Admitted
 from server.api.admission.api_route import ApiRoute
-from server.api.native.schemas import Language, Languages, Model, Models
+from server.api.native.schemas import Language, Languages, ListedModel, Model, Models
 from server.api.requests.errors import ADMISSION, documented
+from server.api.serving.model_names import names_of_pairs
 from server.api.serving.routing import RoutingTable
 from server.translation.translator import Translator
 
+STARTED = int(time.time())
 MODEL = "/v1/models/{name}"
 
 admin = APIRouter(tags=["administration"], route_class=ApiRoute.requiring("admin"))
@@ -19,7 +22,12 @@ router = APIRouter(tags=["models"], route_class=ApiRoute.requiring("any key"), r
 
 @router.get("/v1/models", summary="The models that are served")
 async def models(admitted: Admitted) -> Models:
-    return Models(models=[_model(translator) for translator in admitted.state.translators.values()])
+    state = admitted.state
+    names = names_of_pairs(state.translators, state.routes)
+    return Models(
+        models=[_model(translator) for translator in state.translators.values()],
+        data=[ListedModel(id=name, created=STARTED) for name in names],
+    )
 
 
 @router.get(

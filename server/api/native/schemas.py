@@ -1,7 +1,7 @@
 """The JSON of requests and answers. Strict: strings are not converted to numbers, unknown fields are refused."""
 
 import itertools
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -289,8 +289,22 @@ class Model(BaseModel):
     reason: str | None = Field(None, description="Why the model is not ready.")
 
 
+class ListedModel(BaseModel):
+    """A name that clients of OpenAI's API may send for a model."""
+
+    id: str
+    object: Literal["model"] = "model"
+    created: int = Field(description="When the server started, in seconds since 1970.")
+    owned_by: str = "ringmt"
+
+
 class Models(BaseModel):
+    """The models. `object` and `data` are for clients of OpenAI's API: names of models, of pairs of languages, and of
+    targets whose source is detected."""
+
     models: list[Model]
+    object: Literal["list"] = "list"
+    data: list[ListedModel]
 
 
 class Language(BaseModel):

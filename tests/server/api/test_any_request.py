@@ -21,6 +21,7 @@ EXAMPLES = {
     "/translate|/detect|/languages|/download_file|/frontend|/health|/livez|/readyz|/metrics|/$": 80,
     "/v2/|/v3/": 80,
     "/v1/translate|/v1/score": 800,  # few of them pass all checks and are computed
+    "/v1/chat": 200,
     "/v1/documents": 80,
     "/v1/models|/v1/languages": 80,
 }

@@ -29,7 +29,7 @@ SCOPES = {
     "documents": """/v1/documents /v1/documents/{document_id} /v1/documents/{document_id}/events
         /v1/documents/{document_id}/result /v1/documents/{document_id}/sentences
         /v1/documents/{document_id}/sentences/{index:int} /v1/documents/{document_id}/sentences/{index:int}/context""",
-    "translate": """/v1/translate /v1/score /v1/files /v1/glossaries /v1/glossaries/{glossary_id}
+    "translate": """/v1/translate /v1/score /v1/files /v1/chat/completions /v1/glossaries /v1/glossaries/{glossary_id}
         /translate /detect /languages /translate_file
         /download_file/{name} /frontend/settings /v2/translate /v2/languages /v2/usage /v2/document
         /v2/document/{upload_id} /v2/document/{upload_id}/result /v2/glossary-language-pairs /v2/glossaries

@@ -39,6 +39,7 @@ OPERATIONS: dict[tuple[str, str], set[int]] = {
     ("/download_file/{name}", "get"): {200, 404} | LIBRE,
     ("/frontend/settings", "get"): {200} | LIBRE,
     ("/health", "get"): {200, 503},
+    ("/v1/chat/completions", "post"): {200, 400, 401, 403, 404, 429, 500, 503, 504},
     ("/v2/translate", "post"): {200, 413, 429} | DEEPL,
     ("/v2/languages", "get"): {200, 413} | DEEPL,
     ("/v2/usage", "get"): {200, 413} | DEEPL,

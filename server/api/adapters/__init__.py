@@ -1,0 +1,1 @@
+"""Shapes of requests that single clients send, each in a file of its own."""

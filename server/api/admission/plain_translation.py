@@ -1,0 +1,44 @@
+"""Texts in, translations out, with the server's defaults: what the compatible APIs have in common."""
+
+from collections.abc import Sequence
+
+from server.api.admission.admitted_request import AdmittedRequest
+from server.api.admission.by_language import translate_by_language
+from server.api.admission.text_languages import TextLanguages
+from server.api.admission.two_models import pivot_of, refuse
+from server.api.requests.limits import requested_options
+from server.api.serving.routing import TwoModels
+from server.text.markup.markup import Kind
+from server.translation.assembly import TextTranslation, TranslationOutcome
+from server.translation.markup_translation import TranslatesTexts, translate_markup
+from server.translation.planning import TextRequest
+
+
+async def translate_texts(
+    admitted: AdmittedRequest,
+    texts: Sequence[str],
+    languages: TextLanguages,
+    kind: Kind | None = None,
+    num_hypotheses: int = 1,
+    model: str | None = None,
+) -> list[TextTranslation]:
+    """The translations of `texts`, those in the target language unchanged. `kind`: the markup of the texts. `model`:
+    the name of the model, else the first for the languages. Raises ApiError, and what Translator.translate and
+    translate_markup raise."""
+    settings = admitted.state.settings
+
+    async def translate(source: str, of_source: list[str]) -> TranslationOutcome:
+        translator: TranslatesTexts
+        route = admitted.choose(model, source, languages.target)
+        requested = requested_options(route.models, settings, max(num_hypotheses, settings.default_beam_size))
+        if isinstance(route, TwoModels):
+            refuse(route, "alternatives", num_hypotheses > 1)
+            translator, options = pivot_of(route, requested, admitted)
+        else:
+            translator = route.model
+            options = route.model.options(**requested, num_hypotheses=num_hypotheses, deadline=admitted.deadline)
+        request = TextRequest(of_source, options)
+        return await (translator.translate(request) if kind is None else translate_markup(translator, request, kind))
+
+    sources = [detected.language for detected in languages.sources]
+    return await translate_by_language(admitted, texts, sources, languages.target, translate)
