@@ -10,6 +10,7 @@ from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 from starlette.routing import Route
 
+from server.api.adapters import registry as adapters
 from server.api.admission.api_route import ApiRoute
 from server.api.admission.middleware import CLIENT_GONE, RequestMiddleware
 from server.api.deepl import glossaries as deepl_glossaries
@@ -53,6 +54,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     deepl.router,
     deepl.polls,
     deepl_glossaries.router,
+    *adapters.ROUTERS,
     health.router,
     page.router,
     docs.router,
@@ -80,7 +82,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.server = state
     logs_access = settings.access_log == "on"
     app.add_middleware(RequestMiddleware, state=state, logs_access=logs_access, dialects=DIALECTS)
-    app.add_middleware(CorsForPaths, starts=libretranslate.PATHS)
+    app.add_middleware(CorsForPaths, starts=(*libretranslate.PATHS, *adapters.FOR_BROWSERS))
     for router in ROUTERS:
         app.include_router(router)
     _check_access(app)

@@ -61,15 +61,34 @@ async def translate_file(
     Raises FileError, and what translate_all and translate_in_two_stages raise.
     """
     language = models[-1].languages[1]
-    max_sentences = max(1, file.source.max_characters // SHORTEST_SENTENCE)
     translation = _FileTranslation(models, reader, options, mode, on_progress)
-    sentences, translations, texts = await translation.translate(file.texts, terms, max_sentences)
+    most = _max_sentences(file.source.max_characters)
+    sentences, translations, texts = await translation.translate(file.texts, terms, most)
     data = await file.write(texts, language)
     flags = await offload(_num_flags, sentences, translations)
     models[-1].count_flags(flags)
     num_characters = sum(map(len, file.texts))
     name = translated_name(file.name, language)
     return TranslatedFile(data, name, file.media_type, len(sentences), num_characters, flags)
+
+
+async def translate_as_document(
+    models: Sequence[Translator],
+    texts: Sequence[str],
+    reader: StateReader,
+    options: RequestedOptions,
+    max_characters: int,
+) -> list[str]:
+    """The translations of texts that are one document, as those of a file are (see `translate_file`). Raises
+    FileTooLarge, and what translate_all and translate_in_two_stages raise."""
+    translation = _FileTranslation(models, reader, options, "offline", lambda done, total: None)
+    sentences, targets, translations = await translation.translate(texts, None, _max_sentences(max_characters))
+    models[-1].count_flags(await offload(_num_flags, sentences, targets))
+    return translations
+
+
+def _max_sentences(max_characters: int) -> int:
+    return max(1, max_characters // SHORTEST_SENTENCE)
 
 
 def _num_flags(sentences: Sequence[Sentence], translations: Sequence[str]) -> dict[str, int]:

@@ -1,1 +1,1 @@
-"""Shapes of requests that single clients send, each in a file of its own."""
+"""Shapes of requests that single clients or small servers have, one file each; `registry` lists them."""

@@ -33,7 +33,7 @@ from server.api.requests.path_values import BoundedInteger
 from server.api.requests.validation_errors import first_error, invalid_field
 from server.api.serving.server_state import ServerState
 from server.scheduling import caller
-from server.settings import nearest
+from server.settings import Settings, nearest
 
 Handle = Callable[[Request], Coroutine[Any, Any, Response]]
 Access = Scope | Literal["any key", "public"]
@@ -79,7 +79,7 @@ class ApiRoute(APIRoute):
         async def admitted(request: Request) -> Response:
             state: ServerState = request.app.state.server
             state.check_ready()
-            deadline = time.monotonic() + timeout_of(request, state.settings.request_timeout)
+            deadline = time.monotonic() + timeout_of(request, self.longest(state.settings))
             presented, body = self.presented(request), None
             held = state.body_budget.begin(None if state.keys.keys else EVERYBODY)
             try:
@@ -120,6 +120,10 @@ class ApiRoute(APIRoute):
         """The key in the request's headers or query; None without one."""
         key = presented_key(request)
         return request.query_params.get(self.key_field) if key is None and self.key_field else key
+
+    def longest(self, settings: Settings) -> float:
+        """Seconds that a request may take."""
+        return settings.request_timeout
 
     @property
     def body_may_have_key(self) -> bool:

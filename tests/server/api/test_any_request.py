@@ -22,6 +22,7 @@ EXAMPLES = {
     "/v2/|/v3/": 80,
     "/v1/translate|/v1/score": 800,  # few of them pass all checks and are computed
     "/v1/chat": 200,
+    "/deeplx|/imme|/kiss|/mtran|/nllb|/listPairs|/api/": 10,
     "/v1/documents": 80,
     "/v1/models|/v1/languages": 80,
 }

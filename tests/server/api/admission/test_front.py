@@ -34,7 +34,9 @@ SCOPES = {
         /download_file/{name} /frontend/settings /v2/translate /v2/languages /v2/usage /v2/document
         /v2/document/{upload_id} /v2/document/{upload_id}/result /v2/glossary-language-pairs /v2/glossaries
         /v2/glossaries/{glossary_id} /v2/glossaries/{glossary_id}/entries /v3/glossaries /v3/glossaries/{glossary_id}
-        /v3/glossaries/{glossary_id}/entries /v3/glossaries/{glossary_id}/dictionaries""",
+        /v3/glossaries/{glossary_id}/entries /v3/glossaries/{glossary_id}/dictionaries
+        /deeplx/translate /imme /kiss /mtran/translate /mtran/translate/batch /nllb/translate /nllb/translator
+        /nllb/api/v4/translator /listPairs /api/translate/content /api/generate /api/chat /api/tags""",
 }
 """Every route, by who may use it: a route that is new or that changes must be written here, too."""
 

@@ -14,6 +14,8 @@ DOOR = {401, 403, 429, 422, 500, 503, 504}
 BODY = {400, 413, 415}
 LIBRE = {400, 403, 429, 500, 503, 504}
 DEEPL = {400, 403, 429, 500, 503, 504}
+CLIENTS = {400, 401, 403, 413, 429, 500, 503, 504}
+"""Of the adapters."""
 DOCUMENT = "/v1/documents/{document_id}"
 OPERATIONS: dict[tuple[str, str], set[int]] = {
     ("/v1/translate", "post"): {200, 429} | DOOR | BODY,
@@ -60,6 +62,20 @@ OPERATIONS: dict[tuple[str, str], set[int]] = {
     ("/v3/glossaries/{glossary_id}/entries", "get"): {200, 404, 413} | DEEPL,
     ("/v3/glossaries/{glossary_id}/dictionaries", "put"): {200, 404, 413, 456} | DEEPL,
     ("/v3/glossaries/{glossary_id}/dictionaries", "delete"): {204, 404, 413} | DEEPL,
+    ("/deeplx/translate", "post"): {200} | CLIENTS,
+    ("/imme", "post"): {200} | CLIENTS,
+    ("/kiss", "post"): {200} | CLIENTS,
+    ("/mtran/translate", "post"): {200} | CLIENTS,
+    ("/mtran/translate/batch", "post"): {200} | CLIENTS,
+    ("/nllb/translate", "post"): {200} | CLIENTS,
+    ("/nllb/translator", "post"): {200} | CLIENTS,
+    ("/nllb/api/v4/translator", "get"): {200} | CLIENTS,
+    ("/translate", "get"): {200} | CLIENTS,
+    ("/listPairs", "get"): {200} | CLIENTS,
+    ("/api/translate/content", "post"): {200} | CLIENTS,
+    ("/api/generate", "post"): {200, 404} | CLIENTS,
+    ("/api/chat", "post"): {200, 404} | CLIENTS,
+    ("/api/tags", "get"): {200} | CLIENTS,
     ("/v1/documents", "get"): {200} | DOOR,
     ("/v1/glossaries", "get"): {200} | DOOR,
     ("/v1/glossaries/{glossary_id}", "delete"): {204, 404} | DOOR,
