@@ -25,6 +25,7 @@ PAGES = (
     "README.md",
     "CONTRIBUTING.md",
     "server/ROUTES.md",
+    "server/CLIENTS.md",
     "server/SETTINGS.md",
     "server/EXAMPLES.md",
     "server/RESULTS.md",
@@ -52,7 +53,7 @@ def test_every_file_that_a_page_names_exists(page: str) -> None:
 def test_every_route_that_a_page_names_is_there() -> None:
     app = create_app(Settings(port=0))
     served = {(method.upper(), path) for path, methods in app.openapi()["paths"].items() for method in methods}
-    served |= {("GET", "/docs"), ("GET", "/openapi.json")}  # about the API, and not in it
+    served |= {("GET", "/docs"), ("GET", "/openapi.json"), ("GET", "/spec")}  # about the API, and not in it
     for page in ("README.md", "server/ROUTES.md"):
         named = re.findall(r"`(GET|POST|PUT|DELETE) (/[^` ]*)`", read(page))
         assert len(named) > 6

@@ -1,5 +1,6 @@
 """Texts in, translations out, with the server's defaults: what the compatible APIs have in common."""
 
+import dataclasses
 from collections.abc import Sequence
 
 from server.api.admission.admitted_request import AdmittedRequest
@@ -9,7 +10,9 @@ from server.api.admission.two_models import pivot_of, refuse
 from server.api.requests.limits import requested_options
 from server.api.serving.routing import TwoModels
 from server.text.markup.markup import Kind
+from server.text.protect.terms import Terms
 from server.translation.assembly import TextTranslation, TranslationOutcome
+from server.translation.glossary import GlossaryTranslator
 from server.translation.markup_translation import TranslatesTexts, translate_markup
 from server.translation.planning import TextRequest
 
@@ -21,10 +24,11 @@ async def translate_texts(
     kind: Kind | None = None,
     num_hypotheses: int = 1,
     model: str | None = None,
+    terms: Terms | None = None,
 ) -> list[TextTranslation]:
     """The translations of `texts`, those in the target language unchanged. `kind`: the markup of the texts. `model`:
-    the name of the model, else the first for the languages. Raises ApiError, and what Translator.translate and
-    translate_markup raise."""
+    the name of the model, else the first for the languages. `terms` are translated as they say. Raises ApiError, and
+    what Translator.translate and translate_markup raise."""
     settings = admitted.state.settings
 
     async def translate(source: str, of_source: list[str]) -> TranslationOutcome:
@@ -33,9 +37,10 @@ async def translate_texts(
         requested = requested_options(route.models, settings, max(num_hypotheses, settings.default_beam_size))
         if isinstance(route, TwoModels):
             refuse(route, "alternatives", num_hypotheses > 1)
-            translator, options = pivot_of(route, requested, admitted)
+            pivot, options = pivot_of(route, requested, admitted)
+            translator = dataclasses.replace(pivot, terms=terms)
         else:
-            translator = route.model
+            translator = route.model if terms is None else GlossaryTranslator(route.model, terms)
             options = route.model.options(**requested, num_hypotheses=num_hypotheses, deadline=admitted.deadline)
         request = TextRequest(of_source, options)
         return await (translator.translate(request) if kind is None else translate_markup(translator, request, kind))

@@ -72,6 +72,9 @@ async def translate(body: LibreTranslateRequest, admitted: Admitted) -> Response
         answer.detectedLanguage = shaped([_detection(item) for item in languages.sources])
     if body.alternatives:
         answer.alternatives = shaped([_others(item) for item in translations])
+    if body.scores:
+        answer.score = shaped([float(item.hypotheses[0].score) for item in translations])
+        answer.flags = shaped([_flags(item) for item in translations])
     return await offload_above(sum(map(len, body.texts)), written, answer)
 
 
@@ -85,7 +88,7 @@ async def _translated(
         raise ApiError("invalid_value", f"Invalid request: alternatives must be at most {most}", "alternatives")
 
     kind: Kind | None = "html" if body.format == "html" else None
-    return await translate_texts(admitted, body.texts, languages, kind, count)
+    return await translate_texts(admitted, body.texts, languages, kind, count, terms=await body.read_terms())
 
 
 async def _languages(state: ServerState, texts: Sequence[str], source: str, target: str) -> TextLanguages:
@@ -214,3 +217,8 @@ def _others(translation: TextTranslation) -> list[str]:
     """The next best translations, each once."""
     texts = dict.fromkeys(hypothesis.text for hypothesis in translation.hypotheses)
     return [text for text in texts if text != translation.text]
+
+
+def _flags(translation: TextTranslation) -> list[str]:
+    """The flags of all sentences, each once."""
+    return list(dict.fromkeys(flag for sentence in translation.sentences for flag in sentence.flags))

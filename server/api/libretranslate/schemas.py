@@ -1,10 +1,26 @@
 """The fields of LibreTranslate's API. Unknown fields are ignored, because its clients send more than is needed."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, Field
+from pydantic_core import PydanticCustomError
 
-from server.api.requests.fields import check_text
+from server.api.requests.body import parse
+from server.api.requests.errors import ApiError
+from server.api.requests.fields import MOST_TERMS, Term, check_text
+from server.runtime.offload import offload_above
+from server.text.protect.terms import Terms
+
+
+def as_object(value: Any) -> Any:
+    """A text that is JSON becomes its value, an empty one None."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return parse(value.encode()) if value else None
+    except (ApiError, UnicodeEncodeError):
+        raise PydanticCustomError("object_type", "must be a JSON object") from None
+
 
 API_KEY = Field(default=None, description="On a server with keys: one of them, if no header has it.")
 Texts = Annotated[str | list[str], BeforeValidator(check_text)]
@@ -22,11 +38,24 @@ class LibreTranslateRequest(BaseModel):
     alternatives: Annotated[int, BeforeValidator(lambda value: value or 0)] = Field(
         default=0, ge=0, description="Other translations of each text, at most the server's widest beam."
     )
+    glossary: Annotated[dict[Term, Term] | None, BeforeValidator(as_object)] = Field(
+        default=None,
+        max_length=MOST_TERMS,
+        description="Terms and their translations, as in /v1/translate; in a form, as JSON.",
+        examples=[{"bug report": "Fehlerbericht"}],
+    )
+    scores: Annotated[bool, BeforeValidator(lambda value: value or False)] = Field(
+        default=False, description="Whether the answer has `score` and `flags`."
+    )
     api_key: str | None = API_KEY
 
     @property
     def texts(self) -> list[str]:
         return [self.q] if isinstance(self.q, str) else self.q
+
+    async def read_terms(self) -> Terms | None:
+        """The glossary's terms; a large one is indexed in a thread."""
+        return await offload_above(sum(map(len, self.glossary)), Terms, self.glossary) if self.glossary else None
 
 
 class LibreDetectRequest(BaseModel):
@@ -52,6 +81,12 @@ class LibreTranslation(BaseModel):
     detectedLanguage: LibreDetection | list[LibreDetection] | None = Field(default=None, description='Only for "auto".')
     alternatives: list[str] | list[list[str]] | None = Field(
         default=None, description="Only when alternatives were requested."
+    )
+    score: float | list[float] | None = Field(
+        default=None, description="Only with scores: the sum of the log-probabilities of a text's sentences."
+    )
+    flags: list[str] | list[list[str]] | None = Field(
+        default=None, description="Only with scores: what looks wrong in a text, as in /v1/translate."
     )
 
 

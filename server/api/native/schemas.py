@@ -1,12 +1,12 @@
 """The JSON of requests and answers. Strict: strings are not converted to numbers, unknown fields are refused."""
 
 import itertools
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from server.api.requests.fields import Timeout, TimingsAnswer, check_optional_text, check_text
+from server.api.requests.fields import MOST_TERMS, Term, Timeout, TimingsAnswer, check_optional_text, check_text
 from server.runtime.checkpoints import checkpoint
 from server.runtime.offload import offload_above
 from server.telemetry.labels import FinishReason, ModelState
@@ -14,18 +14,7 @@ from server.text.protect.terms import Terms
 from server.text.split.plan import TextPlan
 from server.translation.assembly import SentenceTranslation, TextTranslation
 
-
-def check_term(value: Any) -> Any:
-    """A text of at least one word or sign, in valid Unicode."""
-    if isinstance(value, str) and not value.strip():
-        raise PydanticCustomError("term_empty", "must have at least one letter, digit or sign")
-    return check_text(value)
-
-
-MOST_TERMS = 5000
-"""Terms of one request."""
 NO_STREAM = "stream: not with glossary or keep, where a translation may change until its end: leave stream out"
-Term = Annotated[str, Field(max_length=500), BeforeValidator(check_term)]
 
 
 class TranslateRequest(BaseModel):

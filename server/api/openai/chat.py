@@ -116,7 +116,8 @@ def finish_reason_of(content: Content, translations: Iterable[TextTranslation]) 
 def usage_of(translations: Iterable[TextTranslation]) -> Usage:
     """The tokens of all sentences, as the models read and wrote them."""
     sentences = [sentence for translation in translations for sentence in translation.sentences]
-    read, wrote = sum(one.num_source_tokens for one in sentences), sum(one.num_tokens for one in sentences)
+    read = sum(sentence.num_source_tokens for sentence in sentences)
+    wrote = sum(sentence.num_tokens for sentence in sentences)
     return Usage(prompt_tokens=read, completion_tokens=wrote, total_tokens=read + wrote)
 
 

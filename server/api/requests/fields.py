@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from server.translation.assembly import TranslationOutcome
@@ -27,6 +27,17 @@ def check_optional_text(value: Any) -> Any:
     """`check_text`, where null means no text."""
     return None if value is None else check_text(value)
 
+
+def check_term(value: Any) -> Any:
+    """A text of at least one word or sign, in valid Unicode."""
+    if isinstance(value, str) and not value.strip():
+        raise PydanticCustomError("term_empty", "must have at least one letter, digit or sign")
+    return check_text(value)
+
+
+MOST_TERMS = 5000
+"""Terms of one request."""
+Term = Annotated[str, Field(max_length=500), BeforeValidator(check_term)]
 
 Timeout = Annotated[
     float | None,

@@ -28,7 +28,7 @@ def test_a_text(server: RunningServer, languages: dict[str, str]) -> None:
 def test_subtitle_edit_sends_a_form_to_deepls_path(server: RunningServer) -> None:
     with server.client() as http:
         answer = http.post("/v2/translate", data={"text": TEXT, "target_lang": "DE", "source_lang": "en"})
-    assert [one["text"] for one in answer.json()["translations"]] == [direct(server, TEXT)]
+    assert [item["text"] for item in answer.json()["translations"]] == [direct(server, TEXT)]
 
 
 def test_errors_and_keys(locked: Locked) -> None:

@@ -10,15 +10,15 @@ def test_texts(server: RunningServer) -> None:
     with server.client() as http:
         answer = http.post("/imme", json=body).json()
         named = http.post("/imme", json={**body, "source_lang": "en", "text_list": ["Yes."]}).json()
-    assert [one["text"] for one in answer["translations"]] == [direct(server, TEXT), GERMAN, ""]
-    assert [one["detected_source_lang"] for one in answer["translations"]][:2] == ["en", "de"]
+    assert [item["text"] for item in answer["translations"]] == [direct(server, TEXT), GERMAN, ""]
+    assert [item["detected_source_lang"] for item in answer["translations"]][:2] == ["en", "de"]
     assert named == {"translations": [{"detected_source_lang": "en", "text": direct(server, "Yes.")}]}
 
 
 def test_placeholders_stay(server: RunningServer) -> None:
     body = {"source_lang": "en", "target_lang": "de", "text_list": ["{0} Hello {1} world", "<b0></b0> Hello <b1></b1>"]}
     with server.client() as http:
-        first, second = (one["text"] for one in http.post("/imme", json=body).json()["translations"])
+        first, second = (item["text"] for item in http.post("/imme", json=body).json()["translations"])
     assert all(first.count(part) == 1 for part in ("{0}", "{1}"))
     assert all(second.count(part) == 1 for part in ("<b0></b0>", "<b1></b1>"))
 

@@ -14,8 +14,8 @@ def test_one_text_and_many(server: RunningServer) -> None:
         assert answer == {"text": direct(server, TEXT), "src": "en"}
         body = {"texts": [TEXT, "Yes."], "from": "en", "to": "de-DE"}
         several = http.post("/kiss", json=body, headers=HEADERS).json()
-        assert [one["text"] for one in several["translations"]] == [direct(server, TEXT), direct(server, "Yes.")]
-        assert {one["src"] for one in several["translations"]} == {"en"}
+        assert [item["text"] for item in several["translations"]] == [direct(server, TEXT), direct(server, "Yes.")]
+        assert {item["src"] for item in several["translations"]} == {"en"}
 
 
 @pytest.mark.parametrize("body", [{}, {"to": "de"}, {"text": "a"}, {"text": "a", "texts": ["a"], "to": "de"}])

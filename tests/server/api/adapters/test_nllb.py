@@ -10,10 +10,10 @@ def test_nllb_serve(server: RunningServer) -> None:
     """Subtitle Edit sends the lines of a cue, Zotero one string; both read a list."""
     with server.client() as http:
         lines = http.post("/nllb/translate", json={"source": ["Yes.", TEXT], **LANGUAGES}).json()
-        one = http.post("/nllb/translate", json={"source": TEXT, **LANGUAGES}).json()
+        single = http.post("/nllb/translate", json={"source": TEXT, **LANGUAGES}).json()
     assert lines["translation"] == [direct(server, "Yes."), direct(server, TEXT)]
-    assert one["translation"] == [direct(server, TEXT)]
-    assert (one["src_lang"], one["tgt_lang"], one["source"]) == ("eng_Latn", "deu_Latn", [TEXT])
+    assert single["translation"] == [direct(server, TEXT)]
+    assert (single["src_lang"], single["tgt_lang"], single["source"]) == ("eng_Latn", "deu_Latn", [TEXT])
 
 
 def test_nllb_api(server: RunningServer) -> None:

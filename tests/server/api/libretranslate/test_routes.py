@@ -1,5 +1,6 @@
 """LibreTranslate's API, asked by its own client and by hand."""
 
+import json
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -219,3 +220,23 @@ def test_codes_with_regions_fall_back_to_their_language(server: RunningServer, s
         assert same.json() == {"translatedText": "Yes."}
         unknown = http.post("/translate", json={"q": "Yes.", "source": "en", "target": "zz-ZZ"})
         assert (unknown.status_code, unknown.json()) == (400, {"error": "zz-ZZ is not supported"})
+
+
+@pytest.mark.parametrize("how", ["json", "data"])
+def test_a_glossary_and_scores(server: RunningServer, how: str) -> None:
+    terms = {"station": "Haltestelle"}
+    fields: Any = {"q": TEXT, "source": "en", "target": "de", "scores": "true"}
+    fields["glossary"] = terms if how == "json" else json.dumps(terms)
+    with server.client() as http:
+        answer = http.post("/translate", **{how: fields}).json()
+        plain = http.post("/translate", json={**FIELDS, "q": ["Yes.", "12"], "scores": True, "glossary": ""}).json()
+        for wrong in ("[", '{"a": 1}', "a", '{"": "b"}'):
+            refused = http.post("/translate", data={**FIELDS, "glossary": wrong})
+            assert (refused.status_code, set(refused.json())) == (400, {"error"})
+    own = server.translate(TEXT, glossary=terms).json()["translations"][0]
+    assert answer["translatedText"] == own["text"]
+    assert "Haltestelle" in answer["translatedText"]
+    assert answer["score"] == pytest.approx(sum(sentence["score"] for sentence in own["sentences"]), abs=1e-3)
+    assert set(answer["flags"]) == {flag for sentence in own["sentences"] for flag in sentence["flags"]}
+    assert (plain["score"][1], plain["flags"][1]) == (0, [])
+    assert len(plain["score"]) == 2

@@ -15,5 +15,6 @@ def test_clients_know_the_server_by_its_title(server: RunningServer) -> None:
     assert [error.message for error in OpenAPIV31SpecValidator(found).iter_errors()] == []
     assert {"/translate", "/detect", "/languages", "/frontend/settings"} <= set(found["paths"])
     assert not any(path.startswith(("/v1", "/v2", "/v3")) for path in found["paths"])
-    assert all(found["paths"][path] == whole["paths"][path] for path in found["paths"])
+    assert list(found["paths"]["/translate"]) == ["post"]
+    assert all(methods.items() <= whole["paths"][path].items() for path, methods in found["paths"].items())
     assert 0 < len(found["components"]["schemas"]) < len(whole["components"]["schemas"])

@@ -58,7 +58,7 @@ def test_an_answer(client: OpenAI, server: RunningServer) -> None:
     assert (choice.finish_reason, answer.object, answer.model) == ("stop", "chat.completion", "auto-de")
     assert answer.usage is not None
     sentences = server.translate([FIRST, SECOND]).json()["translations"]
-    assert answer.usage.completion_tokens == sum(one["sentences"][0]["num_tokens"] for one in sentences)
+    assert answer.usage.completion_tokens == sum(item["sentences"][0]["num_tokens"] for item in sentences)
     assert answer.usage.prompt_tokens >= 2
     assert answer.usage.total_tokens == answer.usage.prompt_tokens + answer.usage.completion_tokens
     assert ask(client, GERMAN, "auto-de") == GERMAN
