@@ -121,7 +121,8 @@ async def _answered(body: Asked, message: str, admitted: AdmittedRequest) -> tup
     content = await offload_above(len(message), content_of, message, bool(body.format))
     check_sizes(content.texts, state.settings, "prompt")
     languages = await languages_of(state, content.texts, pair.source, pair.target)
-    translations = await translate_texts(admitted, content.texts, languages, model=pair.model)
+    terms = await content.read_terms()
+    translations = await translate_texts(admitted, content.texts, languages, model=pair.model, terms=terms)
     text = await offload_above(len(message), content.write, [translation.text for translation in translations])
     sentences = [sentence for translation in translations for sentence in translation.sentences]
     answer = Answer(

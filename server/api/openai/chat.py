@@ -62,7 +62,13 @@ async def chat(body: ChatRequest, admitted: Admitted, request: Request) -> Respo
     if body.stream:
         usage = body.stream_options is not None and bool(body.stream_options.include_usage)
         return await _stream(conversation, ChunkWriter(answer_id, int(time.time()), body.model, usage), admitted)
-    translations = await translate_texts(admitted, content.texts, conversation.languages, model=conversation.pair.model)
+    translations = await translate_texts(
+        admitted,
+        content.texts,
+        conversation.languages,
+        model=conversation.pair.model,
+        terms=await content.read_terms(),
+    )
     num_chars = sum(map(len, content.texts))
     return await offload_above(num_chars, _completion, content, translations, answer_id, body.model)
 
@@ -126,7 +132,8 @@ async def _stream(conversation: Conversation, writer: ChunkWriter, admitted: Adm
     content, languages, model = conversation.content, conversation.languages, conversation.pair.model
     sources = {detected.language for detected in languages.sources}
     if content.literals is not None and len(sources) == 1 and languages.target not in sources:
-        route = admitted.choose(model, *sources, languages.target)
+        [source] = sources
+        route = admitted.choose(model, source, languages.target)
         if isinstance(route, OneModel):
             options = route.model.options(
                 **requested_options(route.models, admitted.state.settings), deadline=admitted.deadline
@@ -135,7 +142,8 @@ async def _stream(conversation: Conversation, writer: ChunkWriter, admitted: Adm
             admitted.on_release(stream.close)
             events = streamed(stream, content, writer, lambda done: (finish_reason_of(content, done), usage_of(done)))
             return EventStream(events, admitted.deadline, _error)
-    translations = await translate_texts(admitted, content.texts, languages, model=model)
+    terms = await content.read_terms()
+    translations = await translate_texts(admitted, content.texts, languages, model=model, terms=terms)
     text = content.write([translation.text for translation in translations])
     events = whole(text, writer, finish_reason_of(content, translations), usage_of(translations))
     return EventStream(events, admitted.deadline, _error)

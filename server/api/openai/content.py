@@ -5,9 +5,9 @@ answered in the shape that they read.
 """
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeGuard
 
 from pydantic_core import to_json
 
@@ -15,7 +15,10 @@ from server.api.openai.placeholders import Placeholders
 from server.api.openai.prompts import without_instructions
 from server.api.requests.body import parse
 from server.api.requests.errors import ApiError
+from server.api.requests.fields import MOST_TERMS
 from server.runtime.checkpoints import checkpoint
+from server.runtime.offload import offload_above
+from server.text.protect.terms import Terms
 
 _SEPARATOR = re.compile(
     r"^[ \t]*+[=#%@<>|~+^-]{2,10}+(?:[A-Z0-9_]{1,40}+[=#%@<>|~+^-]{2,10}+)?[ \t]*+\r?+$", re.MULTILINE
@@ -37,6 +40,12 @@ class Content:
     write: Callable[[Sequence[str]], str]
     literals: list[str] | None = None
     placeholders: tuple[Placeholders, ...] = ()
+    glossary: Mapping[str, str] = field(default_factory=dict)
+    """Terms and their translations, which come with Weblate's strings."""
+
+    async def read_terms(self) -> Terms | None:
+        """A large glossary is indexed in a thread."""
+        return await offload_above(sum(map(len, self.glossary)), Terms, self.glossary) if self.glossary else None
 
 
 def content_of(message: str, in_object: bool = False) -> Content:
@@ -53,7 +62,7 @@ def _with_placeholders(content: Content) -> Content:
     def write(translations: Sequence[str]) -> str:
         return content.write([of.restore(text) for of, text in zip(placeholders, translations, strict=True)])
 
-    return Content([of.text for of in placeholders], write, content.literals, placeholders)
+    return Content([of.text for of in placeholders], write, content.literals, placeholders, content.glossary)
 
 
 def _separated(text: str) -> Content:
@@ -91,25 +100,40 @@ def _listed(text: str, in_object: bool) -> Content | None:
     items = value.get("strings") if isinstance(value, dict) else value
     if not isinstance(items, list) or not items:
         return None
-    for field, kept in FIELDS.items():
-        if all(isinstance(item, dict) and _is_text(item.get(field)) for item in items):
-            return _of_objects(items, field, kept, in_object)
+    for name, kept in FIELDS.items():
+        if all(isinstance(item, dict) and _is_text(item.get(name)) for item in items):
+            content = _of_objects(items, name, kept, in_object)
+            return replace(content, glossary=_glossary(value.get("glossary"))) if isinstance(value, dict) else content
     if all(map(_is_text, items)):
         return Content(items, lambda translations: _written(list(translations), in_object))
     return None
 
 
-def _of_objects(items: list[dict[str, Any]], field: str, kept: Sequence[str], in_object: bool) -> Content:
+def _of_objects(items: list[dict[str, Any]], text_field: str, kept: Sequence[str], in_object: bool) -> Content:
     def write(translations: Sequence[str]) -> str:
         if not kept:
             return _written(list(translations), in_object)
         beside = [{name: item[name] for name in kept if name in item} for item in items]
-        return _written([{**other, field: text} for other, text in zip(beside, translations, strict=True)], in_object)
+        pairs = zip(beside, translations, strict=True)
+        return _written([{**other, text_field: text} for other, text in pairs], in_object)
 
-    return Content([item[field] for item in items], write)
+    return Content([item[text_field] for item in items], write)
 
 
-def _is_text(value: object) -> bool:
+def _glossary(terms: object) -> dict[str, str]:
+    """The terms of a list of objects with `source` and `target`, of several with one source the first. Raises ApiError
+    (422) for too many."""
+    glossary: dict[str, str] = {}
+    for term in terms if isinstance(terms, list) else ():
+        source, target = (term.get("source"), term.get("target")) if isinstance(term, dict) else (None, None)
+        if _is_text(source) and _is_text(target) and source.strip() and target.strip():
+            glossary.setdefault(source, target)
+    if len(glossary) > MOST_TERMS:
+        raise ApiError("invalid_value", f"glossary: {len(glossary)} terms, at most {MOST_TERMS}", "messages")
+    return glossary
+
+
+def _is_text(value: object) -> TypeGuard[str]:
     """Whether it is a string of valid Unicode; JSON can also express half a character."""
     checkpoint()
     return isinstance(value, str) and not any("\ud800" <= character <= "\udfff" for character in value)

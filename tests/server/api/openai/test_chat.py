@@ -133,10 +133,15 @@ def test_weblate(client: OpenAI, server: RunningServer) -> None:
     assert translations[:2] == [direct(server, text) for text in texts[:2]]
     assert translations[2].count("[X12X]") == 1
     strings = [{"source": FIRST, "context": "menu"}, {"source": "Yes @@PH1@@, no @@PH23@@."}]
-    payload = {"source_language": "en", "target_language": "de", "glossary": [], "strings": strings}
+    payload: dict[str, Any] = {"source_language": "en", "target_language": "de", "glossary": [], "strings": strings}
     newer = json.loads(ask(client, json.dumps(payload)))
     assert newer[0] == direct(server, FIRST)
     assert (newer[1].count("@@PH1@@"), newer[1].count("@@PH23@@")) == (1, 1)
+    payload["glossary"] = [{"source": "station", "target": "Haltestelle", "flags": ["terminology"]}]
+    assert "Haltestelle" in json.loads(ask(client, json.dumps(payload)))[0]
+    payload["glossary"] = [{"source": f"a{number}", "target": "b"} for number in range(5001)]
+    with pytest.raises(openai.BadRequestError, match="glossary"):
+        ask(client, json.dumps(payload))
 
 
 def test_bazarr(server: RunningServer) -> None:
