@@ -20,8 +20,8 @@ from server.text.protect.terms import Terms
 
 ENTRIES_A_LINE = 1000
 TERMS_BYTES = 128 * 2**20
-"""Memory for the indexed terms of glossaries: those of one of 16 MB take about 110 MB."""
-ENTRY_BYTES = 200
+"""Memory for the indexed terms of glossaries."""
+ENTRY_BYTES = 240
 """Memory of an indexed term beside its characters and those of its translation."""
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 

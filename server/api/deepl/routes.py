@@ -39,6 +39,7 @@ from server.files.formats.registry import suffix_of
 from server.runtime.offload import offload_above
 from server.translation.assembly import TextTranslation, TranslationOutcome
 from server.translation.glossary import GlossaryTranslator
+from server.translation.line_translation import translate_lines
 from server.translation.markup_translation import TranslatesTexts, translate_markup
 from server.translation.planning import TextRequest
 
@@ -92,8 +93,7 @@ async def _translated(
     admitted: AdmittedRequest, body: DeepLTranslateRequest, sources: Sequence[str], glossaries: Sequence[str]
 ) -> list[TextTranslation]:
     kind, splits = body.markup, body.split_sentences != "0"
-    joins_lines = kind is None and body.split_sentences == "nonewlines"
-    texts = [text.replace("\n", " ") for text in body.text] if joins_lines else body.text
+    joins_lines = kind is None and body.split_sentences != "1"
 
     async def translate(source: str, of_source: list[str]) -> TranslationOutcome:
         translator: TranslatesTexts
@@ -110,12 +110,14 @@ async def _translated(
         first, state = route.models[0], admitted.state
         context = await state.documents.context_of(first, [body.context]) if body.context else None
         request = TextRequest(of_source, options, context, splits)
+        if joins_lines:
+            return await translate_lines(translator, request)
         if kind is None:
             return await translator.translate(request)
         return await translate_markup(translator, request, kind, body.ignore_tags or ())
 
     target = _any_target(admitted.state, body.target_lang)
-    return await translate_by_language(admitted, texts, sources, target, translate)
+    return await translate_by_language(admitted, body.text, sources, target, translate)
 
 
 def _check_markup(body: DeepLTranslateRequest) -> None:

@@ -47,7 +47,9 @@ class DeepLTranslateRequest(BaseModel):
         None, description="Text before the texts, in their language; for models with context."
     )
     split_sentences: Annotated[Literal["0", "1", "nonewlines"], BeforeValidator(as_word)] = Field(
-        "1", description="0: each text is one sentence. nonewlines: line breaks end no sentence."
+        "1",
+        description="0: a text is one sentence. nonewlines: line breaks end no sentence. Both keep line breaks; empty "
+        "lines, list items and turns of a dialogue still end sentences.",
     )
     formality: str | None = Field(
         default=None, description="Only default, prefer_more and prefer_less, which change nothing."

@@ -1,12 +1,11 @@
 """Glossary terms in a translation through a pivot language: the first model copies a placeholder for each term, as it
 copies a URL, and the placeholder becomes the term's translation at the end."""
 
-import dataclasses
 from collections.abc import Iterable
 
 from server.text.base.placeholders import TERM_PLACEHOLDER, TooManyPlaceholders, term_placeholders
 from server.text.protect.protection import find_terms
-from server.text.protect.terms import Match, Terms
+from server.text.protect.terms import Match, Terms, with_first_letter
 
 
 class PivotPlaceholders(Terms):
@@ -23,9 +22,14 @@ class PivotPlaceholders(Terms):
         matches = self._terms.find(text, taken)
         if len(matches) > len(self._free):
             raise TooManyPlaceholders(f"a sentence has more than {len(self._free)} terms of the glossary")
-        return [dataclasses.replace(match, target=free) for match, free in zip(matches, self._free, strict=False)]
+        return [Match(match.start, match.end, free) for match, free in zip(matches, self._free, strict=False)]
 
     def fill_terms(self, sentence: str, translation: str) -> str:
         """The sentence's `translation` with the translations of its terms in place of placeholders."""
-        targets = [match.target for match in find_terms(sentence, self._terms)]
-        return translation.translate({ord(free): target for free, target in zip(self._free, targets, strict=False)})
+        matches = find_terms(sentence, self._terms)
+        first = translation[:1]
+        targets = {
+            free: with_first_letter(str.upper, match.target) if match.rises and free == first else match.target
+            for match, free in zip(matches, self._free, strict=False)
+        }
+        return translation.translate({ord(free): target for free, target in targets.items()})

@@ -30,7 +30,7 @@ from server.text.base.placeholders import closing_of, is_opening, is_placeholder
 from server.text.base.words import has_letters
 from server.text.protect.accelerators import Accelerator, take_off
 from server.text.protect.hyphens import replace_invented_hyphens
-from server.text.protect.terms import Match, Terms
+from server.text.protect.terms import Match, Terms, with_first_letter
 from server.text.protect.unspellable import UNSPACED, Spells, merge_adjacent, unspellable
 from server.text.spans.table import protected_spans
 
@@ -65,6 +65,8 @@ class Span(NamedTuple):
     has_space_after: bool = False
     is_word: bool = False
     """Whether it may be part of a compound, as in "iPhone-Nutzer": a term, or letters and digits alone."""
+    rises: bool = False
+    """Whether it begins with a capital where the translation begins with it."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,7 @@ def mask(sentence: str, spells: Spells, terms: Terms | None = None) -> Masked:
 
 
 def _mask(sentence: str, spells: Spells, terms: Terms | None) -> Masked:
-    matches = {} if terms is None else {(term.start, term.end): term.target for term in find_terms(sentence, terms)}
+    matches = {} if terms is None else {(term.start, term.end): term for term in find_terms(sentence, terms)}
     unspelled = _without_overlaps(unspellable(sentence, spells), list(matches))
     protected = protected_spans(sentence)
     if not (matches or unspelled or protected):
@@ -126,7 +128,8 @@ def _mask(sentence: str, spells: Spells, terms: Terms | None) -> Masked:
         is_capitals = _is_capitals([sentence])
         return Masked(sentence.lower() if is_capitals else sentence, is_capitals=is_capitals)
     kept = _join_touching(sentence, [*protected, *merge_adjacent(sentence, unspelled, list(matches))])
-    replacements = matches | {place: sentence[slice(*place)] for place in kept}
+    replacements = {place: term.target for place, term in matches.items()}
+    replacements |= {place: sentence[slice(*place)] for place in kept}
     places = sorted(replacements)
     stem = _free_stem(sentence) if places else ""
     if not stem:
@@ -140,7 +143,8 @@ def _mask(sentence: str, spells: Spells, terms: Terms | None) -> Masked:
     for number, (place, before, after) in enumerate(zip(places, between, between[1:], strict=False), 1):
         text = replacements[place]
         is_word = place in matches or _WORD.fullmatch(text) is not None
-        span = Span(text, before[-1:].isalnum(), after[:1].isalnum(), is_word)
+        rises = place in matches and matches[place].rises
+        span = Span(text, before[-1:].isalnum(), after[:1].isalnum(), is_word, rises)
         spans.append(span)
         parts += (" " * span.has_space_before, f"{stem}{number}", " " * span.has_space_after, after)
     return Masked("".join(parts), tuple(spans), stem, is_capitals, places=tuple(places))
@@ -312,9 +316,11 @@ def _fill(masked: Masked, target: str) -> str:
         number = int(match[1])
         span = masked.spans[number - 1]
         before = target[end : match.start()]
+        is_raised = span.rises and not end and not has_letters(before)
+        text = with_first_letter(str.upper, span.text) if is_raised else span.text
         if number in spaced_before and _BESIDE_BLANK.match(target[match.start() - 1 : match.start()]):
             before += " "
-        parts += (before.removesuffix(" ") if span.has_space_before else before, span.text)
+        parts += (before.removesuffix(" ") if span.has_space_before else before, text)
         end = match.end()
         if span.has_space_after and target[end : end + 1] == " ":
             end += 1

@@ -34,15 +34,20 @@ def test_texts(client: DeepLClient, server: RunningServer) -> None:
     assert [result.text for result in several] == [direct(server, "Yes."), direct(server, TEXT)]
 
 
-def test_sentences_are_split_as_requested(client: DeepLClient, server: RunningServer) -> None:
-    text = "We walk home\nin the rain. Yes."
-    for split, expected in (("1", direct(server, text)), ("nonewlines", direct(server, text.replace("\n", " ")))):
+@pytest.mark.parametrize("line_break", ["\n", "\r\n"])
+def test_sentences_are_split_as_requested(client: DeepLClient, server: RunningServer, line_break: str) -> None:
+    """Line breaks are where sentences end, or are kept inside of them."""
+    text = f"We walk home{line_break}in the rain. Yes.{line_break}{line_break}- Where is the station?"
+    joined = text.replace(line_break, " ", 1)
+    for split, expected in (("1", direct(server, text)), ("nonewlines", direct(server, joined))):
         found = client.translate_text(text, source_lang="EN", target_lang="DE", split_sentences=split)
         assert not isinstance(found, list)
-        assert found.text == expected
+        assert found.text.count(line_break) == found.text.count("\n") == 3
+        assert found.text == expected or found.text.replace(line_break, " ", 1) == expected
     whole = client.translate_text(text, source_lang="EN", target_lang="DE", split_sentences="0")
     assert not isinstance(whole, list)
-    assert whole.text != direct(server, text)
+    assert whole.text.count(line_break) == 3
+    assert whole.text.replace(line_break, " ", 1) != direct(server, joined)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from server.text.protect.inflections import plural_of
 from server.text.protect.protection import mask, restore
 from server.text.protect.terms import Match, Terms, missing_terms
 
@@ -17,7 +18,8 @@ GLOSSARY = {"Ring": "Kreis", "Ring MT": "RingMT", "C++": "Zeh++", ".NET": "dotne
     ("text", "found"),
     [
         ("A Ring.", [("Ring", "Kreis")]),
-        ("A ring, Rings, BigRing and Ring_2", []),
+        ("A ring, BigRing and Ring_2", []),
+        ("Rings and a Ring MT", [("Rings", "Kreis"), ("Ring MT", "RingMT")]),
         ("Ring-like, (Ring)", [("Ring", "Kreis"), ("Ring", "Kreis")]),
         ("the Ring  MT and the\nRing", [("Ring  MT", "RingMT"), ("Ring", "Kreis")]),
         ("C++, C+++ and C++x", [("C++", "Zeh++"), ("C++", "Zeh++")]),
@@ -80,25 +82,92 @@ def mask_places(sentence: str) -> list[tuple[int, int]]:
     return places
 
 
+INVOICES = {"invoice": "rechnung", "party": "Partei", "tax": "Steuer", "PDF": "PDF-Datei", "npm": "npm", "Ring": "Ring"}
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Invoice no. 5", [("Invoice", "rechnung")]),
+        ("All invoices", [("invoices", "rechnung")]),
+        ("INVOICES: the Parties pay taxes", [("INVOICES", "RECHNUNG"), ("Parties", "Partei"), ("taxes", "Steuer")]),
+        ("PDFs, Pdf, ring and Rings", [("PDFs", "PDF-Datei")]),
+        ("NPM and npm", [("NPM", "NPM"), ("npm", "npm")]),
+        ("invoiced, invoicess, taxs", []),
+    ],
+)
+def test_lower_case_terms_match_in_any_case_and_all_in_the_plural(text: str, found: list[tuple[str, str]]) -> None:
+    matches = Terms(INVOICES).find(text)
+    assert [(text[match.start : match.end], match.target) for match in matches] == found
+
+
+def test_a_plural_that_is_a_term_itself_is_this_term() -> None:
+    found = Terms({"ring": "a", "rings": "b", "Ring": "c"}).find("Rings ring Ring rings")
+    assert [match.target for match in found] == ["b", "a", "c", "b"]
+    assert not any(match.is_plural for match in found)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "decoded", "expected"),
+    [
+        ("Invoice paid.", "{} ist da.", "Rechnung ist da."),
+        ("Invoice paid.", '"{} ist da.', '"Rechnung ist da.'),
+        ("Invoice paid.", "Da ist die {}.", "Da ist die rechnung."),
+        ("The invoice.", "{} ist da.", "Rechnung ist da."),
+        ("invoice paid", "{} da", "rechnung da"),
+        ("Npm is here.", "{} ist da.", "Npm ist da."),
+    ],
+)
+def test_a_term_has_a_capital_where_the_translation_begins(sentence: str, decoded: str, expected: str) -> None:
+    terms = Terms(INVOICES)
+    masked = mask(sentence, str.isascii, terms)
+    text = restore(masked, decoded.format(f"{masked.stem}1")).text
+    assert text == expected
+    assert not missing_terms(terms.find(sentence), text)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "translation", "missing"),
+    [
+        ("All invoices", "Alle rechnungen", 0),
+        ("One invoice", "Eine rechnungen", 1),
+        ("Invoices and an invoice", "Rechnungen und eine rechnung", 0),
+        ("Invoices and an invoice", "Rechnungen und die Rechnung", 1),
+        ("Parties", "Parteien", 0),
+        ("Parties", "Parteiungen", 1),
+    ],
+)
+def test_the_translation_of_a_plural_may_have_an_ending(sentence: str, translation: str, missing: int) -> None:
+    assert missing_terms(Terms(INVOICES).find(sentence), translation).total() == missing
+
+
 def slow_find(targets: Mapping[str, str], text: str, taken: Sequence[tuple[int, int]]) -> list[Match]:
-    """Every term tried at every place, the longest first."""
+    """Every spelling of every term tried at every place, the longest first."""
     found: list[Match] = []
     end = 0
-    terms = sorted(
-        ((" ".join(term.split()), target) for term, target in targets.items()), key=lambda pair: -len(pair[0])
-    )
+    terms = {" ".join(term.split()): target for term, target in targets.items()}
+    spellings = [(term, term, False) for term in terms]
+    spellings += [(plural, term, True) for term in terms if (plural := plural_of(term)) and plural not in terms]
+    spellings.sort(key=lambda spelling: (-len(spelling[0]), spelling[2], spelling[1].islower()))
+    capital = next(filter(str.isalpha, text), "").isupper()
     for start in range(len(text)):
-        for term, target in terms:
-            words = r"\s+".join(map(re.escape, term.split()))
-            match = re.compile(rf"(?<!\w){words}(?!\w)").match(text, start)
+        for spelling, term, is_plural in spellings:
+            words = r"\s+".join(map(re.escape, spelling.split()))
+            flags = re.IGNORECASE if term.islower() else re.NOFLAG
+            match = re.compile(rf"(?<!\w){words}(?!\w)", flags).match(text, start)
             if start >= end and match and not any(a < match.end() and start < b for a, b in taken):
-                found.append(Match(start, match.end(), target))
+                capitals = term.islower() and match[0].isupper() and len(match[0]) > 1
+                target = terms[term].upper() if capitals else terms[term]
+                rises = capital and term.islower() and target.islower()
+                found.append(Match(start, match.end(), target, is_plural, rises))
                 end = match.end()
                 break
     return found
 
 
-PARTS = st.sampled_from(["a", "b", "ab", "+", "-", ".", " ", "  ", "\n", "_", "\u00e9", "~", "a a", "a b"])
+PARTS = st.sampled_from(
+    ["a", "b", "ab", "A", "B", "aab", "S", "s", "+", "-", ".", " ", "  ", "\n", "_", "\u00e9", "a b"]
+)
 
 
 @given(
@@ -107,7 +176,7 @@ PARTS = st.sampled_from(["a", "b", "ab", "+", "-", ".", " ", "  ", "\n", "_", "\
     places=st.lists(st.tuples(st.integers(0, 30), st.integers(0, 6)), max_size=3),
 )
 def test_equals_trying_every_term_at_every_place(terms: list[str], text: str, places: list[tuple[int, int]]) -> None:
-    targets = {" ".join(term.split()): f"{number}" for number, term in enumerate(terms)}
+    targets = {" ".join(term.split()): f"t{number}" for number, term in enumerate(terms)}
     taken = [(start, start + length) for start, length in places]
     assert Terms(targets).find(text, taken) == slow_find(targets, text, taken)
 
