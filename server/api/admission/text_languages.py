@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from server.api.admission.detection import Detected, detect_source
+from server.api.admission.detection import Detected, detect_sources
 from server.api.requests.errors import ApiError
 from server.api.serving.language_codes import served_code
 from server.api.serving.server_state import ServerState
@@ -36,4 +36,4 @@ async def languages_of(state: ServerState, texts: Sequence[str], source: str | N
         raise ApiError("invalid_value", f"{target} is not supported", "target")
     if named is not None:
         return TextLanguages([Detected(named, CERTAIN)] * len(texts), into)
-    return TextLanguages([await detect_source(text, fitting, into) for text in texts], into)
+    return TextLanguages(await detect_sources(texts, fitting, into), into)

@@ -9,7 +9,7 @@ from fastapi import APIRouter, File, Form, Query, Response, UploadFile
 
 from server.api.admission.admitted_request import Admitted, AdmittedRequest
 from server.api.admission.by_language import translate_by_language
-from server.api.admission.detection import detect_source
+from server.api.admission.detection import Detected, check_not_foreign, detect_sources
 from server.api.admission.two_models import pivot_of
 from server.api.deepl.route import DEEPL, DeepLPollRoute, DeepLRoute
 from server.api.deepl.schemas import (
@@ -72,11 +72,19 @@ async def translate(body: DeepLTranslateRequest, admitted: Admitted) -> Response
     _check_served("model_type", body.model_type != "quality_optimized")
     glossaries = named_glossaries(body.glossary_id, body.glossary_ids, body.source_lang)
     sources = await _sources(admitted.state, body.text, body.source_lang, body.target_lang)
-    translations = await _translated(admitted, body, sources, glossaries)
+    target = _any_target(admitted.state, body.target_lang)
+    languages = [target if source.foreign else source.language for source in sources]
+    translations = await _translated(admitted, body, languages, glossaries)
     admitted.state.translated_characters[owner_of(admitted.key)] += sum(map(len, body.text))
     return await offload_above(
         sum(map(len, body.text)),
-        lambda: written(DeepLTranslations(translations=_answers(body.text, sources, translations))),
+        lambda: written(
+            DeepLTranslations(
+                translations=_answers(
+                    body.text, [source.foreign or source.language for source in sources], translations
+                )
+            )
+        ),
     )
 
 
@@ -177,7 +185,9 @@ async def upload(
     owner = owner_of(admitted.key)
     with state.file_jobs.files.admit(owner, len(data)) as reservation:
         parsed = await admitted.parse(data, name, target_lang)
-        [source] = await _sources(state, [parsed.beginning], source_lang, target_lang)
+        [detected] = await _sources(state, [parsed.beginning], source_lang, target_lang)
+        check_not_foreign(detected, "source_lang")
+        source = detected.language
         if source == _any_target(state, target_lang):
             raise ApiError("invalid_value", "Source and target language are equal.", "target_lang")
         target = _target(admitted, source, target_lang)
@@ -233,18 +243,20 @@ async def result(upload_id: str, body: DeepLKey, admitted: Admitted) -> Response
     return Response(reservation.outcome.data, media_type="application/octet-stream")
 
 
-async def _sources(state: ServerState, texts: Sequence[str], source_lang: str | None, target_lang: str) -> list[str]:
-    """The served code of every text's language. Raises ApiError for languages that are not served."""
+async def _sources(
+    state: ServerState, texts: Sequence[str], source_lang: str | None, target_lang: str
+) -> list[Detected]:
+    """The language of every text, as a served code unless it is foreign. Raises ApiError for languages that are not
+    served."""
     served = state.routes.known_languages
     fitting = [code for code, targets in served.items() if served_code(target_lang, targets)]
     _check_served("target_lang", bool(fitting))
     if not source_lang:
-        target = _any_target(state, target_lang)
-        return [(await detect_source(text, fitting, target)).language for text in texts]
+        return await detect_sources(texts, fitting, _any_target(state, target_lang))
     source = served_code(source_lang, fitting)
     if source is None:
         raise ApiError("invalid_value", "Value for 'source_lang' not supported.", "source_lang")
-    return [source] * len(texts)
+    return [Detected(source, 100.0)] * len(texts)
 
 
 def _any_target(state: ServerState, target_lang: str) -> str:

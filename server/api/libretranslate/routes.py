@@ -8,7 +8,7 @@ from typing import Annotated, TypeVar
 from fastapi import APIRouter, File, Form, Request, Response, UploadFile
 
 from server.api.admission.admitted_request import Admitted, AdmittedRequest
-from server.api.admission.detection import Detected, detect
+from server.api.admission.detection import Detected, check_not_foreign, detect
 from server.api.admission.plain_translation import translate_texts
 from server.api.admission.text_languages import TextLanguages, languages_of
 from server.api.libretranslate.route import LIBRE, LibreProbeRoute, LibreRoute
@@ -105,7 +105,10 @@ async def _languages(state: ServerState, texts: Sequence[str], source: str, targ
 )
 async def detect_language(body: LibreDetectRequest, admitted: Admitted) -> list[LibreDetection]:
     _check_texts([body.text], admitted.state.settings)
-    return [_detection(await detect(body.text, list(_codes(admitted.state))))]
+    detected = await detect(body.text, list(_codes(admitted.state)))
+    if detected.foreign is not None:
+        detected = await detect(body.text, [detected.foreign])
+    return [_detection(detected)]
 
 
 @router.get("/languages", summary="Languages, with what each can be translated into", responses=READ_ERRORS)
@@ -130,6 +133,7 @@ async def translate_file(
         parsed = await admitted.parse(data, PurePath(file.filename or "file.txt").name, target)
         languages = await _languages(admitted.state, [parsed.beginning], source, target)
         [detected] = languages.sources
+        check_not_foreign(detected, "source")
         if detected.language == languages.target:
             finished = FinishedFile(data, parsed.name, parsed.media_type)
         else:

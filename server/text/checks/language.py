@@ -1,7 +1,8 @@
-"""Identifies a text's language among the served languages, by py3langid's byte n-grams (naive Bayes)."""
+"""Identifies a text's language, among the served languages or among all that py3langid knows (byte n-grams, naive
+Bayes)."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
@@ -11,6 +12,12 @@ MAX_CHARACTERS = 4000
 
 MIN_CONFIDENCE = 0.9
 """Least probability among the candidates with which a text counts as written in a language."""
+TELLING = 0.5
+"""Least probability among all known languages with which a text tells its language; short labels seldom do. (Of 4,600
+English and German sentences of 30 letters and more, 98 of 100 do, of 340 shorter than 12 letters 11 of 100.)"""
+FOREIGN = 0.8
+"""Least probability with which a text is taken for one in none of the candidate languages. (Of 7,200 English and German
+texts none is.)"""
 
 
 def identify(text: str, candidates: Sequence[str]) -> tuple[str, float]:
@@ -41,6 +48,28 @@ def is_written_in(text: str, language: str, others: Sequence[str]) -> bool:
     if best != language or confidence < MIN_CONFIDENCE:
         return False
     return str(_all_languages().classify(_sample(text))[0]) == _base(language)
+
+
+def probabilities(text: str) -> Mapping[str, float]:
+    """How likely a text is in each of the known languages, together 1; empty without letters. Thread-safe."""
+    sample = _sample(text)
+    if not any(map(str.isalpha, sample)):
+        return {}
+    return {str(label): float(probability) for label, probability in _all_languages().rank(sample)}
+
+
+def probability_of(code: str, probabilities: Mapping[str, float]) -> float:
+    """The probability of a language code, of which only the language counts."""
+    return probabilities.get(_base(code), 0.0)
+
+
+def foreign_language(probabilities: Mapping[str, float], candidates: Sequence[str]) -> str | None:
+    """The language of a text that is surely in none of the candidate languages; else None."""
+    if not probabilities:
+        return None
+    best = max(probabilities, key=lambda label: probabilities[label])
+    is_candidate = best in map(_base, candidates)
+    return None if is_candidate or probabilities[best] < FOREIGN else best
 
 
 def _base(code: str) -> str:

@@ -15,7 +15,7 @@ from server.api.requests.api_keys import new_key
 from server.engine.request import SentenceRequest
 from server.files.formats.base import DamagedFile
 from tests.server.api.conftest import RunningServer, ready, settings_for, until
-from tests.server.api.libretranslate.test_routes import TEXT, direct
+from tests.server.api.libretranslate.test_routes import ITALIAN, TEXT, direct
 from tests.server.api.serving.test_lifecycle import MANY_SENTENCES
 
 
@@ -165,6 +165,14 @@ def test_what_is_in_the_target_language_stays(client: DeepLClient, server: Runni
     assert found[0].billed_characters == len(german)
     with pytest.raises(deepl.DeepLException, match="Source and target language are equal"):
         client.translate_document_upload(german.encode(), filename="a.txt", target_lang="DE")
+
+
+def test_a_language_that_is_not_served_is_named_and_its_text_stays(client: DeepLClient, server: RunningServer) -> None:
+    found = client.translate_text([ITALIAN, TEXT], target_lang="DE")
+    assert isinstance(found, list)
+    assert [(one.text, one.detected_source_lang) for one in found] == [(ITALIAN, "IT"), (direct(server, TEXT), "EN")]
+    with pytest.raises(deepl.DeepLException, match=r"Italian \(it\)"):
+        client.translate_document_upload(ITALIAN.encode(), filename="a.txt", target_lang="DE")
 
 
 def test_the_format_of_a_file_without_a_name_is_found(client: DeepLClient) -> None:

@@ -185,6 +185,22 @@ def test_what_is_in_the_target_language_stays(server: RunningServer) -> None:
     assert LibreTranslateAPI(server.url).translate(GERMAN, "auto", "de") == GERMAN
 
 
+ITALIAN = "Il gatto dorme sul divano e non vuole mangiare."
+
+
+def test_a_language_that_is_not_served_is_not_called_the_served_one(server: RunningServer) -> None:
+    with server.client() as http:
+        answer = http.post("/translate", json={"q": [ITALIAN, TEXT], "source": "auto", "target": "de"}).json()
+        italian, english = answer["detectedLanguage"]
+        assert italian["confidence"] < 5 < 90 < english["confidence"]
+        [found] = http.post("/detect", json={"q": ITALIAN}).json()
+        assert (found["language"], found["confidence"] > 90) == ("it", True)
+        refused = http.post(
+            "/translate_file", data={"source": "auto", "target": "de"}, files={"file": ("a.txt", ITALIAN.encode())}
+        )
+        assert (refused.status_code, "Italian (it)" in refused.json()["error"]) == (400, True)
+
+
 @pytest.mark.parametrize("nothing", [{"json": None}, {"data": ""}])
 def test_empty_fields_are_as_good_as_none(server: RunningServer, nothing: dict[str, Any]) -> None:
     [(how, empty)] = nothing.items()
