@@ -88,7 +88,7 @@ class Settings:
     """All settings of the server. Lengths of text are in characters, sizes in bytes, times in seconds."""
 
     engine: EngineSettings = dataclasses.field(default_factory=EngineSettings)
-    host: str = setting("127.0.0.1", "address to listen on; 0.0.0.0 for every interface")
+    host: str = setting("127.0.0.1", "address to listen on; 0.0.0.0 for every interface, :: for IPv6 as well")
     port: int = setting(8000, "port to listen on; 0 takes a free one", at_least=0)
     models: tuple[Path, ...] = setting(
         (BUNDLED_MODELS,),

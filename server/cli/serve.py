@@ -34,6 +34,8 @@ STOP_SECONDS = 5.0
 """Seconds after drain_timeout in which the process must exit: aborted requests are answered, engines and stores
 closed."""
 
+ANY_IPV6 = "::"
+"""Every interface, over IPv6 and over IPv4 as well."""
 SWITCH_INTERVAL = 0.0005
 """Seconds after which a Python thread yields to another. A decoding thread needs the interpreter for some microseconds
 in every step; with Python's default of 5 ms it waits while whole requests are parsed (4% of the throughput)."""
@@ -50,6 +52,21 @@ class DrainingServer(uvicorn.Server):
         """Requests that were still in flight at the stop."""
         self.forced_exit = ForcedExit(self._ends_at, self._status)
         """Started by ServeCommand, because it ends the process."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        if sockets is not None or self.config.host != ANY_IPV6 or not socket.has_dualstack_ipv6():
+            await super().startup(sockets)
+            return
+        try:  # asyncio's own socket for :: takes no connections over IPv4
+            address = (ANY_IPV6, self.config.port)
+            listening = socket.create_server(
+                address, family=socket.AF_INET6, backlog=self.config.backlog, dualstack_ipv6=True
+            )
+        except OSError as error:
+            logger.error("%s", error)
+            raise SystemExit(1) from None
+        await super().startup([listening])
+        self._log_started_message([listening])
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
         try:

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from server.api.admission.api_route import ApiRoute
+from server.api.admission.authentication import TIMEOUT_HEADER
 from server.api.native.files import router
 from server.text.checks.flags import find_flags
 from tests.server.api.conftest import PATIENCE, RunningServer
@@ -16,9 +17,11 @@ from tests.server.api.conftest import PATIENCE, RunningServer
 TEXT = "Where is the station?"
 
 
-def send(server: RunningServer, data: bytes, name: str, **fields: str) -> httpx.Response:
+def send(server: RunningServer, data: bytes, name: str, timeout: str | None = None, **fields: str) -> httpx.Response:
     given = {"source": "en", "target": "de"} | fields
-    return httpx.post(f"{server.url}/v1/files", files={"file": (name, data)}, data=given, timeout=PATIENCE)
+    headers = {} if timeout is None else {TIMEOUT_HEADER: timeout}
+    files = {"file": (name, data)}
+    return httpx.post(f"{server.url}/v1/files", files=files, data=given, headers=headers, timeout=PATIENCE)
 
 
 def test_a_file_has_the_translation_of_its_text(server: RunningServer) -> None:
@@ -61,6 +64,23 @@ def test_what_cannot_be_translated_says_why(
     answer = send(server, data, name, **fields)
     assert answer.status_code == status, answer.text
     assert message in answer.json()["error"]["message"]
+
+
+def test_nothing_of_a_file_stays_in_the_cache_of_states(document_server: RunningServer) -> None:
+    """When it is done, and when it is not: no request finds it again."""
+    cache = document_server.state.documents.reader.cache
+    before = cache.num_bytes
+    peak: list[int] = []
+    put = cache.put
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cache, "put", lambda *values: (put(*values), peak.append(cache.num_bytes)))
+        for number in range(3):
+            answer = send(document_server, f"We walk home in the rain. Where is lamp {number}?".encode(), "a.txt")
+            assert answer.status_code == 200
+            late = send(document_server, b"We walk home. " * 100, "a.txt", timeout="0.2")
+            assert late.status_code in (200, 504)
+    assert cache.num_bytes == before
+    assert max(peak, default=before) > before, "no state was kept while a file was translated"
 
 
 def test_a_key_needs_the_scope_of_translations() -> None:
