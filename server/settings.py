@@ -90,16 +90,29 @@ class Settings:
     engine: EngineSettings = dataclasses.field(default_factory=EngineSettings)
     host: str = setting("127.0.0.1", "address to listen on; 0.0.0.0 for every interface, :: for IPv6 as well")
     port: int = setting(8000, "port to listen on; 0 takes a free one", at_least=0)
+    root_path: str = setting("", "path prefix under which a proxy publishes the server, such as /mt", shown="none")
+    forwarded_allow_ips: str = setting(
+        "127.0.0.1,::1",
+        "addresses or networks of proxies, separated by commas, whose X-Forwarded-Proto, -Host and -Prefix are "
+        "believed; * for all",
+    )
     models: tuple[Path, ...] = setting(
         (BUNDLED_MODELS,),
         "folders, separated by commas or in several flags: artifacts, or folders with artifacts anywhere below them",
     )
     max_body_bytes: int = setting(
-        4_194_304, "largest request body in bytes; a larger one is refused with 413", at_least=1
+        4_194_304, "largest request body without a file, in bytes; a larger one is refused with 413", at_least=1
+    )
+    max_file_bytes: int = setting(
+        33_554_432,
+        "largest file in bytes, with its pictures; a larger one is refused with 413. Its text is limited by "
+        "max_total_chars",
+        at_least=1,
     )
     max_bodies_bytes: int = setting(
         67_108_864,
-        "bytes of all request bodies in memory, at least max_body_bytes; further bodies wait, then get 429",
+        "bytes of all request bodies without files in memory, at least max_body_bytes; further bodies wait, then get "
+        "429",
         at_least=1,
     )
     max_connections: int = setting(
@@ -157,9 +170,13 @@ class Settings:
     max_glossaries: int = setting(1000, "stored glossaries of one API key", at_least=1)
     max_glossary_bytes: int = setting(16_777_216, "bytes of the stored glossaries of one API key", at_least=1)
     max_files: int = setting(128, "files of one API key that are being translated or wait to be fetched", at_least=1)
-    max_files_bytes: int = setting(67_108_864, "bytes of these files, uploads and translations", at_least=1)
+    max_files_bytes: int = setting(
+        67_108_864,
+        "bytes of these files, uploads and translations; as many bytes of files may be received at the same time",
+        at_least=1,
+    )
     file_timeout: float = setting(
-        3600.0, "seconds that a file of DeepL's API may take to be translated", at_least=0.001
+        3600.0, "seconds that a file may take that is translated after its request", at_least=0.001
     )
     file_ttl: float = setting(3600.0, "seconds that a translated file is kept until it is fetched", at_least=0.001)
     api_keys: str = setting(

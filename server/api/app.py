@@ -29,10 +29,11 @@ from server.api.requests.errors import Dialect
 from server.api.requests.openapi import Application
 from server.api.requests.router_errors import answer_router_errors
 from server.api.serving.server_state import GIVE_UP_SECONDS, ServerState, at_most
+from server.api.transport.forwarded import ForwardedRequests, Proxies
 from server.engine.worker import STOP_SECONDS
 from server.runtime.dedicated_thread import in_dedicated_thread
 from server.runtime.trim_heap import collect
-from server.settings import Settings
+from server.settings import Settings, SettingsError
 from server.stores.interface import StoreError
 from server.telemetry.collector import open_tracing
 from server.telemetry.metrics import Metrics, package_version
@@ -44,6 +45,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     score.router,
     documents.router,
     files.router,
+    files.polls,
     glossaries.router,
     models.router,
     models.admin,
@@ -66,7 +68,11 @@ DIALECTS: dict[str, Dialect] = {"/v2/": DEEPL, "/v3/": DEEPL, "/v1/chat/": OPENA
 
 def create_app(settings: Settings) -> FastAPI:
     """The server as an ASGI application. At its start models are loaded in the background; /readyz answers whether they
-    are ready, or why not. `app.state.server` is the ServerState."""
+    are ready, or why not. `app.state.server` is the ServerState. Raises SettingsError."""
+    try:
+        proxies = Proxies(settings.root_path, settings.forwarded_allow_ips)
+    except ValueError as error:
+        raise SettingsError(f"root_path, forwarded_allow_ips: {error}") from None
     state = ServerState(settings, Metrics(), KeyRing.load(settings.api_keys))
     app = Application(
         title="RingMT",
@@ -83,6 +89,7 @@ def create_app(settings: Settings) -> FastAPI:
     logs_access = settings.access_log == "on"
     app.add_middleware(RequestMiddleware, state=state, logs_access=logs_access, dialects=DIALECTS)
     app.add_middleware(CorsForPaths, starts=(*libretranslate.PATHS, *adapters.FOR_BROWSERS))
+    app.add_middleware(ForwardedRequests, proxies=proxies)
     for router in ROUTERS:
         app.include_router(router)
     _check_access(app)

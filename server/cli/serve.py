@@ -176,6 +176,7 @@ def config_of(settings: Settings, app: FastAPI) -> uvicorn.Config:
         log_config=log_config(settings.log_level, settings.log_format),
         access_log=False,  # uvicorn's access log has query strings and no request ids
         server_header=False,
+        proxy_headers=False,  # `ForwardedRequests` reads them
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=max(1, round(settings.drain_timeout)),
     )

@@ -1,6 +1,7 @@
 // Requests to the server that this page came from: JSON, files, and events as they arrive.
 
 const KEY = "ringmt-key";
+const ROOT = new URL("..", import.meta.url); // a proxy may publish the server under a path
 let askForKey = () => {};
 
 export const onMissingKey = (ask) => { askForKey = ask; };
@@ -18,7 +19,7 @@ export async function request(path, { method = "GET", json, body, signal, keepal
   const key = sessionStorage.getItem(KEY);
   if (key) headers["X-API-Key"] = key;
   if (json !== undefined) headers["Content-Type"] = "application/json";
-  const response = await fetch(path, {
+  const response = await fetch(new URL(path.slice(1), ROOT), {
     method, headers, signal, keepalive, body: json === undefined ? body : JSON.stringify(json),
   });
   if (!response.ok) {

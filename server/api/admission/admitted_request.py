@@ -6,10 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from fastapi import Depends, Request
+from fastapi import Depends, Request, UploadFile
 
 from server.api.requests.api_keys import Key, owner_of
+from server.api.requests.body import too_large_file
 from server.api.requests.body_budget import BodyReservation
+from server.api.requests.errors import ApiError
 from server.api.requests.fields import TimingsAnswer
 from server.api.serving.routing import Route
 from server.api.serving.server_state import ServerState
@@ -41,6 +43,14 @@ class AdmittedRequest:
             self._working.enter_context(translator.users)
             self.count_for_model(translator.name)
         return route
+
+    async def read(self, file: UploadFile) -> bytes:
+        """The bytes of a file that the client sent. Raises ApiError (413)."""
+        data = await file.read()
+        max_bytes = self.state.settings.max_file_bytes
+        if len(data) > max_bytes:
+            raise ApiError("too_large", too_large_file(max_bytes), "file")
+        return data
 
     async def parse(self, data: bytes, name: str, language: str) -> ParsedFile:
         """The texts of a file that the client sent; `language` is the target's. Raises FileError, TooManyFiles."""

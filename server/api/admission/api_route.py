@@ -17,6 +17,7 @@ from server.api.admission.disconnect import cancel_on_disconnect
 from server.api.admission.server_sent_events import EventStream
 from server.api.requests.api_keys import Scope, owner_of
 from server.api.requests.body import (
+    BodyLimit,
     ReadRequest,
     check_encoding,
     check_json,
@@ -29,15 +30,19 @@ from server.api.requests.body_budget import EVERYBODY, BodyReservation
 from server.api.requests.body_key import key_in
 from server.api.requests.deadline import before
 from server.api.requests.errors import NATIVE, ApiError, Dialect
+from server.api.requests.forms import MULTIPART, media_type
 from server.api.requests.path_values import BoundedInteger
 from server.api.requests.validation_errors import first_error, invalid_field
+from server.api.serving.file_jobs import ASYNCHRONOUS
 from server.api.serving.server_state import ServerState
+from server.engine.request import DeadlineExceeded
 from server.scheduling import caller
 from server.settings import Settings, nearest
 
 Handle = Callable[[Request], Coroutine[Any, Any, Response]]
 Access = Scope | Literal["any key", "public"]
 """Who may use a route: keys of a scope, every key, or everybody, with keys as without."""
+FILE_TIMED_OUT = f"the file was not translated within the server's request_timeout, or the request's; {ASYNCHRONOUS}"
 MOST_ERRORS = 100
 """Errors of one body, of which the answer names the first; a body with more is refused as a whole."""
 
@@ -81,10 +86,13 @@ class ApiRoute(APIRoute):
             state.check_ready()
             deadline = time.monotonic() + timeout_of(request, self.longest(state.settings))
             presented, body = self.presented(request), None
-            held = state.body_budget.begin(None if state.keys.keys else EVERYBODY)
+            is_file = self.takes_file and media_type(request.headers.get("content-type", "")) == MULTIPART
+            limit = _body_limit(state.settings, is_file)
+            budget = state.file_budget if is_file else state.body_budget
+            held = budget.begin(None if state.keys.keys else EVERYBODY)
             try:
                 if presented is None and self.body_may_have_key and state.keys.keys:
-                    body = await before(deadline, read_body(request, held, state.settings.max_body_bytes))
+                    body = await before(deadline, read_body(request, held, limit))
                     kind = request.headers.get("content-type", "")
                     presented = await parsed_apart(body, key_in, body, kind, str(self.key_field))
                 key = authenticate(
@@ -104,12 +112,16 @@ class ApiRoute(APIRoute):
                     held.belongs_to(key.name)
                 if "document_id" in request.path_params:
                     await before(admitted.deadline, check_document(request, key, state.documents))
-                read = await before(admitted.deadline, self._read(request, held, state.settings.max_body_bytes, body))
+                read = await before(admitted.deadline, self._read(request, held, limit, body))
                 body = None  # only the parsed request is kept
                 response = await cancel_on_disconnect(request, before(admitted.deadline, handle(read)))
                 return response
             except RequestValidationError as error:
                 raise self.invalid(error) from None
+            except DeadlineExceeded:
+                if self.takes_file:
+                    raise ApiError("deadline_exceeded", FILE_TIMED_OUT) from None
+                raise
             finally:
                 if not isinstance(response, EventStream):  # it is still being sent: RequestMiddleware releases it
                     admitted.release()
@@ -130,8 +142,8 @@ class ApiRoute(APIRoute):
         """Whether the body must be read to find the key."""
         return self.key_field is not None and self.body_field is not None
 
-    async def _read(self, request: Request, held: BodyReservation, limit: int, body: bytearray | None) -> Request:
-        """The request with its body, read up to `limit` bytes and parsed; `body` if it has been read. Raises ApiError:
+    async def _read(self, request: Request, held: BodyReservation, limit: BodyLimit, body: bytearray | None) -> Request:
+        """The request with its body, read up to its limit and parsed; `body` if it has been read. Raises ApiError:
         400, 413, 415, 422 or 429."""
         self.check_query(request)
         if self.body_field is None:
@@ -189,6 +201,12 @@ class ApiRoute(APIRoute):
     def body_model(self) -> type[BaseModel] | None:
         annotation = None if self.body_field is None else self.body_field.field_info.annotation
         return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
+
+
+def _body_limit(settings: Settings, is_file: bool) -> BodyLimit:
+    if is_file:
+        return BodyLimit.of_file(settings.max_file_bytes)
+    return BodyLimit.of_fields(settings.max_body_bytes)
 
 
 class ProbeRoute(APIRoute):

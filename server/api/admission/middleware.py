@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.api.admission.admitted_request import AdmittedRequest
 from server.api.requests.errors import NATIVE, ApiError, Dialect, from_engine
+from server.api.requests.root_path import route_path
 from server.api.serving.server_state import ServerState
 from server.telemetry import tracing
 from server.telemetry.logs import request_id
@@ -96,7 +97,7 @@ class RequestMiddleware:
 
     def _dialect(self, scope: Scope) -> Dialect:
         """The dialect of the route; of an unknown path the dialect of the API that its beginning belongs to."""
-        starts = (dialect for start, dialect in self.dialects.items() if scope["path"].startswith(start))
+        starts = (dialect for start, dialect in self.dialects.items() if route_path(scope).startswith(start))
         dialect: Dialect | None = getattr(scope.get("route"), "dialect", None)
         return dialect or next(starts, NATIVE)
 

@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, Response
 
 from server.api.admission.api_route import ApiRoute
 from server.api.deepl.schemas import DeepLError
-from server.api.requests.body import parsed_apart, read_body
+from server.api.requests.body import BodyLimit, parsed_apart, read_body
 from server.api.requests.body_budget import BodyReservation
 from server.api.requests.errors import TABLE, ApiError, Dialect, ErrorType, QuotaExceeded, printable
 from server.api.requests.forms import parse_form
@@ -50,7 +50,7 @@ class DeepLRoute(ApiRoute):
     reads_forms = True
     key_field = "auth_key"
 
-    async def _read(self, request: Request, held: BodyReservation, limit: int, body: bytearray | None) -> Request:
+    async def _read(self, request: Request, held: BodyReservation, limit: BodyLimit, body: bytearray | None) -> Request:
         if self.body_field is not None:
             return await super()._read(request, held, limit, body)
         given = await read_body(request, held, limit)

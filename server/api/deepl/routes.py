@@ -1,7 +1,8 @@
 """DeepL's API under /v2: its clients work with this server unchanged."""
 
 import dataclasses
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import Annotated, Literal
 
@@ -180,7 +181,7 @@ async def upload(
     _check_served("formality", formality in FORMALITIES)
     glossaries = named_glossaries(glossary_id, glossary_ids.split(",") if glossary_ids else None, source_lang)
     name = PurePath(filename or file.filename or "file").name
-    state, data = admitted.state, await file.read()
+    state, data = admitted.state, await admitted.read(file)
     _check_served("output_format", output_format is None or f".{output_format.lower()}" == suffix_of(name, data))
     owner = owner_of(admitted.key)
     with state.file_jobs.files.admit(owner, len(data)) as reservation:
@@ -196,7 +197,8 @@ async def upload(
         terms = await terms_of(admitted, glossaries, (source, target))
 
         async def translated() -> FinishedFile:
-            done = await translate_file(models, parsed, state.documents.reader, options, terms=terms)
+            on_progress, reader = reservation.progress.update, state.documents.reader
+            done = await translate_file(models, parsed, reader, options, on_progress=on_progress, terms=terms)
             state.translated_characters[owner] += done.num_characters
             return FinishedFile(done.data, done.name, done.media_type, done.num_characters)
 
@@ -217,7 +219,9 @@ async def status(upload_id: str, body: DeepLKey, admitted: Admitted) -> Response
     match reservation.outcome:
         case None:
             status: Literal["translating", "queued"] = "translating" if jobs.has_begun(reservation) else "queued"
-            answer = DeepLStatus(document_id=reservation.id, status=status)
+            left = reservation.progress.seconds_left
+            remaining = None if left is None else math.ceil(left)
+            answer = DeepLStatus(document_id=reservation.id, status=status, seconds_remaining=remaining)
         case ApiError(message=message):
             answer = DeepLStatus(document_id=reservation.id, status="error", error_message=message)
         case FinishedFile(num_characters=count):

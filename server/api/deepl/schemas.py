@@ -122,6 +122,7 @@ class DeepLKey(BaseModel):
 class DeepLStatus(BaseModel):
     document_id: str
     status: Literal["queued", "translating", "done", "error"]
+    seconds_remaining: int | None = Field(default=None, description="While it is translated, at the speed until now.")
     billed_characters: int | None = Field(default=None, description="When it is done.")
     error_message: str | None = Field(default=None, description="When it has failed.")
 

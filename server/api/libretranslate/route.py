@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from server.api.admission.api_route import ApiRoute, ProbeRoute
 from server.api.libretranslate.schemas import LibreError
 from server.api.requests.errors import TABLE, ApiError, Dialect, ErrorType, printable
+from server.api.requests.root_path import route_path
 from server.api.requests.validation_errors import first_error, invalid_field
 
 KEY_FIELD = "api_key"
@@ -74,5 +75,5 @@ class CorsForPaths:
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        is_open = scope["type"] == "http" and scope["path"].startswith(self.starts)
+        is_open = scope["type"] == "http" and route_path(scope).startswith(self.starts)
         await (self._open if is_open else self.app)(scope, receive, send)

@@ -26,14 +26,17 @@ from server.api.requests.api_keys import owner_of
 from server.api.requests.content_disposition import attachment_for_old_clients, quoted, shortened
 from server.api.requests.errors import ADMISSION, BODY, ApiError, documented
 from server.api.requests.fields import Status
-from server.api.requests.json_response import written
+from server.api.requests.json_response import written, written_as_set
 from server.api.requests.limits import requested_options
 from server.api.requests.openapi import with_forms
+from server.api.requests.preferences import APPLIED, prefers_async
+from server.api.serving.file_jobs import STATUS, within
 from server.api.serving.finished_files import FinishedFile
 from server.api.serving.language_names import name_of
 from server.api.serving.server_state import ServerState
+from server.documents.batches import OnProgress
 from server.files.file_translation import translate_file as translated_file
-from server.files.formats.registry import FORMATS
+from server.files.formats.registry import FORMATS, translated_name
 from server.runtime.offload import offload_above
 from server.settings import Settings
 from server.text.markup.markup import Kind
@@ -120,34 +123,60 @@ async def languages(admitted: Admitted) -> list[LibreLanguage]:
     ]
 
 
-@router.post("/translate_file", summary="Translate a file", responses=ERRORS)
+@router.post(
+    "/translate_file",
+    summary="Translate a file",
+    response_model=LibreFile,
+    responses={
+        **ERRORS,
+        202: {
+            "description": "With `Prefer: respond-async`: the link has the file when it is translated; Location has its "
+            "state.",
+            "model": LibreFile,
+        },
+    },
+)
 async def translate_file(
     request: Request,
     admitted: Admitted,
     file: Annotated[UploadFile, File(description=f"One of {', '.join(FORMATS)}.")],
     source: Annotated[str, Form(description='Its language, or "auto".')],
     target: Annotated[str, Form(description="Language to translate into.")],
-) -> LibreFile:
-    jobs, data = admitted.state.file_jobs, await file.read()
+) -> Response:
+    state, data = admitted.state, await admitted.read(file)
+    jobs = state.file_jobs
     with jobs.files.admit(owner_of(admitted.key), len(data)) as reservation:
         parsed = await admitted.parse(data, PurePath(file.filename or "file.txt").name, target)
-        languages = await _languages(admitted.state, [parsed.beginning], source, target)
+        languages = await _languages(state, [parsed.beginning], source, target)
         [detected] = languages.sources
         check_not_foreign(detected, "source")
-        if detected.language == languages.target:
-            finished = FinishedFile(data, parsed.name, parsed.media_type)
-        else:
-            models = admitted.choose(None, detected.language, languages.target).models
-            options = requested_options(models, admitted.state.settings)
-            async with jobs.turn(reservation):
-                done = await translated_file(models, parsed, admitted.state.documents.reader, options)
-            finished = FinishedFile(done.data, done.name, done.media_type, done.num_characters)
-        file_id = f"{secrets.token_urlsafe(18)}.{shortened(finished.name)}"
+        is_translated = detected.language != languages.target
+        name = translated_name(parsed.name, languages.target) if is_translated else parsed.name
+        file_id = f"{secrets.token_urlsafe(18)}.{shortened(name)}"
+        link = LibreFile(translatedFileUrl=str(request.url_for("download_file", name=quoted(file_id))))
+        if not is_translated:
+            jobs.files.keep(reservation, FinishedFile(data, parsed.name, parsed.media_type), file_id)
+            return written(link)
+        models = admitted.choose(None, detected.language, languages.target).models
+        options = requested_options(models, state.settings)
+
+        async def translated(on_progress: OnProgress) -> FinishedFile:
+            reader = state.documents.reader
+            done = await translated_file(models, parsed, reader, options, on_progress=on_progress)
+            return FinishedFile(done.data, done.name, done.media_type, done.num_characters)
+
+        if prefers_async(request):
+            jobs.files.link(reservation, file_id)
+            jobs.start(reservation, lambda: translated(reservation.progress.update), admitted.hand_over())
+            headers = {"Location": STATUS.format(file_id=reservation.id), **APPLIED}
+            return written_as_set(link, 202, headers)
+        async with jobs.turn(reservation):
+            finished = await translated(within(admitted.deadline, reservation.progress))
         jobs.files.keep(reservation, finished, file_id)
-    return LibreFile(translatedFileUrl=str(request.url_for("download_file", name=quoted(file_id))))
+    return written(link)
 
 
-@router.get(
+@probes.get(
     "/download_file/{name}",
     summary="A translated file",
     response_class=Response,
@@ -156,8 +185,10 @@ async def translate_file(
         200: {"content": {one.media_type: {"schema": {"type": "string"}} for one in FORMATS.values()}},
     },
 )
-async def download_file(name: str, admitted: Admitted) -> Response:
-    file = admitted.state.file_jobs.files.get(name)
+async def download_file(name: str, request: Request) -> Response:
+    """Without a key: the link has a random part, and is known only to whom it was given."""
+    state: ServerState = request.app.state.server
+    file = state.file_jobs.files.get(name)
     headers = {"Content-Disposition": attachment_for_old_clients(file.name)}
     return Response(file.data, media_type=file.media_type, headers=headers)
 

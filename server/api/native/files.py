@@ -1,20 +1,71 @@
-"""`POST /v1/files`: a file in, the same file translated out."""
+"""`POST /v1/files`: a file in, the same file translated out, in the answer or later."""
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, File, Form, Response, UploadFile
+from fastapi import APIRouter, File, Form, Request, Response, UploadFile
+from pydantic import BaseModel, Field
 
 from server.api.admission.admitted_request import Admitted
 from server.api.admission.api_route import ApiRoute
 from server.api.requests.api_keys import owner_of
 from server.api.requests.content_disposition import attachment
-from server.api.requests.errors import ADMISSION, BODY, documented
+from server.api.requests.errors import ADMISSION, BODY, ApiError, ErrorType, documented
+from server.api.requests.json_response import written, written_as_set
 from server.api.requests.limits import requested_options
+from server.api.requests.preferences import APPLIED, prefers_async
+from server.api.requests.root_path import published
+from server.api.serving.file_jobs import STATUS, FileJobs, within
+from server.api.serving.finished_files import FileReservation, FinishedFile
+from server.documents.batches import OnProgress
 from server.files.file_translation import TranslatedFile, translate_file
 
 PATH = "/v1/files"
+RESULT = STATUS + "/result"
+
+
+class PollRoute(ApiRoute):
+    """A route that reads the state of earlier work: its requests do not count for the key's concurrency."""
+
+    is_work = False
+
 
 router = APIRouter(tags=["translation"], route_class=ApiRoute.requiring("translate"))
+polls = APIRouter(tags=["translation"], route_class=PollRoute.requiring("translate"))
+
+
+class FileFailure(BaseModel):
+    type: ErrorType
+    message: str
+
+
+class FileStatus(BaseModel):
+    """A file that is translated after the request."""
+
+    id: str
+    state: Literal["queued", "translating", "done", "failed"]
+    progress: int = Field(description="Sentences that are translated; each counts twice if two models translate.")
+    sentences: int = Field(description="All sentences, counted alike; 0 until they are known.")
+    seconds_left: float | None = Field(default=None, description="At the speed until now.")
+    result: str | None = Field(default=None, description="The path of the translated file, when it is done.")
+    error: FileFailure | None = None
+
+    @classmethod
+    def of(cls, reservation: FileReservation, jobs: FileJobs, request: Request) -> "FileStatus":
+        progress = reservation.progress
+        status = cls(id=reservation.id, state="queued", progress=progress.done, sentences=progress.total)
+        changes: dict[str, object] = {}
+        match reservation.outcome:
+            case None if jobs.has_begun(reservation):
+                left = progress.seconds_left
+                changes = {"state": "translating", "seconds_left": None if left is None else round(left, 1)}
+            case ApiError(kind=kind, message=message):
+                changes = {"state": "failed", "error": FileFailure(type=kind, message=message)}
+            case FinishedFile():
+                changes = {"state": "done", "result": published(request.scope, RESULT.format(file_id=reservation.id))}
+        return status.model_copy(update=changes)
+
+
+FILE = {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
 
 
 @router.post(
@@ -22,14 +73,16 @@ router = APIRouter(tags=["translation"], route_class=ApiRoute.requiring("transla
     summary="Translate a file",
     response_class=Response,
     responses={
-        200: {
-            "description": "The translated file, in the format of the one that was sent.",
-            "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+        200: {"description": "The translated file, in the format of the one that was sent.", **FILE},
+        202: {
+            "description": "With the header `Prefer: respond-async`: it is translated now; Location has its state.",
+            "model": FileStatus,
         },
         **documented(*ADMISSION, *BODY),
     },
 )
 async def translate(
+    request: Request,
     admitted: Admitted,
     file: Annotated[UploadFile, File(description="Its name says the format: report.docx.")],
     source: Annotated[str, Form(description="Language of the file.")],
@@ -40,22 +93,74 @@ async def translate(
     ] = "offline",
 ) -> Response:
     route = admitted.choose(model, source, target)
-    options = requested_options(route.models, admitted.state.settings)
-    data = await file.read()
-    jobs = admitted.state.file_jobs
+    state = admitted.state
+    options = requested_options(route.models, state.settings)
+    data = await admitted.read(file)
+    jobs = state.file_jobs
     with jobs.files.admit(owner_of(admitted.key), len(data)) as room:
         parsed = await admitted.parse(data, file.filename or "file", target)
+
+        async def translated(on_progress: OnProgress) -> FinishedFile:
+            done = await translate_file(route.models, parsed, state.documents.reader, options, mode, on_progress)
+            return _finished(done, route.pivot_language)
+
+        if prefers_async(request):
+            jobs.start(room, lambda: translated(room.progress.update), admitted.hand_over())
+            return accepted(FileStatus.of(room, jobs, request))
         async with jobs.turn(room):
-            done = await translate_file(route.models, parsed, admitted.state.documents.reader, options, mode)
-    return _answer(done, route.pivot_language)
+            return answered(await translated(within(admitted.deadline, room.progress)))
 
 
-def _answer(done: TranslatedFile, pivot: str | None) -> Response:
-    """The file as a download. X-Flags counts what looks wrong: "loop=1, cut=2"; X-Pivot is the language between, where
-    two models translated."""
-    headers = {"Content-Disposition": attachment(done.name)}
+def accepted(status: FileStatus) -> Response:
+    """The answer for a file that is translated after the request."""
+    return written_as_set(status, 202, {"Location": STATUS.format(file_id=status.id), **APPLIED})
+
+
+@polls.get(
+    STATUS,
+    summary="How far a file is",
+    response_model=FileStatus,
+    response_model_exclude_none=True,
+    responses=documented(*ADMISSION, "not_found"),
+)
+async def status(file_id: str, request: Request, admitted: Admitted) -> Response:
+    jobs = admitted.state.file_jobs
+    return written(FileStatus.of(jobs.files.of_owner(file_id, owner_of(admitted.key)), jobs, request))
+
+
+@polls.get(
+    RESULT,
+    summary="The translated file",
+    response_class=Response,
+    responses={
+        200: {"description": "The translated file, in the format of the one that was sent.", **FILE},
+        **documented(*ADMISSION, "not_found", "conflict", *BODY),
+    },
+)
+async def result(file_id: str, admitted: Admitted) -> Response:
+    """The error of a file that failed is answered as if the file were sent now."""
+    outcome = admitted.state.file_jobs.files.of_owner(file_id, owner_of(admitted.key)).outcome
+    if outcome is None:
+        raise ApiError(
+            "conflict", f"the file is not translated yet: {STATUS.format(file_id=file_id)} says how far it is"
+        )
+    if isinstance(outcome, ApiError):
+        raise outcome
+    return answered(outcome)
+
+
+def _finished(done: TranslatedFile, pivot: str | None) -> FinishedFile:
+    """X-Flags counts what looks wrong: "loop=1, cut=2"; X-Pivot is the language between, where two models
+    translated."""
+    headers: dict[str, str] = {}
     if done.flags:
         headers["X-Flags"] = ", ".join(f"{flag}={count}" for flag, count in sorted(done.flags.items()))
     if pivot is not None:
         headers["X-Pivot"] = pivot
-    return Response(done.data, media_type=done.media_type, headers=headers)
+    return FinishedFile(done.data, done.name, done.media_type, done.num_characters, headers)
+
+
+def answered(file: FinishedFile) -> Response:
+    """The file as a download."""
+    headers = {"Content-Disposition": attachment(file.name), **file.headers}
+    return Response(file.data, media_type=file.media_type, headers=headers)

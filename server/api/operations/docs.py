@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.openapi.docs import get_swagger_ui_html
 
 from server.api.admission.api_route import ProbeRoute
+from server.api.requests.root_path import published
 
 SCRIPT, STYLE = "swagger-ui-bundle.js", "swagger-ui.css"
 MEDIA_TYPES = {SCRIPT: "text/javascript", STYLE: "text/css"}
@@ -18,10 +19,10 @@ router = APIRouter(route_class=ProbeRoute, include_in_schema=False)
 async def docs(request: Request) -> Response:
     app = request.app
     return get_swagger_ui_html(
-        openapi_url=app.openapi_url,
+        openapi_url=published(request.scope, app.openapi_url),
         title=app.title,
-        swagger_js_url=f"/docs/{SCRIPT}",
-        swagger_css_url=f"/docs/{STYLE}",
+        swagger_js_url=published(request.scope, f"/docs/{SCRIPT}"),
+        swagger_css_url=published(request.scope, f"/docs/{STYLE}"),
         swagger_favicon_url=_NO_ICON,
     )
 

@@ -7,6 +7,7 @@ from fastapi.responses import JSONResponse
 
 from server.api.admission.api_route import ProbeRoute
 from server.api.requests.errors import ApiError
+from server.api.requests.root_path import published
 from server.telemetry.metrics import package_version
 
 INDEX = "index.html"
@@ -20,6 +21,16 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-cache",
+}
+PATHS = {
+    "translate": "/v1/translate",
+    "documents": "/v1/documents",
+    "models": "/v1/models",
+    "languages": "/v1/languages",
+    "docs": "/docs",
+    "openapi": "/openapi.json",
+    "ready": "/readyz",
+    "metrics": "/metrics",
 }
 _FOLDER = files("server").joinpath("page")
 FILES = {path.name: path.read_bytes() for path in _FOLDER.iterdir() if path.name.endswith(tuple(MEDIA_TYPES))}
@@ -38,20 +49,8 @@ async def root(request: Request) -> Response:
     if "text/html" in request.headers.get("accept", ""):
         answer = file(INDEX)
     else:
-        answer = JSONResponse(
-            {
-                "name": "RingMT",
-                "version": package_version(),
-                "translate": "/v1/translate",
-                "documents": "/v1/documents",
-                "models": "/v1/models",
-                "languages": "/v1/languages",
-                "docs": "/docs",
-                "openapi": "/openapi.json",
-                "ready": "/readyz",
-                "metrics": "/metrics",
-            }
-        )
+        paths = {name: published(request.scope, path) for name, path in PATHS.items()}
+        answer = JSONResponse({"name": "RingMT", "version": package_version(), **paths})
     answer.headers["Vary"] = "Accept"
     return answer
 

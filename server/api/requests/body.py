@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
 from starlette.datastructures import UploadFile
@@ -18,6 +19,10 @@ Result = TypeVar("Result")
 
 DISCARDED_BYTES = 16 * 2**20
 """Bytes of a too large body that are read and discarded, because a client reads no answer while it still writes."""
+MAX_FIELD_BYTES = 64 * 1024
+"""Bytes of one field beside a file."""
+FORM_BYTES = 256 * 1024
+"""Bytes of a form beside its file."""
 INLINE_BYTES = 32 * 1024
 """Bytes of a body that is parsed in the event loop, in a few milliseconds at most."""
 MAX_JSON_VALUES = 100_000
@@ -40,9 +45,9 @@ class ReadRequest(Request):
 
     @classmethod
     def of_form(cls, request: Request, body: bytes | bytearray) -> "ReadRequest":
-        """A request whose body is a form that was read before. Raises ApiError: 400 or 415."""
+        """A request whose body is a form with files that was read before. Raises ApiError: 400, 413 or 415."""
         read = cls(request.scope, request.receive)
-        read._form = parse_form(body, request.headers.get("content-type", ""))
+        read._form = parse_form(body, request.headers.get("content-type", ""), MAX_FIELD_BYTES)
         return read
 
 
@@ -105,9 +110,35 @@ async def parsed_apart(
     return function(*args, **kwargs)
 
 
-async def read_body(request: Request, held: BodyReservation, limit: int) -> bytearray:
-    """The body; `held` counts its bytes. Raises ApiError: 413 for more than `limit` bytes, 429 if too many bytes are
+@dataclass(frozen=True)
+class BodyLimit:
+    """The largest body in bytes, and the message for a larger one."""
+
+    num_bytes: int
+    message: str
+
+    @classmethod
+    def of_fields(cls, num_bytes: int) -> "BodyLimit":
+        """Of a body without files."""
+        return cls(
+            num_bytes, f"the body is larger than {num_bytes} bytes (--max-body-bytes); send fewer texts at a time"
+        )
+
+    @classmethod
+    def of_file(cls, num_bytes: int) -> "BodyLimit":
+        """Of a form with a file of `num_bytes` at most."""
+        return cls(num_bytes + FORM_BYTES, too_large_file(num_bytes))
+
+
+def too_large_file(num_bytes: int) -> str:
+    """The message for a file of more than `num_bytes`."""
+    return f"the file is larger than {num_bytes} bytes (--max-file-bytes); split it, or make its pictures smaller"
+
+
+async def read_body(request: Request, held: BodyReservation, body_limit: BodyLimit) -> bytearray:
+    """The body; `held` counts its bytes. Raises ApiError: 413 for more bytes than the limit, 429 if too many bytes are
     held."""
+    limit = body_limit.num_bytes
     body = bytearray()
     size = 0
     async with held.being_read():
@@ -122,7 +153,7 @@ async def read_body(request: Request, held: BodyReservation, limit: int) -> byte
             if size > limit + DISCARDED_BYTES:
                 break
     if size > limit:
-        raise ApiError("too_large", f"the body is larger than {limit} bytes; send fewer texts at a time")
+        raise ApiError("too_large", body_limit.message)
     return body
 
 

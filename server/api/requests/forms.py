@@ -65,15 +65,16 @@ def media_type(content_type: str) -> str:
     return content_type.partition(";")[0].strip().lower()
 
 
-def parse_form(body: bytes | bytearray, content_type: str) -> FormData:
-    """The fields of a form, with FormFile for files; empty for a `content_type` that is no form. Raises ApiError: 400,
-    or 415 for a charset that is not taken."""
+def parse_form(body: bytes | bytearray, content_type: str, max_field_bytes: int | None = None) -> FormData:
+    """The fields of a form, with FormFile for files; empty for a `content_type` that is no form. `max_field_bytes`: of
+    one field of a multipart form that is no file. Raises ApiError: 400, 413, or 415 for a charset that is not taken."""
     kind, parameters = media_type(content_type), parameters_of(content_type)
     if kind not in FORM_TYPES:
         return FormData()
     codec = codec_of(parameters.get("charset"))
-    fields = _urlencoded(body, codec) if kind == URLENCODED else _multipart(body, _boundary(parameters), codec)
-    return FormData(list(fields))
+    if kind == URLENCODED:
+        return FormData(list(_urlencoded(body, codec)))
+    return FormData(list(_multipart(body, _boundary(parameters), codec, max_field_bytes)))
 
 
 def parameters_of(value: str) -> dict[str, str]:
@@ -126,14 +127,20 @@ def parts_of(body: bytes | bytearray, boundary: bytes) -> Iterator[tuple[bytes, 
         position = end + len(delimiter)
 
 
-def _multipart(body: bytes | bytearray, boundary: bytes, codec: str) -> Iterator[tuple[str, str | UploadFile]]:
+def _multipart(
+    body: bytes | bytearray, boundary: bytes, codec: str, max_field_bytes: int | None
+) -> Iterator[tuple[str, str | UploadFile]]:
     with memoryview(body) as whole:
         for head, start, end in parts_of(body, boundary):
             headers = headers_of(head)
             options = parameters_of(headers.get("content-disposition", ""))
             if "name" not in options:
                 raise _malformed("a part has no name in its Content-Disposition")
-            name, data = _text(options["name"].encode("latin-1"), codec, "a name"), bytes(whole[start:end])
+            name = _text(options["name"].encode("latin-1"), codec, "a name")
+            if "filename" not in options and max_field_bytes is not None and end - start > max_field_bytes:
+                message = f"field '{name}' has more than {max_field_bytes} bytes; a file has a filename in its part"
+                raise ApiError("too_large", message, name)
+            data = bytes(whole[start:end])
             if "filename" in options:
                 filename = options["filename"].encode("latin-1").decode(codec, errors="replace")
                 yield name, FormFile(data, without_folder(filename), headers)

@@ -10,12 +10,21 @@ from typing import Any
 
 from server.api.requests.deadline import before
 from server.api.requests.errors import ApiError, from_engine
-from server.api.serving.finished_files import FileReservation, FinishedFile, FinishedFiles
+from server.api.serving.finished_files import FileProgress, FileReservation, FinishedFile, FinishedFiles
+from server.documents.batches import OnProgress
 from server.engine.request import DeadlineExceeded
 from server.scheduling.shared_budget import SharedBudget
 
 logger = logging.getLogger("ringmt")
 
+STATUS = "/v1/files/{file_id}"
+"""The path of a file that is translated after its request."""
+SURE_SECONDS = 2.0
+"""Seconds of a file's translation after which its speed is known."""
+SLACK = 1.5
+"""How many times the time that is left a file may take by its speed until now; the speed varies."""
+ASYNCHRONOUS = "send it with the header 'Prefer: respond-async', or to POST /v2/document"
+"""How a file is translated whatever time it takes."""
 MAX_RUNNING = 4
 """Files of an owner that are translated at the same time while their clients wait, and as many again for which no
 request waits."""
@@ -63,6 +72,21 @@ class Turns:
             if not first.done():
                 self._running.acquire(owner, 1)
                 first.set_result(None)
+
+
+def within(deadline: float, progress: FileProgress) -> OnProgress:
+    """Counts the progress of a file for which a client waits. Raises ApiError (413) as soon as the file will not be
+    done by `deadline`, a time.monotonic() value."""
+
+    def on_progress(done: int, total: int) -> None:
+        progress.update(done, total)
+        left, available = progress.seconds_left, deadline - time.monotonic()
+        if left is not None and progress.seconds > SURE_SECONDS and left > SLACK * available:
+            seconds = round(progress.seconds + left)
+            message = f"the file takes about {seconds} seconds, longer than the request may; {ASYNCHRONOUS}"
+            raise ApiError("too_large", message, "file")
+
+    return on_progress
 
 
 class FileJobs:

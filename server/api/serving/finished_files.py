@@ -3,7 +3,9 @@
 import asyncio
 import hmac
 import secrets
+import time
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
 
@@ -16,12 +18,38 @@ UNKNOWN = "it never existed, was fetched or replaced by newer ones of its owner,
 
 @dataclass(frozen=True)
 class FinishedFile:
-    """`num_characters`: of what was translated."""
+    """`num_characters`: of what was translated. `headers` of the answer that has the file."""
 
     data: bytes
     name: str
     media_type: str
     num_characters: int = 0
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class FileProgress:
+    """How many sentences of a file are translated, in all stages, and since when."""
+
+    done: int = 0
+    total: int = 0
+    _began: float | None = None
+
+    def update(self, done: int, total: int) -> None:
+        """Called before every batch of sentences and at the end."""
+        if self._began is None:
+            self._began = time.monotonic()
+        self.done, self.total = done, total
+
+    @property
+    def seconds(self) -> float:
+        """Since the first sentence."""
+        return 0.0 if self._began is None else time.monotonic() - self._began
+
+    @property
+    def seconds_left(self) -> float | None:
+        """At the speed until now; None before the first batch is done."""
+        return self.seconds * (self.total - self.done) / self.done if self.done else None
 
 
 @dataclass(eq=False)
@@ -39,6 +67,9 @@ class FileReservation:
     outcome: FinishedFile | ApiError | None = None
     """The translated file, or why there is none; None until the translation has ended."""
     expiry: asyncio.TimerHandle | None = None
+    link: str | None = None
+    """What the finished file is kept under, if it is to be fetched without a key."""
+    progress: FileProgress = field(default_factory=FileProgress)
 
     def __enter__(self) -> "FileReservation":
         return self
@@ -59,6 +90,7 @@ class FinishedFiles:
         self._number, self._bytes, self._seconds = SharedBudget(max_files), SharedBudget(max_bytes), seconds
         self._reservations: dict[str, FileReservation] = {}
         """By id; finished files in the order in which they were finished."""
+        self._links: dict[str, FileReservation] = {}
 
     @property
     def num_bytes(self) -> int:
@@ -74,7 +106,7 @@ class FinishedFiles:
         larger than the limit of all files."""
         num_bytes = max(1, num_bytes)
         if num_bytes > self._bytes.limit:
-            message = f"the file has {num_bytes} bytes, at most {self._bytes.limit} are kept of all files"
+            message = f"the file has {num_bytes} bytes, at most {self._bytes.limit} of all files (--max-files-bytes)"
             raise ApiError("too_large", message, "file")
         finished = deque(
             file for file in self._reservations.values() if file.owner == owner and file.outcome is not None
@@ -114,18 +146,37 @@ class FinishedFiles:
             raise ApiError("not_found", f"Document not found: it has another document_key, or {UNKNOWN}")
         return reservation
 
-    def get(self, file_id: str) -> FinishedFile:
-        """A finished file without a key. Raises ApiError (404)."""
-        reservation = self._reservations.get(file_id)
-        if reservation is None or reservation.key is not None or not isinstance(reservation.outcome, FinishedFile):
+    def of_owner(self, file_id: str, owner: str) -> FileReservation:
+        """A file of this owner. Raises ApiError (404)."""
+        reservation = self._reservations.get(file_id.upper())
+        if reservation is None or reservation.key is None or reservation.owner != owner:
             raise ApiError("not_found", f"there is no such file: {UNKNOWN}")
+        return reservation
+
+    def get(self, file_id: str) -> FinishedFile:
+        """A finished file without a key. Raises ApiError: 404, 503 before it is translated, and the error of a file
+        that failed."""
+        reservation = self._links.get(file_id) or self._reservations.get(file_id)
+        if reservation is None or (reservation.key is not None and reservation.link != file_id):
+            raise ApiError("not_found", f"there is no such file: {UNKNOWN}")
+        if reservation.outcome is None:
+            raise ApiError("not_ready", "the file is not translated yet; try again later", None, RETRY_AFTER)
+        if isinstance(reservation.outcome, ApiError):
+            raise reservation.outcome
         return reservation.outcome
+
+    def link(self, reservation: FileReservation, file_id: str) -> None:
+        """Let the file be fetched under `file_id` without a key, as soon as it is translated."""
+        reservation.link = file_id
+        self._links[file_id] = reservation
 
     def remove(self, reservation: FileReservation) -> None:
         """Remove a file and release its bytes. Idempotent."""
         if self._reservations.get(reservation.id) is not reservation:
             return
         del self._reservations[reservation.id]
+        if reservation.link is not None:
+            del self._links[reservation.link]
         self._number.release(reservation.owner, 1)
         self._bytes.release(reservation.owner, reservation.num_bytes)
         if reservation.expiry is not None:

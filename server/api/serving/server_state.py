@@ -8,6 +8,7 @@ from collections.abc import Awaitable
 from dataclasses import dataclass, field, replace
 
 from server.api.requests.api_keys import KeyRing
+from server.api.requests.body import FORM_BYTES
 from server.api.requests.body_budget import BodyBudget
 from server.api.requests.errors import ApiError
 from server.api.serving.file_jobs import FileJobs
@@ -39,8 +40,8 @@ POLL_SECONDS = 0.1
 """Seconds between two checks of a stopping server whether it must hurry."""
 GIVE_UP_SECONDS = 1.0
 """Seconds to release documents in work when the drain timeout is over."""
-MAX_WRITTEN_FILE = 4
-"""How many times as large as the largest body a translated file may be."""
+MAX_WRITTEN_TEXT = 4
+"""How many times as large as the largest body without a file a translation may make its file."""
 MEMORY_BYTES, STORE_BYTES = 256 * 2**20, 16 * 2**30
 """Bytes of documents that are kept in this process's memory, and in other stores, by default."""
 MOST_SHARES = 4
@@ -63,6 +64,8 @@ class ServerState:
     tracing: Tracing | None = None
     """Sends traces to a collector, if one is configured."""
     body_budget: BodyBudget = field(init=False)
+    file_budget: BodyBudget = field(init=False)
+    """Of the bodies that have files."""
     supervisor: Supervisor = field(init=False)
     """Watches the engines of the models, while its `run` runs."""
     loop_lag: LoopLag = field(default_factory=LoopLag)
@@ -86,7 +89,10 @@ class ServerState:
             limits_of(self.settings), self.settings.file_processes, on_failure=self._count_parser_failure
         )
         self.body_budget = BodyBudget(settings.max_bodies_bytes, settings.max_body_bytes)
-        self.metrics.body_bytes.labels(NO_MODEL).set_function(lambda: self.body_budget.num_bytes)
+        self.file_budget = BodyBudget(settings.max_files_bytes, settings.max_file_bytes + FORM_BYTES)
+        self.metrics.body_bytes.labels(NO_MODEL).set_function(
+            lambda: self.body_budget.num_bytes + self.file_budget.num_bytes
+        )
         self.translators = ModelRegistry(self.settings, self.metrics, lambda: self.why_closed is None)
         self.supervisor = Supervisor(self.translators, self.metrics, lambda: not self.is_draining)
         self.metrics.event_loop_lag_seconds.labels(NO_MODEL).set_function(lambda: self.loop_lag.longest)
@@ -278,7 +284,7 @@ def limits_of(settings: Settings) -> FileLimits:
         cpu_seconds=settings.file_cpu_seconds,
         wall_seconds=3 * settings.file_cpu_seconds,  # it may have to wait for a processor
         memory_bytes=settings.file_memory_bytes,
-        max_written_bytes=MAX_WRITTEN_FILE * max(settings.max_body_bytes, 2**20),
+        max_written_bytes=settings.max_file_bytes + MAX_WRITTEN_TEXT * max(settings.max_body_bytes, 2**20),
     )
 
 
