@@ -14,8 +14,7 @@ export class Refused extends Error {
   }
 }
 
-export async function request(path, { method = "GET", json, body, signal, keepalive } = {}) {
-  const headers = {};
+export async function request(path, { method = "GET", json, body, signal, keepalive, headers = {} } = {}) {
   const key = sessionStorage.getItem(KEY);
   if (key) headers["X-API-Key"] = key;
   if (json !== undefined) headers["Content-Type"] = "application/json";

@@ -1,6 +1,6 @@
 // Files: dropped anywhere or chosen, translated, and given back.
 
-import { request } from "./client.js";
+import { Refused, request } from "./client.js";
 import { $, element, languages } from "./shared.js";
 
 let depth = 0; // of the elements that a dragged file is over
@@ -25,6 +25,17 @@ function take(files) {
   for (const file of files) translate(file);
 }
 
+// The answer with the translated file; until it is there, `place` says how far it is.
+async function finished(id, place) {
+  for (let pause = 50; ; pause = Math.min(2 * pause, 2000)) {
+    const { state, progress, sentences, error } = await (await request(`/v1/files/${id}`)).json();
+    if (state === "done") return request(`/v1/files/${id}/result`);
+    if (state === "failed") throw new Refused(error);
+    if (progress) place.textContent = `Translating… ${Math.floor((100 * progress) / sentences)}%`;
+    await new Promise((resolve) => setTimeout(resolve, pause));
+  }
+}
+
 async function translate(file) {
   const place = element("span", { class: "state" }, "Translating…");
   $("files").querySelector("ul").prepend(element("li", {}, element("span", {}, file.name), place));
@@ -35,7 +46,8 @@ async function translate(file) {
   body.append("source", source);
   body.append("target", target);
   try {
-    const response = await request("/v1/files", { method: "POST", body });
+    const sent = await request("/v1/files", { method: "POST", body, headers: { Prefer: "respond-async" } });
+    const response = await finished((await sent.json()).id, place);
     const [, name] = /filename\*=UTF-8''(.+)$/.exec(response.headers.get("Content-Disposition"));
     const flags = response.headers.get("X-Flags");
     const href = URL.createObjectURL(await response.blob());

@@ -130,8 +130,7 @@ async def languages(admitted: Admitted) -> list[LibreLanguage]:
     responses={
         **ERRORS,
         202: {
-            "description": "With `Prefer: respond-async`: the link has the file when it is translated; Location has its "
-            "state.",
+            "description": "With `Prefer: respond-async`: the link has the file later; Location has its state.",
             "model": LibreFile,
         },
     },

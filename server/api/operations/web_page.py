@@ -1,5 +1,7 @@
 """`GET /`: a web page, which loads files of this package only; for programs, the paths of the API."""
 
+import html
+import re
 from importlib.resources import files
 
 from fastapi import APIRouter, Request, Response
@@ -32,6 +34,7 @@ PATHS = {
     "ready": "/readyz",
     "metrics": "/metrics",
 }
+_OWN_LINK = re.compile(rb'((?:href|src)=")/')
 _FOLDER = files("server").joinpath("page")
 FILES = {path.name: path.read_bytes() for path in _FOLDER.iterdir() if path.name.endswith(tuple(MEDIA_TYPES))}
 
@@ -47,7 +50,7 @@ router = APIRouter(tags=["operations"], route_class=ProbeRoute)
 async def root(request: Request) -> Response:
     """The page for clients that accept HTML, the paths of the API for others."""
     if "text/html" in request.headers.get("accept", ""):
-        answer = file(INDEX)
+        answer = _index(request)
     else:
         paths = {name: published(request.scope, path) for name, path in PATHS.items()}
         answer = JSONResponse({"name": "RingMT", "version": package_version(), **paths})
@@ -60,6 +63,12 @@ async def page_file(name: str) -> Response:
     if name not in FILES:
         raise ApiError("not_found", "the page has no such file")
     return file(name)
+
+
+def _index(request: Request) -> Response:
+    """The page, whose links have the prefix under which it is published."""
+    root = html.escape(published(request.scope, "/")).encode()
+    return Response(_OWN_LINK.sub(lambda link: link[1] + root, FILES[INDEX]), media_type="text/html", headers=HEADERS)
 
 
 def file(name: str) -> Response:

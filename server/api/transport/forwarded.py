@@ -54,7 +54,7 @@ class ForwardedRequests:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        scope = {**scope, "root_path": self._proxies.root_path}
+        scope = {**scope, "root_path": self._proxies.root_path or scope.get("root_path", "")}
         client = scope.get("client")
         if self._proxies.are_trusted(client[0] if client else None):
             _apply(scope, Headers(scope=scope))

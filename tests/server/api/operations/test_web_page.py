@@ -266,6 +266,19 @@ def test_files_that_are_chosen_or_dropped(browser: Browser, document_server: Run
     expect(one.page.locator("#files .bad")).to_contain_text(".docx")
 
 
+def test_under_a_path_prefix(browser: Browser, tiny_artifact: Path, tmp_path: Path) -> None:
+    with ready(settings_for(tiny_artifact, root_path="/mt")) as server:
+        one = Watched(browser)
+        one.page.goto(f"{server.url}/mt/")
+        one.page.fill("#input", TEXT)
+        expect(one.page.locator("#status")).to_contain_text("ms")
+        assert one.page.locator("#output").text_content() == translated(server, TEXT)
+        (tmp_path / "note.txt").write_text(TEXT, encoding="utf-8")
+        one.page.set_input_files("#file", tmp_path / "note.txt")
+        expect(one.page.locator("#files a")).to_have_text("note.de.txt")
+        assert one.complaints == []
+
+
 def test_a_key_where_one_is_needed(browser: Browser, document_artifact: Path, tmp_path: Path) -> None:
     keys = tmp_path / "keys"
     secret, line = new_key("page", ("translate", "documents"))

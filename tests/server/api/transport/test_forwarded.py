@@ -107,8 +107,8 @@ def check_published(url: str, prefix: str) -> None:
         own = [link for link in links if not link.startswith(("data:", "http", "#"))]
         assert len(own) >= 3
         for link in own:
-            assert not link.startswith("/")
-            assert http.get(f"{url}/{link}").status_code == 200
+            assert link.startswith(f"{prefix}/")
+            assert http.get(httpx.URL(url).copy_with(path=link)).status_code == 200
 
 
 @contextlib.contextmanager
