@@ -10,12 +10,12 @@ from server.backends.state import DecoderState
 
 
 class ExampleState(DecoderState):
-    """A state whose rings and source lie in NumPy `arrays`, by name."""
+    """A state whose past and source lie in NumPy `arrays`, by name."""
 
     def __init__(self, manifest: Manifest, slots: int, beam: int, source_length: int) -> None:
         read = memory_inputs(manifest.signatures[manifest.graphs[0].step])
         host = HostMemory(
-            [tensor for tensor in read if tensor.name.startswith(("ring.", "source."))],
+            [tensor for tensor in read if tensor.name.startswith(("ring.", "recurrent.", "source."))],
             batch_sizes(manifest, slots, beam, source_length),
             {},
         )

@@ -8,11 +8,12 @@ import torch
 from torch import Tensor, nn
 
 from export.paged_attention import Pages, attend_context_pages
+from model.attention.recurrent import advance
 from model.attention.visible_keys import VisibleKeys
 from model.context import ContextLayer
 from model.decoder import LayerMemory
 from model.masks import HIDDEN
-from model.symbolic import shaped, sizes_of, with_symbolic
+from model.symbolic import constant, shaped, sizes_of, with_symbolic
 from model.translation_model import TranslationModel
 from server.backends.state import DEAD_SCORE
 
@@ -52,23 +53,27 @@ class StepStates(nn.Module):
         write_index: Tensor,
         first_row: Tensor,
         source_keep: Tensor,
-        rings: list[Tensor],
+        past: list[Tensor],
         sources: list[Tensor],
         document: list[Tensor] | None = None,
     ) -> list[Tensor]:
-        """document: every slot's pages, in the order of export.paged_attention.page_inputs.
+        """past: rings and recurrent tensors, layer by layer. document: every slot's pages, in the order of
+        export.paged_attention.page_inputs.
 
-        Returns the final state [slot, beam, d], the rows' ancestry with this step, and the rings.
+        Returns the final state [slot, beam, d], the rows' ancestry with this step, and the past with this step.
         """
         model, layers = self.model, self.model.decoder.decoder_layers()
-        ancestry = inherit_ancestry(ancestry, parent + first_row, own_key, kept_key)
+        rows = parent + first_row
+        ancestry = inherit_ancestry(ancestry, rows, own_key, kept_key)
         here = position[:, None]
         # Ancestry holds a row's own past only, so the N-gram mask would hide nothing more.
         seen = VisibleKeys(ancestry[:, None], here, here - key_age, ordered=False)
-        own_rings = by_layer(rings, [layer.self_attention.memory_names for layer in layers])
+        own_past = by_layer(past, [layer.self_attention.memory_names for layer in layers])
 
         def update_cache(layer: int, new: LayerMemory) -> LayerMemory:
-            pairs = zip(own_rings[layer], new, strict=True)
+            if layers[layer].is_recurrent:
+                return advance(new, inherit_rows(own_past[layer][0], rows), position)
+            pairs = zip(own_past[layer], new, strict=True)
             return tuple(write_ring(ring, write_index, heads.transpose(1, 2)) for ring, heads in pairs)
 
         decoded = model.decoder(
@@ -82,7 +87,7 @@ class StepStates(nn.Module):
         if self.context is not None and document is not None:
             attends = token >= 0  # every row
             state = attend_context_pages(self.context, decoded.query, state, attends, Pages.of(document)).mixed.state
-        return [state, ancestry, *(ring for layer in decoded.memory for ring in layer)]
+        return [state, ancestry, *(tensor for layer in decoded.memory for tensor in layer)]
 
 
 class StepGraph(nn.Module):
@@ -100,19 +105,20 @@ class StepGraph(nn.Module):
 
     def forward(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
         token, own_key = inputs["token"], inputs["own_key"]
-        rings, sources = (
-            {name: tensor for name, tensor in inputs.items() if name.startswith(kind)} for kind in ("ring.", "source.")
+        past, sources = (
+            {name: tensor for name, tensor in inputs.items() if name.startswith(kind)}
+            for kind in (("ring.", "recurrent."), "source.")
         )
         first_row = torch.arange(token.shape[0])[:, None] * token.shape[1]
         state, *written = self.states(
             token, inputs["parent"], inputs["position"], inputs["ancestry"], own_key,
             ~own_key.any(dim=1, keepdim=True), inputs["key_age"], inputs["write_index"], first_row,
-            inputs["source_keep"], list(rings.values()), list(sources.values()),
+            inputs["source_keep"], list(past.values()), list(sources.values()),
         )  # fmt: skip
         logits = self.states.model.embedding.logits(state) + self.output_bias
         best, word, parent = best_candidates(torch.log_softmax(logits, dim=-1), inputs["score"])
         following = next_rows(best, word, parent, inputs["is_row"], self.states.model.config.eos_id)
-        kept = ("token", "parent", "score", "ancestry", *rings)
+        kept = ("token", "parent", "score", "ancestry", *past)
         names = ["candidate_score", "candidate_token", "candidate_parent", *(f"next_{name}" for name in kept)]
         return dict(zip(names, [best, word, parent, *following, *written], strict=True))
 
@@ -144,6 +150,17 @@ def inherit_ancestry(ancestry: Tensor, rows: Tensor, own_key: Tensor, kept_key: 
     """Every row inherits the ancestry of its parent (`rows` [slot, beam] counts over all slots); of the ring slot that
     is written in this step it keeps its own entry only."""
     return ancestry.flatten(0, 1)[rows] & kept_key | own_key
+
+
+def symbolic_inherit_rows(graph: Any, values: Any, rows: Any) -> Any:
+    flat = graph.op("Reshape", values, constant(graph, [-1, sizes_of(values)[2]]))
+    return shaped(graph.op("Gather", flat, rows), values, sizes_of(values))
+
+
+@with_symbolic(symbolic_inherit_rows)
+def inherit_rows(values: Tensor, rows: Tensor) -> Tensor:
+    """Every row's value of its parent: values [slot, beam, d], `rows` [slot, beam] counts over all slots."""
+    return values.flatten(0, 1)[rows]
 
 
 def best_candidates(log_probability: Tensor, score: Tensor) -> list[Tensor]:

@@ -183,8 +183,9 @@ def check_parity(model: TranslationModel, pair: GraphPair, sources: Sequence[Seq
 
 
 def two_wraps(manifest: Manifest) -> int:
-    """Steps in which the ring wraps twice, at most 24 and at most the maximum length."""
-    return min(2 * manifest.ring_capacity + 2, 24, manifest.max_target_length - 1)
+    """Steps in which the ring wraps twice, at most 24 and at most the maximum length; without a ring the most."""
+    steps = 2 * manifest.ring_capacity + 2 if manifest.wraps_after else 24
+    return min(steps, 24, manifest.max_target_length - 1)
 
 
 def check_difference(difference: float, kind: str, allowed: float) -> float:

@@ -12,6 +12,8 @@ from onnx import TensorProto
 
 from server.artifact.signature import LOG_PROBABILITY
 
+PAST = ("next_ring.", "next_recurrent.")
+
 
 class ScoreError(ValueError):
     """A step graph that computes no log-probabilities."""
@@ -26,7 +28,7 @@ def score_graph(step: onnx.ModelProto) -> onnx.ModelProto:
     softmax = [node for node in graph.node if node.op_type == "LogSoftmax"]
     if not softmax:
         raise ScoreError("the step graph selects words without computing their log-probabilities")
-    kept = [value for value in graph.output if value.name == "next_ancestry" or value.name.startswith("next_ring.")]
+    kept = [value for value in graph.output if value.name == "next_ancestry" or value.name.startswith(PAST)]
     needed, nodes = {softmax[-1].output[0], *(value.name for value in kept)}, []
     for node in reversed(graph.node):
         if needed & set(node.output):

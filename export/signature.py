@@ -48,6 +48,8 @@ def role_of(name: str) -> Role:
         return "row"
     if name.startswith("ring."):
         return "ring"
+    if name.startswith("recurrent."):
+        return "recurrent"
     if plain in RESULTS:
         return "result"
     if plain in SOURCE or name.startswith(("source.", "shortlist.")):
@@ -67,8 +69,10 @@ def step_signature(model: TranslationModel) -> Signature:
     layers = list(model.decoder.decoder_layers())
     sizes = {"heads": config.num_heads}
     rows = [tensor(name, dtype, *(sizes.get(str(axis), axis) for axis in axes)) for name, (dtype, axes) in ROWS.items()]
-    rings = [
-        tensor(f"ring.{index}.{name}", "float32", "slot", config.num_heads, "entry", config.head_dim)
+    past = [
+        tensor(f"recurrent.{index}.{name}", "float32", "slot", "beam", config.d_model)
+        if layer.is_recurrent
+        else tensor(f"ring.{index}.{name}", "float32", "slot", config.num_heads, "entry", config.head_dim)
         for index, layer in enumerate(layers)
         for name in layer.self_attention.memory_names
     ]
@@ -79,8 +83,8 @@ def step_signature(model: TranslationModel) -> Signature:
     ]
     given = [tensor(name, dtype, "slot", "candidate") for name, dtype in CANDIDATES.items()]
     given += [dataclasses.replace(entry, name=f"next_{entry.name}") for entry in rows if entry.name in CONTINUED]
-    given += [dataclasses.replace(entry, name=f"next_{entry.name}") for entry in rings]
-    return Signature((*rows, tensor("source_keep", "int32", "slot", "source"), *rings, *sources), tuple(given))
+    given += [dataclasses.replace(entry, name=f"next_{entry.name}") for entry in past]
+    return Signature((*rows, tensor("source_keep", "int32", "slot", "source"), *past, *sources), tuple(given))
 
 
 def encode_signature(model: TranslationModel) -> Signature:
@@ -136,7 +140,7 @@ def traced_signature(planned: Signature) -> Signature:
 def score_signature(planned: Signature) -> Signature:
     """The signature of a score graph: that of a step with log-probabilities instead of candidates."""
     words = Tensor(LOG_PROBABILITY, "float32", ("slot", "beam", "word"), "result")
-    kept = (entry for entry in planned.outputs if entry.name == "next_ancestry" or entry.role == "ring")
+    kept = (entry for entry in planned.outputs if entry.name == "next_ancestry" or entry.role in ("ring", "recurrent"))
     return Signature(planned.inputs, (*kept, words))
 
 
@@ -183,7 +187,7 @@ def read_tensor(value: onnx.ValueInfoProto, planned: Tensor | None, file: str) -
 
 
 def check(found: Signature, planned: Signature, file: str) -> None:
-    """Raise SignatureError if a ring or a source tensor is missing, or a tensor differs from its plan."""
+    """Raise SignatureError if a ring, recurrent or source tensor is missing, or a tensor differs from its plan."""
     for there, wanted in ((found.inputs, planned.inputs), (found.outputs, planned.outputs)):
         by_name = {entry.name: entry for entry in there}
         for entry in wanted:

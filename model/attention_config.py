@@ -21,6 +21,10 @@ class Kind:
     """The parts of its name for people, which are joined by commas; None is the kind's name."""
     conflict: Callable[["AttentionConfig"], str] = lambda attention: ""
     """Why its options cannot be combined, "" where they can."""
+    sites: tuple[Site, ...] = SITES
+    """The places where it is possible."""
+    is_recurrent: bool = False
+    """Whether its past is one vector a row rather than a ring (see model.attention.recurrent)."""
 
 
 def localness_label(attention: "AttentionConfig") -> list[str]:
@@ -43,10 +47,15 @@ def window_conflict(attention: "AttentionConfig") -> str:
     return ""
 
 
+def ssru_conflict(attention: "AttentionConfig") -> str:
+    return "the SSRU attends to nothing, so it has no relative positions; set relative to false" * attention.relative
+
+
 KINDS = {
     "plain": Kind(label=lambda attention: []),
     "localness": Kind(localness_label),
     "window": Kind(window_label, window_conflict),
+    "ssru": Kind(conflict=ssru_conflict, sites=("decoder",), is_recurrent=True),
 }
 
 

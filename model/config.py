@@ -46,10 +46,11 @@ class ModelConfig:
     The other fields are for imported models. norm: "before" every sub-layer, with one more at the end (Xiong
     et al. 2020), or "after" every residual sum (Vaswani et al. 2017). activation: "relu", "swish" or "gelu", in
     feed-forward layers. positions: sinusoids with the sines in the first half ("halved") or at even indices
-    ("interleaved"), or "none". scaled_embedding: embeddings are multiplied by sqrt(d_model). source_embedding: "shared"
-    with the target's, or "separate", as it must be for a source vocabulary of its own (source_vocab_size). tied_output:
-    the target's embedding is the output projection; output_bias adds one number for each word to its result. pad_id,
-    unk_id, bos_id, eos_id: see SpecialIds.
+    ("interleaved"), halved with Tensor2Tensor's rates ("tensor2tensor"), or "none". scaled_embedding: embeddings are
+    multiplied by sqrt(d_model). source_embedding: "shared" with the target's, or "separate", as it must be for a source
+    vocabulary of its own (source_vocab_size). tied_output: the target's embedding is the
+    output projection; output_bias adds one number for each word to its result. pad_id, unk_id, bos_id, eos_id: see
+    SpecialIds. norm_epsilon is added to the variance in norms.
     """
 
     vocab_size: int
@@ -67,6 +68,7 @@ class ModelConfig:
     norm: str = "before"
     activation: str = "relu"
     positions: str = "halved"
+    norm_epsilon: float = 1e-5
     scaled_embedding: bool = True
     source_embedding: str = "shared"
     source_vocab_size: int | None = None
@@ -99,8 +101,10 @@ class ModelConfig:
     def _check_convention(self) -> None:
         check_choice("norm", self.norm, ("before", "after"))
         check_choice("activation", self.activation, ("relu", "swish", "gelu"))
-        check_choice("positions", self.positions, ("halved", "interleaved", "none"))
+        check_choice("positions", self.positions, ("halved", "interleaved", "tensor2tensor", "none"))
         check_choice("source_embedding", self.source_embedding, ("shared", "separate"))
+        if not isinstance(self.norm_epsilon, float) or not 0 < self.norm_epsilon < 1:
+            raise ConfigError(f"norm_epsilon must be a small number above 0, not {self.norm_epsilon!r}")
         for name in ("scaled_embedding", "tied_output", "output_bias"):
             if not isinstance(getattr(self, name), bool):
                 raise ConfigError(f"{name} must be true or false, not {getattr(self, name)!r}")
@@ -133,11 +137,24 @@ class ModelConfig:
             raise ConfigError("encoder_attention: a language model (encoder_layers 0) has no encoder; leave it out")
         if not self.encoder_layers and self.cross_attention != PLAIN:
             raise ConfigError("cross_attention: a language model (encoder_layers 0) has no source; leave it out")
+        if not self.encoder_layers and KINDS[self.decoder_attention.kind].is_recurrent:
+            raise ConfigError(
+                f"decoder_attention: kind '{self.decoder_attention.kind}' is for translation; a language model "
+                "(encoder_layers 0) has attention; choose another kind"
+            )
         for site in SITES:
             attention, layers = self.attention(site)
+            if site not in (sites := KINDS[attention.kind].sites):
+                raise ConfigError(
+                    f"{site}_attention: kind '{attention.kind}' is possible in the {' and '.join(sites)} only"
+                )
             if max(attention.layer_numbers(layers), default=0) > layers:
                 beyond = f"layers {list(attention.layers)} go beyond the {layers} layers there are"
                 raise ConfigError(f"{site}_attention: {beyond}; count from 1")
+        if not self.has_ring and self.ngram is not None:
+            raise ConfigError(
+                f"ngram {self.ngram} has no meaning where no layer of the decoder attends to the target; set it to null"
+            )
 
     def attention(self, site: Site) -> tuple[AttentionConfig, int]:
         """The attention of a site and the number of layers there; cross-attention is in the decoder's layers."""
@@ -160,7 +177,8 @@ class ModelConfig:
         sites = {"Enc": self.encoder_attention, "Cr": self.cross_attention, "Dec": self.decoder_attention}
         named = [f"{site}({attention.label})" for site, attention in sites.items() if attention.label]
         prefix = "" if self.encoder_layers else "LM "
-        return f"{prefix}{'-'.join(named) or 'plain'} {'full' if self.ngram is None else f'N={self.ngram}'}"
+        order = " full" if self.ngram is None else f" N={self.ngram}"
+        return f"{prefix}{'-'.join(named) or 'plain'}{order if self.has_ring else ''}"
 
     @property
     def ids(self) -> SpecialIds:
@@ -171,8 +189,18 @@ class ModelConfig:
         return self.d_model // self.num_heads
 
     @property
+    def has_ring(self) -> bool:
+        """Whether a layer of the decoder attends to the tokens before; others have one vector of the past."""
+        attention, layers = self.attention("decoder")
+        is_recurrent = KINDS[attention.kind].is_recurrent
+        return not is_recurrent or len(attention.layer_numbers(layers)) < layers
+
+    @property
     def ring_capacity(self) -> int:
-        """Slots of the decoder's ring: N-1, or max_length for full attention (the same code, a longer ring)."""
+        """Slots of the decoder's ring: N-1, or max_length for full attention (the same code, a longer ring); 1 without
+        a ring."""
+        if not self.has_ring:
+            return 1
         return self.max_length if self.ngram is None else self.ngram - 1
 
     @classmethod

@@ -10,17 +10,19 @@ from typing import NamedTuple
 
 from torch import Tensor, nn
 
-from model.attention.select import build_attention
+from model.attention.recurrent import RecurrentCell
+from model.attention.select import build_attention, build_self_attention
 from model.attention.visible_keys import VisibleKeys
 from model.config import ModelConfig
-from model.layers import FeedForward, ResidualLayer, last_norm
+from model.layers import FeedForward, ResidualLayer, last_norm, norm_of
 
 LayerMemory = tuple[Tensor, ...]
-"""The projected tensors of one attention, in the order of its `memory_names`, each [batch, heads, key, head_dim]."""
+"""The projected tensors of one attention, in the order of its `memory_names`, each [batch, heads, key, head_dim]; of a
+recurrent cell c, [batch, target, d]."""
 
 CacheUpdate = Callable[[int, LayerMemory], LayerMemory]
 """(layer, counted from 0; its self-attention's projection of this pass) -> the memory that it attends to: the ring with
-the projection written into it."""
+the projection written into it. For a recurrent cell: its gates of this pass -> c after it."""
 
 
 class DecoderOutput(NamedTuple):
@@ -39,13 +41,18 @@ class DecoderLayer(ResidualLayer):
 
     def __init__(self, config: ModelConfig, number: int) -> None:
         super().__init__(config)
-        self.self_norm = nn.LayerNorm(config.d_model)
-        self.self_attention = build_attention(config, "decoder", number)
-        self.cross_norm = nn.LayerNorm(config.d_model)
+        self.self_norm = norm_of(config)
+        self.self_attention = build_self_attention(config, number)
+        self.cross_norm = norm_of(config)
         self.cross_attention = build_attention(config, "cross", number)
-        self.ffn_norm = nn.LayerNorm(config.d_model)
+        self.ffn_norm = norm_of(config)
         self.ffn = FeedForward(config.d_model, config.ffn_dim, config.activation)
         self.number = number
+
+    @property
+    def is_recurrent(self) -> bool:
+        """Whether its past is one vector a row, not a ring."""
+        return isinstance(self.self_attention, RecurrentCell)
 
     def forward(
         self, x: Tensor, target: VisibleKeys, cross: LayerMemory, source: VisibleKeys, update_cache: CacheUpdate | None
@@ -64,6 +71,8 @@ class DecoderLayer(ResidualLayer):
         memory = self.self_attention.project_memory(y)
         if update_cache is not None:
             memory = update_cache(self.number - 1, memory)
+        elif isinstance(self.self_attention, RecurrentCell):
+            memory = self.self_attention.scan(memory)
         x = self.add_residual(self.self_norm, x, self.self_attention(y, memory, target))
         return x, self.sublayer_input(self.cross_norm, x), memory
 

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 from model.attention.select import build_attention
 from model.attention.visible_keys import VisibleKeys
 from model.config import ModelConfig, Site
-from model.layers import FeedForward, ResidualLayer, last_norm
+from model.layers import FeedForward, ResidualLayer, last_norm, norm_of
 
 
 class EncoderLayer(ResidualLayer):
@@ -13,9 +13,9 @@ class EncoderLayer(ResidualLayer):
 
     def __init__(self, config: ModelConfig, number: int, site: Site = "encoder") -> None:
         super().__init__(config)
-        self.self_norm = nn.LayerNorm(config.d_model)
+        self.self_norm = norm_of(config)
         self.self_attention = build_attention(config, site, number)
-        self.ffn_norm = nn.LayerNorm(config.d_model)
+        self.ffn_norm = norm_of(config)
         self.ffn = FeedForward(config.d_model, config.ffn_dim, config.activation)
 
     def forward(self, x: Tensor, visible: VisibleKeys) -> Tensor:

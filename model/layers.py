@@ -10,12 +10,13 @@ from model.config import ConfigError, ModelConfig
 from model.symbolic import constant, shaped, sizes_of, with_symbolic
 
 
-def sinusoidal_positions(length: int, d_model: int, interleaved: bool = False) -> Tensor:
+def sinusoidal_positions(length: int, d_model: int, order: str = "halved") -> Tensor:
     """[length, d_model] (Vaswani et al. 2017, section 3.5): sines in the first half and cosines in the second, or
-    `interleaved`."""
-    rate = torch.exp(torch.arange(0, d_model, 2) * (-math.log(10000.0) / d_model))
+    "interleaved". In "tensor2tensor", halved, the slowest rate is 1/10000: the authors' code divides by d/2 - 1."""
+    steps = d_model / 2 - 1 if order == "tensor2tensor" else d_model / 2
+    rate = torch.exp(torch.arange(d_model // 2) * (-math.log(10000.0) / max(steps, 1)))
     angle = torch.arange(length)[:, None] * rate
-    if interleaved:
+    if order == "interleaved":
         return torch.stack([angle.sin(), angle.cos()], dim=2).flatten(1)
     return torch.cat([angle.sin(), angle.cos()], dim=1)
 
@@ -63,7 +64,7 @@ class TokenEmbedding(nn.Module):
                 self.weight[config.pad_id].zero_()
         table = None
         if config.positions != "none":
-            table = sinusoidal_positions(config.max_length, d_model, config.positions == "interleaved")
+            table = sinusoidal_positions(config.max_length, d_model, config.positions)
         self.register_buffer("positions", table, persistent=False)
         self.scale = math.sqrt(d_model) if config.scaled_embedding else 1.0
         self.dropout = Dropout(config.dropout)
@@ -124,9 +125,13 @@ class ResidualLayer(nn.Module):
         return x if self.norm_before else norm(x)
 
 
+def norm_of(config: ModelConfig) -> nn.LayerNorm:
+    return nn.LayerNorm(config.d_model, eps=config.norm_epsilon)
+
+
 def last_norm(config: ModelConfig) -> nn.Module:
     """The norm after the last layer; none where every residual sum has its norm already."""
-    return nn.LayerNorm(config.d_model) if config.norm == "before" else nn.Identity()
+    return norm_of(config) if config.norm == "before" else nn.Identity()
 
 
 ACTIVATIONS = {"relu": torch.relu, "swish": nn.functional.silu, "gelu": nn.functional.gelu}

@@ -35,13 +35,18 @@ def with_symbolic(symbolic: Symbolic) -> Callable[[Callable[P, R]], Callable[P, 
 
         @functools.wraps(function)
         def call(*arguments: P.args, **named: P.kwargs) -> R:
-            if torch.onnx.is_in_onnx_export() and torch._C._get_tracing_state() is not None:
+            if torch.onnx.is_in_onnx_export() and is_traced():
                 return Operator.apply(*arguments)  # type: ignore[no-any-return, no-untyped-call]
             return function(*arguments, **named)
 
         return call
 
     return decorate
+
+
+def is_traced() -> bool:
+    """Whether a graph is being traced, which other inputs than the example will run through."""
+    return torch._C._get_tracing_state() is not None
 
 
 @contextmanager

@@ -1,8 +1,8 @@
 """The whole model: encode a source, then decode it teacher-forced or one token at a time."""
 
-import torch
 from torch import Tensor, nn
 
+from model.attention.recurrent import advance
 from model.attention.ring_cache import ring_positions, ring_write
 from model.attention.visible_keys import VisibleKeys
 from model.config import ConfigError, ModelConfig
@@ -65,12 +65,13 @@ class TranslationModel(nn.Module):
         return self.embedding.logits(self.hidden(source, source_keep, target))
 
     def empty_rings(self, rows: int) -> list[LayerMemory]:
-        """Rings before the first token: per layer one zero buffer [row, heads, capacity, head_dim] per cached name."""
+        """Rings before the first token: per layer one zero buffer [row, heads, capacity, head_dim] per cached name, or
+        the zero vector [row, 1, d] of a recurrent cell."""
         config, reference = self.config, self.embedding.weight
-        shape = (rows, config.num_heads, config.ring_capacity, config.head_dim)
+        ring = (rows, config.num_heads, config.ring_capacity, config.head_dim)
         return [
             tuple(
-                torch.zeros(shape, dtype=reference.dtype, device=reference.device)
+                reference.new_zeros((rows, 1, config.d_model) if layer.is_recurrent else ring)
                 for _ in layer.self_attention.memory_names
             )
             for layer in self.decoder.decoder_layers()
@@ -90,12 +91,15 @@ class TranslationModel(nn.Module):
         self, token: Tensor, position: Tensor, rings: list[LayerMemory], cross: list[LayerMemory], source_keep: Tensor
     ) -> DecoderOutput:
         """`step`, with everything that a context layer reads. Layers write their slots, then attend to their rings."""
+        layers = self.decoder.decoder_layers()
         key_position = ring_positions(position, self.config.ring_capacity)
         here = position[:, None]
         # Every filled slot is within the window by construction, so no order is needed for the N-gram mask.
         seen = VisibleKeys(ngram_keep(here, key_position, None), here, key_position, ordered=False)
 
         def update_cache(layer: int, new: LayerMemory) -> LayerMemory:
+            if layers[layer].is_recurrent:
+                return advance(new, rings[layer][0], position)
             return tuple(ring_write(ring, token, position) for ring, token in zip(rings[layer], new, strict=True))
 
         return self.decoder(  # type: ignore[no-any-return]

@@ -35,7 +35,10 @@ def stepwise(
         token = target[torch.arange(rows), safe]
         logits, new = model.step(token, safe, rings, cross, keep)
         rings = [
-            tuple(torch.where(active[:, None, None, None], n, o) for n, o in zip(layer_new, layer_old, strict=True))
+            tuple(
+                torch.where(active.view(-1, *[1] * (n.dim() - 1)), n, o)
+                for n, o in zip(layer_new, layer_old, strict=True)
+            )
             for layer_new, layer_old in zip(new, rings, strict=True)
         ]
         out[torch.arange(rows)[active], safe[active]] = logits[active]

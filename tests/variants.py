@@ -54,12 +54,17 @@ VARIANTS: dict[str, Values] = {
 }
 """Name -> changes of a configuration; other kinds are added under their own names."""
 for further in KINDS:
-    if further not in ("plain", "localness", "window"):
+    if further not in ("plain", "localness", "window") and not KINDS[further].is_recurrent:
         VARIANTS |= every_choice(further)
+RECURRENT: dict[str, Values] = {
+    "ssru": {"ngram": None, "decoder_attention": {"kind": "ssru", "layers": "full"}},
+    "ssru-below": {"decoder_attention": {"kind": "ssru", "layers": [1]}},
+}
+"""Kinds that are no attention: without any ring, and below a layer that has one."""
 
 
 def variant_config(name: str, **changes: object) -> ModelConfig:
-    return tiny_config(**(({} if name == "plain" else VARIANTS[name]) | changes))
+    return tiny_config(**(({} if name == "plain" else (VARIANTS | RECURRENT)[name]) | changes))
 
 
 def attention_of(name: str, site: Site = "encoder", seed: int = 0) -> MultiHeadAttention:

@@ -154,8 +154,9 @@ class Size:
         parameters = sum(parameter.numel() for parameter in model.parameters())
         if not isinstance(model, TranslationModel):
             return cls(parameters, None)
-        floats = len(step_signature(model).names("ring")) * config.num_heads * config.ring_capacity * config.head_dim
-        return cls(parameters, 4 * floats)
+        tensors = step_signature(model)
+        vectors = len(tensors.names("ring")) * config.ring_capacity + len(tensors.names("recurrent"))
+        return cls(parameters, 4 * vectors * config.d_model)
 
 
 @functools.cache

@@ -21,6 +21,7 @@ from export.onnx_graph.linear import Array, Projection
 from export.onnx_graph.quantize import edited
 from export.onnx_graph.shortlist import ShortlistPlan, project_shortlist
 from export.paged_attention import example_pages, page_axes
+from export.signature import role_of
 from model.config import SpecialIds
 from model.context import ContextLayer
 from model.masks import HIDDEN
@@ -68,7 +69,7 @@ STEP_AXES: Axes = {
     "first_row": ("slot",),
     "source_keep": ("slot", "source"),
 }
-"""StepStates' tensors but rings, sources and documents, in its order, with their free axes."""
+"""StepStates' tensors but the past, sources and documents, in its order, with their free axes."""
 STATE = "state"
 """The output of the exported graph: [slot, beam, d]."""
 
@@ -76,11 +77,14 @@ STATE = "state"
 def export_step(model: TranslationModel, manifest: Manifest, context: ContextLayer | None = None) -> onnx.ModelProto:
     """The step before the selection of candidates. With `context` (on the decoder's side) every slot has a
     document."""
-    rings: Axes = dict.fromkeys(manifest.ring_tensors, ("slot", None, "entry"))
+    past: Axes = {
+        name: ("slot", "beam") if role_of(name) == "recurrent" else ("slot", None, "entry")
+        for name in manifest.past_tensors
+    }
     sources: Axes = dict.fromkeys(manifest.source_tensors, ("slot", None, "source"))
-    inputs: Axes = {**STEP_AXES, **rings, **sources}
+    inputs: Axes = {**STEP_AXES, **past, **sources}
     outputs: Axes = {STATE: ("slot", "beam"), "next_ancestry": STEP_AXES["ancestry"]}
-    outputs = {**outputs, **{f"next_{name}": axes for name, axes in rings.items()}}
+    outputs = {**outputs, **{f"next_{name}": axes for name, axes in past.items()}}
     arguments = state_arguments(manifest)
     if context is not None:
         arguments = (*arguments, example_pages(context.attention, 3, model.config.d_model))
@@ -96,7 +100,7 @@ def state_arguments(manifest: Manifest) -> tuple[Tensor | list[Tensor], ...]:
         rows.token, rows.parent, state.position, rows.ancestry, state.own_key, state.kept_key, state.key_age,
         state.write_index, state.first_row, state.source_keep,
     )  # fmt: skip
-    groups = (manifest.ring_tensors, manifest.source_tensors)
+    groups = (manifest.past_tensors, manifest.source_tensors)
     lists = [[torch.from_numpy(state.arrays[name]) for name in group] for group in groups]
     return (*(torch.from_numpy(array) for array in flat), *lists)
 

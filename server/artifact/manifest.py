@@ -160,6 +160,17 @@ class Manifest:
         return self.signatures[self.graphs[0].step].names("ring")
 
     @property
+    def wraps_after(self) -> int | None:
+        """Tokens of the target after which a row overwrites its past; None where no layer has a ring."""
+        return self.ring_capacity if self.ring_tensors else None
+
+    @property
+    def past_tensors(self) -> tuple[str, ...]:
+        """Ring and recurrent tensors, layer by layer; the same in all step graphs."""
+        read = self.signatures[self.graphs[0].step].inputs
+        return tuple(tensor.name for tensor in read if tensor.role in ("ring", "recurrent"))
+
+    @property
     def source_tensors(self) -> tuple[str, ...]:
         """The inputs of steps from the source sentence, without its shortlist; the same in all step graphs."""
         sources = self.signatures[self.graphs[0].step].names("source")

@@ -18,19 +18,21 @@ step    token, parent       last token of every row, and the beam that the row c
         first_row           slot * beam
         num_rows, num_candidates    beam and 2*beam
         ring....            per slot, written in place, never reordered
+        recurrent....       per row, the past of layers without attention to it; a row inherits its parent's
         source...., shortlist....   per slot, outputs of encode
         -> candidate_score, candidate_token, candidate_parent [slot, 2*beam], best first; ties: lower parent, then token
            next_token, next_parent, next_score, next_ancestry: the following step's rows, the best candidates but EOS
-           next_<name> for every ring tensor
+           next_<name> for every ring and recurrent tensor
 
-score   as step, over the whole vocabulary, but without candidates: -> next_ancestry, next_<name> for every ring tensor,
-        and log_probability of every word
+score   as step, over the whole vocabulary, but without candidates: -> next_ancestry, next_<name> for every ring and
+        recurrent tensor, and log_probability of every word
 
 align   source_keep, source.... of encode, target_ids from BOS on, without EOS -> alignment [batch, piece,
         source]: which source pieces every piece after BOS comes from, each row summing to one
 
 A graph may omit inputs that it does not read. Rings and their next_ outputs are the same memory: a graph must read
-a ring only after it has written the entries of this step.
+a ring only after it has written the entries of this step. A recurrent tensor and its next_ output are two buffers,
+which change places after every step; what they hold at position 0 is not read.
 
 There are capacity*beam entries; ring slot r of beam b is entry r*beam + b. A row at position p writes ring slot p mod
 capacity. The ring is never reordered: a beam that continues another one inherits its parent's row of `ancestry`.
@@ -64,8 +66,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-Role = Literal["row", "ring", "source", "document", "result"]
-"""row: arrays of the beams' rows, on the host; ring: keys and values of the rows' own past; source: tensors of the
+Role = Literal["row", "ring", "recurrent", "source", "document", "result"]
+"""row: arrays of the beams' rows, on the host; ring: keys and values of the rows' own past; recurrent: one vector of it
+for every row; source: tensors of the
 source sentence, its shortlist included; document: tensors of the sentences of its document; result: outputs."""
 Axis = str | int
 """A fixed size, or the name of a free axis."""

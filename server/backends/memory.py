@@ -1,14 +1,16 @@
-"""The memory of a running batch, owned by the backend: rings, source tensors, documents."""
+"""The memory of a running batch, owned by the backend: rings, recurrent tensors, source tensors, documents."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from server.artifact.signature import Signature, Tensor
 from server.backends.arrays import Array
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,8 @@ def document_layout(sentences: Iterable[Encoded]) -> dict[str, Layout]:
 
 
 class Memory(Protocol):
-    """Slots of one running batch. Rings need no reset: a row's ancestry masks the entries of others."""
+    """Slots of one running batch. Rings need no reset: a row's ancestry masks the entries of others. Recurrent tensors
+    need none: at position 0 they are not read."""
 
     @property
     def document(self) -> Mapping[str, Layout]:
@@ -52,7 +55,9 @@ class Memory(Protocol):
         ...
 
     @property
-    def ring_bytes(self) -> int: ...
+    def ring_bytes(self) -> int:
+        """Bytes of the rows' past: rings and recurrent tensors."""
+        ...
 
     @property
     def source_bytes(self) -> int:
@@ -84,6 +89,8 @@ class HostMemory:
         for name, tensor in self.tensors.items():
             shape = tensor.shape(sizes) if tensor.role != "document" else (sizes["slot"], *document[name].shape)
             self.arrays[name] = np.zeros(shape, tensor.dtype)
+        self.odd = {name: np.zeros_like(self.arrays[name]) for name in self.names("recurrent")}
+        """The second buffers of recurrent tensors, which steps at odd clocks read."""
         # A sentence has its own length on a free axis; a fixed axis must match.
         self._sources = [
             (name, self.arrays[name], [isinstance(axis, str) for axis in self.tensors[name].axes[1:]])
@@ -96,11 +103,20 @@ class HostMemory:
 
     @property
     def ring_bytes(self) -> int:
-        return sum(self.arrays[name].nbytes for name in self.names("ring"))
+        past = [self.arrays[name] for name in self.names("ring", "recurrent")]
+        return sum(array.nbytes for array in (*past, *self.odd.values()))
 
     @property
     def source_bytes(self) -> int:
         return sum(self.arrays[name].nbytes for name in self.names("source", "document"))
+
+    def inputs(self, parity: int) -> dict[str, Array]:
+        """What a step at a clock of this parity reads, by name."""
+        return turned(self.arrays, self.odd, parity)
+
+    def outputs(self, parity: int) -> dict[str, Array]:
+        """What such a step may write, by name: rings where they are, recurrent tensors to the other buffer."""
+        return {f"next_{name}": array for name, array in turned(self.arrays, self.odd, 1 - parity).items()}
 
     def admit(self, slot: int, sentence: Encoded) -> None:
         for name, buffer, is_free in self._sources:
@@ -119,17 +135,23 @@ class HostMemory:
 
     def copy_slots(self, other: Memory, slots: Sequence[int]) -> None:
         assert isinstance(other, HostMemory)
-        for name, array in self.arrays.items():
-            original = other.arrays[name]
+        pairs = [(array, other.arrays[name]) for name, array in self.arrays.items()]
+        pairs += [(array, other.odd[name]) for name, array in self.odd.items()]
+        for array, original in pairs:
             common = tuple(slice(min(sizes)) for sizes in zip(array.shape[1:], original.shape[1:], strict=True))
             for new, old in enumerate(slots):
                 array[new][common] = original[old][common]
 
 
+def turned(even: Mapping[str, Value], odd: Mapping[str, Value], parity: int) -> dict[str, Value]:
+    """All values by name, in the buffers of a parity."""
+    return {**even, **odd} if parity else {**even}
+
+
 def memory_inputs(signature: Signature) -> list[Tensor]:
     """The inputs of a step that are memory. The others, with `source_keep`, are arrays of the rows
     (server/backends/state.py)."""
-    roles = ("ring", "source", "document")
+    roles = ("ring", "recurrent", "source", "document")
     return [tensor for tensor in signature.inputs if tensor.role in roles and tensor.name != "source_keep"]
 
 

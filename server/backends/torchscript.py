@@ -68,12 +68,11 @@ class TorchScriptBackend:
     def bind(self, state: DecoderState) -> Step:
         memory = state.memory
         assert isinstance(memory, HostMemory)
-        rings = {f"next_{name}": array for name, array in memory.arrays.items()}
         inputs, outputs = [], []
         for parity in (0, 1):
-            arrays = input_arrays(self._signature, {**state.inputs(parity), **memory.arrays}, self._name)
+            arrays = input_arrays(self._signature, {**state.inputs(parity), **memory.inputs(parity)}, self._name)
             inputs.append([torch.from_numpy(array) for array in arrays.values()])
-            written = {**state.outputs(parity), **rings}
+            written = {**state.outputs(parity), **memory.outputs(parity)}
             outputs.append([torch.from_numpy(written[name]) for name in self._signature.output_names])
 
         @torch.inference_mode()

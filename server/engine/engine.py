@@ -330,7 +330,7 @@ class Engine:
             if sentence.request.targets:
                 self.meter.scored(result)
             else:
-                self.meter.finished(result, self.backend.manifest.ring_capacity)
+                self.meter.finished(result, self.backend.manifest.wraps_after)
         except Exception as error:
             lane.release(slot)
             self._fail_request(sentence.request, error)

@@ -60,15 +60,16 @@ class EngineMeter:
             self._rows.observe(rows)
         self._steps.inc(len(steps))
 
-    def finished(self, result: SentenceResult, ring_capacity: int) -> None:
-        """A search is complete."""
+    def finished(self, result: SentenceResult, wraps_after: int | None) -> None:
+        """A search is complete. `wraps_after`: see Manifest.wraps_after."""
         best = result.hypotheses[0]
         timings = result.timings
         self._queue.observe(timings.queue)
         self._per_token.observe(timings.decode / max(1, best.num_tokens))
         self._target_tokens.inc(best.num_tokens)
         self._finished[best.finish_reason].inc()
-        self._wraps.inc(max(0, best.num_tokens - 1) // ring_capacity)
+        if wraps_after is not None:
+            self._wraps.inc(max(0, best.num_tokens - 1) // wraps_after)
 
     def scored(self, result: SentenceResult) -> None:
         """Translations of a sentence were scored."""

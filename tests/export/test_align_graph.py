@@ -25,7 +25,7 @@ from server.backends.load import load_backend
 from server.backends.onnx.alignment import OnnxAligner
 from server.backends.onnx.session import open_graph
 from tests.models import lively_model, tiny_config
-from tests.variants import VARIANTS, lively_variant
+from tests.variants import RECURRENT, VARIANTS, lively_variant
 
 
 def aligner_of(model: TranslationModel, at: AlignmentHead, folder: Path, ranges: Ranges | None = None) -> Aligner:
@@ -51,7 +51,7 @@ def aligner_of(model: TranslationModel, at: AlignmentHead, folder: Path, ranges:
 HEADS = [AlignmentHead(2), AlignmentHead(1, 2, reads=True)]
 
 
-@pytest.mark.parametrize("name", ["plain", *VARIANTS])
+@pytest.mark.parametrize("name", ["plain", *VARIANTS, *RECURRENT])
 def test_the_graph_is_the_model(name: str, tmp_path: Path) -> None:
     model = lively_model(tiny_config()) if name == "plain" else lively_variant(name, loudness=1)
     at = HEADS[len(name) % 2]

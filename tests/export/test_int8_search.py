@@ -34,7 +34,7 @@ from tests.models import lively_model, tiny_config
 from tests.reference.int8 import at_int8
 from tests.scores import teacher_forced
 from tests.server.engine.runs import new_engine, run
-from tests.variants import VARIANTS, lively_variant
+from tests.variants import RECURRENT, VARIANTS, lively_variant
 
 BEAM, LONGEST = 3, 12
 OPTIONS = SearchOptions(beam_size=BEAM, max_length=LONGEST)
@@ -71,7 +71,7 @@ def plain() -> TranslationModel:
     return lively_model(tiny_config(max_length=40))
 
 
-@pytest.mark.parametrize("name", ["plain", *VARIANTS])
+@pytest.mark.parametrize("name", ["plain", *VARIANTS, *RECURRENT])
 def test_a_search_equals_the_reference_search(name: str, tmp_path: Path) -> None:
     model = plain() if name == "plain" else lively_variant(name, loudness=1)
     with torch.no_grad(), recorded_ranges(model) as ranges:

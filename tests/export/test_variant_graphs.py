@@ -25,7 +25,7 @@ from server.backends.torchscript import TorchScriptBackend
 from server.engine.request import SearchOptions
 from server.engine.synchronous import Source, translate_now
 from tests.models import SENTENCES, write_checkpoint
-from tests.variants import VARIANTS, lively_variant, variant_config
+from tests.variants import RECURRENT, VARIANTS, lively_variant, variant_config
 
 Rows = tuple[Floats, Ints]
 FLOAT_GRAPHS = tuple(graph_files(backend, "fp32") for backend in ("torchscript", "onnx"))
@@ -46,7 +46,7 @@ def manifest_of(model: TranslationModel) -> Manifest:
     return make_manifest(model, "x", ("en", "de"), FLOAT_GRAPHS, "", "", 1.0, {})
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", VARIANTS | RECURRENT)
 def test_steps_over_a_shared_ring_equal_teacher_forcing_along_the_ancestry(name: str) -> None:
     """Three beams a slot that change their parents at every step: the tokens of each row's own past, teacher-forced."""
     model = lively_variant(name)
@@ -82,7 +82,7 @@ def test_steps_over_a_shared_ring_equal_teacher_forcing_along_the_ancestry(name:
         state.tick()
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", VARIANTS | RECURRENT)
 def test_a_search_equals_the_reference_search(name: str) -> None:
     model = lively_variant(name)
     sources = [Source(tuple(ids)) for ids in sample_sources(320, 40)]
@@ -94,7 +94,14 @@ def test_a_search_equals_the_reference_search(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "order"), [*((name, 4) for name in VARIANTS), ("gauss-query-relative", None), ("mw", None), ("aw", None)]
+    ("name", "order"),
+    [
+        *((name, 4) for name in (*VARIANTS, "ssru-below")),
+        ("ssru", None),
+        ("gauss-query-relative", None),
+        ("mw", None),
+        ("aw", None),
+    ],
 )
 def test_exported_graphs_equal_the_model(name: str, order: int | None, tmp_path: Path) -> None:
     """TorchScript and ONNX: other numbers of slots and pieces than were traced, a padded batch, wrapped rings."""
@@ -122,7 +129,7 @@ def candidates(backend: Backend, sources: list[list[int]], steps: int = 9) -> li
     return found
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", VARIANTS | RECURRENT)
 def test_int8_is_close_to_the_model_and_a_sentence_alone_is_the_sentence_in_company(name: str, tmp_path: Path) -> None:
     torch.manual_seed(0)
     model = TranslationModel(variant_config(name, max_length=40)).eval()

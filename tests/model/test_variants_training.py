@@ -8,7 +8,7 @@ from model.data.batching import Pair, collate
 from model.training.optimizer import MasterOptimizer, adam_matrices
 from model.training.train import batch_loss
 from model.translation_model import TranslationModel
-from tests.variants import VARIANTS, D, Inputs, attention_of, some_inputs, variant_config
+from tests.variants import RECURRENT, VARIANTS, D, Inputs, attention_of, some_inputs, variant_config
 
 
 @pytest.mark.parametrize("ordered", [True, False])
@@ -48,7 +48,7 @@ def test_half_precision_stays_finite_with_many_keys_and_extreme_energies(name: s
         assert torch.isfinite(loud.run(module, ordered)).all()
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", [*VARIANTS, *RECURRENT])
 def test_it_trains_in_bf16(name: str) -> None:
     """Finite gradients for every parameter, and a loss that falls on one batch."""
     torch.manual_seed(0)

@@ -1,7 +1,6 @@
 """Binds step graphs to the memory of a running batch: to NumPy arrays on the CPU, else to values on the device."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
 
 import onnxruntime
 
@@ -9,26 +8,28 @@ from server.artifact.manifest import ArtifactError
 from server.artifact.signature import LOG_PROBABILITY
 from server.backends.arrays import Array, Floats
 from server.backends.base import input_arrays
-from server.backends.memory import Encoded, HostMemory, Layout, Memory
+from server.backends.memory import Encoded, HostMemory, Layout, Memory, turned
 from server.backends.onnx.session import OnnxGraph
 from server.backends.state import DecoderState
 
-Value = TypeVar("Value")
 Run = Callable[[], onnxruntime.IOBinding]
 """One step. Returns its binding, which holds the outputs that are not written to an array."""
 
 
 class DeviceMemory:
-    """Memory as values on a device. Rings stay there. Source tensors and documents are written on the host and copied
-    to the device before the next step."""
+    """Memory as values on a device. Rings and recurrent tensors stay there. Source tensors and documents are written on
+    the host and copied to the device before the next step."""
 
     def __init__(self, host: HostMemory, device: str) -> None:
         self._host = host
         self.values: dict[str, onnxruntime.OrtValue] = {}
-        for name, array in host.arrays.items():
-            self.values[name] = onnxruntime.OrtValue.ortvalue_from_shape_and_type(array.shape, array.dtype, device, 0)
+        self.odd: dict[str, onnxruntime.OrtValue] = {}
+        for values, arrays in ((self.values, host.arrays), (self.odd, host.odd)):
+            for name, array in arrays.items():
+                values[name] = onnxruntime.OrtValue.ortvalue_from_shape_and_type(array.shape, array.dtype, device, 0)
         self._is_stale = False
         self._copy(host.arrays)
+        self._copy_odd()
 
     @property
     def document(self) -> Mapping[str, Layout]:
@@ -44,8 +45,16 @@ class DeviceMemory:
 
     @property
     def arrays(self) -> Mapping[str, Array]:
-        """The same tensors on the host. The contents of rings are not up to date."""
+        """The same tensors on the host. The contents of rings and recurrent tensors are not up to date."""
         return self._host.arrays
+
+    def inputs(self, parity: int) -> dict[str, onnxruntime.OrtValue]:
+        """See HostMemory.inputs."""
+        return turned(self.values, self.odd, parity)
+
+    def outputs(self, parity: int) -> dict[str, onnxruntime.OrtValue]:
+        """See HostMemory.outputs."""
+        return {f"next_{name}": value for name, value in turned(self.values, self.odd, 1 - parity).items()}
 
     def admit(self, slot: int, sentence: Encoded) -> None:
         self._host.admit(slot, sentence)
@@ -57,10 +66,13 @@ class DeviceMemory:
 
     def copy_slots(self, other: Memory, slots: Sequence[int]) -> None:
         assert isinstance(other, DeviceMemory)
-        for name in self._host.names("ring"):
+        for name in self._host.names("ring", "recurrent"):
             other._host.arrays[name][:] = other.values[name].numpy()
+        for name, value in other.odd.items():
+            other._host.odd[name][:] = value.numpy()
         self._host.copy_slots(other._host, slots)
         self._copy(self._host.arrays)
+        self._copy_odd()
 
     def refresh(self) -> None:
         """Copy source tensors and documents to the device, if they were written since the last step."""
@@ -72,6 +84,10 @@ class DeviceMemory:
         for name in names:
             self.values[name].update_inplace(self._host.arrays[name])
 
+    def _copy_odd(self) -> None:
+        for name, array in self._host.odd.items():
+            self.odd[name].update_inplace(array)
+
 
 def bind_host(graph: OnnxGraph, state: DecoderState, memory: HostMemory) -> Run:
     """A step that copies nothing: it is bound once for each parity of the clock (see DecoderState.inputs). Raises
@@ -79,10 +95,10 @@ def bind_host(graph: OnnxGraph, state: DecoderState, memory: HostMemory) -> Run:
     bindings = []
     for parity in (0, 1):
         binding = graph.session.io_binding()
-        arrays = input_arrays(graph.signature, {**state.inputs(parity), **memory.arrays}, graph.name)
+        arrays = input_arrays(graph.signature, {**state.inputs(parity), **memory.inputs(parity)}, graph.name)
         for name, array in arrays.items():
             binding.bind_input(name, "cpu", 0, array.dtype.type, array.shape, array.ctypes.data)
-        written = {**state.outputs(parity), **_written_rings(memory.arrays)}
+        written = {**state.outputs(parity), **memory.outputs(parity)}
         _bind_outputs(binding, written, graph.signature.output_names)
         bindings.append(binding)
     run = graph.session.run_with_iobinding
@@ -103,13 +119,14 @@ def bind_device(graph: OnnxGraph, state: DecoderState, memory: DeviceMemory) -> 
     for parity in (0, 1):
         binding = graph.session.io_binding()
         arrays = input_arrays(graph.signature, {**state.inputs(parity), **memory.arrays}, graph.name)
-        for name in arrays.keys() & memory.values.keys():
-            binding.bind_ortvalue_input(name, memory.values[name])
+        values = memory.inputs(parity)
+        for name in arrays.keys() & values.keys():
+            binding.bind_ortvalue_input(name, values[name])
         rows.append({name: array for name, array in arrays.items() if name not in memory.values})
-        rings = _written_rings(memory.values)
-        outputs = [name for name in graph.signature.output_names if name not in rings]
-        for name in rings.keys() & set(graph.signature.output_names):
-            binding.bind_ortvalue_output(name, rings[name])
+        written = memory.outputs(parity)
+        outputs = [name for name in graph.signature.output_names if name not in written]
+        for name in written.keys() & set(graph.signature.output_names):
+            binding.bind_ortvalue_output(name, written[name])
         _bind_outputs(binding, state.outputs(parity), outputs)
         bindings.append(binding)
 
@@ -124,11 +141,6 @@ def bind_device(graph: OnnxGraph, state: DecoderState, memory: DeviceMemory) -> 
         return binding
 
     return step
-
-
-def _written_rings(memory: Mapping[str, Value]) -> dict[str, Value]:
-    """The memory by the names of outputs: rings are written to the memory that they are read from."""
-    return {f"next_{name}": value for name, value in memory.items()}
 
 
 def _bind_outputs(binding: onnxruntime.IOBinding, arrays: Mapping[str, Array], outputs: Sequence[str]) -> None:

@@ -82,7 +82,7 @@ def test_searches_begin_and_end_with_the_models_own_ids() -> None:
 
 
 def test_positions_and_activations_are_the_formulas() -> None:
-    halved, interleaved = sinusoidal_positions(7, 8), sinusoidal_positions(7, 8, interleaved=True)
+    halved, interleaved = sinusoidal_positions(7, 8), sinusoidal_positions(7, 8, "interleaved")
     torch.testing.assert_close(interleaved[:, 0::2], halved[:, :4])
     torch.testing.assert_close(interleaved[:, 1::2], halved[:, 4:])
     x = torch.randn(2, 3, 8)

@@ -90,7 +90,7 @@ def test_rings_that_grow_and_shrink_give_the_same_bits_as_whole_rings(
     assert [together(backend, [make_request(length, beam)])[0] for length in lengths] == expected
 
 
-@pytest.mark.parametrize("name", ["gauss-query-relative", "mw", "aw"])
+@pytest.mark.parametrize("name", ["gauss-query-relative", "mw", "aw", "ssru-below"])
 def test_rings_grow_in_every_kind_of_decoder(name: str, with_whole_rings: Together, tmp_path: Path) -> None:
     model = endless(lively_variant(name, loudness=1, ngram=None))
     artifact = Artifact.load(write_artifact(model, tmp_path, graphs=(("onnx", "int8"),)))
@@ -114,6 +114,23 @@ def test_rings_grow_in_every_backend(artifact: Artifact, with_whole_rings: Toget
     for ours, theirs in zip(actual, expected, strict=True):
         assert [h.ids for h in ours] == [h.ids for h in theirs]
         assert [h.score for h in ours] == pytest.approx([h.score for h in theirs], abs=1e-3)
+
+
+@pytest.mark.parametrize("make_request", [search, score])
+def test_the_past_of_layers_without_a_ring_moves_with_its_sentence(make_request: MakeRequest, tmp_path: Path) -> None:
+    """Batches that grow and shrink while hypotheses change their parents, in arrays and in values of the runtime."""
+    model = endless(lively_variant("ssru", loudness=1))
+    artifact = Artifact.load(write_artifact(model, tmp_path, graphs=(("onnx", "fp32"),)))
+    host = OnnxBackend(artifact, "fp32", use_shortlist=False)
+    device = OnnxBackend(artifact, "fp32", use_shortlist=False, memory_on_device=True)
+    lengths = (38, 7, 33, 40, 20, 9)
+    found = []
+    for backend in (host, device):
+        backend.prepare_scores()
+        found.append(together(backend, [make_request(length, 3) for length in lengths]))
+        assert backend.new_state(1, 3, 8).memory.ring_bytes == 2 * 2 * 3 * 32 * 4
+    assert found[0] == found[1]
+    assert [together(host, [make_request(length, 3)])[0] for length in lengths] == found[0]
 
 
 def test_rings_are_as_long_as_the_longest_running_sentence(artifact: Artifact) -> None:
