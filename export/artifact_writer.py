@@ -20,6 +20,7 @@ from export.onnx_writer import ContextExport, write_onnx
 from export.parity import check_parity, graph_pairs
 from export.signature import with_signatures
 from export.torchscript import write_torchscript
+from model.alignment import AlignmentHead
 from model.config import SPECIAL_IDS, ModelConfig
 from model.data.lexicon import LEXICON, Lexicon
 from model.document import DocumentModel
@@ -27,7 +28,7 @@ from model.training.checkpoint import SUMMARY, VOCABULARY, find_vocabulary, load
 from model.training.document_checkpoint import has_context, load_document_model
 from model.translation_model import TranslationModel
 from server.artifact.artifact import Artifact, file_hash
-from server.artifact.manifest import MANIFEST, GraphFiles, Manifest, Shortlist
+from server.artifact.manifest import MANIFEST, AlignmentKind, GraphFiles, Manifest, Shortlist
 from server.engine.self_test import GOLDEN
 
 ATTRIBUTION, SOURCE_VOCABULARY = "ATTRIBUTION.md", "source-vocabulary.model"
@@ -72,6 +73,8 @@ class Content:
     source_vocabulary: Path | None = None
     source_prefix: tuple[int, ...] = ()
     forced_eos: bool = False
+    alignment: AlignmentHead | None = None
+    """The head that was trained to align; None: the best one is measured."""
     parity_on_examples: bool = False
     """Graphs are compared with the model on the examples, not on random ids."""
 
@@ -154,7 +157,9 @@ def _write(content: Content, folder: Path, options: ExportOptions) -> dict[str, 
     text = ArtifactText(folder, manifest)
     sample = text.readable_sources(options.calibration)
     if any(graph.align for graph in graphs):
-        manifest = dataclasses.replace(manifest, alignment=choose_head(model, text, sample, content.lexicon))
+        at = content.alignment
+        known = None if at is None else AlignmentKind(at.layer, at.head, at.reads, 0.0, 0)
+        manifest = dataclasses.replace(manifest, alignment=known or choose_head(model, text, sample, content.lexicon))
     ranges = input_ranges(model, sample) if has_int8 else {}
     in_context = None
     if document is not None:

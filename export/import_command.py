@@ -3,26 +3,79 @@
 import argparse
 import sys
 import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
-from export.artifact_writer import ExportOptions, write_artifact
+from export.artifact_writer import Content, ExportOptions, write_artifact
 from export.commands import EXAMPLES, KINDS, NUM_GOLDENS, graph_kinds, lines, print_written
 from export.importers import ImportRefused
+from export.importers.check import compare
 from export.importers.marian import MarianFolder, load_marian
+from export.importers.marian_nmt.files import MarianFiles, find_beside, find_firefox
+from export.importers.marian_nmt.load import load_marian_nmt
+from server.artifact.artifact import Artifact
 
-FORMATS = ("marian",)
 MAX_LENGTH = 256
+
+
+@dataclass(frozen=True)
+class Import:
+    """What was found at a path. `languages`: of source and target, where they are known. `load` makes the artifact's
+    content from the target language and a folder for its vocabularies."""
+
+    languages: tuple[str | None, str | None]
+    length_penalty: float
+    load: Callable[[str, Path], Content]
+
+
+def open_transformers(args: argparse.Namespace) -> Import:
+    folder = MarianFolder.open(args.path)
+
+    def load(target: str, scratch: Path) -> Content:
+        return load_marian(folder, target, scratch, args.ngram, args.max_length, args.language_token)
+
+    languages = (folder.language("source"), folder.language("target"))
+    return Import(languages, float(folder.generation.get("length_penalty", 1.0)), load)
+
+
+def open_firefox(args: argparse.Namespace) -> Import:
+    return of_files(find_firefox(args.path), args)
+
+
+def open_marian_nmt(args: argparse.Namespace) -> Import:
+    return of_files(find_beside(args.path, args.vocabulary or ()), args)
+
+
+def of_files(files: MarianFiles, args: argparse.Namespace) -> Import:
+    def load(target: str, scratch: Path) -> Content:
+        return load_marian_nmt(files, target, scratch, args.ngram, args.max_length, args.language_token)
+
+    return Import(files.languages, files.length_penalty, load)
+
+
+FORMATS: dict[str, Callable[[argparse.Namespace], Import]] = {
+    "marian": open_transformers,
+    "marian-nmt": open_marian_nmt,
+    "firefox": open_firefox,
+}
 
 
 class ImportCommand:
     """Imported checkpoint to artifact."""
 
-    help = "turn a checkpoint that others trained into an artifact that the server loads; marian: MarianMT and OPUS-MT"
+    help = (
+        "turn a checkpoint that others trained into an artifact that the server loads; marian: MarianMT or OPUS-MT "
+        "from transformers; marian-nmt: Marian's own .npz or .bin; firefox: a folder of Firefox or Bergamot"
+    )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("format", choices=FORMATS, help="what the folder holds")
+        parser.add_argument("format", choices=FORMATS, help="what the path holds")
         parser.add_argument(
-            "path", type=Path, help="folder with config.json, weights, source.spm, target.spm, vocab.json"
+            "path",
+            type=Path,
+            help="marian: folder with config.json, weights, source.spm, target.spm, vocab.json; marian-nmt: model.npz "
+            "or .bin beside its vocabularies; firefox: folder with model*.bin, vocab*.spm and lex*.bin",
         )
         parser.add_argument("--out", type=Path, required=True, help="artifact folder; replaced if it exists")
         parser.add_argument("--source", help="source language code (default: the checkpoint's)")
@@ -32,6 +85,9 @@ class ImportCommand:
             "--language-token",
             help="for a model of several targets: the token before every source, like deu (default: the target's), or "
             "none",
+        )
+        parser.add_argument(
+            "--vocabulary", type=Path, nargs="+", help="marian-nmt: vocabularies of source and target, .spm or .yml"
         )
         parser.add_argument("--ngram", type=int, help="order N of the decoder (default: full attention, as trained)")
         parser.add_argument(
@@ -50,9 +106,23 @@ class ImportCommand:
             "--attribution", type=Path, help="file that says where the model came from; copied beside the weights"
         )
 
+        parser.add_argument(
+            "--check", type=Path, metavar="TEXT", help="translate these sentences, one a line, and compare (--against)"
+        )
+        parser.add_argument(
+            "--against", type=Path, help="translations of --check by the model's own engine, line by line"
+        )
+
     def run(self, args: argparse.Namespace) -> int:
-        folder = MarianFolder.open(args.path)
-        source, target = (language(folder, side, getattr(args, side)) for side in ("source", "target"))
+        if (args.check is None) != (args.against is None):
+            raise ImportRefused(
+                "--check and --against go together: sentences, and their translations by another engine"
+            )
+        found = FORMATS[args.format](args)
+        source, target = (
+            language(args.path, side, getattr(args, side) or known)
+            for side, known in zip(("source", "target"), found.languages, strict=True)
+        )
         sentences = lines(args.calibration or EXAMPLES)
         graphs = graph_kinds(args.graphs)
         if args.calibration is None and source[:2] != "en" and any(precision == "int8" for _, precision in graphs):
@@ -65,24 +135,27 @@ class ImportCommand:
             languages=(source, target),
             graphs=graphs,
             licence=args.licence,
-            length_penalty=float(folder.generation.get("length_penalty", 1.0)),
+            length_penalty=found.length_penalty,
             attribution=args.attribution,
             calibration=sentences,
             examples=sentences[:NUM_GOLDENS],
         )
         with tempfile.TemporaryDirectory() as scratch:
-            content = load_marian(folder, target, Path(scratch), args.ngram, args.max_length, args.language_token)
-            differences = write_artifact(content, args.out, options)
+            differences = write_artifact(found.load(target, Path(scratch)), args.out, options)
         print_written(args.out, differences)
+        if args.check is not None:
+            artifact = Artifact.load(args.out)
+            for format, precision in graphs:
+                if format == "onnx":
+                    print(compare(artifact, precision, args.check, args.against).report())
         return 0
 
 
-def language(folder: MarianFolder, side: str, requested: str | None) -> str:
-    """The language of a side: `requested`, else the folder's. Raises ImportRefused for neither."""
-    result = requested or folder.language(side)
-    if not result:
-        raise ImportRefused(f"{folder.path} does not say its {side} language: give its code by --{side}")
-    return result
+def language(path: Path, side: str, known: str | None) -> str:
+    """Raises ImportRefused where the language of a side is not known."""
+    if not known:
+        raise ImportRefused(f"{path} does not say its {side} language: give its code by --{side}")
+    return known
 
 
 import_command = ImportCommand()
