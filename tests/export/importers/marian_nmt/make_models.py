@@ -86,10 +86,10 @@ def options(shape: dict[str, Any]) -> list[str]:
     return given
 
 
-def random_weights(model: Path, seed: int) -> dict[str, np.ndarray[Any, Any]]:
+def random_weights(model: Path, seed: int) -> dict[str, Any]:
     """Weights of the shapes in `model`, in whole levels of int8 where Marian's converter makes int8 of them."""
     draw = np.random.default_rng(seed)
-    weights = {}
+    weights: dict[str, Any] = {}
     with np.load(model) as arrays:
         for name, old in arrays.items():
             if name == "special:model.yml":
@@ -112,7 +112,8 @@ def random_weights(model: Path, seed: int) -> dict[str, np.ndarray[Any, Any]]:
 def levels(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The nearest numbers that int8 holds: k / q with q = 127 / max, so that the largest has level 127."""
     q = np.float32(127) / np.abs(values).max().astype(np.float32)
-    return (np.clip(np.rint(values * q), -127, 127).astype(np.float32) * (np.float32(1) / q)).astype(np.float32)
+    whole: np.ndarray[Any, Any] = np.clip(np.rint(values * q), -127, 127).astype(np.float32)
+    return whole * (np.float32(1) / q)
 
 
 def write_firefox(weights: dict[str, np.ndarray[Any, Any]], path: Path) -> None:
