@@ -112,8 +112,8 @@ def random_weights(model: Path, seed: int) -> dict[str, Any]:
 def levels(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The nearest numbers that int8 holds: k / q with q = 127 / max, so that the largest has level 127."""
     q = np.float32(127) / np.abs(values).max().astype(np.float32)
-    whole: np.ndarray[Any, Any] = np.clip(np.rint(values * q), -127, 127).astype(np.float32)
-    return whole * (np.float32(1) / q)
+    rounded: np.ndarray[Any, Any] = np.clip(np.rint(values * q), -127, 127).astype(np.float32) * (np.float32(1) / q)
+    return rounded
 
 
 def write_firefox(weights: dict[str, np.ndarray[Any, Any]], path: Path) -> None:
