@@ -17,7 +17,7 @@ from server.files.formats.registry import FORMATS
 from server.files.messages import Closed, receive, send
 from server.files.parsing import ERRORS, SourceFile, read_texts, write_file
 
-_LIBRARIES = ("lxml.etree", "markdown_it")
+_LIBRARIES = ("lxml.etree", "markdown_it", "yaml", "fluent.syntax")
 _RETIRES_AT_BYTES = 48 * 2**20
 """A process with more resident memory than this after a file ends, so that the next file has all of its share."""
 _NO_LIMIT = 2**32
@@ -45,11 +45,10 @@ def main(memory_bytes: int, cpu_seconds: float) -> None:
 
 def import_formats() -> None:
     """Import formats and libraries before the first file. Libraries may be missing."""
-    for module in {form.module for form in FORMATS.values()}:
-        importlib.import_module(f"server.files.formats.{module}")
-    for library in _LIBRARIES:
+    modules = {f"server.files.formats.{form.module}" for form in FORMATS.values()}
+    for module in (*modules, *_LIBRARIES):
         with contextlib.suppress(ImportError):
-            importlib.import_module(library)
+            importlib.import_module(module)
 
 
 def _serve(requests: BinaryIO, answers: BinaryIO, memory_bytes: int, cpu_seconds: float) -> None:

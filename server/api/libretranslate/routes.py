@@ -130,7 +130,7 @@ async def languages(admitted: Admitted) -> list[LibreLanguage]:
     responses={
         **ERRORS,
         202: {
-            "description": "With `Prefer: respond-async`: the link has the file later; Location has its state.",
+            "description": "With `Prefer: respond-async`: the link has the file later, Location its state.",
             "model": LibreFile,
         },
     },

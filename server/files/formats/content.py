@@ -6,7 +6,8 @@ Only the beginning of a file is read, and the end of an archive, where its direc
 import re
 
 from server.files.formats.base import UnsupportedFile
-from server.files.formats.delimiters import first_lines, first_rows, is_even
+from server.files.formats.delimiters import first_rows, is_even
+from server.files.formats.strings.content import suffix_of_strings
 
 HEAD_BYTES = 2**14
 """Bytes at the beginning that are read: names are checked on the event loop, and again for the type of the answer."""
@@ -22,6 +23,9 @@ _MIMETYPES = {b"text": ".odt", b"presentation": ".odp", b"spreadsheet": ".ods", 
 # Possessive quantifiers: no backtracking.
 _PROLOG = r"(?:\s++|<\?[^>]*+>|<!--(?:[^-]++|-(?!->))*+-->|<!(?!--)[^>\[]*+>)*+"
 _XML_ROOT = re.compile(rf"{_PROLOG}<(?:\w++:)?([A-Za-z][\w.-]*+)")
+_ROOTS = {
+    "xliff": ".xliff", "resources": ".xml", "TS": ".ts", "tmx": ".tmx", "martif": ".tbx", "tbx": ".tbx"
+}  # fmt: skip
 _HTML = frozenset({
     "html", "head", "body", "p", "div", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "table", "section",
     "article", "main", "header", "footer", "nav", "span", "a", "b", "i", "em", "strong", "br", "blockquote", "title",
@@ -31,7 +35,9 @@ _SUBTITLE = re.compile(r"\s*+(?:\d++[ \t]*+\r?\n)?\d++:\d\d:\d\d[,.]\d++[ \t]*+-
 _CATALOGUE = re.compile(r'(?:[ \t]*+(?:#[^\n]*+)?\n)*+[ \t]*+(?:msgctxt|msgid)[ \t]++"')
 _JSON = re.compile(r'\s*+(?:\{\s*+["}]|\[\s*+(?:["{\[\]]|-?\d++\s*+[,\]\r\n.]|(?:true|false|null)\b))')
 _FRONT_MATTER = re.compile(r"(?:---[ \t]*+\r?\n\s*+(?:[\w\"'-]++[ \t]*+:|#|-)|\+\+\+[ \t]*+\r?\n)")
-_SETTING = re.compile(r"[\w.-]+[ \t]*=")
+_FRONT_MATTER_END = re.compile(r"^(?:---|\.\.\.)[ \t]*+\r?$", re.MULTILINE)
+_CATALOGUE_OF_XCODE = re.compile(r'"sourceLanguage"\s*+:')
+_BUNDLE = re.compile(r'"@[\w@]++"\s*+:')
 _BLOCK_MARKDOWN = (
     r"^#{1,6} +\S", r"^(?:```|~~~)", r"^\|?[ \t]*:?-{3,}:?[ \t]*\|", r"\[[^\[\]\n]{1,200}+\]\([^()\s]{1,500}+\)",
 )  # fmt: skip
@@ -71,10 +77,10 @@ def suffix_by_content(data: bytes) -> str:
     if _CATALOGUE.match(head):
         return ".po"
     if _JSON.match(head) and data[-64:].replace(b"\x00", b"").rstrip().endswith((b"}", b"]")):
-        return ".json"
-    if _FRONT_MATTER.match(head):
+        return _suffix_of_json(head)
+    if _FRONT_MATTER.match(head) and (head.startswith("+++") or _FRONT_MATTER_END.search(head, 3)):
         return ".md"
-    return _suffix_of_lines(head)
+    return suffix_of_strings(head) or _suffix_of_lines(head)
 
 
 def _head(data: bytes) -> str:
@@ -93,9 +99,21 @@ def _suffix_of_archive(data: bytes) -> str:
     raise _unknown("it is an archive, but no Office file, or it is broken off")
 
 
+def suffix_by_root(data: bytes) -> str | None:
+    """The suffix of the format of an XML file by its root element; None for a root that no format has."""
+    root = _XML_ROOT.match(head := _head(data))
+    return None if root is None else _suffix_of_root(head, root[1])
+
+
+def _suffix_of_root(head: str, root: str) -> str | None:
+    if root == "root":
+        return ".resx" if "<resheader" in head or "<data name=" in head else None
+    return _ROOTS.get(root)
+
+
 def _suffix_of_xml(head: str, root: str) -> str:
-    if root == "xliff":
-        return ".xliff"
+    if suffix := _suffix_of_root(head, root):
+        return suffix
     if root.lower() in _HTML:
         return ".html"
     if head.lstrip().startswith("<?xml"):
@@ -103,12 +121,15 @@ def _suffix_of_xml(head: str, root: str) -> str:
     return _suffix_of_lines(head)
 
 
+def _suffix_of_json(head: str) -> str:
+    if _CATALOGUE_OF_XCODE.search(head) and '"strings"' in head:
+        return ".xcstrings"
+    return ".arb" if _BUNDLE.search(head) else ".json"
+
+
 def _suffix_of_lines(head: str) -> str:
     """Of tables, Markdown and text, by what their lines have in common."""
     complete = head if len(head) < HEAD_BYTES // 4 else head.rpartition("\n")[0] or head
-    lines = first_lines(complete)
-    if len(lines) > 1 and all(_SETTING.match(line) for line in lines):
-        return ".properties"
     block, inline = (
         sum(bool(re.search(pattern, complete, re.MULTILINE)) for pattern in patterns)
         for patterns in (_BLOCK_MARKDOWN, _INLINE_MARKDOWN)

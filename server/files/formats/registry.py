@@ -7,7 +7,7 @@ from pathlib import PurePath
 from types import MappingProxyType
 
 from server.files.formats.base import Budget, DamagedFile, OpenedFile, Opener, UnsupportedFile
-from server.files.formats.content import suffix_by_content
+from server.files.formats.content import suffix_by_content, suffix_by_root
 from server.text.base.placeholders import TooManyPlaceholders
 
 EXTRA = "pip install 'ringmt[files]'"
@@ -56,6 +56,18 @@ FORMATS: Mapping[str, Format] = MappingProxyType({
     ".csv": Format("CSV", "text/csv", "csv_json", "open_csv"),
     ".tsv": Format("CSV", "text/tab-separated-values", "csv_json", "open_csv"),
     ".json": Format("JSON", "application/json", "csv_json", "open_json"),
+    ".properties": Format("Java properties", "text/x-java-properties", "strings.properties", "open_properties"),
+    ".yaml": Format("YAML", "application/yaml", "strings.yaml_file", "open_yaml"),
+    ".yml": Format("YAML", "application/yaml", "strings.yaml_file", "open_yaml"),
+    ".arb": Format("Application Resource Bundle", "application/json", "strings.arb", "open_arb"),
+    ".resx": Format(".NET resources", "application/xml", "strings.resx", "open_resx"),
+    ".strings": Format("Apple strings", "text/plain", "strings.apple", "open_strings"),
+    ".xcstrings": Format("Xcode string catalogue", "application/json", "strings.xcstrings", "open_xcstrings"),
+    ".ftl": Format("Fluent", "text/plain", "strings.fluent", "open_ftl"),
+    ".ts": Format("Qt Linguist", "application/xml", "strings.qt", "open_ts"),
+    ".xml": Format("Android strings", "application/xml", "strings.android", "open_android"),
+    ".tmx": Format("TMX", "application/xml", "strings.tmx", "open_tmx"),
+    ".tbx": Format("TBX", "application/x-tbx+xml", "strings.tbx", "open_tbx"),
 })  # fmt: skip
 
 
@@ -64,6 +76,8 @@ def suffix_of(name: str, data: bytes) -> str:
     suffix = PurePath(name).suffix.lower()
     if suffix in NO_FORMAT:
         suffix = suffix_by_content(data)
+    elif suffix == ".xml":
+        suffix = suffix_by_root(data) or suffix
     if suffix not in FORMATS:
         raise UnsupportedFile(f"files that end in {suffix} are not translated; these are: {', '.join(FORMATS)}")
     return suffix

@@ -34,12 +34,36 @@ def small_files() -> dict[str, bytes]:
         ".csv": '"We walk home.",1,no letters\n"She said ""yes"".",2,x\n',
         ".tsv": "We walk home.\t1\nYes.\t2\n",
         ".json": json.dumps({"a": [*LINES, "\ud800 lone"], "b": {"c": "Yes."}}),
+        **strings_files(),
     }
     made = {f"small{suffix}": content.encode() for suffix, content in contents.items()}
     made |= {f"small{suffix}": small_docx() for suffix in (".docx", ".docm", ".dotx", ".dotm")}
     made |= {f"small{suffix}": small_pptx() for suffix in (".pptx", ".pptm", ".potx", ".ppsx")}
     assert {f"small{suffix}" for suffix in FORMATS} == set(made)
     return made
+
+
+def strings_files() -> dict[str, str]:
+    """Files of software strings, by their suffixes."""
+    walk = "We <b>walk</b> home."
+    settings = "# A note\na.walk = We walk home.\na.yes : Yes, {0} \\\n  of them\n"
+    strings = "en:\n  walk: We walk home.\n  'yes': \"Yes.\"\n  rain: |\n    In the\n    rain.\n"
+    unit = '{"en": {"stringUnit": {"state": "translated", "value": "Yes."}}}'
+    terms = "<langSet xml:lang='en'><tig><term>house</term></tig></langSet>"
+    return {
+        ".properties": settings.replace(" : ", " = "),
+        ".yaml": strings,
+        ".yml": strings,
+        ".arb": '{"@@locale": "en", "walk": "We walk home.", "@walk": {"description": "A note"}}',
+        ".resx": f"<root><data name='a'><value>{walk.replace('<', '&lt;')}</value></data></root>",
+        ".strings": '/* A note */\n"walk" = "We walk \\"home\\".";\n"yes" = "Yes.";\n',
+        ".xcstrings": f'{{"sourceLanguage": "en", "strings": {{"We": {{}}, "k": {{"localizations": {unit}}}}}}}',
+        ".ftl": "# A note\nwalk = We walk { $n } times.\nyes = Yes.\n    .label = No.\n",
+        ".ts": "<TS><context><message><source>Yes.</source><translation type='unfinished'/></message></context></TS>",
+        ".xml": f"<resources><string name='a'>{walk}</string><string name='b'>It\\'s @.</string></resources>",
+        ".tmx": "<tmx><header srclang='en'/><body><tu><tuv xml:lang='en'><seg>Yes.</seg></tuv></tu></body></tmx>",
+        ".tbx": f"<martif><text><body><termEntry>{terms}</termEntry></body></text></martif>",
+    }
 
 
 def small_docx() -> bytes:

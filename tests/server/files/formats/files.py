@@ -103,6 +103,20 @@ def _catalogue(text: str) -> bytes:
     return _utf8('msgid ""\nmsgstr ""\n' + "\n".join(map(line_of, text.split("\n"))))
 
 
+def _bundle(text: str) -> bytes:
+    whole, _, _ = text.rpartition(",\n")
+    return _utf8(f'{{{whole}, "end": "End"}}' if whole else f'{{{text} "end": "End"}}')
+
+
+def _string_catalogue(text: str) -> bytes:
+    whole, _, _ = text.rpartition(",\n")
+    return _utf8(f'{{"sourceLanguage": "en", "strings": {{{whole or text}}}, "version": "1.0"}}')
+
+
+def _xml(before: str, after: str) -> Callable[[str], bytes]:
+    return lambda text: f"{before}{balanced(text)}{after}".encode()
+
+
 _LINES = ORDINARY.strip().split(". ")
 _CUE = "00:00:01,000 --> 00:00:02,000\n"
 
@@ -201,6 +215,115 @@ SAMPLES = {
         f'<a:p><a:pPr/><a:r><a:rPr lang="en" b="1"/><a:t>{_LINES[0]}</a:t></a:r>'
         f"<a:r><a:t>{_LINES[1]}</a:t></a:r></a:p>",
         lambda text: pptx_of(balanced(text)),
+    ),
+    ".properties": Sample(
+        (
+            "a=text\n", "key : value\n", "a.b ", "\\", "\\\n", "\\\r\n", "  ", "\\u00e9", "\\u", "\n", "\r", "#", "!",
+            "=", ":", "\t",
+            "text", "''", "'", "{0}", "\f", "\\n",
+        ),
+        f"# note\na.title = {_LINES[0]}\na.text = {_LINES[1]} \\\n    and so on {{0}}\n\n",
+        _utf8,
+    ),
+    ".yaml": Sample(
+        (
+            "a: ", "text\n", "- ", "  ", "\n", '"', "'", "|\n", ">\n", ">-\n", "  text\n", "[", "]", "{", "}", ", ",
+            "&a ",
+            "*a", "!x ", "!!str ", "# note\n", "---\n", "...\n", "? ", ": ", "en:\n", "\\n", "yes\n", "\r\n", "\t",
+            "a: text\n",
+            "  a: 'text'\n", "%YAML 1.1\n", "<<: ", ":a\n",
+        ),
+        f'- title: "{_LINES[0]}"\n  text: {_LINES[1]}\n  long: |\n    {_LINES[0]}\n    {_LINES[1]}\n',
+        _utf8,
+    ),
+    ".arb": Sample(
+        ('"a": "text",', '"b": ', '"@a": {},', '"@@locale": "en",', "{", "}", "[1],", '"', "\\", "1,", ",\n", "null,",
+        " "),
+        f'"a": "{_LINES[0]}", "@a": {{"description": "{_LINES[1]}"}},\n',
+        _bundle,
+    ),
+    ".xcstrings": Sample(
+        (
+            '"a text": {},', '"b": {"localizations": {"en": {"stringUnit": {"state": "new", "value": "text"}}}},', "{",
+            "}",
+            '"c": {"localizations": {}},', '"d": {"shouldTranslate": false},', '"localizations": ', '"', ",\n", "\n  ",
+            "[]",
+            '"e": {"localizations": {"de": {"stringUnit": {"state": "new", "value": ""}}}},', '"stringUnit": ', "1",
+            ",",
+        ),
+        f'"{_LINES[0]}": {{"localizations": {{"en": {{"stringUnit": {{"value": "{_LINES[1]}"}}}}}}}},\n',
+        _string_catalogue,
+    ),
+    ".strings": Sample(
+        (
+            '"a" = "text";\n', '"', '" = "', '";\n', "/*", "*/", "//", "\n", "\\", '\\"', "a = b;", ";", "=", "\\U00e9",
+            "\\101", " ",
+            "*", "/", "text",
+        ),
+        f'/* note */\n"a.title" = "{_LINES[0]}";\n"a.text" = "{_LINES[1]} \\"so\\"";\n\n',
+        _utf8,
+    ),
+    ".ftl": Sample(
+        (
+            "a = text\n", "b =\n", "    text\n", "    .c = text\n", "{", "}", "{ $n }", "{ $n ->\n", "    [one] text\n",
+            "   *[other] text\n", "    }\n", "-t = text\n", "# note\n", "### note\n", '{"', '"}', "\n", "\r\n", " ",
+            "[", "*", ".",
+            "{ -t }", 'F(a: "b")', "{ $n ->\n *[a] text\n }", "text",
+        ),
+        f"# note\ntitle = {_LINES[0]}\ntext =\n    {_LINES[1]}\n    .label = {_LINES[0]}\n\n",
+        _utf8,
+    ),
+    ".xml": Sample(
+        (
+            "<string>", "</string>", "<string>text</string>", '<plurals name="p">', "</plurals>", "<item>", "</item>",
+            "<b>", "</b>",
+            "<string-array>", "</string-array>", "<x:g>", "</x:g>", "\\'", '"', "\\", "\\u00e9", "@a/b", "  ", "\n",
+            "<br/>", "&",
+            "text", "<!-- c -->", '<string translatable="false">',
+        ),
+        f'<string name="a">{_LINES[0]} <b>more</b></string>\n<plurals name="p"><item>{_LINES[1]}</item></plurals>\n',
+        _xml('<resources xmlns:x="x">', "</resources>"),
+    ),
+    ".resx": Sample(
+        (
+            "<data>", "</data>", "<value>", "</value>", "<data><value>text</value></data>", '<data type="x">',
+            "<comment>",
+            "</comment>", "&", "text", "\n", "<!-- c -->", '<data name="&gt;&gt;a">', "<value/>", "<b>", "</b>",
+        ),
+        f'<data name="a" space="x"><value>{_LINES[0]}</value><comment>{_LINES[1]}</comment></data>\n',
+        _xml("<root>", "</root>"),
+    ),
+    ".ts": Sample(
+        (
+            "<context>", "</context>", "<message>", "</message>", '<message numerus="yes">', "<source>", "</source>",
+            "<source>text</source>", "<translation>", "</translation>", "<translation/>", "<numerusform>",
+            "</numerusform>", "text",
+            '<translation type="unfinished">', '<translation type="vanished">', "&", "\n", "    ", "<byte/>",
+            "<!-- c -->",
+        ),
+        f'<context><message><source>{_LINES[0]}</source><translation type="unfinished"/></message></context>\n',
+        _xml('<TS version="2.1">', "</TS>"),
+    ),
+    ".tmx": Sample(
+        (
+            "<tu>", "</tu>", '<tuv lang="en">', '<tuv lang="de">', "</tuv>", "<seg>", "</seg>", "<seg>text</seg>",
+            '<bpt i="1">',
+            "</bpt>", '<ept i="1">', "</ept>", "<ph/>", "<hi>", "</hi>", "text", "&", "\n", "<!-- c -->",
+            '<tu srclang="fr">',
+            '<tu><tuv lang="en"><seg>text</seg></tuv></tu>',
+        ),
+        f'<tu><tuv lang="en"><seg>{_LINES[0]} <hi>{_LINES[1]}</hi></seg></tuv></tu>\n',
+        _xml('<tmx><header srclang="en"/><body>', "</body></tmx>"),
+    ),
+    ".tbx": Sample(
+        (
+            "<termEntry>", "</termEntry>", '<langSet lang="en">', "</langSet>", "<tig>", "</tig>", "<term>", "</term>",
+            "<term>text</term>", "<ntig>", "</ntig>", "<termGrp>", "</termGrp>", "<descrip>", "</descrip>", "text", "&",
+            "\n",
+            "<termEntry><langSet><tig><term>text</term></tig></langSet></termEntry>",
+        ),
+        f"<termEntry><langSet><tig><term>{_LINES[0]}</term></tig></langSet></termEntry>\n",
+        _xml('<martif type="TBX"><text><body>', "</body></text></martif>"),
     ),
 }  # fmt: skip
 """A sample for every opener."""

@@ -10,7 +10,7 @@ from server.files.formats.registry import FORMATS, open_file, suffix_of
 from tests.server.files.some import small_files
 
 SMALL = small_files()
-SAME = {".htm": ".html", ".xlf": ".xliff"}
+SAME = {".htm": ".html", ".xlf": ".xliff", ".yml": ".yaml"}
 """Suffixes of one format."""
 
 
@@ -60,6 +60,21 @@ def test_neither_line_ends_nor_byte_order_marks_hide_a_format(name: str, newline
         ("%PDF-1.7 ...", ".pdf"),
         ("{\\rtf1 a}", ".rtf"),
         ("a.title=Yes\na.text=No\n", ".properties"),
+        ("# A note\n! Another\na.title = Yes \\\n    and no\n\nb=c\n", ".properties"),
+        ("title = Yes\ntext = You have { $n } files\n", ".ftl"),
+        ("title = Yes\n    .label = No\n", ".ftl"),
+        ("-brand = Yes\ntitle = Yes\n", ".ftl"),
+        ("---\nen:\n  title: Yes\n", ".yaml"),
+        ("---\ntitle: Yes\ntext: No\n", ".yaml"),
+        ("# A note\nEnglish:\n  - one\n", ".yaml"),
+        ("title: Yes\ntext: No\n", ".yaml"),
+        ("Dear Ada: yes\nor no\n", ".txt"),
+        ("Note: Yes.\nTip: No.\n", ".txt"),
+        ("- one\n- two\n", ".txt"),
+        ('/* "a" */ // b\n"title" = "Yes";\n', ".strings"),
+        ('{"a": {"sourceLanguage": 1}}', ".json"),
+        ('{"a": "@b"}', ".json"),
+        ("<root><x/></root>", ".txt"),
         ("", ".txt"),
     ],
 )
@@ -73,7 +88,9 @@ def test_content(text: str, suffix: str) -> None:
         (b"PK\x03\x04 a broken archive", "archive"),
         (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01", "neither text"),
         (b"a, b, c\nd, e, f\ng, h, i\n", "table or text"),
-        (b"<?xml version='1.0'?><resources/>", "<resources>"),
+        (b"<?xml version='1.0'?><rss/>", "<rss>"),
+        (b"<?xml version='1.0'?><root/>", "<root>"),
+        (b"title = Yes\ntext = No\n", "Fluent"),
     ],
 )
 def test_what_is_not_evidently_text_is_refused(data: bytes, message: str) -> None:

@@ -582,7 +582,8 @@ EMPTY = {
     **dict.fromkeys((".docx", ".docm", ".dotx", ".dotm"), "no Word file"),
     **dict.fromkeys((".pptx", ".pptm", ".potx", ".ppsx"), "no PowerPoint file"),
     ".json": "no JSON", ".vtt": "no WEBVTT at its start",
-    ".xliff": "the file is empty", ".xlf": "the file is empty",
+    **dict.fromkeys((".xliff", ".xlf", ".resx", ".ts", ".xml", ".tmx", ".tbx"), "the file is empty"),
+    ".arb": "no JSON", ".xcstrings": "no JSON",
     ".po": b'msgid ""\nmsgstr "Language: de\\n"\n\n',
 }  # fmt: skip
 """What an empty file is told to be, or becomes, by its format; empty where neither is said."""

@@ -1,0 +1,54 @@
+"""A text file of which only some spans are written anew."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from server.files.formats.base import Budget, OpenedFile
+
+
+@dataclass(frozen=True)
+class Span:
+    """The characters from `start` to `end` (exclusive) of a file. `write` makes what takes their place from the
+    translations of `texts`. Unless the span `is_added`, its characters stay where translations equal their texts."""
+
+    start: int
+    end: int
+    texts: tuple[str, ...]
+    write: Callable[[Sequence[str]], str]
+    is_added: bool = False
+
+
+def value(start: int, end: int, text: str, write: Callable[[str], str]) -> Span:
+    """A span of one text."""
+    return Span(start, end, (text,), lambda translations: write(translations[0]))
+
+
+def replacement(start: int, end: int, content: str) -> Span:
+    """A span that becomes `content`, whatever is translated."""
+    return Span(start, end, (), lambda _: content, is_added=True)
+
+
+def opened(text: str, encode: Callable[[str], bytes], spans: Iterable[Span], budget: Budget) -> OpenedFile:
+    """A file of these characters, with its `spans`, which do not overlap. Raises FileTooLarge, and what the iterator
+    `spans` raises."""
+    kept: list[Span] = []
+    for span in spans:
+        for source in span.texts:
+            budget.spend(source)
+        kept.append(span)
+    kept.sort(key=lambda span: span.start)
+
+    def write(translations: Sequence[str]) -> bytes:
+        parts: list[str] = []
+        end = first = 0
+        for span in kept:
+            own = tuple(translations[first : first + len(span.texts)])
+            first += len(span.texts)
+            if span.is_added or own != span.texts:
+                parts += (text[end : span.start], span.write(own))
+                end = span.end
+        if first != len(translations):
+            raise ValueError(f"{len(translations)} translations of {first} texts")
+        return encode("".join([*parts, text[end:]]))
+
+    return OpenedFile([source for span in kept for source in span.texts], write)

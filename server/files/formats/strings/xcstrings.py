@@ -1,0 +1,133 @@
+"""Xcode's string catalogues (.xcstrings): strings without a localization in the target language get one.
+
+The source of a string is its localization in the source language or, where it has none, its key. The new localization
+has the form of the source's (plurals, devices, substitutions) and the state `needs_review`. Strings that are stale or
+are not to be translated stay, and so does every other byte of the file.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from server.files.formats.base import Budget, DamagedFile, OpenedFile
+from server.files.formats.strings.json_values import JsonFile, Value, quoted, read_json
+from server.files.formats.strings.languages import base_language
+from server.files.formats.strings.spans import Span, opened
+from server.text.base.words import has_letters
+
+_UNIT = "stringUnit"
+_STEP = "  "
+Pieces = list[str | int]
+"""JSON, and the numbers of texts in whose place translations come."""
+
+
+def open_xcstrings(data: bytes, language: str, budget: Budget) -> OpenedFile:
+    file = read_json(data)
+    source = file.string(file.root.get("sourceLanguage"))
+    strings = file.root.get("strings")
+    if source is None or strings is None:
+        raise DamagedFile("the file is no string catalogue of Xcode: it has no sourceLanguage or no strings")
+    return opened(file.text, file.encoding.encode, _Catalogue(file, source, language).spans(strings), budget)
+
+
+@dataclass(frozen=True)
+class _Catalogue:
+    file: JsonFile
+    source: str
+    language: str
+
+    def spans(self, strings: Value) -> Iterator[Span]:
+        for key, string in strings.members.items():
+            if not self._stays(string) and (span := self._localization(key, string)) is not None:
+                yield span
+
+    def _stays(self, string: Value) -> bool:
+        """Whether a string has a translation, or is to have none."""
+        should = string.get("shouldTranslate")
+        if should is not None and self.file.text[should.start : should.end] == "false":
+            return True
+        if not self.file.text.startswith("{", string.start):
+            return True
+        if self.file.string(string.get("extractionState")) == "stale":
+            return True
+        target = self._target(string)
+        return target is not None and any(map(self._is_translated, _units(target)))
+
+    def _is_translated(self, unit: Value) -> bool:
+        return self.file.string(unit.get("state")) != "new" and bool(self.file.string(unit.get("value")))
+
+    def _target(self, string: Value) -> Value | None:
+        """The localization in the target language."""
+        localizations = string.get("localizations")
+        for code, localization in ({} if localizations is None else localizations.members).items():
+            if base_language(code) == base_language(self.language) and code != self.source:
+                return localization
+        return None
+
+    def _localization(self, key: str, string: Value) -> Span | None:
+        """The span of a new localization: in place of an empty one, or after the others."""
+        localizations, target = string.get("localizations"), self._target(string)
+        around = string if localizations is None else localizations
+        margin = self._margin(around)
+        inner = margin + (_STEP if margin else "")
+        last = list(around.members.values())[-1].end if around.members else around.start + 1
+        before, after, place, start, end = "", "", margin, last, last
+        if target is not None:
+            start, end = target.start, target.end
+        else:
+            before = f"{',' if around.members else ''}{margin}"
+            if localizations is None:
+                before, after, place = f'{before}"localizations" : {{{inner}', f"{margin}}}", inner
+            before += f"{quoted(self.language)} : "
+        copy = _Copy(self.file)
+        source = string.get("localizations", self.source)
+        pieces = copy.of_key(key, place) if source is None else copy.of(source, place)
+
+        def write(translations: Sequence[str]) -> str:
+            made = (piece if isinstance(piece, str) else quoted(translations[piece]) for piece in pieces)
+            return f"{before}{''.join(made)}{after}"
+
+        return Span(start, end, tuple(copy.texts), write, is_added=True) if any(map(has_letters, copy.texts)) else None
+
+    def _margin(self, around: Value) -> str:
+        """What is before the first member of an object: a line break and its indentation."""
+        inside = self.file.text[around.start + 1 : around.end]
+        blanks = inside[: len(inside) - len(inside.lstrip())]
+        return blanks if around.members and "\n" in blanks else ""
+
+
+def _units(localization: Value) -> Iterator[Value]:
+    for key, member in localization.members.items():
+        if key == _UNIT:
+            yield member
+        else:
+            yield from _units(member)
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """Copies a localization with translations in place of its values, the `texts`."""
+
+    file: JsonFile
+    texts: list[str] = field(default_factory=list)
+
+    def of_key(self, key: str, margin: str) -> Pieces:
+        """A localization whose source is the key of its string."""
+        inner = margin + (_STEP if margin else "")
+        return ["{", f'{inner}"{_UNIT}" : ', *self._unit(key, inner), f"{margin}}}"]
+
+    def of(self, value: Value, margin: str) -> Pieces:
+        """`margin`: the line break and indentation of the value's last line; empty in a file of one line."""
+        if not value.members or not self.file.text.startswith("{", value.start):
+            return [self.file.text[value.start : value.end]]
+        inner = margin + (_STEP if margin else "")
+        pieces: Pieces = ["{"]
+        for number, (key, member) in enumerate(value.members.items()):
+            text = self.file.string(member.get("value")) if key == _UNIT else None
+            made = self.of(member, inner) if text is None else self._unit(text, inner)
+            pieces += [f"{',' if number else ''}{inner}{quoted(key)} : ", *made]
+        return [*pieces, f"{margin}}}"]
+
+    def _unit(self, text: str, margin: str) -> Pieces:
+        self.texts.append(text)
+        inner = margin + (_STEP if margin else "")
+        return [f'{{{inner}"state" : "needs_review",{inner}"value" : ', len(self.texts) - 1, f"{margin}}}"]
