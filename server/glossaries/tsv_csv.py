@@ -1,4 +1,5 @@
-"""Entries of a glossary as TSV or CSV: a line each, with the term, a tab or a comma, and the translation."""
+"""Entries of a glossary as TSV or CSV: a line each, with the term, a tab or a comma, and the translation; and as TBX or
+TMX (`tbx_tmx`)."""
 
 import csv
 import io
@@ -6,7 +7,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
-EntriesFormat = Literal["tsv", "csv"]
+from server.glossaries.tbx_tmx import ROOTS, MalformedTerms, read_terms
+
+EntriesFormat = Literal["tsv", "csv", "tbx", "tmx"]
 MOST_BYTES = 1024
 """UTF-8 bytes of a term, and of its translation."""
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -19,7 +22,10 @@ class MalformedEntries(ValueError):
 def read_entries(text: str, written: EntriesFormat, source: str, target: str) -> dict[str, str]:
     """Terms with their translations, in order, stripped of spaces. Lines of CSV may have the languages (`source` and
     `target`) in a third and a fourth column. Raises MalformedEntries, also without any entry."""
-    rows = _tsv(text) if written == "tsv" else _csv(text, source, target)
+    if written == "tsv" or written == "csv":
+        rows = _tsv(text) if written == "tsv" else _csv(text, source, target)
+    else:
+        rows = _xml(text, written, source, target)
     entries: dict[str, str] = {}
     for number, cells in enumerate(rows, 1):
         if not any(cells):
@@ -32,7 +38,8 @@ def read_entries(text: str, written: EntriesFormat, source: str, target: str) ->
             raise MalformedEntries(f"entry {number} has the term of another entry: {term[:60]!r}")
         entries[term] = translation
     if not entries:
-        raise MalformedEntries("there is no entry")
+        of_languages = "" if written in ("tsv", "csv") else f" with terms in {source} and {target}"
+        raise MalformedEntries(f"there is no entry{of_languages}")
     return entries
 
 
@@ -58,6 +65,18 @@ def _csv(text: str, source: str, target: str) -> Iterable[list[str]]:
             yield row[:2]
     except csv.Error as error:
         raise MalformedEntries(f"the entries are no CSV: {error}") from None
+
+
+def _xml(text: str, written: Literal["tbx", "tmx"], source: str, target: str) -> Iterable[list[str]]:
+    """Rows of two cells. Memories have many units twice: these are read once."""
+    read: dict[str, str] = {}
+    try:
+        for term, translation in read_terms(text, ROOTS[written], source, target):
+            if read.get(term) != translation:
+                read[term] = translation
+                yield [term, translation]
+    except MalformedTerms as error:
+        raise MalformedEntries(f"the entries are no {written.upper()}: {error}") from None
 
 
 def _checked(cell: str, number: int) -> str:

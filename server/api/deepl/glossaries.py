@@ -1,7 +1,7 @@
 """DeepL's glossaries: stored under an id, which translations name. A glossary belongs to the key that created it."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
 
@@ -28,10 +28,11 @@ from server.api.requests.json_response import written_whole
 from server.api.requests.openapi import with_forms
 from server.api.serving.server_state import ServerState
 from server.glossaries.service import Dictionary, Glossary
+from server.glossaries.tbx_tmx import write_tbx
 from server.glossaries.tsv_csv import MalformedEntries, read_entries, write_entries
 from server.runtime.offload import offload
 
-TSV = "text/tab-separated-values"
+TSV, TBX = "text/tab-separated-values", "application/x-tbx+xml"
 READ_ERRORS = documented(*ADMISSION, *BODY, dialect=DEEPL)
 FIND_ERRORS = documented(*ADMISSION, *BODY, "not_found", dialect=DEEPL)
 CREATE_ERRORS = {**READ_ERRORS, **FULL}
@@ -82,12 +83,18 @@ async def info(glossary_id: str, admitted: Admitted) -> DeepLGlossary:
 
 @router.get(
     "/v2/glossaries/{glossary_id}/entries",
-    summary="Its entries as TSV",
+    summary="Its entries as TSV, or as TBX",
     response_class=Response,
-    responses={**FIND_ERRORS, 200: {"content": {TSV: {"schema": {"type": "string"}}}}},
+    responses={**FIND_ERRORS, 200: {"content": {kind: {"schema": {"type": "string"}} for kind in (TSV, TBX)}}},
 )
-async def entries(glossary_id: str, admitted: Admitted) -> Response:
+async def entries(
+    glossary_id: str,
+    admitted: Admitted,
+    entries_format: Annotated[Literal["tsv", "tbx"], Query(description="TSV, or a file of TBX-Basic.")] = "tsv",
+) -> Response:
     [only] = _of_one_pair(await admitted.state.glossaries.find(owner_of(admitted.key), glossary_id)).dictionaries
+    if entries_format == "tbx":
+        return await offload(lambda: Response(write_tbx(only.entries, *only.languages), media_type=TBX))
     return await offload(lambda: Response(write_entries(only.entries), media_type=TSV))
 
 

@@ -28,7 +28,7 @@ class DeepLEntries(BaseModel):
     source_lang: str = Field(examples=["en"])
     target_lang: str = Field(description="With or without a region, which changes nothing.", examples=["de"])
     entries: Annotated[str, BeforeValidator(check_text)] = Field(
-        description="A line for each entry: the term, a tab or a comma, and the translation.",
+        description="A line for each entry: the term, a tab or a comma, and the translation. Or a file of TBX or TMX.",
         examples=["bug report\tFehlerbericht"],
     )
     entries_format: EntriesFormat = "tsv"

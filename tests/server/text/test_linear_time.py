@@ -245,6 +245,24 @@ def test_languages() -> None:
     assert_linear(lambda text: identify(text, ["en", "de"]), hostile.TEXT, count=10)
 
 
+@pytest.mark.parametrize("written", ["tbx", "tmx"])
+def test_terms_of_glossaries(written: EntriesFormat) -> None:
+    def read(text: str) -> None:
+        try:
+            read_entries(f"<{written}>{text}</{written}>", written, "en", "de")
+        except MalformedEntries:
+            return
+
+    tokens = (
+        "<tu>", "</tu>", '<tuv lang="en">', '<tuv lang="de">', "</tuv>", "<seg>", "</seg>", "<seg>a</seg>", "<ph>",
+        "</ph>",
+        "<termEntry>", "</termEntry>", '<langSet lang="en">', "</langSet>", "<term>", "</term>", "&amp;", "&a;", "a",
+        "<!--",
+        "-->", "<![CDATA[", "]]>", "<?a?>", " ",
+    )  # fmt: skip
+    assert_linear(read, tokens, count=20, ordinary=None)
+
+
 @pytest.mark.parametrize("written", ["tsv", "csv"])
 def test_entries_of_glossaries(written: EntriesFormat) -> None:
     def read(text: str) -> None:

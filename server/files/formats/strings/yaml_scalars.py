@@ -65,8 +65,8 @@ class Block:
         header, newline, rest = raw.partition("\n")
         body = rest.rstrip()
         lines = rest[len(body) :]
-        kept, line_end, end = lines.partition("\n")
-        return cls(header + newline, body + kept, line_end + end, value)
+        blanks = lines.partition("\n")[0].removesuffix("\r")  # at the end of the last line, and of the value
+        return cls(header + newline, body + blanks, lines[len(blanks) :], value)
 
     @property
     def text(self) -> str:
