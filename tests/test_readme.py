@@ -26,6 +26,7 @@ PAGES = (
     "CONTRIBUTING.md",
     "server/ROUTES.md",
     "server/CLIENTS.md",
+    "server/files/FORMATS.md",
     "server/SETTINGS.md",
     "server/EXAMPLES.md",
     "server/RESULTS.md",

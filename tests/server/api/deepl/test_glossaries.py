@@ -230,6 +230,20 @@ def test_forms_will_do(client: DeepLClient, server: RunningServer) -> None:
         assert (found.status_code, found.json()["message"][:13]) == (400, "'source_lang'")
 
 
+def test_terms_come_and_go_as_tbx(client: DeepLClient, server: RunningServer) -> None:
+    fields = {"name": "ours", "source_lang": "EN", "target_lang": "DE"}
+    unit = "<tu><tuv xml:lang='en-GB'><seg>a &amp; b</seg></tuv><tuv xml:lang='de'><seg>b</seg></tuv></tu>"
+    with server.client() as http:
+        memory = {**fields, "entries": f"<tmx><body>{unit}</body></tmx>", "entries_format": "tmx"}
+        place = f"/v2/glossaries/{http.post('/v2/glossaries', json=memory).json()['glossary_id']}/entries"
+        written = http.get(place, params={"entries_format": "tbx"})
+        assert written.headers["content-type"] == "application/x-tbx+xml"
+        again = http.post("/v2/glossaries", json={**fields, "entries": written.text, "entries_format": "tbx"})
+        assert client.get_glossary_entries(again.json()["glossary_id"]) == {"a & b": "b"}
+        refused = http.post("/v2/glossaries", json={**memory, "entries": "<tmx/>"})
+        assert (refused.status_code, "no entry with terms in en and de" in refused.text) == (400, True)
+
+
 def test_no_more_is_kept_than_settings_say(tiny_artifact: Path) -> None:
     with ready(settings_for(tiny_artifact, max_glossaries=2, max_glossary_bytes=600)) as server:
         client = client_of(server)

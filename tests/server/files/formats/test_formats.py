@@ -8,6 +8,7 @@ import json
 import random
 import zipfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal
 
 import docx
@@ -599,6 +600,11 @@ def test_an_empty_file_of_every_format(suffix: str) -> None:
         opened = open_file(b"", f"a{suffix}", "de", LIMIT)
         assert list(opened.texts) == ([""] if suffix == ".txt" else [])
         assert opened.write(opened.texts) == expected
+
+
+def test_the_page_of_formats_has_every_format() -> None:
+    page = (Path(__file__).parents[4] / "server/files/FORMATS.md").read_text(encoding="utf-8")
+    assert [suffix for suffix in FORMATS if f"{suffix}`" not in page] == []
 
 
 def test_names() -> None:
