@@ -1,10 +1,14 @@
 """Every format of strings: what other programs write is read, what is written they read, and all else stays."""
 
+import contextlib
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from server.files.formats.base import FileError
 from server.files.formats.registry import FORMATS, open_file, suffix_of
+from tests.server.files.formats.files import SAMPLES
 from tests.server.files.formats.strings.kinds import KINDS, Kind
 
 LIMIT = 100_000
@@ -56,3 +60,19 @@ def test_a_file_without_a_name_has_its_format(kind: Kind, value: str) -> None:
     keys = ("key1", "with-argument") if kind.suffix == ".ftl" else ("a.key", "a.key2")
     data = kind.make({keys[0]: value, keys[1]: f"{value} {{ $n }}"})
     assert FORMATS[suffix_of("blob", data)].opener == FORMATS[kind.suffix].opener
+
+
+@pytest.mark.parametrize("suffix", [".properties", ".yaml", ".arb", ".strings", ".ftl", ".resx", ".xml"])
+def test_nothing_translated_is_the_file_itself(suffix: str) -> None:
+    """Of files made of what a parser knows, in any order; the target is the language that the samples have."""
+    sample = SAMPLES[suffix]
+
+    @settings(max_examples=60, deadline=None)
+    @given(st.lists(st.sampled_from([*sample.tokens, sample.ordinary]), max_size=12).map("".join))
+    def run(text: str) -> None:
+        data = sample.build(text)
+        with contextlib.suppress(FileError):
+            opened = open_file(data, f"a{suffix}", "en", LIMIT)
+            assert opened.write(opened.texts) == data
+
+    run()

@@ -1,10 +1,15 @@
 """What of a YAML file stays; styles, tags, anchors and languages."""
 
+import contextlib
+
 import pytest
 import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from server.files.formats.base import DamagedFile
+from server.files.formats.base import DamagedFile, FileError
 from server.files.formats.registry import open_file
+from tests.server.files.formats.files import SAMPLES
 from tests.server.files.formats.strings.upper import texts, upper
 
 RAILS = """# A note
@@ -97,3 +102,25 @@ def test_a_plain_value_stays_a_string(word: str) -> None:
     for text in ("a: Word\n", "a: [Word]\n"):
         written = open_file(text.encode(), "a.yaml", "de", 1000).write([word]).decode()
         assert yaml.safe_load(written) in ({"a": word}, {"a": [word]})
+
+
+def nodes(text: str) -> list[tuple[type, object, object, str]]:
+    """What a parser sees: kinds, anchors, tags and values."""
+    return [
+        (type(event), getattr(event, "anchor", None), getattr(event, "tag", None), getattr(event, "value", ""))
+        for event in yaml.parse(text, Loader=yaml.CSafeLoader)
+    ]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.sampled_from([*SAMPLES[".yaml"].tokens, "a: |\n  Text\n\n", "b: >\n  Te\n  xt\n"]), max_size=14))
+def test_of_any_file_only_values_change(tokens: list[str]) -> None:
+    text = "".join(tokens)
+    with contextlib.suppress(FileError):
+        opened = open_file(text.encode(), "a.yaml", "en", 10_000)
+        translations = [f"'{number}': - # \"\n {{" for number in range(len(opened.texts))]
+        before, after = nodes(text), nodes(opened.write(translations).decode())
+        assert [node[:3] for node in before] == [node[:3] for node in after]
+        changed = [(old[3], new[3]) for old, new in zip(before, after, strict=True) if old != new]
+        endings = [old[len(old.rstrip("\n")) :] if new.endswith("\n") else "" for old, new in changed]
+        assert [new for _, new in changed] == [a + b for a, b in zip(translations, endings, strict=True)]
