@@ -48,6 +48,9 @@ def open_marian_nmt(args: argparse.Namespace) -> Import:
 
 
 def of_files(files: MarianFiles, args: argparse.Namespace) -> Import:
+    if files.ignored:
+        print(f"ringmt: of the model's own configuration not used: {', '.join(files.ignored)}", file=sys.stderr)
+
     def load(target: str, scratch: Path) -> Content:
         return load_marian_nmt(files, target, scratch, args.ngram, args.max_length, args.language_token)
 
@@ -118,10 +121,10 @@ class ImportCommand:
             raise ImportRefused(
                 "--check and --against go together: sentences, and their translations by another engine"
             )
-        found = FORMATS[args.format](args)
+        opened = FORMATS[args.format](args)
         source, target = (
             language(args.path, side, getattr(args, side) or known)
-            for side, known in zip(("source", "target"), found.languages, strict=True)
+            for side, known in zip(("source", "target"), opened.languages, strict=True)
         )
         sentences = lines(args.calibration or EXAMPLES)
         graphs = graph_kinds(args.graphs)
@@ -135,13 +138,13 @@ class ImportCommand:
             languages=(source, target),
             graphs=graphs,
             licence=args.licence,
-            length_penalty=found.length_penalty,
+            length_penalty=opened.length_penalty,
             attribution=args.attribution,
             calibration=sentences,
             examples=sentences[:NUM_GOLDENS],
         )
         with tempfile.TemporaryDirectory() as scratch:
-            differences = write_artifact(found.load(target, Path(scratch)), args.out, options)
+            differences = write_artifact(opened.load(target, Path(scratch)), args.out, options)
         print_written(args.out, differences)
         if args.check is not None:
             artifact = Artifact.load(args.out)

@@ -51,6 +51,6 @@ def compare(artifact: Artifact, precision: str, text: Path, against: Path) -> Co
     words, manifest = ArtifactText(artifact.folder, artifact.manifest), artifact.manifest
     backend = load_backend(artifact, "onnx", precision, "off")
     options = SearchOptions(beam_size=1, max_length=manifest.max_target_length, follows_source=True)
-    found = translate_now(backend, [Source(ids) for ids in words.readable_sources(sources)], options)
-    ours = words.decode([result.hypotheses[0].ids for result in found])
+    results = translate_now(backend, [Source(ids) for ids in words.readable_sources(sources)], options)
+    ours = words.decode([result.hypotheses[0].ids for result in results])
     return Comparison(precision, [line.strip() for line in ours], [line.strip() for line in theirs])

@@ -31,7 +31,7 @@ class RecurrentCell(nn.Module):
         """cells, c of the same positions [batch, target, d] -> the layer's result before the residual sum."""
         raise NotImplementedError
 
-    def scan(self, gates: Gates) -> tuple[Tensor]:
+    def scan(self, gates: tuple[Tensor, ...]) -> tuple[Tensor]:
         """c of every position of a target that begins at its first token."""
         forget, added = gates
         # A graph is traced once for targets of every length.

@@ -58,14 +58,14 @@ def read_npz(path: Path) -> tuple[dict[str, Array], bytes]:
     """Weights and configuration. Raises ImportRefused and OSError."""
     try:
         with np.load(path, allow_pickle=False) as arrays:
-            found = dict(arrays.items())
+            weights = dict(arrays.items())
     except (ValueError, zipfile.BadZipFile, EOFError) as error:
         raise ImportRefused(f"{path} is no .npz of Marian's: {error}") from error
-    text = found.pop(CONFIG, np.zeros(0, np.int8)).tobytes()
-    for name, values in found.items():
+    text = weights.pop(CONFIG, np.zeros(0, np.int8)).tobytes()
+    for name, values in weights.items():
         if values.dtype != np.float32:
             raise ImportRefused(f"{path}: {name} is {values.dtype}; only float32 is read: convert it with marian-conv")
-    return found, text
+    return weights, text
 
 
 @dataclass(frozen=True)
@@ -148,4 +148,5 @@ def values_of(header: Header, body: bytes, path: Path) -> Array:
     multiplier = np.frombuffer(body, "<f4", 1, count)[0]
     levels = np.frombuffer(body, np.int8, count)
     matrix = levels.reshape(rows, columns) if "Wemb" in header.name else levels.reshape(columns, rows).T
-    return np.ascontiguousarray(matrix).astype(np.float32) * (np.float32(1) / multiplier)
+    weights: Array = np.ascontiguousarray(matrix).astype(np.float32) * (np.float32(1) / multiplier)
+    return weights

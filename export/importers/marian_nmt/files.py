@@ -33,6 +33,14 @@ class MarianFiles:
     is_guided: bool
 
     @property
+    def ignored(self) -> tuple[str, ...]:
+        """Options of Marian's search that change its translations and are not used here."""
+        word_penalty = ["word-penalty"] if self.config.get("word-penalty") else []
+        models = ["models"] if len(self.config.get("models") or ()) > 1 else []
+        named = ["shortlist"] if self.config.get("shortlist") and self.shortlist is None else []
+        return (*word_penalty, *models, *named)
+
+    @property
     def length_penalty(self) -> float:
         """Marian's `normalize`: scores are divided by length ** normalize."""
         return float(self.config.get("normalize", 1.0))
@@ -50,10 +58,10 @@ def find_firefox(folder: Path) -> MarianFiles:
     model = exactly(models, folder, "model (model*.bin)")
     shortlist = exactly(lists, folder, "shortlist (lex*.bin)") if lists else None
     languages = LANGUAGES.search(model.name)
-    found = (languages[1], languages[2]) if languages else (None, None)
+    codes = (languages[1], languages[2]) if languages else (None, None)
     configs = [path for path in names if path.suffix == ".yml" and path.name.startswith(("config", "decoder"))]
     return MarianFiles(
-        model, spm_of(folder, names), None, shortlist, found, read_config(configs[0]) if configs else {}, True
+        model, spm_of(folder, names), None, shortlist, codes, read_config(configs[0]) if configs else {}, True
     )
 
 
@@ -104,10 +112,10 @@ def find_beside(model: Path, vocabularies: Sequence[Path] = ()) -> MarianFiles:
     if listed and len(listed) < 2:
         raise ImportRefused(f"{model}: one vocabulary is a list and the other is not; both must be of one kind")
     shortlist = config.get("shortlist") or []
-    found = beside(folder, shortlist[0]) if isinstance(shortlist, list) and shortlist else None
-    if found is not None and not (found.is_file() and found.suffix == ".bin"):
-        found = None
-    return MarianFiles(model, both, segmenters, found, (None, None), config, False)
+    lists = beside(folder, shortlist[0]) if isinstance(shortlist, list) and shortlist else None
+    if lists is not None and not (lists.is_file() and lists.suffix == ".bin"):
+        lists = None
+    return MarianFiles(model, both, segmenters, lists, (None, None), config, False)
 
 
 def beside(folder: Path, name: object) -> Path:

@@ -192,8 +192,8 @@ def make(name: str, folder: Path) -> dict[str, Any]:
 if __name__ == "__main__":
     DATA.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
-        found = {name: make(name, Path(scratch)) for name in SHAPES}
+        answers_by_model = {name: make(name, Path(scratch)) for name in SHAPES}
     lines = ",\n".join(
-        f"{json.dumps(name)}: {json.dumps(values, ensure_ascii=False)}" for name, values in found.items()
+        f"{json.dumps(name)}: {json.dumps(values, ensure_ascii=False)}" for name, values in answers_by_model.items()
     )
     (DATA / "answers.json").write_text("{" + lines + "}\n", encoding="utf-8")

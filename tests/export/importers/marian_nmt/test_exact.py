@@ -90,12 +90,14 @@ def test_beam_4_is_close_to_marians(recorded: Recorded) -> None:
     """Marian's beam narrows by every hypothesis that ends; ours stays as wide, so another answer may be found. Random
     weights have many answers that are nearly as good. What both find has one score; ours is seldom the worse."""
     expected = recorded.answers[4]
-    found = recorded.search(list(range(len(expected))), 4)
-    pairs = [(ours, score) for ours, (ids, score) in zip(found, expected, strict=True) if ours.ids == ids]
+    hypotheses = recorded.search(list(range(len(expected))), 4)
+    pairs = [(ours, score) for ours, (ids, score) in zip(hypotheses, expected, strict=True) if ours.ids == ids]
     assert len(pairs) >= len(expected) // 2
     for ours, score in pairs:
         assert ours.normalized_score == pytest.approx(score, abs=1e-4)
-    worse = [ours for ours, (_, score) in zip(found, expected, strict=True) if ours.normalized_score < score - 1e-4]
+    worse = [
+        ours for ours, (_, score) in zip(hypotheses, expected, strict=True) if ours.normalized_score < score - 1e-4
+    ]
     assert len(worse) <= len(expected) // 2
 
 

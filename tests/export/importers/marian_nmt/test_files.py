@@ -77,7 +77,7 @@ def test_a_folder_of_firefox_becomes_an_artifact_and_is_checked(
     assert f"fp32, beam 1: {len(ended)} of {len(ended)} sentences are the same" in capsys.readouterr().out
 
 
-def test_weights_with_a_decoder_yml_and_listed_vocabularies(tmp_path: Path) -> None:
+def test_weights_with_a_decoder_yml_and_listed_vocabularies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As OPUS-MT's zips have them."""
     folder = tmp_path / "opus"
     folder.mkdir()
@@ -87,12 +87,15 @@ def test_weights_with_a_decoder_yml_and_listed_vocabularies(tmp_path: Path) -> N
     (folder / "vocab.yml").write_text(json.dumps(listed, ensure_ascii=False), encoding="utf-8")
     for side in ("source", "target"):
         shutil.copy(DATA / "vocab.spm", folder / f"{side}.spm")
-    (folder / "decoder.yml").write_text("vocabs: [/gone/vocab.yml, /gone/vocab.yml]\nnormalize: 1\n", encoding="utf-8")
+    (folder / "decoder.yml").write_text(
+        "vocabs: [/gone/vocab.yml, /gone/vocab.yml]\nword-penalty: 0.5\n", encoding="utf-8"
+    )
     artifact = run_import(
         "marian-nmt", folder / "model.npz", "--out", tmp_path / "out", "--source", "en", "--target", "de", "--graphs",
         "onnx-fp32", "--ngram", "8",
     )  # fmt: skip
     assert (artifact.manifest.order, artifact.manifest.variant) == (8, "ngram-8")
+    assert "configuration not used: word-penalty" in capsys.readouterr().err
 
 
 def converted(name: str = "student.bin", config: dict[str, Any] | None = None, **weights: Any) -> MarianModel:
@@ -191,7 +194,7 @@ def test_a_shortlist_is_read_as_it_was_written_and_damage_is_found(
 ) -> None:
     path = tmp_path_factory.mktemp("lex") / "lex.bin"
     write_shortlist(path, lists)
-    assert [found.tolist() for found in read_shortlist(path, len(lists), 100)] == [sorted(each) for each in lists]
+    assert [listed.tolist() for listed in read_shortlist(path, len(lists), 100)] == [sorted(each) for each in lists]
     with pytest.raises(ImportRefused, match="does not belong to the model"):
         read_shortlist(path, len(lists) + 1, 100)
     data = bytearray(path.read_bytes())
