@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from server.runtime.checkpoints import checkpoint
-from server.text.protect.patterns import unbroken_spans
+from server.text.spans.table import unbroken_spans
 
 _BREAK = re.compile("(\r\n|[\n\r\v\f\x85\u2028\u2029])")
 # An item of a list, or what another speaker says.
