@@ -297,7 +297,7 @@ def _remove_copies(masked: Masked, target: str, decoded_masks: Set[int]) -> tupl
         is_unchanged = False
         return _REMOVED
 
-    unique = _mask_pattern(masked.stem).sub(keep_first, target)
+    unique = _mask_pattern(masked.stem).sub(keep_first, target.replace(_REMOVED, ""))
     return unique if is_unchanged else _AT_REMOVED.sub("", unique), kept, is_unchanged
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from server.text.split.messages import MAX_DEPTH, find_arguments
@@ -45,7 +45,7 @@ def texts_of(nodes: list[Any], is_outside: bool) -> list[str]:
     return texts[1:-1] if is_outside and len(texts) > 1 else texts
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(messages())
 def test_texts_of_messages_are_those_of_the_other_parser(message: str) -> None:
     parser = pytest.importorskip("pyicumessageformat").Parser()
@@ -63,7 +63,7 @@ def read(parser: Any, text: str) -> str:
     return "".join(texts_of(parser.parse(text), is_outside=False))
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(messages())
 def test_syntax_is_in_gaps(message: str) -> None:
     """Whatever a model makes of the texts, the message has the same arguments in the same order."""
