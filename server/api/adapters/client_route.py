@@ -73,6 +73,10 @@ class ClientRoute(ApiRoute):
     def check_query(self, request: Request) -> None:
         """Clients send more than is needed."""
 
+    def body_may_have_key(self, request: Request) -> bool:
+        """The `key_field` is a parameter of the query."""
+        return False
+
     def presented(self, request: Request) -> str | None:
         presented = super().presented(request)
         authorization = request.headers.get("authorization", "").strip()

@@ -91,7 +91,7 @@ class ApiRoute(APIRoute):
             budget = state.file_budget if is_file else state.body_budget
             held = budget.begin(None if state.keys.keys else EVERYBODY)
             try:
-                if presented is None and self.body_may_have_key and state.keys.keys:
+                if presented is None and state.keys.keys and self.body_may_have_key(request):
                     body = await before(deadline, read_body(request, held, limit))
                     kind = request.headers.get("content-type", "")
                     presented = await parsed_apart(body, key_in, body, kind, str(self.key_field))
@@ -137,8 +137,7 @@ class ApiRoute(APIRoute):
         """Seconds that a request may take."""
         return settings.request_timeout
 
-    @property
-    def body_may_have_key(self) -> bool:
+    def body_may_have_key(self, request: Request) -> bool:
         """Whether the body must be read to find the key."""
         return self.key_field is not None and self.body_field is not None
 

@@ -12,7 +12,7 @@ from server.api.deepl.schemas import DeepLError
 from server.api.requests.body import BodyLimit, parsed_apart, read_body
 from server.api.requests.body_budget import BodyReservation
 from server.api.requests.errors import TABLE, ApiError, Dialect, ErrorType, QuotaExceeded, printable
-from server.api.requests.forms import parse_form
+from server.api.requests.forms import URLENCODED, media_type, parse_form
 from server.api.requests.validation_errors import first_error, path_of
 
 BAD_REQUEST: tuple[ErrorType, ...] = ("malformed", "unsupported_media_type", "invalid_value", "conflict")
@@ -44,7 +44,7 @@ DEEPL = DeepLErrors()
 
 class DeepLRoute(ApiRoute):
     """Fields come as JSON, form, multipart or query; those of a GET too may come as a form. The key may be the field
-    `auth_key`, as older clients send it."""
+    `auth_key` of the query or of an urlencoded form, as older clients send it."""
 
     dialect: ClassVar[Dialect] = DEEPL
     reads_forms = True
@@ -60,6 +60,10 @@ class DeepLRoute(ApiRoute):
             return request
         query = urlencode([*request.query_params.multi_items(), *pairs])
         return Request({**request.scope, "query_string": query.encode()}, request.receive)
+
+    def body_may_have_key(self, request: Request) -> bool:
+        kind = media_type(request.headers.get("content-type", ""))
+        return kind == URLENCODED and super().body_may_have_key(request)
 
     def validated(self, fields: object) -> object:
         if isinstance(fields, dict):
