@@ -48,7 +48,11 @@ PIECES = ["a", "b", "=", ":", " ", "\t", "\n", "\r\n", "\\", "\\\\", "\\\n  ", "
 def test_any_file_is_read_as_by_another_program(text: str) -> None:
     """Keys as well: a value that is translated is the value of its key."""
     before, after = (
-        [(entry.key, entry.value.upper()) for entry in javaproperties.parse(content) if hasattr(entry, "key")]
+        [
+            (entry.key, entry.value.upper())
+            for entry in javaproperties.parse(content)
+            if isinstance(entry, javaproperties.KeyValue)
+        ]
         for content in (text, upper(text, ".properties"))
     )
     assert before == after
