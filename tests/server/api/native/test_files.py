@@ -3,6 +3,8 @@
 import io
 import re
 from collections import Counter
+from collections.abc import Hashable
+from typing import Any
 
 import docx
 import httpx
@@ -11,6 +13,7 @@ import pytest
 from server.api.admission.api_route import ApiRoute
 from server.api.admission.authentication import TIMEOUT_HEADER
 from server.api.native.files import router
+from server.documents.state_cache import Place
 from server.text.checks.flags import find_flags
 from tests.server.api.conftest import PATIENCE, RunningServer
 
@@ -72,8 +75,13 @@ def test_nothing_of_a_file_stays_in_the_cache_of_states(document_server: Running
     before = cache.num_bytes
     peak: list[int] = []
     put = cache.put
+
+    def counted_put(place: Place, content: Hashable, value: Any, num_bytes: int) -> None:
+        put(place, content, value, num_bytes)
+        peak.append(cache.num_bytes)
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cache, "put", lambda *values: (put(*values), peak.append(cache.num_bytes)))
+        patch.setattr(cache, "put", counted_put)
         for number in range(3):
             answer = send(document_server, f"We walk home in the rain. Where is lamp {number}?".encode(), "a.txt")
             assert answer.status_code == 200

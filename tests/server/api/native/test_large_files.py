@@ -62,7 +62,7 @@ def test_other_bodies_have_their_own_limit(small: RunningServer) -> None:
             ("/v1/files", {"data": {"source": "a" * MAX_BODY}}),
             ("/translate", {"files": {"q": (None, "a" * MAX_BODY)}}),
         ):
-            answer = http.post(route, **how)  # type: ignore[arg-type]
+            answer = http.post(route, **how)
             assert answer.status_code in (400, 413)
             assert f"larger than {MAX_BODY} bytes (--max-body-bytes)" in answer.text
     long_field = send(small, "/v1/files", b"Yes.", "a.txt", model="a" * MAX_BODY)

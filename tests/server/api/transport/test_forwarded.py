@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -53,7 +54,7 @@ def test_proxies_are_believed_by_their_address(addresses: str, host: str | None,
 
 
 @pytest.mark.parametrize("wrong", [{"root_path": "mt"}, {"root_path": "/a b"}, {"forwarded_allow_ips": "proxy"}])
-def test_settings_that_cannot_be_are_refused(tiny_artifact: Path, wrong: dict[str, str]) -> None:
+def test_settings_that_cannot_be_are_refused(tiny_artifact: Path, wrong: dict[str, Any]) -> None:
     with pytest.raises(SettingsError, match="root_path, forwarded_allow_ips: "):
         create_app(settings_for(tiny_artifact, **wrong))
 
