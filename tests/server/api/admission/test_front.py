@@ -23,15 +23,16 @@ from tests.server.processes import serving
 
 SCOPES = {
     "public": """/livez /readyz /metrics /health /spec / /page/{name} /docs /docs/swagger-ui-bundle.js
-        /docs/swagger-ui.css""",
+        /docs/swagger-ui.css /download_file/{name}""",
     "any key": "/v1/models /v1/languages",
     "admin": "/v1/models/{name}",
     "documents": """/v1/documents /v1/documents/{document_id} /v1/documents/{document_id}/events
         /v1/documents/{document_id}/result /v1/documents/{document_id}/sentences
         /v1/documents/{document_id}/sentences/{index:int} /v1/documents/{document_id}/sentences/{index:int}/context""",
-    "translate": """/v1/translate /v1/score /v1/files /v1/chat/completions /v1/glossaries /v1/glossaries/{glossary_id}
+    "translate": """/v1/translate /v1/score /v1/files /v1/files/{file_id} /v1/files/{file_id}/result
+        /v1/chat/completions /v1/glossaries /v1/glossaries/{glossary_id}
         /translate /detect /languages /translate_file
-        /download_file/{name} /frontend/settings /v2/translate /v2/languages /v2/usage /v2/document
+        /frontend/settings /v2/translate /v2/languages /v2/usage /v2/document
         /v2/document/{upload_id} /v2/document/{upload_id}/result /v2/glossary-language-pairs /v2/glossaries
         /v2/glossaries/{glossary_id} /v2/glossaries/{glossary_id}/entries /v3/glossaries /v3/glossaries/{glossary_id}
         /v3/glossaries/{glossary_id}/entries /v3/glossaries/{glossary_id}/dictionaries
