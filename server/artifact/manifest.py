@@ -141,6 +141,8 @@ class Manifest:
     source_vocabulary_size: int | None = None
     source_prefix: tuple[int, ...] = ()
     """Ids before every source, such as a target-language token."""
+    length_ratio: float = 1.0
+    """Target pieces per source piece in the model's translations of whole sentences."""
     forced_eos: bool = False
     """The last token of a translation at the maximum length is always EOS, with log-probability 0."""
     shortlist: Shortlist | None = None

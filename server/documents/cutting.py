@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from server.runtime.checkpoints import checkpoint
 from server.stores.records import Part, Sentence
-from server.text.protect.protection import Masked, mask, restore
+from server.text.protect.protection import Masked, restore
+from server.text.split.clauses import as_clause
 from server.text.split.plan import TextPlan, plan_sentence, plan_text
 from server.translation.translator import Translator
 
@@ -23,10 +24,10 @@ def listed_sentences(sources: Sequence[str], translator: Translator, first_index
     ]
 
 
-def cut(source: str, translator: Translator) -> tuple[Part, ...]:
-    """The parts of one sentence."""
+def cut(source: str, translator: Translator, lowers_emphasis: bool = False) -> tuple[Part, ...]:
+    """The parts of one sentence. `lowers_emphasis` as in `server.text.split.plan`."""
     checkpoint()
-    plan = translator.plan(source)
+    plan = translator.planner.plan_text(source, lowers_emphasis=lowers_emphasis)
     return tuple(Part(ids, span=span) for ids, span in zip(plan.source_ids, spans_of(plan), strict=True))
 
 
@@ -62,10 +63,20 @@ def joined(
     texts: list[str] = []
     previous_end = 0
     for number, ((start, end), target) in enumerate(zip(spans, targets, strict=True)):
-        masked = masks[number] if masks else mask(sentence.source[start:end], translator.source_pieces.spells)
-        texts += (sentence.source[previous_end:start], restore(masked, target).text)
+        masked = masks[number] if masks else plan_sentence(sentence.source[start:end], translator.source_pieces).masked
+        part = sentence.source[start:end]
+        texts += (sentence.source[previous_end:start], restored_part(part, masked, target, translator, len(spans) > 1))
         previous_end = end
     return "".join(texts) + sentence.source[previous_end:]
+
+
+def restored_part(source: str, masked: Masked, target: str, translator: Translator, is_part: bool) -> str:
+    """What the model wrote for a sentence, or for a part of one, with protected pieces as in the source."""
+    text = restore(masked, target).text
+    if not is_part or masked.is_capitals:
+        return text
+    num_pieces = translator.target_pieces.num_pieces
+    return as_clause(source, text, lambda word, other: num_pieces(word) <= num_pieces(other))
 
 
 def _spans(sentence: Sentence, translator: Translator) -> list[tuple[int, int]] | None:

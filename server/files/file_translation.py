@@ -2,7 +2,7 @@
 
 import secrets
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from server.documents.batches import OnProgress, translate_all
@@ -15,6 +15,7 @@ from server.files.formats.base import FileTooLarge
 from server.files.formats.registry import translated_name
 from server.files.parsing import ParsedFile
 from server.files.tagged_sentences import with_tags, without_tags
+from server.files.whole_sentences import with_all_clauses
 from server.runtime.checkpoints import checkpoint
 from server.runtime.offload import offload
 from server.stores.records import Mode, Sentence
@@ -65,7 +66,7 @@ async def translate_file(
     most = _max_sentences(file.source.max_characters)
     sentences, translations, texts = await translation.translate(file.texts, terms, most)
     data = await file.write(texts, language)
-    flags = await offload(_num_flags, sentences, translations)
+    flags = await offload(_num_flags, sentences, translations, translation.truncated, translation.cut)
     models[-1].count_flags(flags)
     num_characters = sum(map(len, file.texts))
     name = translated_name(file.name, language)
@@ -83,7 +84,8 @@ async def translate_as_document(
     FileTooLarge, and what translate_all and translate_in_two_stages raise."""
     translation = _FileTranslation(models, reader, options, "offline", lambda done, total: None)
     sentences, targets, translations = await translation.translate(texts, None, _max_sentences(max_characters))
-    models[-1].count_flags(await offload(_num_flags, sentences, targets))
+    flags = await offload(_num_flags, sentences, targets, translation.truncated, translation.cut)
+    models[-1].count_flags(flags)
     return translations
 
 
@@ -91,12 +93,14 @@ def _max_sentences(max_characters: int) -> int:
     return max(1, max_characters // SHORTEST_SENTENCE)
 
 
-def _num_flags(sentences: Sequence[Sentence], translations: Sequence[str]) -> dict[str, int]:
-    flags = Counter[str]()
+def _num_flags(
+    sentences: Sequence[Sentence], translations: Sequence[str], truncated: Collection[int], cut: Collection[int]
+) -> dict[str, int]:
+    flags = Counter[str](truncated=len(truncated), cut=len(cut))
     for sentence, translation in zip(sentences, translations, strict=True):
         checkpoint()
         flags.update(find_flags(sentence.source, translation))
-    return dict(flags)
+    return dict(+flags)
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,10 @@ class _FileTranslation:
     options: RequestedOptions
     mode: Mode
     on_progress: OnProgress
+    truncated: set[int] = field(default_factory=set)
+    """Numbers of the sentences whose translations lack a part, in any stage."""
+    cut: set[int] = field(default_factory=set)
+    """Numbers of the sentences that were translated in parts."""
 
     async def translate(
         self, texts: Sequence[str], terms: Terms | None, max_sentences: int
@@ -152,7 +160,12 @@ class _FileTranslation:
             translated = await translate_all(model, task, readable, reader, on_progress)
         finally:
             reader.cache.drop(task.document_id)
-        done = [translated[number] for number in numbers]
+        done, lacking = await with_all_clauses(
+            model, self.options, [translated[number] for number in numbers], splits=terms is None
+        )
+        self.truncated.difference_update(numbers if stage == 0 else ())
+        self.truncated.update(numbers[at] for at in lacking)
+        self.cut.update(number for number, sentence in zip(numbers, done, strict=True) if len(sentence.parts) > 1)
         if strips_tags:
             return await with_tags(model, [sentences[number] for number in numbers], done, terms)
         return [sentence.translation or "" for sentence in done]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from server.backends.alignment import IdPair
 from server.backends.arrays import Array, Floats
 from server.engine.request import DeadlineExceeded, SentenceResult
 from server.engine.worker import EngineWorker
@@ -49,7 +50,7 @@ async def align_hypotheses(
     results: Sequence[SentenceResult],
 ) -> list[list[tuple[Pair, ...]]]:
     """For every sentence of a request, the pairs of words of the hypotheses that need them: the best one if the request
-    aligns, all if the sentence has tags. Raises what `align` raises."""
+    aligns, all if the sentence has tags or words in capitals. Raises what `align` raises."""
     items = await offload_above(planned.num_chars, _items_of, vocabularies[1], planned, results)
     flat = [item for of_sentence in items for item in of_sentence]
     pairs = iter(await align(worker, vocabularies, flat, planned.request.options.deadline) if flat else [])
@@ -66,7 +67,7 @@ def _items_of(
         for source, planned in zip(plan.sentences, plan.planned, strict=True):
             checkpoint()
             hypotheses = next(remaining).hypotheses
-            wanted = len(hypotheses) if planned.tags else int(request.request.aligns)
+            wanted = len(hypotheses) if planned.needs_alignment else int(request.request.aligns)
             sentence = strip_tags(source)[0] if planned.tags else source
             shown = [planned.restore(hypothesis.ids, target_pieces).text for hypothesis in hypotheses[:wanted]]
             items.append(
@@ -83,13 +84,21 @@ async def align(
 ) -> list[tuple[Pair, ...]]:
     """The pairs of words of every item, as places in `sentence` and in `shown`. `deadline` is a time.monotonic()
     value. Raises CannotAlign, Overloaded, EngineStopped, DeadlineExceeded."""
+    weights = await weights_of_pairs(worker, [(item.planned.ids, item.ids) for item in items], deadline)
+    return await offload_above(
+        sum(len(item.sentence) for item in items),
+        lambda: [aligned_pairs(item, vocabularies, of_item) for item, of_item in zip(items, weights, strict=True)],
+    )
+
+
+async def weights_of_pairs(worker: EngineWorker, pairs: Sequence[IdPair], deadline: float | None) -> list[Floats]:
+    """The alignment weights [target piece, source piece] of every pair. Raises what `align` raises."""
     await asyncio.to_thread(worker.prepare_alignments)
     weights_of: dict[int, Floats] = {}
     owner, submitted = object(), list[tuple[list[int], Future[list[Floats]]]]()
     try:
-        for numbers in _batches(items):
-            pairs = [(items[number].planned.ids, items[number].ids) for number in numbers]
-            submitted.append((numbers, worker.align(pairs, owner)))
+        for numbers in _batches(pairs):
+            submitted.append((numbers, worker.align([pairs[number] for number in numbers], owner)))
         async with asyncio.timeout(None if deadline is None else deadline - time.monotonic()):
             for numbers, future in submitted:
                 weights = await asyncio.wrap_future(future)
@@ -99,17 +108,14 @@ async def align(
     finally:
         for _, future in submitted:
             future.cancel()
-    return await offload_above(
-        sum(len(item.sentence) for item in items),
-        lambda: [aligned_pairs(item, vocabularies, weights_of[number]) for number, item in enumerate(items)],
-    )
+    return [weights_of[number] for number in range(len(pairs))]
 
 
-def _batches(items: Sequence[AlignmentItem]) -> Iterator[list[int]]:
-    """Numbers of items of similar length, with at most MOST_TOKENS padded tokens of source and target."""
+def _batches(pairs: Sequence[IdPair]) -> Iterator[list[int]]:
+    """Numbers of pairs of similar length, with at most MOST_TOKENS padded tokens of source and target."""
     batch: list[int] = []
-    for number in sorted(range(len(items)), key=lambda number: _length(items[number])):
-        if batch and _length(items[number]) * (len(batch) + 1) > MOST_TOKENS:
+    for number in sorted(range(len(pairs)), key=lambda number: _length(pairs[number])):
+        if batch and _length(pairs[number]) * (len(batch) + 1) > MOST_TOKENS:
             yield batch
             batch = []
         batch.append(number)
@@ -117,8 +123,8 @@ def _batches(items: Sequence[AlignmentItem]) -> Iterator[list[int]]:
         yield batch
 
 
-def _length(item: AlignmentItem) -> int:
-    return len(item.planned.ids) + len(item.ids)
+def _length(pair: IdPair) -> int:
+    return len(pair[0]) + len(pair[1])
 
 
 def aligned_pairs(item: AlignmentItem, vocabularies: tuple[Pieces, Pieces], weights: Floats) -> tuple[Pair, ...]:

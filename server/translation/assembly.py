@@ -3,7 +3,7 @@
 import dataclasses
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from server.engine.request import SentenceResult, Timings
@@ -13,10 +13,14 @@ from server.text.base.pieces import Pieces
 from server.text.base.words import Place
 from server.text.checks.flags import find_flags
 from server.text.markup.tags import Pair, place_tags, strip_tags
+from server.text.protect.emphasis import raise_emphasis
 from server.text.protect.protection import Restored
+from server.text.split.clauses import as_clause
 from server.text.split.plan import PlannedSentence, TextPlan
 from server.translation.planning import PlannedRequest
 
+Placed = tuple[Restored, Sequence[Pair]]
+"""A hypothesis' text, and its pairs of aligned words."""
 OfHypotheses = Sequence[Sequence[Pair]]
 """Pairs of aligned words for a sentence's hypotheses, best first: for all of them, for the best only, or for none."""
 
@@ -78,18 +82,27 @@ class TranslationOutcome:
 
 
 def assemble(
-    planned: PlannedRequest, results: Sequence[SentenceResult], pieces: Pieces, aligned: Sequence[OfHypotheses] = ()
+    planned: PlannedRequest,
+    results: Sequence[SentenceResult],
+    pieces: Pieces,
+    aligned: Sequence[OfHypotheses] = (),
+    incomplete: Collection[int] = (),
 ) -> TranslationOutcome:
     """The translated texts, from the result of every sentence and, where words were aligned, their pairs. `pieces` are
-    the target's."""
+    the target's; `incomplete` are the numbers of sentences whose translations lack a part."""
     remaining = iter(zip(results, aligned or [()] * len(results), strict=True))
+    first = 0
     translations = []
     for plan in planned.plans:
         of_plan = [next(remaining) for _ in plan.planned]
         of_text, pairs = [result for result, _ in of_plan], [of_sentence for _, of_sentence in of_plan]
-        translation = _join(plan, of_text, pairs, planned.request.options.num_hypotheses, pieces)
+        placed = _choices(plan, of_text, pairs, pieces)
+        lacking = [number in incomplete for number in range(first, first + len(of_plan))]
+        first += len(of_plan)
+        translation = _join(plan, of_text, placed, planned.request.options.num_hypotheses, lacking)
         if planned.request.aligns:
-            translation = dataclasses.replace(translation, alignment=_alignment(plan, translation, pairs))
+            best = [of_sentence[0][1] for of_sentence in placed]
+            translation = dataclasses.replace(translation, alignment=_alignment(plan, translation, best))
         translations.append(translation)
     return TranslationOutcome(tuple(translations), largest_timings(results), time.monotonic() - planned.started)
 
@@ -106,14 +119,16 @@ def largest_timings(results: Sequence[SentenceResult]) -> Timings:
 def _join(
     plan: TextPlan,
     results: Sequence[SentenceResult],
-    aligned: Sequence[OfHypotheses],
+    placed: Sequence[Sequence[Placed]],
     num_hypotheses: int,
-    pieces: Pieces,
+    lacking: Sequence[bool],
 ) -> TextTranslation:
-    of_sentence = _choices(plan, results, aligned, pieces)
+    of_sentence = [[choice for choice, _ in choices] for choices in placed]
     sentences = tuple(
-        _sentence(source, planned, choices[0], result)
-        for source, planned, choices, result in zip(plan.sentences, plan.planned, of_sentence, results, strict=True)
+        _sentence(*sentence)
+        for sentence in zip(
+            plan.sentences, plan.planned, [texts[0] for texts in of_sentence], results, lacking, strict=True
+        )
     )
     hypotheses = tuple(
         TextHypothesis(
@@ -127,24 +142,43 @@ def _join(
 
 def _choices(
     plan: TextPlan, results: Sequence[SentenceResult], aligned: Sequence[OfHypotheses], pieces: Pieces
-) -> list[list[Restored]]:
-    """For every sentence, the texts of its hypotheses, with spans in place of masks and with their tags."""
+) -> list[list[Placed]]:
+    """For every sentence, the texts of its hypotheses, with spans in place of masks, with their tags and capitals."""
     of_sentence = []
     for source, planned, result, pairs in zip(plan.sentences, plan.planned, results, aligned, strict=True):
         checkpoint()
-        choices = [planned.restore(hypothesis.ids, pieces) for hypothesis in result.hypotheses]
-        if planned.tags:
-            choices = [
-                dataclasses.replace(
-                    choice, text=place_tags(planned.tags, strip_tags(source)[0], choice.text, own_pairs)
-                )
-                for choice, own_pairs in zip(choices, pairs, strict=True)
-            ]
-        of_sentence.append(choices)
+        choices = [_restored(source, planned, hypothesis.ids, pieces) for hypothesis in result.hypotheses]
+        if planned.needs_alignment:
+            of_sentence.append([_placed(planned, source, *pair) for pair in zip(choices, pairs, strict=True)])
+        else:
+            of_sentence.append(
+                [(choice, pairs[rank] if rank < len(pairs) else ()) for rank, choice in enumerate(choices)]
+            )
     return of_sentence
 
 
-def _alignment(plan: TextPlan, joined: TextTranslation, aligned: Sequence[OfHypotheses]) -> tuple[Pair, ...]:
+def _restored(source: str, planned: PlannedSentence, ids: Sequence[int], pieces: Pieces) -> Restored:
+    """A hypothesis; of a part of a sentence, as that part."""
+    restored = planned.restore(ids, pieces)
+    if not planned.is_cut or planned.masked.is_capitals:
+        return restored
+    clause = as_clause(source, restored.text, lambda word, other: pieces.num_pieces(word) <= pieces.num_pieces(other))
+    return dataclasses.replace(restored, text=clause)
+
+
+def _placed(planned: PlannedSentence, source: str, choice: Restored, pairs: Sequence[Pair]) -> Placed:
+    """A hypothesis with its tags and capitals."""
+    text, is_moved = choice.text, choice.is_moved
+    read = strip_tags(source)[0] if planned.tags else source
+    if planned.masked.emphasized:
+        text, pairs, is_whole = raise_emphasis(read, planned.masked.emphasized, text, pairs)
+        is_moved |= not is_whole
+    if planned.tags:
+        text = place_tags(planned.tags, read, text, pairs)
+    return Restored(text, is_moved), pairs
+
+
+def _alignment(plan: TextPlan, joined: TextTranslation, aligned: Sequence[Sequence[Pair]]) -> tuple[Pair, ...]:
     """The pairs of all sentences' best translations, as places in the whole text and in its translation."""
     pairs: list[Pair] = []
     remaining = iter(zip(joined.sentences, aligned, strict=True))
@@ -152,7 +186,7 @@ def _alignment(plan: TextPlan, joined: TextTranslation, aligned: Sequence[OfHypo
     for segment in plan.segments:
         target = segment.text
         if segment.is_sentence:
-            sentence, (best, *_) = next(remaining)
+            sentence, best = next(remaining)
             target = sentence.target
             pairs += ((_moved(place, source_at), _moved(aligned_place, target_at)) for place, aligned_place in best)
         source_at, target_at = source_at + len(segment.text), target_at + len(target)
@@ -163,10 +197,13 @@ def _moved(place: Place, by: int) -> Place:
     return place[0] + by, place[1] + by
 
 
-def _sentence(source: str, planned: PlannedSentence, target: Restored, result: SentenceResult) -> SentenceTranslation:
+def _sentence(
+    source: str, planned: PlannedSentence, target: Restored, result: SentenceResult, is_lacking: bool
+) -> SentenceTranslation:
     checkpoint()
     best = result.hypotheses[0]
-    seen = {"cut": planned.is_cut, "truncated": best.finish_reason == "length", "moved": target.is_moved}
+    is_truncated = is_lacking or best.finish_reason == "length"
+    seen = {"cut": planned.is_cut, "truncated": is_truncated, "moved": target.is_moved}
     flags = (*find_flags(source, target.text), *(name for name, holds in seen.items() if holds))
     return SentenceTranslation(
         source, target.text, best.score, best.finish_reason, best.num_tokens, flags, best.ids, len(planned.ids)

@@ -139,7 +139,12 @@ def _mask(
     """Put masks in place of a sentence's terms. Raises TermRefused, PrefixRefused."""
     prefix = draft.planned.prefix
     planned = plan_sentence(
-        draft.source, translator.source_pieces, draft.planned.is_cut, terms, bool(draft.planned.tags)
+        draft.source,
+        translator.source_pieces,
+        draft.planned.is_cut,
+        terms,
+        bool(draft.planned.tags),
+        bool(draft.planned.masked.emphasized),
     )
     draft.planned = planned if prefix is None else planned.with_prefix(prefix.text, translator.target_pieces)
     _check(draft, matches, translator.artifact.manifest.max_source_length)

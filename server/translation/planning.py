@@ -35,6 +35,8 @@ class TextRequest:
     """What the translation of each text's first sentence begins with, "" for no prefix; none, or one for every text."""
     aligns: bool = False
     """Whether the outcome has the alignment of words."""
+    lowers_emphasis: bool = True
+    """Whether the model reads single words in capitals in small letters, if it aligns words."""
     tagged: bool = False
     """Whether opening and closing placeholders in the texts are tags. If the model aligns words, tags are placed round
     the translations of the words that they enclose."""
@@ -52,8 +54,8 @@ class PlannedRequest:
 
     @property
     def needs_alignment(self) -> bool:
-        """Whether it is requested, or needed to place tags."""
-        return self.request.aligns or any(sentence.tags for plan in self.plans for sentence in plan.planned)
+        """Whether it is requested, or needed to place tags or capitals."""
+        return self.request.aligns or any(sentence.needs_alignment for plan in self.plans for sentence in plan.planned)
 
     @property
     def num_chars(self) -> int:
@@ -71,8 +73,11 @@ class Planner:
     def plan_request(self, request: TextRequest, can_align: bool) -> PlannedRequest:
         """`can_align`: whether the model aligns words. Raises TooManySentences, PrefixRefused."""
         started, owner = time.monotonic(), object()
-        strips_tags, count = request.tagged and can_align, self._sentence_counter()
-        plans = tuple(self.plan_text(text, request.splits, strips_tags, count) for text in request.texts)
+        strips_tags, lowers_emphasis = request.tagged and can_align, request.lowers_emphasis and can_align
+        count = self._sentence_counter()
+        plans = tuple(
+            self.plan_text(text, request.splits, strips_tags, count, lowers_emphasis) for text in request.texts
+        )
         if any(request.prefixes):
             plans = tuple(
                 self._with_prefix(index, plan, prefix, request.options)
@@ -91,11 +96,19 @@ class Planner:
         splits: bool = True,
         strips_tags: bool = False,
         count: Callable[[int], None] = lambda number: None,
+        lowers_emphasis: bool = False,
     ) -> TextPlan:
         """Cut a text into sentences that the model can read; arguments as in `server.text.split.plan`."""
         manifest = self._manifest
         return plan_text(
-            text, manifest.source_language, self._source_pieces, manifest.max_source_length, splits, strips_tags, count
+            text,
+            manifest.source_language,
+            self._source_pieces,
+            manifest.max_source_length,
+            splits,
+            strips_tags,
+            count,
+            lowers_emphasis,
         )
 
     def min_sentences(self, texts: Iterable[str]) -> int:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import dataclasses
 import threading
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -48,7 +49,8 @@ class TranslationStream:
     @classmethod
     async def begin(cls, translator: Translator, request: TextRequest) -> "TranslationStream":
         """Queue all sentences or none. Raises what Translator.translate raises before it waits."""
-        planned = await translator.prepare(request)
+        # What is shown of a sentence that is done stays: nothing is aligned after it.
+        planned = await translator.prepare(dataclasses.replace(request, lowers_emphasis=False))
         stream = cls(translator, planned)
         for index, sentence in enumerate(planned.sentences):
             sentence.on_partial = partial(stream._record, index)

@@ -9,7 +9,15 @@ from typing import TypedDict
 
 from server.artifact.artifact import Artifact
 from server.artifact.manifest import EXPORT_AGAIN
-from server.engine.request import ModelUnavailable, SearchOptions, SentenceRequest, SentenceResult
+from server.backends.alignment import IdPair
+from server.engine.request import (
+    DeadlineExceeded,
+    ModelUnavailable,
+    Overloaded,
+    SearchOptions,
+    SentenceRequest,
+    SentenceResult,
+)
 from server.engine.wait import wait_for_all
 from server.engine.worker import EngineWorker
 from server.runtime.offload import offload_above
@@ -24,7 +32,9 @@ from server.text.markup.tags import Pair
 from server.text.split.plan import TextPlan
 from server.translation.alignment import align_hypotheses
 from server.translation.assembly import TextTranslation, TranslationOutcome, assemble
+from server.translation.coverage import count_missing, find_incomplete
 from server.translation.planning import PlannedRequest, Planner, TextRequest
+from server.translation.resplitting import Resplit, Translated, plan_resplits, with_resplits
 from server.translation.trace_stages import record_stages
 
 BACKGROUND_AT_ONCE = 128
@@ -93,7 +103,7 @@ class Translator:
         cancelled, so are its sentences. Raises what `prepare`, `run` and `finish` raise."""
         planned = await self.prepare(request)
         results = await self.run(planned.sentences, request.options.deadline)
-        return await self.finish(planned, results, counts_flags)
+        return await self._finish(await self._with_all_clauses(planned, results), counts_flags)
 
     async def prepare(self, request: TextRequest) -> PlannedRequest:
         """Cut texts, for `run` and then `finish`. Raises TooManySentences, Overloaded, PrefixRefused, CannotAlign."""
@@ -107,16 +117,67 @@ class Translator:
     async def finish(
         self, planned: PlannedRequest, results: Sequence[SentenceResult], counts_flags: bool = True
     ) -> TranslationOutcome:
-        """What `translate` returns. With `counts_flags` it is an answer, whose flags the metrics count; else a stage on
-        the way to one. Raises what `align` raises, where words are to be aligned."""
+        """What `translate` returns, but no sentence is translated again in clauses. With `counts_flags` it is an answer,
+        whose flags the metrics count; else a stage on the way to one. Raises what `align` raises, where words are to be
+        aligned."""
+        incomplete = await self._find_incomplete(planned, results)
+        return await self._finish(Translated(planned, results, frozenset(incomplete)), counts_flags)
+
+    async def _finish(self, translated: Translated, counts_flags: bool) -> TranslationOutcome:
+        planned, results = translated.planned, translated.results
         vocabularies, aligned = (self.source_pieces, self.target_pieces), list[list[tuple[Pair, ...]]]()
         if planned.needs_alignment:
             aligned = await align_hypotheses(self.worker, vocabularies, planned, results)
         with tracing.stage("detokenize"):
-            outcome = await offload_above(planned.num_chars, assemble, planned, results, self.target_pieces, aligned)
+            outcome = await offload_above(
+                planned.num_chars, assemble, planned, results, self.target_pieces, aligned, translated.incomplete
+            )
         if counts_flags:
             self.count_flags(outcome.num_flags)
         return outcome
+
+    async def _find_incomplete(self, planned: PlannedRequest, results: Sequence[SentenceResult]) -> dict[int, int]:
+        """Numbers of the sentences whose best translations lack words, and how many."""
+        pairs = [
+            (sentence.source_ids, result.hypotheses[0].ids)
+            for sentence, result in zip(planned.sentences, results, strict=True)
+        ]
+        return await self.find_incomplete(pairs, planned.request.options.deadline)
+
+    async def find_incomplete(self, pairs: Sequence[IdPair], deadline: float | None) -> dict[int, int]:
+        """Numbers of the pairs of source and translation whose translations lack words, and how many words; -1 if that
+        is not known."""
+        ratio = self.artifact.manifest.length_ratio
+        return await find_incomplete(self.worker, self.source_pieces, pairs, ratio, deadline)
+
+    async def _with_all_clauses(self, planned: PlannedRequest, results: Sequence[SentenceResult]) -> Translated:
+        """The results, with long sentences in clauses where that gives more of them."""
+        incomplete = await self._find_incomplete(planned, results)
+        longest = self.artifact.manifest.max_source_length
+        resplits = plan_resplits(planned, incomplete, self.source_pieces, longest) if incomplete else {}
+        better: dict[int, tuple[Resplit, Sequence[SentenceResult], Sequence[int]]] = {}
+        for number, resplit in resplits.items():
+            done = await self.translate_clauses(resplit.requests, incomplete[number], planned.request.options.deadline)
+            if done is not None:
+                better[number] = (resplit, *done)
+        if not better:
+            return Translated(planned, results, frozenset(incomplete))
+        return with_resplits(planned, results, incomplete, better)
+
+    async def translate_clauses(
+        self, requests: Sequence[SentenceRequest], num_missing: int, deadline: float | None
+    ) -> tuple[list[SentenceResult], list[int]] | None:
+        """The results of a sentence's clauses, and how many words each lacks; None if they lack no fewer than the whole
+        sentence, or there is no time or room for them."""
+        try:
+            results = await self.run_in_portions(requests, deadline)
+        except (Overloaded, DeadlineExceeded):
+            return None
+        pairs = [
+            (request.source_ids, result.hypotheses[0].ids) for request, result in zip(requests, results, strict=True)
+        ]
+        missing = await count_missing(self.worker, self.source_pieces, pairs, deadline)
+        return (results, missing) if sum(missing) < num_missing else None
 
     async def run(self, requests: Sequence[SentenceRequest], deadline: float | None) -> list[SentenceResult]:
         """Queue all of the sentences or none, and wait for their results (see `wait_for_all`). Raises what that raises,
@@ -239,9 +300,9 @@ class PendingText:
     def wait(self) -> TextTranslation:
         """Wait for the translation. Raises what the engine raised for a sentence."""
         results = [sentence.future.result() for sentence in self._planned.sentences]
-        outcome = assemble(self._planned, results, self._translator.target_pieces)
-        self._translator.count_flags(outcome.num_flags)
-        return outcome.translations[0]
+        translator = self._translator
+        translated = asyncio.run(translator._with_all_clauses(self._planned, results))
+        return asyncio.run(translator._finish(translated, counts_flags=True)).translations[0]
 
     def cancel(self) -> None:
         for sentence in self._planned.sentences:
@@ -252,11 +313,14 @@ def open_vocabularies(artifact: Artifact) -> tuple[Pieces, Pieces]:
     """The vocabularies of source and target, often the same. Raises VocabularyError for one whose ids of UNK and EOS
     are not the model's."""
     manifest = artifact.manifest
-    target = Pieces(artifact.path(manifest.vocabulary_file), manifest.vocabulary_size)
+    target = Pieces(
+        artifact.path(manifest.vocabulary_file), manifest.vocabulary_size, language=manifest.source_language
+    )
     source = target
     if manifest.source_vocabulary_file or manifest.source_prefix:
         path = artifact.path(manifest.source_vocabulary_file or manifest.vocabulary_file)
-        source = Pieces(path, manifest.source_vocabulary_size or manifest.vocabulary_size, manifest.source_prefix)
+        size = manifest.source_vocabulary_size or manifest.vocabulary_size
+        source = Pieces(path, size, manifest.source_prefix, manifest.source_language)
     expected = (manifest.special_ids.unk, manifest.special_ids.eos)
     for pieces in (source, target):
         if (pieces.unk_id, pieces.eos_id) != expected:

@@ -24,9 +24,11 @@ class VocabularyError(ValueError):
 class Pieces:
     """One SentencePiece model. Thread-safe."""
 
-    def __init__(self, path: Path, size: int | None = None, prefix: tuple[int, ...] = ()) -> None:
-        """Pieces beyond the first `size` count as unknown. `prefix`: ids before every sentence. Raises VocabularyError
-        if `path` is no SentencePiece model or has no piece that ends a sentence."""
+    def __init__(self, path: Path, size: int | None = None, prefix: tuple[int, ...] = (), language: str = "") -> None:
+        """Pieces beyond the first `size` count as unknown. `prefix`: ids before every sentence. `language`: the code of
+        the texts' language, "" for any. Raises VocabularyError if `path` is no SentencePiece model or has no piece that
+        ends a sentence."""
+        self.language = language
         self._spelled: dict[str, bool] = {}
         try:
             self._model = sentencepiece.SentencePieceProcessor(model_file=str(path))
@@ -63,6 +65,10 @@ class Pieces:
             ids = self._model.piece_to_id(self._model.encode(text, out_type=str))
             ids = [self.unk_id if self._model.is_control(index) else index for index in ids]
         return [index if index < self._size else self.unk_id for index in ids]
+
+    def num_pieces(self, word: str) -> int:
+        """Number of pieces of a word, the space before it included."""
+        return len(self._known(word))
 
     @property
     def empty_length(self) -> int:

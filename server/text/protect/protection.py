@@ -8,7 +8,8 @@ vocabulary cannot spell), and puts the translations of a glossary's terms in pla
    as they copy names. The stem is the first that no number follows in the sentence, so that no word of it looks like a
    mask. Where a span touches a word, the model reads a space between them, which `restore` removes again. The model
    does not read soft hyphens and the mark of an accelerator (`accelerators`).
-3. A sentence in capitals is given to the model in lower case, and its translation is set in capitals.
+3. A sentence in capitals is given to the model in small letters, and its translation is set in capitals; so is a single
+   word in capitals, if the words that come from it can be found (`capitals`).
 4. In the translation only the first copy of each mask stays, and masks become spans again.
 5. The model may lose a mask. If the span is one end of a tag whose other end (its partner) is in the translation, the
    mask is inserted as many words from its partner as in the source; otherwise at the same relative position as in the
@@ -27,8 +28,9 @@ from itertools import product
 from typing import NamedTuple
 
 from server.text.base.placeholders import closing_of, is_opening, is_placeholder
-from server.text.base.words import has_letters
+from server.text.base.words import Place, has_letters
 from server.text.protect.accelerators import Accelerator, take_off
+from server.text.protect.capitals import Casing
 from server.text.protect.hyphens import replace_invented_hyphens
 from server.text.protect.terms import Match, Terms, with_first_letter
 from server.text.protect.unspellable import UNSPACED, Spells, merge_adjacent, unspellable
@@ -49,8 +51,7 @@ _TAG = re.compile(
 )
 """Beginnings of spans that stand beside words, and belong to none."""
 _ASCII_WORD = re.compile(r"[A-Za-z0-9_]")
-MIN_CAPITALS = 5
-"""Least number of letters of a sentence in capitals; fewer may be an abbreviation ("NASA")."""
+_NO_VOCABULARY = Casing()
 MAX_INSERTION_COST = 1_000_000
 """Largest product of lost masks and characters of the translation for which masks are inserted between words: each
 insertion reads all words. Translations of models stay below it; beyond it lost masks are appended."""
@@ -80,6 +81,8 @@ class Masked:
     accelerator: Accelerator | None = None
     places: tuple[tuple[int, int], ...] = field(default=(), compare=False)
     """Start and end of every span in the sentence."""
+    emphasized: tuple[Place, ...] = field(default=(), compare=False)
+    """Start and end of every word of the sentence that is in capitals, and that the model reads in small letters."""
 
     @property
     def is_translatable(self) -> bool:
@@ -105,28 +108,35 @@ class Restored:
     is_moved: bool = False
 
 
-def mask(sentence: str, spells: Spells, terms: Terms | None = None) -> Masked:
+def mask(sentence: str, spells: Spells, terms: Terms | None = None, casing: Casing = _NO_VOCABULARY) -> Masked:
     """Replace the sentence's protected spans, which are restored as they are, and its terms, which are restored as
-    their translations, by masks. Linear in the sentence's length."""
+    their translations, by masks; write words in capitals as `casing` says. Linear in the sentence's length."""
     accelerator = take_off(sentence)
     if accelerator is None:
-        return _mask(sentence, spells, terms)
-    masked = _mask(accelerator.label, spells, terms)
+        return _mask(sentence, spells, terms, casing)
+    masked = _mask(accelerator.label, spells, terms, casing)
     if accelerator.mark and any(start <= accelerator.at < end for start, end in masked.places):
-        return _mask(sentence, spells, terms)
+        return _mask(sentence, spells, terms, casing)
     after = accelerator.at if accelerator.mark else len(sentence)
-    places = tuple((start + (start >= after), end + (end > after)) for start, end in masked.places)
-    return replace(masked, accelerator=accelerator.outside(masked.places), places=places)
+
+    def in_sentence(places: tuple[Place, ...]) -> tuple[Place, ...]:
+        return tuple((start + (start >= after), end + (end > after)) for start, end in places)
+
+    return replace(
+        masked,
+        accelerator=accelerator.outside(masked.places),
+        places=in_sentence(masked.places),
+        emphasized=in_sentence(masked.emphasized),
+    )
 
 
-def _mask(sentence: str, spells: Spells, terms: Terms | None) -> Masked:
+def _mask(sentence: str, spells: Spells, terms: Terms | None, casing: Casing) -> Masked:
     matches = {} if terms is None else {(term.start, term.end): term for term in find_terms(sentence, terms)}
     unspelled = _without_overlaps(unspellable(sentence, spells), list(matches))
-    protected = protected_spans(sentence)
+    protected = [place for place in protected_spans(sentence) if not casing.repaired(sentence[slice(*place)])]
     if not (matches or unspelled or protected):
-        sentence = sentence.replace(_SOFT_HYPHEN, "")
-        is_capitals = _is_capitals([sentence])
-        return Masked(sentence.lower() if is_capitals else sentence, is_capitals=is_capitals)
+        [text], is_capitals, emphasized = _in_small_letters([sentence], [], casing)
+        return Masked(text.replace(_SOFT_HYPHEN, ""), is_capitals=is_capitals, emphasized=emphasized)
     kept = _join_touching(sentence, [*protected, *merge_adjacent(sentence, unspelled, list(matches))])
     replacements = {place: term.target for place, term in matches.items()}
     replacements |= {place: sentence[slice(*place)] for place in kept}
@@ -134,10 +144,8 @@ def _mask(sentence: str, spells: Spells, terms: Terms | None) -> Masked:
     stem = _free_stem(sentence) if places else ""
     if not stem:
         places = []
-    between = [text.replace(_SOFT_HYPHEN, "") for text in _texts_between(sentence, places)]
-    is_capitals = _is_capitals(between)
-    if is_capitals:
-        between = [text.lower() for text in between]
+    between, is_capitals, emphasized = _in_small_letters(_texts_between(sentence, places), places, casing)
+    between = [text.replace(_SOFT_HYPHEN, "") for text in between]
     spans: list[Span] = []
     parts = [between[0]]
     for number, (place, before, after) in enumerate(zip(places, between, between[1:], strict=False), 1):
@@ -147,7 +155,7 @@ def _mask(sentence: str, spells: Spells, terms: Terms | None) -> Masked:
         span = Span(text, before[-1:].isalnum(), after[:1].isalnum(), is_word, rises)
         spans.append(span)
         parts += (" " * span.has_space_before, f"{stem}{number}", " " * span.has_space_after, after)
-    return Masked("".join(parts), tuple(spans), stem, is_capitals, places=tuple(places))
+    return Masked("".join(parts), tuple(spans), stem, is_capitals, places=tuple(places), emphasized=emphasized)
 
 
 def find_terms(sentence: str, terms: Terms) -> list[Match]:
@@ -252,10 +260,21 @@ def _texts_between(sentence: str, spans: Sequence[tuple[int, int]]) -> list[str]
     return [*texts, sentence[last:]]
 
 
-def _is_capitals(texts: Sequence[str]) -> bool:
-    """Whether the texts are in capitals that can be made from small letters again."""
-    text = "".join(texts)
-    return text.isupper() and sum(map(str.isalpha, text)) >= MIN_CAPITALS and text.lower().upper() == text
+def _in_small_letters(
+    texts: Sequence[str], spans: Sequence[Place], casing: Casing
+) -> tuple[list[str], bool, tuple[Place, ...]]:
+    """The texts between the `spans` of a sentence as the model reads them; whether all of the sentence is in capitals;
+    and the places in it of single words in capitals."""
+    lowered = casing.all_lowered(texts)
+    if lowered is not None:
+        return lowered, True, ()
+    small: list[str] = []
+    emphasized: list[Place] = []
+    for text, start in zip(texts, (0, *(end for _, end in spans)), strict=True):
+        read, places = casing.with_words_lowered(text)
+        small.append(read)
+        emphasized += ((start + begin, start + end) for begin, end in places)
+    return small, False, tuple(emphasized)
 
 
 # Restoring

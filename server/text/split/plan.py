@@ -8,9 +8,11 @@ from server.runtime.checkpoints import checkpoint
 from server.text.base.pieces import Pieces
 from server.text.markup.standalone_placeholders import Tag
 from server.text.markup.tags import strip_tags
+from server.text.protect.capitals import Casing
 from server.text.protect.prefix import Prefix, encode_prefix, restore_partial_translation, restore_translation
 from server.text.protect.protection import Masked, Restored, has_words, mask
 from server.text.protect.terms import Terms
+from server.text.split.clauses import split_at_clauses
 from server.text.split.long_sentences import split_long
 from server.text.split.sentences import Segment, segments_of, trim
 
@@ -29,7 +31,7 @@ tables, for example, repeat them."""
 @dataclass(frozen=True)
 class PlannedSentence:
     """A sentence as the model reads it; `ids` end with EOS. `is_cut`: it is a part of a sentence that is too long for
-    the model. `prefix`: the beginning of the translation."""
+    the model, or that the model did not translate as a whole. `prefix`: the beginning of the translation."""
 
     masked: Masked
     ids: tuple[int, ...]
@@ -37,6 +39,11 @@ class PlannedSentence:
     prefix: Prefix | None = None
     tags: tuple[Tag, ...] = ()
     """The sentence's tags, which the model does not read; `place_tags` places them by the alignment."""
+
+    @property
+    def needs_alignment(self) -> bool:
+        """Whether its tags, or its words in capitals, are placed by the alignment."""
+        return bool(self.tags or self.masked.emphasized)
 
     @property
     def prefix_ids(self) -> tuple[int, ...]:
@@ -94,13 +101,15 @@ def plan_text(
     splits: bool = True,
     strips_tags: bool = False,
     count: Callable[[int], None] = _no_limit,
+    lowers_emphasis: bool = False,
 ) -> TextPlan:
     """Split `text` into sentences of at most `max_source_length` pieces, EOS included, and the gaps between them.
 
     A sentence that no model can read becomes a gap: a sentence without pieces, a sentence that is one protected span, a
     character of too many pieces. Without `splits` the text is one sentence, cut only if it is too long. With
-    `strips_tags` the model does not read opening and closing placeholders: they become the `tags` of their sentence.
-    `count` is called with the number of sentences whenever some are planned; an exception in it ends the planning.
+    `strips_tags` the model does not read opening and closing placeholders: they become the `tags` of their sentence. With
+    `lowers_emphasis` it reads single words in capitals in small letters (`Masked.emphasized`). `count` is called with
+    the number of sentences whenever some are planned; an exception in it ends the planning.
     Linear in len(text).
     """
     segments: list[Segment] = []
@@ -113,7 +122,7 @@ def plan_text(
             continue
         parts = cache.get(segment.text)
         if parts is None:
-            parts = _plan_parts(segment.text, pieces, max_source_length, strips_tags)
+            parts = _plan_parts(segment.text, pieces, max_source_length, strips_tags, lowers_emphasis)
             if len(segment.text) <= MAX_CACHED_LENGTH:
                 cache[segment.text] = parts
         segments += parts[0]
@@ -123,17 +132,38 @@ def plan_text(
 
 
 def _plan_parts(
-    sentence: str, pieces: Pieces, max_source_length: int, strips_tags: bool
+    sentence: str, pieces: Pieces, max_source_length: int, strips_tags: bool, lowers_emphasis: bool
 ) -> tuple[list[Segment], list[PlannedSentence]]:
     """The parts of a sentence, the sentence itself if it is short enough, and the parts that are to be translated."""
-    whole = plan_sentence(sentence, pieces, strips_tags=strips_tags)
+    whole = plan_sentence(sentence, pieces, strips_tags=strips_tags, lowers_emphasis=lowers_emphasis)
     if len(whole.ids) <= max_source_length:
         parts = [(Segment(sentence, is_sentence=True), whole)]
     else:
         parts = [
-            (part, plan_sentence(part.text, pieces, is_cut=True, strips_tags=strips_tags))
+            (part, plan_sentence(part.text, pieces, True, None, strips_tags, lowers_emphasis))
             for part in _split_long(sentence, whole, pieces, max_source_length)
         ]
+    return _readable(parts, pieces, max_source_length)
+
+
+def plan_clauses(
+    sentence: str, pieces: Pieces, max_source_length: int, strips_tags: bool = False, lowers_emphasis: bool = False
+) -> tuple[list[Segment], list[PlannedSentence]]:
+    """The clauses of a long sentence and the gaps between them, and the clauses that are to be translated. Arguments as
+    in `plan_text`."""
+    parts = [
+        (part, plan_sentence(part.text, pieces, True, None, strips_tags, lowers_emphasis))
+        for clause in split_at_clauses(sentence)
+        for part in trim(clause)
+        if part.text
+    ]
+    return _readable(parts, pieces, max_source_length)
+
+
+def _readable(
+    parts: Sequence[tuple[Segment, PlannedSentence]], pieces: Pieces, max_source_length: int
+) -> tuple[list[Segment], list[PlannedSentence]]:
+    """The parts of a sentence, those that a model cannot read as gaps; and the others as they are planned."""
     segments: list[Segment] = []
     planned: list[PlannedSentence] = []
     for part, plan in parts:
@@ -146,11 +176,16 @@ def _plan_parts(
 
 
 def plan_sentence(
-    sentence: str, pieces: Pieces, is_cut: bool = False, terms: Terms | None = None, strips_tags: bool = False
+    sentence: str,
+    pieces: Pieces,
+    is_cut: bool = False,
+    terms: Terms | None = None,
+    strips_tags: bool = False,
+    lowers_emphasis: bool = False,
 ) -> PlannedSentence:
-    """Plan one sentence of any length. Its `terms` are masked; `strips_tags` as in `plan_text`."""
+    """Plan one sentence of any length. Its `terms` are masked; other arguments as in `plan_text`."""
     read, tags = strip_tags(sentence) if strips_tags else (sentence, ())
-    masked = mask(read, pieces.spells, terms)
+    masked = mask(read, pieces.spells, terms, Casing(pieces, lowers_emphasis))
     [ids] = pieces.encode([_spellable(masked.text, pieces)])
     return PlannedSentence(masked, ids, is_cut, tags=tags)
 

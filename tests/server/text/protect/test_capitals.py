@@ -1,0 +1,92 @@
+"""Capitals: the model reads words in small letters, and its translation has the capitals again."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from server.settings import BUNDLED_MODELS
+from server.text.base.pieces import Pieces
+from server.text.base.words import words_of
+from server.text.protect.capitals import Casing
+from server.text.protect.emphasis import raise_emphasis
+from server.text.protect.protection import mask, restore
+from server.text.protect.terms import Terms
+
+ENGLISH = Casing(Pieces(BUNDLED_MODELS / "en-de" / "vocabulary.model", language="en"), lowers_emphasis=True)
+GERMAN = Casing(Pieces(BUNDLED_MODELS / "de-en" / "vocabulary.model", language="de"), lowers_emphasis=True)
+
+
+def read(sentence: str, casing: Casing) -> str:
+    return mask(sentence, lambda character: True, casing=casing).text
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("ON", "on"),
+        ("EXIT", "exit"),
+        ("SAVE THE FILE", "save the file"),
+        ("Turn it ON.", "Turn it on."),
+        ("The TENANT pays the LANDLORD.", "The tenant pays the landlord."),
+        ("HEllo, hELLO", "Hello, Hello"),
+        ("NASA, HTML, USB", "NASA, HTML, USB"),
+        ("The US and the NATO use PDF and PCs.", "The US and the NATO use PDF and PCs."),
+        ("A COVID-19 test for iPad and MAX_SIZE", None),
+        ("I AM HERE", "I am here"),
+    ],
+)
+def test_english_words_in_capitals(sentence: str, expected: str | None) -> None:
+    assert expected is None or read(sentence, ENGLISH) == expected
+    assert expected is not None or mask(sentence, lambda character: True, casing=ENGLISH).emphasized == ()
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("STRASSE GESPERRT", "Stra\u00dfe gesperrt"),
+        ("SCHLIESSEN", "schlie\u00dfen"),
+        ("ACHTUNG STUFE", "Achtung Stufe"),
+        ("WASSER", "Wasser"),
+        ("Bitte NICHT \u00f6ffnen.", "Bitte nicht \u00f6ffnen."),
+        ("Der K\u00c4UFER bezahlt den VERK\u00c4UFER.", "Der K\u00e4ufer bezahlt den Verk\u00e4ufer."),
+    ],
+)
+def test_german_words_in_capitals(sentence: str, expected: str) -> None:
+    assert read(sentence, GERMAN) == expected
+
+
+WORDS = ("nicht", "NICHT", "Stra\u00dfe", "STRASSE", "IMMER", "NASA", "{name}", "K\u00c4UFER", "a", "5", ",", "\u1e9e")
+
+
+@settings(max_examples=60)
+@given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join))
+def test_a_model_that_copies_gives_capitals_back(sentence: str) -> None:
+    masked = mask(sentence, lambda character: True, casing=GERMAN)
+    copied = restore(masked, masked.text).text
+    pairs = [
+        ((word.start, word.end), (copy.start, copy.end))
+        for word, copy in zip(words_of(sentence), words_of(copied), strict=True)
+    ]
+    raised, moved, is_whole = raise_emphasis(sentence, masked.emphasized, copied, pairs)
+    assert is_whole
+    assert raised == sentence
+    assert [sentence[slice(*before)] for before, _ in moved] == [raised[slice(*after)] for _, after in moved]
+
+
+def test_terms_in_capitals_keep_their_translations() -> None:
+    terms = Terms({"K\u00c4UFER": "BUYER"})
+    masked = mask("Der K\u00c4UFER zahlt NICHT.", lambda character: True, terms, GERMAN)
+    assert (masked.text, masked.emphasized) == ("Der X1 zahlt nicht.", ((17, 22),))
+
+
+def test_words_that_become_one_are_reported() -> None:
+    source, target = "The BUYER and the SELLER", "der Mann und der Mann"
+    places = ((4, 9), (18, 24))
+    same = raise_emphasis(source, places, target, [(places[0], (4, 8)), (places[1], (17, 21))])
+    assert same[::2] == ("der MANN und der MANN", False)
+    assert raise_emphasis(source, places, target, [(places[0], (4, 8))])[2] is False
+
+
+def test_a_sharp_s_is_raised_to_two_letters() -> None:
+    raised, pairs, _ = raise_emphasis("a BIG dog", ((2, 5),), "gro\u00dfer Hund", [((2, 5), (0, 6)), ((6, 9), (7, 11))])
+    assert (raised, pairs[1][1]) == ("GROSSER Hund", (8, 12))

@@ -1,0 +1,75 @@
+"""Translations that lack words of their source are found, and long sentences translated again in clauses."""
+
+import asyncio
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.settings import BUNDLED_MODELS, EngineSettings
+from server.telemetry.metrics import Metrics
+from server.translation.coverage import LEAST_ATTENTION, MIN_MISSING, is_short, num_missing
+from server.translation.planning import TextRequest
+from server.translation.translator import Translator
+
+
+@given(st.lists(st.booleans(), max_size=30), st.integers(1, 3))
+def test_runs_of_words_without_attention(is_read: list[bool], pieces_of_word: int) -> None:
+    """Of each word the piece that is attended to most counts."""
+    pieces = [piece for _ in is_read for piece in ("\u2581wo", *["rd"] * (pieces_of_word - 1))]
+    weights = np.zeros((2, len(pieces) + 1), np.float32)
+    for number, is_word_read in enumerate(is_read):
+        weights[number % 2, number * pieces_of_word + pieces_of_word - 1] = LEAST_ATTENTION if is_word_read else 0.1
+    runs = "".join("r" if is_word_read else "-" for is_word_read in is_read).split("r")
+    assert num_missing(weights, pieces) == sum(len(run) for run in runs if len(run) >= MIN_MISSING)
+
+
+def test_without_translation_all_words_are_missing() -> None:
+    assert num_missing(np.zeros((0, 6), np.float32), ["\u2581a", "\u2581b", ",", "\u2581c", "\u2581d"]) == 4
+
+
+def test_only_long_sources_are_short_of_words() -> None:
+    assert is_short((tuple(range(31)), tuple(range(10))), usual_ratio=1.0)
+    assert not is_short((tuple(range(31)), tuple(range(29))), usual_ratio=1.0)
+    assert not is_short((tuple(range(8)), ()), usual_ratio=1.0)
+
+
+@pytest.fixture(scope="module")
+def translator() -> Iterator[Translator]:
+    translator = Translator.load(BUNDLED_MODELS / "en-de", EngineSettings(slots=4, num_workers=1), Metrics())
+    yield translator
+    translator.stop(1)
+
+
+LONG = (
+    "imitating in this the example of travellers who, when they have lost their way in a forest, ought not to wander "
+    "from side to side, far less remain in one place, but proceed constantly towards the same side in as straight a "
+    "line as possible, without changing their direction for slight reasons, although perhaps it might be chance alone "
+    "which at first determined the selection;"
+)
+SHORT = "She went to the market, bought a pound of apples, and then walked home through the park with her sister."
+
+
+def test_a_removed_clause_is_found(translator: Translator) -> None:
+    [source] = translator.source_pieces.encode([SHORT])
+    whole = translator.target_pieces.encode(
+        ["Sie ging zum Markt, kaufte ein Pfund \u00c4pfel und ging dann mit ihrer Schwester durch den Park nach Hause."]
+    )[0]
+    part = translator.target_pieces.encode(["Sie ging zum Markt, kaufte ein Pfund \u00c4pfel."])[0]
+    found = asyncio.run(translator.find_incomplete([(source, whole[:-1]), (source, part[:-1])], None))
+    assert list(found) == [1]
+
+
+def test_a_long_sentence_in_clauses(translator: Translator) -> None:
+    """Its parts are the sentence, and they have what the whole sentence lacked."""
+    request = TextRequest([f"Yes. {LONG}", SHORT], translator.options(), aligns=True)
+    [text, other] = asyncio.run(translator.translate(request)).translations
+    assert len(other.sentences) == 1
+    assert [sentence.flags for sentence in text.sentences if "cut" not in sentence.flags] == [()]
+    assert len(text.sentences) > 2
+    assert " ".join(sentence.source for sentence in text.sentences) == f"Yes. {LONG}"
+    assert text.text == " ".join(sentence.target for sentence in text.sentences)
+    assert text.alignment is not None
+    assert max(place[0][1] for place in text.alignment) > len(LONG) - 20
