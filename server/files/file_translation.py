@@ -62,11 +62,12 @@ async def translate_file(
     Raises FileError, and what translate_all and translate_in_two_stages raise.
     """
     language = models[-1].languages[1]
+    languages = (models[0].languages[0], language)
     translation = _FileTranslation(models, reader, options, mode, on_progress)
     most = _max_sentences(file.source.max_characters)
     sentences, translations, texts = await translation.translate(file.texts, terms, most)
     data = await file.write(texts, language)
-    flags = await offload(_num_flags, sentences, translations, translation.truncated, translation.cut)
+    flags = await offload(_num_flags, sentences, translations, translation.truncated, translation.cut, languages)
     models[-1].count_flags(flags)
     num_characters = sum(map(len, file.texts))
     name = translated_name(file.name, language)
@@ -84,7 +85,8 @@ async def translate_as_document(
     FileTooLarge, and what translate_all and translate_in_two_stages raise."""
     translation = _FileTranslation(models, reader, options, "offline", lambda done, total: None)
     sentences, targets, translations = await translation.translate(texts, None, _max_sentences(max_characters))
-    flags = await offload(_num_flags, sentences, targets, translation.truncated, translation.cut)
+    languages = (models[0].languages[0], models[-1].languages[1])
+    flags = await offload(_num_flags, sentences, targets, translation.truncated, translation.cut, languages)
     models[-1].count_flags(flags)
     return translations
 
@@ -94,12 +96,16 @@ def _max_sentences(max_characters: int) -> int:
 
 
 def _num_flags(
-    sentences: Sequence[Sentence], translations: Sequence[str], truncated: Collection[int], cut: Collection[int]
+    sentences: Sequence[Sentence],
+    translations: Sequence[str],
+    truncated: Collection[int],
+    cut: Collection[int],
+    languages: tuple[str, str],
 ) -> dict[str, int]:
     flags = Counter[str](truncated=len(truncated), cut=len(cut))
     for sentence, translation in zip(sentences, translations, strict=True):
         checkpoint()
-        flags.update(find_flags(sentence.source, translation))
+        flags.update(find_flags(sentence.source, translation, languages))
     return dict(+flags)
 
 

@@ -97,9 +97,14 @@ def assemble(
         of_plan = [next(remaining) for _ in plan.planned]
         of_text, pairs = [result for result, _ in of_plan], [of_sentence for _, of_sentence in of_plan]
         placed = _choices(plan, of_text, pairs, pieces)
-        lacking = [number in incomplete for number in range(first, first + len(of_plan))]
-        first += len(of_plan)
-        translation = _join(plan, of_text, placed, planned.request.options.num_hypotheses, lacking)
+        sentences = tuple(
+            _sentence(source, sentence, texts[0][0], result, number in incomplete, planned.languages)
+            for number, (source, sentence, texts, result) in enumerate(
+                zip(plan.sentences, plan.planned, placed, of_text, strict=True), first
+            )
+        )
+        first += len(sentences)
+        translation = _join(plan, of_text, placed, planned.request.options.num_hypotheses, sentences)
         if planned.request.aligns:
             best = [of_sentence[0][1] for of_sentence in placed]
             translation = dataclasses.replace(translation, alignment=_alignment(plan, translation, best))
@@ -121,15 +126,9 @@ def _join(
     results: Sequence[SentenceResult],
     placed: Sequence[Sequence[Placed]],
     num_hypotheses: int,
-    lacking: Sequence[bool],
+    sentences: tuple[SentenceTranslation, ...],
 ) -> TextTranslation:
     of_sentence = [[choice for choice, _ in choices] for choices in placed]
-    sentences = tuple(
-        _sentence(*sentence)
-        for sentence in zip(
-            plan.sentences, plan.planned, [texts[0] for texts in of_sentence], results, lacking, strict=True
-        )
-    )
     hypotheses = tuple(
         TextHypothesis(
             plan.fill([choices[min(rank, len(choices) - 1)].text for choices in of_sentence]),
@@ -198,13 +197,18 @@ def _moved(place: Place, by: int) -> Place:
 
 
 def _sentence(
-    source: str, planned: PlannedSentence, target: Restored, result: SentenceResult, is_lacking: bool
+    source: str,
+    planned: PlannedSentence,
+    target: Restored,
+    result: SentenceResult,
+    is_lacking: bool,
+    languages: tuple[str, str],
 ) -> SentenceTranslation:
     checkpoint()
     best = result.hypotheses[0]
     is_truncated = is_lacking or best.finish_reason == "length"
     seen = {"cut": planned.is_cut, "truncated": is_truncated, "moved": target.is_moved}
-    flags = (*find_flags(source, target.text), *(name for name, holds in seen.items() if holds))
+    flags = (*find_flags(source, target.text, languages), *(name for name, holds in seen.items() if holds))
     return SentenceTranslation(
         source, target.text, best.score, best.finish_reason, best.num_tokens, flags, best.ids, len(planned.ids)
     )

@@ -109,7 +109,11 @@ class _TextStages:
         flags = [flag for sentence in (first, *parts) for flag in sentence.flags]
         if is_repeated:
             kept = [flag for flag in flags if flag in KEPT_WITH_PLACEHOLDERS]
-            flags = [*find_flags(first.source, target), *(["cut"] if number in self._cut else []), *kept]
+            flags = [
+                *find_flags(first.source, target, (self._pivot.first.languages[0], self._pivot.second.languages[1])),
+                *(["cut"] if number in self._cut else []),
+                *kept,
+            ]
         score = first.score + sum(part.score for part in parts)
         num_tokens = sum(part.num_tokens for part in parts)
         return SentenceTranslation(

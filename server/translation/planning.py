@@ -51,6 +51,8 @@ class PlannedRequest:
     sentences: tuple[SentenceRequest, ...]
     started: float
     """A time.monotonic() value."""
+    languages: tuple[str, str] = ("", "")
+    """Codes of source and target."""
 
     @property
     def needs_alignment(self) -> bool:
@@ -88,7 +90,8 @@ class Planner:
             for plan in plans
             for sentence in plan.planned
         )
-        return PlannedRequest(request, plans, sentences, started)
+        languages = (self._manifest.source_language, self._manifest.target_language)
+        return PlannedRequest(request, plans, sentences, started, languages)
 
     def plan_text(
         self,

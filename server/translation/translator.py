@@ -117,9 +117,9 @@ class Translator:
     async def finish(
         self, planned: PlannedRequest, results: Sequence[SentenceResult], counts_flags: bool = True
     ) -> TranslationOutcome:
-        """What `translate` returns, but no sentence is translated again in clauses. With `counts_flags` it is an answer,
-        whose flags the metrics count; else a stage on the way to one. Raises what `align` raises, where words are to be
-        aligned."""
+        """What `translate` returns, but no sentence is translated again in clauses. With `counts_flags` it is an
+        answer, whose flags the metrics count; else a stage on the way to one. Raises what `align` raises, where words
+        are to be aligned."""
         incomplete = await self._find_incomplete(planned, results)
         return await self._finish(Translated(planned, results, frozenset(incomplete)), counts_flags)
 

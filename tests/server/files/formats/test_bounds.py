@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 import pytest
 
-from server.files.formats import markdown, subtitles
+from server.files.formats import cues, markdown, subtitles
 from server.files.formats.base import FileError
 from server.files.formats.content import suffix_by_content
 from server.files.formats.registry import FORMATS, open_file
-from server.files.formats.subtitles import wrap
+from server.files.formats.subtitle_lines import wrap
 from server.files.formats.xml_files import Elements
 from server.text.base.placeholders import is_placeholder, standalone
 from tests.growth import Shape, assert_linear, check_cost, check_growth, shapes
@@ -104,9 +104,7 @@ def test_cues_are_found_as_by_the_plain_pattern() -> None:
         assert [match.groups() for match in subtitles._CUE.finditer(text)] == [
             match.groups() for match in plain.finditer(text)
         ]
-        assert [match.groups() for match in subtitles._TAG.finditer(text)] == [
-            match.groups() for match in tag.finditer(text)
-        ]
+        assert [match.groups() for match in cues.TAG.finditer(text)] == [match.groups() for match in tag.finditer(text)]
 
 
 def wrapped_slowly(text: str, count: int) -> str:

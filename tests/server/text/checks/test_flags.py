@@ -1,6 +1,8 @@
 """What looks wrong with a translation is said."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from server.telemetry.labels import FLAGS
 from server.text.checks.flags import find_flags, is_copy, numbers_changed
@@ -11,7 +13,7 @@ from server.text.checks.flags import find_flags, is_copy, numbers_changed
     [
         ("It costs $1,234.56.", "Es kostet 1.234,56 $."),
         ("1.234.567 Einwohner und 1.234,567 km", "1,234,567 inhabitants and 1,234.567 km"),
-        ("1.234,56 und 12.11.2026", "1234.56 and 12.11,2026"),
+        ("1.234,56 und 12.11.2026", "1234.56 and 12.11.2026"),
         ("on 11/21/2026", "am 21.11.2026"),
         ("10000 people", "10 000 Menschen"),
         ("3 cats", "drei Katzen"),
@@ -41,6 +43,57 @@ def test_the_same_numbers(source: str, target: str) -> None:
 def test_other_numbers(source: str, target: str) -> None:
     assert numbers_changed(source, target)
     assert "numbers_changed" in find_flags(source, target)
+
+
+GERMAN, ENGLISH = ("de", "en-US"), ("en", "de")
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "languages"),
+    [
+        ("7.05 Uhr", "7:05 a.m.", GERMAN),
+        ("um 22.30 Uhr", "at 10:30 pm", GERMAN),
+        ("am 03.04.2024", "on 3 April 2024", GERMAN),
+        ("am 03.04.2024", "on 04/03/2024", GERMAN),
+        ("2024-04-03", "03.04.24", ENGLISH),
+        ("1.000 Euro", "1,000 euros", GERMAN),
+        ("1,234.50 euros", "1.234,5 Euro", ENGLISH),
+        ("version 3.11", "Version 3.11", ENGLISH),
+        ("192.168.0.1", "192.168.0.1", ENGLISH),
+        ("In 2024 300 people", "300 Menschen in 2024", ENGLISH),
+        ("10'000 Franken", "10,000 francs", GERMAN),
+    ],
+)
+def test_the_same_values(source: str, target: str, languages: tuple[str, str]) -> None:
+    assert not numbers_changed(source, target, languages)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "languages"),
+    [
+        ("7.05 Uhr", "7.5 o'clock", GERMAN),
+        ("7.05 Uhr", "7,05 o'clock", GERMAN),
+        ("am 03.04.2024", "on 04.03.2024", GERMAN),
+        ("am 03.04.2024", "on 03,04,2024", GERMAN),
+        ("1.000 Euro", "1.000 euros", GERMAN),
+        ("1,000 euros", "1,000 Euro", ENGLISH),
+        ("3.5 km", "35 km", ENGLISH),
+        ("5.000 Euro", "5 euros", GERMAN),
+        ("13 cats", "Katzen", ENGLISH),
+    ],
+)
+def test_other_values(source: str, target: str, languages: tuple[str, str]) -> None:
+    assert numbers_changed(source, target, languages)
+
+
+@settings(max_examples=50)
+@given(st.integers(1000, 10**9), st.integers(0, 99))
+def test_values_in_the_notation_of_each_language(whole: int, cents: int) -> None:
+    english = f"{whole:,}.{cents:02}"
+    german = english.translate({ord(","): ".", ord("."): ","})
+    assert not numbers_changed(german, english, GERMAN)
+    assert not numbers_changed(english, german, ENGLISH)
+    assert numbers_changed(german, english[:-1] + str(9 - int(english[-1])), GERMAN)
 
 
 def test_copies() -> None:

@@ -1,0 +1,88 @@
+"""Distributes a translation over the lines of a cue, and over several cues."""
+
+import bisect
+import re
+from collections.abc import Sequence
+
+from server.text.base.placeholders import is_placeholder
+
+CLAUSE_END = 0.12
+"""How far from its proportional place a cut may be for the sake of punctuation before it, in lengths of the text."""
+CONJUNCTION = 0.06
+"""The same for a conjunction after it."""
+_SPACES = re.compile(r" +")
+_CONJUNCTION = re.compile(
+    r"(?:and|but|or|because|that|which|who|when|if|while|und|aber|oder|weil|dass|der|die|das|wenn|als|wie|sondern)\b"
+)
+
+
+def share(text: str, lengths: Sequence[int]) -> list[str]:
+    """`text` cut into as many parts as there are `lengths`, about in proportion to them: at spaces, if possible behind
+    punctuation or before a conjunction. No part is empty, unless the text has too few characters; joined by the spaces
+    that they were cut at, or by nothing within a word, they are the text. Time is len(text) times parts."""
+    total, end, place = max(1, sum(lengths)), len(text), 0
+    parts: list[str] = []
+    spaces = [match.span() for match in _SPACES.finditer(text) if match.start() and match.end() < end]
+    seen = 0
+    for number, length in enumerate(lengths[:-1], 1):
+        seen += length
+        remaining = len(lengths) - number
+        first = bisect.bisect_right(spaces, (place, end))
+        free = spaces[first : max(first, len(spaces) - remaining + 1)]
+        if free:
+            cut = min(free, key=lambda span: _cost(text, span, end * seen / total))
+        else:
+            at = min(end, place + max(1, (end - place) // (remaining + 1)))
+            cut = (at, at)
+        parts.append(text[place : cut[0]])
+        place = cut[1]
+    return [*parts, text[place:]]
+
+
+def _cost(text: str, space: tuple[int, int], aim: float) -> float:
+    cost = abs(space[0] - aim) / max(1, len(text))
+    if text[space[0] - 1] in ",;:.!?\u2026":
+        return cost - CLAUSE_END
+    return cost - CONJUNCTION if _CONJUNCTION.match(text, space[1]) else cost
+
+
+def wrap(text: str, count: int) -> str:
+    """`text` on `count` lines of about the same length, placeholders not counted; fewer lines if it has too few spaces.
+
+    Line by line, the text is broken at the free space that is nearest to the end of the line, the first of two."""
+    length = 0
+    spaces: list[int] = []  # places of spaces
+    before: list[int] = []  # characters before each
+    for place, char in enumerate(text):
+        if char == " ":
+            spaces.append(place)
+            before.append(length)
+        length += not is_placeholder(char)
+    if len(spaces) < count:
+        return text.replace(" ", "\n")
+    left = list(
+        range(len(spaces) + 1)
+    )  # links from a space, counted from 1, towards the next free space; a free space links to itself
+    right = list(range(len(spaces) + 2))
+    chosen: list[int] = []
+    for line in range(1, count):
+        end = length * line / count
+        at = bisect.bisect_right(before, end)
+        first, last = _follow(left, at), _follow(right, at + 1)  # 0 and len + 1: no space
+        is_left = first > 0 and (last > len(spaces) or end - before[first - 1] <= before[last - 1] - end)
+        taken = first if is_left else last
+        left[taken], right[taken] = taken - 1, taken + 1
+        chosen.append(spaces[taken - 1])
+    characters = list(text)
+    for place in chosen:
+        characters[place] = "\n"
+    return "".join(characters)
+
+
+def _follow(links: list[int], start: int) -> int:
+    """The end of a chain of links. Links on the way are shortened (union-find), so that many walks take linear time."""
+    end = start
+    while links[end] != end:
+        links[end] = links[links[end]]
+        end = links[end]
+    return end
