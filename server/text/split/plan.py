@@ -108,8 +108,8 @@ def plan_text(
     A sentence that no model can read becomes a gap: a sentence without pieces, a sentence that is one protected span, a
     character of too many pieces. Without `splits` the text is one sentence, cut only if it is too long. With
     `strips_tags` the model does not read opening and closing placeholders: they become the `tags` of their sentence.
-    With `lowers_emphasis` it reads single words in capitals in small letters (`Masked.emphasized`). `count` is called with
-    the number of sentences whenever some are planned; an exception in it ends the planning.
+    With `lowers_emphasis` it reads single words in capitals in small letters (`Masked.emphasized`). `count` is called
+    with the number of sentences whenever some are planned; an exception in it ends the planning.
     Linear in len(text).
     """
     segments: list[Segment] = []

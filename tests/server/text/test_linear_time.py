@@ -16,11 +16,14 @@ from server.text.checks.repetition import is_repetitive, most_copies
 from server.text.markup.attributes import extract_values
 from server.text.markup.markup import Kind, MalformedMarkup, read_markup
 from server.text.markup.tags import place_tags, strip_tags
+from server.text.protect.capitals import Casing
+from server.text.protect.emphasis import raise_emphasis
 from server.text.protect.pivot_placeholders import PivotPlaceholders
 from server.text.protect.protection import find_terms, has_words, mask, restore, restore_partial
 from server.text.protect.terms import Terms, missing_terms
 from server.text.protect.unspellable import merge_adjacent, unspellable
 from server.text.spans.table import protected_spans, template_spans
+from server.text.split.clauses import split_at_clauses
 from server.text.split.long_sentences import split_long
 from server.text.split.plan import plan_sentence, plan_text
 from server.text.split.sentences import split_text, trim
@@ -62,6 +65,39 @@ def test_finding_what_cannot_be_spelled() -> None:
 def test_masking() -> None:
     terms = Terms({"a": "b", "Wort": "word", "\u4f60": "you", "1": "2", "a a a": "3"})
     assert_linear(lambda text: mask(text, ascii_only, terms), hostile.EVERYTHING[::3], seed=1, count=20)
+
+
+def test_words_in_capitals(bundled: Pieces) -> None:
+    casing = Casing(bundled, lowers_emphasis=True)
+    tokens = (
+        "STOP ",
+        "word ",
+        "HEllo ",
+        "hELLO ",
+        "A",
+        "B",
+        "SS",
+        "\u00df",
+        "\u00c4",
+        "'",
+        "-",
+        ".",
+        "NASA",
+        "{a}",
+        " ",
+    )
+    assert_linear(lambda text: mask(text, ascii_only, None, casing), tokens, count=20, ordinary=None)
+
+    def raise_all(text: str) -> None:
+        places = [(word.start, word.end) for word in words_of(text)]
+        raise_emphasis(text, places[::2], text, list(zip(places, places, strict=True)))
+
+    assert_linear(raise_all, ("word ", "STOP ", ".", "\u00df "), count=8, most=8_000, ordinary=None)
+
+
+def test_splitting_at_clauses() -> None:
+    tokens = ("word ", ", ", "; ", "and ", ": ", "(", ") ", "[", "] ", "\u2013 ", "-- ", ",", " ", "{a; b}", "<b ")
+    assert_linear(split_at_clauses, tokens, count=20, ordinary=None)
 
 
 def test_restoring() -> None:

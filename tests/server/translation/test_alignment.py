@@ -181,7 +181,7 @@ def test_pairs_are_those_of_weights_added_up_one_by_one(translator: Translator) 
 def test_batches_have_all_items_and_are_not_too_large(translator: Translator) -> None:
     items = [item(translator, "Yes. " * 5 if count % 3 else "Yes.", "Ja " * count) for count in range(1, 90)]
     items = [entry for entry in items if len(entry.planned.ids)]
-    batches = list(_batches(items))
+    batches = list(_batches([(entry.planned.ids, entry.ids) for entry in items]))
     assert sorted(number for batch in batches for number in batch) == list(range(len(items)))
     for batch in batches:
         longest = max(len(items[number].planned.ids) + len(items[number].ids) for number in batch)
