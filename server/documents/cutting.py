@@ -76,7 +76,8 @@ def restored_part(source: str, masked: Masked, target: str, translator: Translat
     if not is_part or masked.is_capitals:
         return text
     num_pieces = translator.target_pieces.num_pieces
-    return as_clause(source, text, lambda word, other: num_pieces(word) <= num_pieces(other))
+    kept = tuple(span.text for span in masked.spans)
+    return as_clause(source, text, lambda word, other: num_pieces(word) <= num_pieces(other), kept)
 
 
 def _spans(sentence: Sentence, translator: Translator) -> list[tuple[int, int]] | None:

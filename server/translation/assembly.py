@@ -161,7 +161,10 @@ def _restored(source: str, planned: PlannedSentence, ids: Sequence[int], pieces:
     restored = planned.restore(ids, pieces)
     if not planned.is_cut or planned.masked.is_capitals:
         return restored
-    clause = as_clause(source, restored.text, lambda word, other: pieces.num_pieces(word) <= pieces.num_pieces(other))
+    kept = tuple(span.text for span in planned.masked.spans)
+    clause = as_clause(
+        source, restored.text, lambda word, other: pieces.num_pieces(word) <= pieces.num_pieces(other), kept
+    )
     return dataclasses.replace(restored, text=clause)
 
 

@@ -30,7 +30,8 @@ def _open(data: bytes, budget: Budget, is_vtt: bool) -> OpenedFile:
         )
     units: list[tuple[int, Unit]] = []
     for unit in units_of([_cue(match, is_vtt) for match in matches]):
-        budget.spend(unit[1].text)
+        for text_of_cue in (unit[1].text, *[""] * (unit[0] - 1)):  # a cue costs as much as a text
+            budget.spend(text_of_cue)
         units.append(unit)
 
     def write(translations: Sequence[str]) -> bytes:

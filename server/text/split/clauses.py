@@ -44,13 +44,24 @@ def split_at_clauses(sentence: str) -> list[str]:
     return [sentence[start:end] for start, end in pairwise(cuts)]
 
 
-def as_clause(source: str, target: str, is_better: Callable[[str, str], bool]) -> str:
+def as_clause(source: str, target: str, is_better: Callable[[str, str], bool], kept: tuple[str, ...] = ()) -> str:
     """The translation of a part of a sentence, without the signs of a whole sentence that the part lacks: a capital
-    initial and a full stop. `is_better`: whether the vocabulary knows the first word no worse than the second."""
-    if target.endswith(".") and not target.endswith("..") and source[-1:] not in (".", '"', "'", "\u201d", "\u201c"):
+    initial and a full stop; texts that are `kept` stay. `is_better`: whether the vocabulary knows the first word no
+    worse than the second."""
+    if (
+        target.endswith(".")
+        and not target.endswith(("..", *kept))
+        and source[-1:] not in (".", '"', "'", "\u201d", "\u201c")
+    ):
         target = target[:-1]
     first = _FIRST_WORD.match(target)
-    if source[:1].islower() and first and first[0][:1].isupper() and first[0][1:].islower():
+    if (
+        source[:1].islower()
+        and not target.startswith(kept)
+        and first
+        and first[0][:1].isupper()
+        and first[0][1:].islower()
+    ):
         small = first[0].lower()
         if is_better(small, first[0]):
             target = small + target[first.end() :]

@@ -67,8 +67,6 @@ def test_all_but_the_texts_of_cues_stays(
     assert written.count("\r") == text.count("\r") + newline.count("\r") * (written.count("\n") - text.count("\n"))
     shown = [cue for cue in cues_of(text) if re.search(r"\w", cue)]
     assert len([cue for cue in cues_of(written) if re.search(r"\w", cue)]) >= len(shown)
-    words = " ".join(translations).replace("&", "&amp;" if is_vtt else "&").split()
-    assert len(words) == 0 or " ".join(cues_of(written)).split()[0] == re.sub("[\U000f0000-\U0010ffff]", "", words[0])
 
 
 @settings(max_examples=40)

@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server.telemetry.labels import FLAGS
-from server.text.checks.flags import find_flags, is_copy, numbers_changed
+from server.text.checks.flags import find_flags, is_copy
+from server.text.checks.numbers import numbers_changed
 
 
 @pytest.mark.parametrize(

@@ -48,4 +48,5 @@ def test_the_best_places() -> None:
 def test_a_part_has_no_signs_of_a_sentence() -> None:
     assert as_clause("and the man;", "Und der Mann.", lambda word, other: True) == "und der Mann"
     assert as_clause("and the man;", "Mann und Hund;", lambda word, other: False) == "Mann und Hund;"
+    assert as_clause("iOS and the man;", "IOS und Dr.", lambda word, other: True, ("IOS", "Dr.")) == "IOS und Dr."
     assert as_clause("The man.", "Der Mann.", lambda word, other: True) == "Der Mann."
