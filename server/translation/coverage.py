@@ -2,7 +2,7 @@
 
 A translation that is short for its source is aligned with it (`server.translation.alignment`). If several words in a
 row of the source are attended to by no piece of the translation, it lacks them. Precision and recall, and the share of
-translations that are aligned, are in server/RESULTS.md (`loadtest/bench/completeness_bench.py`).
+translations that are aligned, are in server/PROMISES.md (`loadtest/bench/completeness_bench.py`).
 """
 
 import contextlib
