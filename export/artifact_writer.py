@@ -52,6 +52,7 @@ class ExportOptions:
     graphs: tuple[tuple[str, str], ...] = (("onnx", "int8"),)
     licence: str = "not stated"
     length_penalty: float = 1.0
+    length_ratio: float = 1.0
     attribution: Path | None = None
     shortlist: ShortlistSizes = "auto"
     calibration: tuple[str, ...] = ()
@@ -151,6 +152,7 @@ def _write(content: Content, folder: Path, options: ExportOptions) -> dict[str, 
         source_vocabulary_file=SOURCE_VOCABULARY if content.source_vocabulary is not None else "",
         source_prefix=content.source_prefix,
         forced_eos=content.forced_eos,
+        length_ratio=options.length_ratio,
         shortlist=None if shortlist is None else Shortlist(len(shortlist.frequent), shortlist.num_extra),
         context=None if document is None else context_kind(document),
     )

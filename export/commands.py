@@ -71,6 +71,12 @@ class ExportCommand:
         parser.add_argument(
             "--length-penalty", type=float, default=1.0, help="the model's default (choose it on dev data)"
         )
+        parser.add_argument(
+            "--length-ratio",
+            type=float,
+            default=1.0,
+            help="target pieces per source piece in its translations of long sentences; shorter ones are checked",
+        )
         parser.add_argument("--licence", default="not stated", help="licence of the weights, as SPDX or in words")
         parser.add_argument(
             "--attribution", type=Path, help="file that says where the data came from; copied beside the weights"
@@ -84,6 +90,7 @@ class ExportCommand:
             graphs=graph_kinds(args.graphs),
             licence=args.licence,
             length_penalty=args.length_penalty,
+            length_ratio=args.length_ratio,
             attribution=args.attribution,
             shortlist=shortlist_sizes(args.shortlist),
             calibration=sentences,

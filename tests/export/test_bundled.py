@@ -35,6 +35,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Artifact:
         (served.source_language, served.target_language),
         (("onnx", "int8"), ("onnx", "fp32")),
         length_penalty=served.length_penalty,
+        length_ratio=served.length_ratio,
         shortlist=None if served.shortlist is None else (served.shortlist.frequent, served.shortlist.extra),
         calibration=lines(EXAMPLES),
         examples=lines(EXAMPLES)[:2],
