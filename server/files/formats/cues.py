@@ -18,7 +18,9 @@ SHORT_WORD = 3
 """Letters of a word in small letters, at most, that ends no sentence: an article, a preposition."""
 
 # Possessive quantifiers: no backtracking.
-TAG = re.compile(r"<(/?)([A-Za-z][\w.-]*+)[^<>\n]{0,200}+>|<[\d:.]{1,20}+>|\{\\[^{}\n]{0,200}+\}|(?<!\{)\{/?[a-z]\}(?!\})")
+TAG = re.compile(
+    r"<(/?)([A-Za-z][\w.-]*+)[^<>\n]{0,200}+>|<[\d:.]{1,20}+>|\{\\[^{}\n]{0,200}+\}|(?<!\{)\{/?[a-z]\}(?!\})"
+)
 _TIME = re.compile(r"<[\d:.]{1,20}+>")
 _CLASS = re.compile(r"</?c(?:\.[\w.-]*+)?>")
 _OUTER = re.compile(r"(?:<i>|<b>|<u>|<c[.\w-]*+>|</i>|</b>|</u>|</c>|\{\\[^{}\n]{0,200}+\}|\s)*+")
