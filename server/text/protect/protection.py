@@ -42,8 +42,6 @@ _NUMBER = re.compile(rf"(?<=[{_STEMS}])\s?\d", re.IGNORECASE)
 _BARE_WORD = re.compile(r"\w+(?:[-'\u2019]\w+)*")
 _WORD = re.compile(r"\w+")
 _SOFT_HYPHEN = "\u00ad"
-_REMOVED = "\0"
-_AT_REMOVED = re.compile(rf" {_REMOVED}(?= |\Z)|{_REMOVED}")
 _BESIDE_BLANK = re.compile(rf"[^\W_{UNSPACED}]")
 """Letters and digits of scripts with spaces between words."""
 _TAG = re.compile(
@@ -304,20 +302,21 @@ def _remove_copies(masked: Masked, target: str, decoded_masks: Set[int]) -> tupl
     target have; whether nothing was removed."""
     kept: set[int] = set(decoded_masks)
     is_unchanged = True
-
-    def keep_first(match: re.Match[str]) -> str:
-        nonlocal is_unchanged
+    parts: list[str] = []
+    end = 0
+    for match in _mask_pattern(masked.stem).finditer(target):
+        before, shown = target[end : match.start()], match[0]
+        end = match.end()
         number = _number_of(match)
         if 1 <= number <= len(masked.spans) and number not in kept:
             kept.add(number)
-            return f"{masked.stem}{number}"
-        if match[0][1].isspace():  # a letter that stands before a number
-            return match[0]
-        is_unchanged = False
-        return _REMOVED
-
-    unique = _mask_pattern(masked.stem).sub(keep_first, target.replace(_REMOVED, ""))
-    return unique if is_unchanged else _AT_REMOVED.sub("", unique), kept, is_unchanged
+            shown = f"{masked.stem}{number}"
+        elif not match[0][1].isspace():  # otherwise a letter that stands before a number
+            is_unchanged, shown = False, ""
+            if target[end : end + 1] in ("", " "):
+                before = before.removesuffix(" ")
+        parts += (before, shown)
+    return "".join([*parts, target[end:]]), kept, is_unchanged
 
 
 def _fill(masked: Masked, target: str) -> str:
