@@ -124,13 +124,13 @@ def test_the_past_of_layers_without_a_ring_moves_with_its_sentence(make_request:
     host = OnnxBackend(artifact, "fp32", use_shortlist=False)
     device = OnnxBackend(artifact, "fp32", use_shortlist=False, memory_on_device=True)
     lengths = (38, 7, 33, 40, 20, 9)
-    found = []
+    outcomes = []
     for backend in (host, device):
         backend.prepare_scores()
-        found.append(together(backend, [make_request(length, 3) for length in lengths]))
+        outcomes.append(together(backend, [make_request(length, 3) for length in lengths]))
         assert backend.new_state(1, 3, 8).memory.ring_bytes == 2 * 2 * 3 * 32 * 4
-    assert found[0] == found[1]
-    assert [together(host, [make_request(length, 3)])[0] for length in lengths] == found[0]
+    assert outcomes[0] == outcomes[1]
+    assert [together(host, [make_request(length, 3)])[0] for length in lengths] == outcomes[0]
 
 
 def test_rings_are_as_long_as_the_longest_running_sentence(artifact: Artifact) -> None:
