@@ -11,8 +11,9 @@ from typing import Any
 
 from server.files.formats.archive import Archive
 from server.files.formats.base import Budget, DamagedFile, OpenedFile
-from server.files.formats.ooxml.part import Part, Shared, TextsOfFile, read_part
+from server.files.formats.ooxml.part import read_part
 from server.files.formats.xml_files import XmlBudget, local_name, parse
+from server.files.formats.xml_part import Part, Shared, TextsOfFile
 
 _TYPES = "[Content_Types].xml"
 

@@ -15,7 +15,7 @@ class Run:
     properties: Node | None
     look: Hashable
     text_name: bytes
-    """The name of its elements of text, "w:t"; empty if it has none."""
+    """The name of its elements of text, "w:t"; empty if its text stands in no element of its own."""
 
     @property
     def num_bytes(self) -> int:

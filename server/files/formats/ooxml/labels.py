@@ -48,11 +48,18 @@ class Label:
 def labels_of(name: str, attributes: Mapping[str, str], data: bytearray, start: int, end: int) -> Iterator[Label]:
     """The labels among the attributes of an element whose tag has these bytes: what is written for readers, and is no
     name of a file or of one word, as programs give them."""
+    for attribute, place in attribute_places(data, start, end):
+        text = attributes.get(attribute, "") if attribute in LABELLED[name] else ""
+        if has_letters(text) and (is_prose(text) or name == "textpath"):
+            yield Label(*place, text)
+
+
+def attribute_places(data: bytearray, start: int, end: int) -> Iterator[tuple[str, tuple[int, int]]]:
+    """The attributes of the tag of these bytes: name, with its prefix, and the place of the value."""
     for match in _ATTRIBUTE.finditer(data, start, end):
-        attribute = match[1].decode()
-        if attribute not in LABELLED[name]:
-            continue
-        text = attributes.get(attribute, "")
-        is_prose = len(text.split()) > 1 and not _NAME_OF_FILE.fullmatch(text)
-        if has_letters(text) and (is_prose or name == "textpath"):
-            yield Label(*match.span(2 if match[2] is not None else 3), text)
+        yield match[1].decode(), match.span(2 if match[2] is not None else 3)
+
+
+def is_prose(text: str) -> bool:
+    """Whether it was written for readers: it is neither one word nor the name of a file."""
+    return has_letters(text) and len(text.split()) > 1 and not _NAME_OF_FILE.fullmatch(text)

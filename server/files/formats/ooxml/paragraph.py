@@ -7,9 +7,10 @@ round them.
 from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property
 
+from server.files.formats.copies import Copies
 from server.files.formats.ooxml.content import Format, Item, Mark, Run, Span, Text, leaves
 from server.files.formats.ooxml.nodes import Node
-from server.files.formats.ooxml.reading import Copies, ItemReader
+from server.files.formats.ooxml.reading import ItemReader
 from server.files.formats.ooxml.writing import Piece, Tokens, Writer
 from server.files.formats.xml_files import Elements
 from server.text.base.words import has_letters

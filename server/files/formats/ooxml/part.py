@@ -1,19 +1,14 @@
 """Reads a part of an Office file: its paragraphs, labels of charts and alternative texts, with the places of their
 bytes. Nothing is changed by reading: what is written is the part's bytes with other bytes for what was translated."""
 
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, MutableMapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Protocol
+from collections.abc import Iterable
 from xml.parsers import expat
 
-from server.files.formats.base import Budget, DamagedFile
+from server.files.formats.base import DamagedFile
 from server.files.formats.ooxml.labels import LABELLED, Label, labels_of, tag_end
 from server.files.formats.ooxml.nodes import CHART, DRAWING, WORD, Node, named
 from server.files.formats.ooxml.paragraph import read_paragraph
-from server.files.formats.ooxml.reading import Copies
-from server.files.formats.xml_files import XmlBudget, checked, encoding_of
+from server.files.formats.xml_part import Edit, Part, Shared, TextNumber, TextsOfFile, unpacked
 from server.text.base.words import has_letters
 
 MAX_NESTING = 10
@@ -34,110 +29,10 @@ _ALTERNATIVES, _FALLBACK = "AlternateContent", "Fallback"
 _CACHES = ("strCache", "strLit")
 
 
-class Edit(Protocol):
-    """Something that can be translated, from byte `start` to byte `end`."""
-
-    @property
-    def start(self) -> int: ...
-
-    @property
-    def end(self) -> int: ...
-
-    @property
-    def text(self) -> str:
-        """What is to be translated, with placeholders."""
-
-    def written(self, translation: str) -> Iterator[bytes | tuple[int, int]]:
-        """Its bytes for a translation; a pair is a piece of the part as it is, from the first to the second byte."""
-
-
-class TextNumber:
-    """Which text of the file something is; it is known when its part was read."""
-
-    value: int = -1
-
-
-Shared = MutableMapping[str, TextNumber]
-"""Texts that are shown more than once."""
-
-
-@dataclass
-class Part:
-    """A part's bytes in UTF-8, its real encoding, and what can be translated, in reading order: of each the number of
-    its text among those of the file."""
-
-    data: bytearray
-    encoding: str
-    edits: list[tuple[Edit, int]] = field(default_factory=list)
-
-    def written(self, texts: Sequence[str], translations: Sequence[str]) -> bytes | None:
-        """The part with the file's `translations`; None where it stays as it is."""
-        changed = [(edit, translations[number]) for edit, number in self.edits if translations[number] != texts[number]]
-        if not changed:
-            return None
-        data = b"".join(_Splices(self.data, changed).between(0, len(self.data)))
-        return data if self.encoding == "utf-8" else data.decode().encode(self.encoding, "xmlcharrefreplace")
-
-
-@dataclass
-class _Splices:
-    """A part in which some edits are written. Edits may lie inside of pieces that others keep as they are."""
-
-    data: bytearray
-    changed: Sequence[tuple[Edit, str]]
-
-    @cached_property
-    def starts(self) -> list[int]:
-        return [edit.start for edit, _ in self.changed]
-
-    def between(self, start: int, end: int) -> Iterator[bytes]:
-        """The bytes from `start` to `end`, with what is changed inside of them."""
-        index = bisect_left(self.starts, start)
-        while index < len(self.starts) and self.starts[index] < end:
-            edit, translation = self.changed[index]
-            yield bytes(self.data[start : edit.start])
-            for piece in edit.written(translation):
-                if isinstance(piece, bytes):
-                    yield piece
-                else:
-                    yield from self.between(*piece)
-            start = edit.end
-            index = bisect_left(self.starts, start, index + 1)
-        yield bytes(self.data[start:end])
-
-
-class TextsOfFile:
-    """The texts of a file, in reading order, and what is taken of it. `language` is the target's."""
-
-    def __init__(self, budget: Budget, language: str) -> None:
-        self.budget, self.xml, self.language = budget, XmlBudget(budget), language
-        self.copies = Copies(self.xml)
-        self.texts: list[str] = []
-
-    def add(self, text: str) -> int:
-        """The number of a text, whose characters were counted."""
-        self.texts.append(text)
-        return len(self.texts) - 1
-
-
 def read_part(chunks: Iterable[bytes], name: str, file: TextsOfFile, shared: Shared | None = None) -> Part:
     """The part `name`, whose bytes are `chunks`. What is to be translated is added to the texts of the file; what
     `shared` has already is not added again. Raises DamagedFile, FileTooLarge."""
-    data = bytearray()
-    encoding = ""
-    for chunk in checked(chunks, name, file.xml):
-        encoding = encoding or encoding_of(chunk, name)
-        data += chunk
-    if not data:
-        raise DamagedFile(f"{name} is empty")
-    if encoding == "utf-16":
-        encoding = "utf-16-le" if data.startswith(b"\xff\xfe") else "utf-16-be"
-    if encoding != "utf-8":
-        try:
-            data = bytearray(data.decode(encoding).encode())
-        except UnicodeError as error:
-            raise DamagedFile(f"{name} is no well-formed XML: {error}") from None
-    part = Part(data, encoding)
+    part = unpacked(chunks, name, file.xml)
     _Reader(part, name, file, shared).read()
     return part
 

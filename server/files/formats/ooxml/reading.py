@@ -3,15 +3,11 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from server.files.formats.base import FileTooLarge
+from server.files.formats.copies import Copies
 from server.files.formats.ooxml.content import Atom, Item, Mark, Run, Span, Text, leaves
 from server.files.formats.ooxml.fields import is_computed, with_fields
 from server.files.formats.ooxml.nodes import DRAWING, WORD, Node, look
-from server.files.formats.xml_files import XmlBudget
 
-BASE_COPIES, COPIES_PER_TAG = 100_000, 10
-"""Every piece of text is written with a copy of its formatting: at most so many elements and attributes for a file's
-tags."""
 BYTES_PER_COPY = 64
 """Bytes of formatting that count as one more element."""
 _NAME = re.compile(rb"<([^\s/>]+)")
@@ -38,21 +34,6 @@ _HIDDEN = frozenset({"proofErr", "lastRenderedPageBreak", "softHyphen", "r"})
 _FIELD_ENDS = ("begin", "separate", "end")
 
 
-class Copies:
-    """Counts what the written file repeats: formatting, for every piece of text that has it."""
-
-    def __init__(self, xml: XmlBudget) -> None:
-        self._xml, self._num_copies = xml, 0
-
-    def spend(self, size: int) -> None:
-        """Raises FileTooLarge."""
-        self._num_copies += size
-        if self._num_copies > BASE_COPIES + COPIES_PER_TAG * self._xml.num_tags:
-            raise FileTooLarge(
-                "the formatting of the file's texts is far longer than they are; remove formatting and save it again"
-            )
-
-
 class ItemReader:
     """Reads the items of paragraphs of the part `data`."""
 
@@ -61,7 +42,7 @@ class ItemReader:
 
     def items(self, nodes: Sequence[Node]) -> list[Item]:
         """What an element with these children holds. Raises FileTooLarge."""
-        return _merged(with_fields([item for node in nodes for item in self._of(node)]))
+        return merged(with_fields([item for node in nodes for item in self._of(node)]))
 
     def _of(self, node: Node) -> Iterator[Item]:
         if node.name == "r" and node.kind in (WORD, DRAWING) and node.children:
@@ -138,21 +119,21 @@ def _mark(node: Node, atom: Atom) -> Mark:
     return Mark("content", (atom,))
 
 
-def _merged(items: Sequence[Item]) -> list[Item]:
+def merged(items: Sequence[Item]) -> list[Item]:
     """The items, points that follow each other as one."""
-    merged: list[Item] = []
+    result: list[Item] = []
     for item in items:
-        before = merged[-1] if merged else None
+        before = result[-1] if result else None
         if (
             isinstance(item, Mark)
             and isinstance(before, Mark)
             and item.kind == before.kind == "point"
             and item.in_order == before.in_order
         ):
-            merged[-1] = Mark("point", (*before.atoms, *item.atoms), item.in_order)
+            result[-1] = Mark("point", (*before.atoms, *item.atoms), item.in_order)
         else:
-            merged.append(item)
-    return merged
+            result.append(item)
+    return result
 
 
 def _whole(node: Node) -> Atom:

@@ -165,7 +165,8 @@ class Writer:
             text = valid_text(self._text)
             is_spaced = self._run.node.kind == WORD and text != " ".join(text.split())
             space = b' xml:space="preserve"' if is_spaced else b""
-            yield b"<" + name + space + b">" + escape(text).encode() + b"</" + name + b">"
+            written = escape(text).encode()
+            yield b"<" + name + space + b">" + written + b"</" + name + b">" if name else written
         self._text = None
 
     def _close(self) -> Iterator[Piece]:
