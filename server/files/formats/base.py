@@ -1,7 +1,7 @@
 """The interface of all formats: the texts of a file, and a function that writes the file with their translations."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 BASE_TEXTS = 1000
 """Texts that a file may have at any limit of characters."""
@@ -28,10 +28,14 @@ class FileTooLarge(FileError):
 @dataclass(frozen=True)
 class OpenedFile:
     """`texts` in reading order, with placeholders for markup (`server.text.base.placeholders`). `write` takes a
-    translation of each text and returns the file's bytes."""
+    translation of each text and returns the file's bytes.
+
+    `notes` say how the file was read where that is not certain, without words of the file; `write` adds what it
+    changed."""
 
     texts: Sequence[str]
     write: Callable[[Sequence[str]], bytes]
+    notes: list[str] = field(default_factory=list)
 
 
 class Budget:

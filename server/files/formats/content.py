@@ -18,7 +18,7 @@ _PART = re.compile(rb"PK\x01\x02.{42}(word|ppt|xl|META-INF)/(?:document|presenta
 _PARTS = {b"word": ".docx", b"ppt": ".pptx", b"xl": ".xlsx", b"META-INF": ".epub"}
 _MIMETYPE = re.compile(rb"mimetypeapplication/(?:vnd\.oasis\.opendocument\.)?([a-z]{1,20})")
 """The first part of an OpenDocument file or a book, which is not packed."""
-_MIMETYPES = {b"text": ".odt", b"presentation": ".odp", b"spreadsheet": ".ods", b"epub": ".epub"}
+_MIMETYPES = {b"text": ".odt", b"presentation": ".odp", b"spreadsheet": ".ods", b"graphics": ".odg", b"epub": ".epub"}
 
 # Possessive quantifiers: no backtracking.
 _PROLOG = r"(?:\s++|<\?[^>]*+>|<!--(?:[^-]++|-(?!->))*+-->|<!(?!--)[^>\[]*+>)*+"

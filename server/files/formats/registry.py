@@ -14,6 +14,9 @@ EXTRA = "pip install 'ringmt[files]'"
 NO_FORMAT = frozenset({"", ".bin", ".dat", ".tmp"})
 """Suffixes of names that say nothing about the format."""
 
+_OOXML = "application/vnd.openxmlformats-officedocument."
+_ODF = "application/vnd.oasis.opendocument."
+
 
 @dataclass(frozen=True)
 class Format:
@@ -48,6 +51,16 @@ FORMATS: Mapping[str, Format] = MappingProxyType({
     ".ppsx": Format(
         "PowerPoint", "application/vnd.openxmlformats-officedocument.presentationml.slideshow", "office", "open_pptx"
     ),
+    ".xlsx": Format("Excel", f"{_OOXML}spreadsheetml.sheet", "spreadsheet", "open_xlsx"),
+    ".xlsm": Format("Excel", "application/vnd.ms-excel.sheet.macroEnabled.12", "spreadsheet", "open_xlsx"),
+    ".xltx": Format("Excel", f"{_OOXML}spreadsheetml.template", "spreadsheet", "open_xlsx"),
+    ".odt": Format("OpenDocument text", f"{_ODF}text", "opendocument", "open_opendocument"),
+    ".odp": Format("OpenDocument presentation", f"{_ODF}presentation", "opendocument", "open_opendocument"),
+    ".ods": Format("OpenDocument spreadsheet", f"{_ODF}spreadsheet", "opendocument", "open_opendocument"),
+    ".odg": Format("OpenDocument drawing", f"{_ODF}graphics", "opendocument", "open_opendocument"),
+    ".ott": Format("OpenDocument text", f"{_ODF}text-template", "opendocument", "open_opendocument"),
+    ".otp": Format("OpenDocument presentation", f"{_ODF}presentation-template", "opendocument", "open_opendocument"),
+    ".ots": Format("OpenDocument spreadsheet", f"{_ODF}spreadsheet-template", "opendocument", "open_opendocument"),
     ".srt": Format("SubRip", "application/x-subrip", "subtitles", "open_srt"),
     ".vtt": Format("WebVTT", "text/vtt", "subtitles", "open_vtt"),
     ".xliff": Format("XLIFF", "application/xliff+xml", "xliff", "open_xliff"),

@@ -2,7 +2,7 @@
 alone; nothing else of it changes."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -132,3 +132,11 @@ def unpacked(chunks: Iterable[bytes], name: str, xml: XmlBudget) -> Part:
         except UnicodeError as error:
             raise DamagedFile(f"{name} is no well-formed XML: {error}") from None
     return Part(data, encoding)
+
+
+def written_parts(parts: Mapping[str, Part], texts: Sequence[str], translations: Sequence[str]) -> dict[str, bytes]:
+    """Those parts that `translations` of the file's texts change, by their names."""
+    if len(translations) != len(texts):
+        raise ValueError(f"{len(translations)} translations of {len(texts)} texts")
+    written = ((name, part.written(texts, translations)) for name, part in parts.items())
+    return {name: content for name, content in written if content is not None}

@@ -8,10 +8,18 @@ import pptx
 from pptx.util import Inches
 
 from server.files.formats.registry import FORMATS
+from tests.server.files.formats.files import xlsx_of
+from tests.server.files.formats.odf_documents import opendocument
 
 LINES = ["We walk home in the rain.", "Where is the <b>station</b>, {name}?", "Grüße & 1 < 2 \U0001f600 \x1f", "Yes."]
 BUSY = ("- How much is the *blue* one?\n" * 120_000).encode()
 """A file that any machine reads for more than a second of processor."""
+
+OPENDOCUMENT = {
+    ".odt": "text", ".odp": "presentation", ".ods": "spreadsheet", ".odg": "graphics", ".ott": "text-template",
+    ".otp": "presentation-template", ".ots": "spreadsheet-template",
+}  # fmt: skip
+"""The types of OpenDocument files."""
 
 
 def small_files() -> dict[str, bytes]:
@@ -39,6 +47,8 @@ def small_files() -> dict[str, bytes]:
     made = {f"small{suffix}": content.encode() for suffix, content in contents.items()}
     made |= {f"small{suffix}": small_docx() for suffix in (".docx", ".docm", ".dotx", ".dotm")}
     made |= {f"small{suffix}": small_pptx() for suffix in (".pptx", ".pptm", ".potx", ".ppsx")}
+    made |= {f"small{suffix}": xlsx_of(f"<si><t>{LINES[0]}</t></si>") for suffix in (".xlsx", ".xlsm", ".xltx")}
+    made |= {f"small{suffix}": small_opendocument(kind) for suffix, kind in OPENDOCUMENT.items()}
     assert {f"small{suffix}" for suffix in FORMATS} == set(made)
     return made
 
@@ -73,6 +83,11 @@ def small_docx() -> bytes:
         paragraph.add_run(" And bold.").bold = True
     document.save(packed)
     return packed.getvalue()
+
+
+def small_opendocument(kind: str) -> bytes:
+    body = "".join(f"<text:p>{line} <text:span>And bold.</text:span></text:p>" for line in (LINES[0], LINES[3]))
+    return opendocument(body, kind=kind)
 
 
 def small_pptx() -> bytes:

@@ -14,8 +14,15 @@ LABELLED: Mapping[str, tuple[str, ...]] = {
     "docPr": ("title", "descr"),
     "cNvPr": ("title", "descr"),
     "textpath": ("string",),
+    "tableColumn": ("name", "totalsRowLabel"),
+    "dataValidation": ("errorTitle", "error", "promptTitle", "prompt"),
+    "hyperlink": ("tooltip",),
 }
 """Elements with attributes that a reader sees or hears."""
+_SEEN_WORDS = ("textpath", "tableColumn", "dataValidation")
+"""Those whose attributes are seen even if they are one word."""
+_LONGEST: Mapping[str, int] = {"errorTitle": 32, "promptTitle": 32, "error": 255, "prompt": 255, "tooltip": 255}
+"""Characters of an attribute, at most: programs refuse files with more."""
 _TAG = re.compile(rb"""<[^"'>]*+(?:"[^"]*+"[^"'>]*+|'[^']*+'[^"'>]*+)*+>""")
 _ATTRIBUTE = re.compile(rb"""\s([^\s=<>"']++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""")
 _NAME_OF_FILE = re.compile(r"\S*\.\w{2,5}|\S*[/\\]\S*")
@@ -36,13 +43,16 @@ class Label:
     start: int
     end: int
     raw: str
+    max_length: int = 0
+    """Characters that it may have; a longer translation is not written. 0: any number."""
 
     @cached_property
     def text(self) -> str:
         return without_placeholders(self.raw)
 
     def written(self, translation: str) -> Iterator[bytes | tuple[int, int]]:
-        yield escape(valid_text(PLACEHOLDER.sub("", translation)), _QUOTES).encode()
+        text = valid_text(PLACEHOLDER.sub("", translation))
+        yield escape(text if not 0 < self.max_length < len(text) else self.raw, _QUOTES).encode()
 
 
 def labels_of(name: str, attributes: Mapping[str, str], data: bytearray, start: int, end: int) -> Iterator[Label]:
@@ -50,8 +60,8 @@ def labels_of(name: str, attributes: Mapping[str, str], data: bytearray, start: 
     name of a file or of one word, as programs give them."""
     for attribute, place in attribute_places(data, start, end):
         text = attributes.get(attribute, "") if attribute in LABELLED[name] else ""
-        if has_letters(text) and (is_prose(text) or name == "textpath"):
-            yield Label(*place, text)
+        if has_letters(text) and (is_prose(text) or name in _SEEN_WORDS):
+            yield Label(*place, text, _LONGEST.get(attribute, 0))
 
 
 def attribute_places(data: bytearray, start: int, end: int) -> Iterator[tuple[str, tuple[int, int]]]:

@@ -6,6 +6,7 @@ from typing import Final
 WORD: Final = "w"
 DRAWING: Final = "a"
 CHART: Final = "c"
+SHEET: Final = "x"
 _KINDS: Mapping[str, str] = {
     "http://schemas.openxmlformats.org/wordprocessingml/2006/main": WORD,
     "http://purl.oclc.org/ooxml/wordprocessingml/main": WORD,
@@ -13,6 +14,8 @@ _KINDS: Mapping[str, str] = {
     "http://purl.oclc.org/ooxml/drawingml/main": DRAWING,
     "http://schemas.openxmlformats.org/drawingml/2006/chart": CHART,
     "http://purl.oclc.org/ooxml/drawingml/chart": CHART,
+    "http://schemas.openxmlformats.org/spreadsheetml/2006/main": SHEET,
+    "http://purl.oclc.org/ooxml/spreadsheetml/main": SHEET,
 }
 """The namespaces of Office's files: transitional and strict ones."""
 _INVISIBLE = ("lang", "altLang", "dirty", "err", "noProof", "bmk")

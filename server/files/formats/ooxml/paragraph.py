@@ -9,7 +9,7 @@ from functools import cached_property
 
 from server.files.formats.copies import Copies
 from server.files.formats.ooxml.content import Format, Item, Mark, Run, Span, Text, leaves
-from server.files.formats.ooxml.nodes import Node
+from server.files.formats.ooxml.nodes import SHEET, Node
 from server.files.formats.ooxml.reading import ItemReader
 from server.files.formats.ooxml.writing import Piece, Tokens, Writer
 from server.files.formats.xml_files import Elements
@@ -21,7 +21,7 @@ def read_paragraph(node: Node, data: bytearray, copies: Copies, language: str) -
     children = node.children or []
     first = 1 if children and children[0].name == "pPr" else 0
     last = len(children) - (1 if len(children) > first and children[-1].name == "endParaRPr" else 0)
-    if not any(child.children for child in children[first:last]):
+    if not any(child.children or child.texts for child in children[first:last]):
         return None
     items = ItemReader(data, copies).items(children[first:last])
     if not has_letters("".join(item.text for item in leaves(items) if isinstance(item, Text))):
@@ -40,6 +40,7 @@ class Paragraph:
         """Before `items_start` and after `items_end` it stays as it is."""
         self.start, self.end = node.start, node.end
         self._data, self._language = data, language
+        self._keeps_lines = node.kind == SHEET  # they are characters of its text
         self._tag_end, self._items_start, self._items_end = node.inner, items_start, items_end
         self._leading, self._items, self._trailing = _without_edges(items)
         self._runs = _runs_by_look(items)
@@ -57,7 +58,7 @@ class Paragraph:
 
     def written(self, translation: str) -> Iterator[Piece]:
         """The paragraph's bytes for a translation, whatever placeholders that has."""
-        tokens = Tokens(translation, self._elements, self._breaks)
+        tokens = Tokens(translation, self._elements, self._breaks, keeps_lines=self._keeps_lines)
         tokens.add_hidden(self._hidden, self._length)
         writer = Writer(self._data, tokens, self._plain, self._language)
         yield bytes(self._data[self.start : self._tag_end])

@@ -6,7 +6,7 @@ from xml.parsers import expat
 
 from server.files.formats.base import DamagedFile
 from server.files.formats.ooxml.labels import LABELLED, Label, labels_of, tag_end
-from server.files.formats.ooxml.nodes import CHART, DRAWING, WORD, Node, named
+from server.files.formats.ooxml.nodes import CHART, DRAWING, SHEET, WORD, Node, named
 from server.files.formats.ooxml.paragraph import read_paragraph
 from server.files.formats.xml_part import Edit, Part, Shared, TextNumber, TextsOfFile, unpacked
 from server.text.base.words import has_letters
@@ -23,6 +23,7 @@ _LOOKED_INTO = frozenset({
 })  # fmt: skip
 """Elements in paragraphs that text is found in."""
 _TEXTS = ("t", "instrText")
+_PARAGRAPHS = ((WORD, "p"), (DRAWING, "p"), (SHEET, "si"), (SHEET, "is"))
 _REMOVED = ("del", "moveFrom")
 """What holds text that a reader does not see."""
 _ALTERNATIVES, _FALLBACK = "AlternateContent", "Fallback"
@@ -32,7 +33,11 @@ _CACHES = ("strCache", "strLit")
 def read_part(chunks: Iterable[bytes], name: str, file: TextsOfFile, shared: Shared | None = None) -> Part:
     """The part `name`, whose bytes are `chunks`. What is to be translated is added to the texts of the file; what
     `shared` has already is not added again. Raises DamagedFile, FileTooLarge."""
-    part = unpacked(chunks, name, file.xml)
+    return read_unpacked(unpacked(chunks, name, file.xml), name, file, shared)
+
+
+def read_unpacked(part: Part, name: str, file: TextsOfFile, shared: Shared | None = None) -> Part:
+    """As `read_part`, for a part whose bytes are there."""
     _Reader(part, name, file, shared).read()
     return part
 
@@ -42,7 +47,7 @@ class _Reader:
 
     def __init__(self, part: Part, name: str, file: "TextsOfFile", shared: Shared | None) -> None:
         self._part, self._name, self._file, self._shared = part, name, file, shared
-        self._labels: Shared = {}
+        self._labels: Shared = {} if shared is None else shared
         self._edits: list[tuple[Edit, TextNumber] | None] = []
         self._stack: list[tuple[Node | None, bool]] = [(None, False)]
         """For every open element the innermost one that is kept, and whether that is it."""
@@ -86,7 +91,7 @@ class _Reader:
             start = self._parser.CurrentByteIndex
             for label in labels_of(name, attributes, self._part.data, start, tag_end(self._part.data, start)):
                 self._add(label, self._labels, len(self._edits))
-        if name == "p" and kind in (WORD, DRAWING) and not self._num_removed:
+        if (kind, name) in _PARAGRAPHS and not self._num_removed:
             self._start_paragraph(kind, attributes, parent if is_own else None)
         elif parent is not None and is_own and parent.children is not None:
             kind = expanded.rpartition(" ")[0] if parent.is_property else kind
@@ -121,9 +126,9 @@ class _Reader:
                 raise DamagedFile(f"a run has formatting of more than {MAX_PROPERTIES} elements; clear its formatting")
             node.children = []
             node.is_property = True
-        elif kind in (WORD, DRAWING) and name in _TEXTS and parent.name == "r":
+        elif kind and name in _TEXTS and (parent.name == "r" or (kind == SHEET and parent.name == "p")):
             node.texts = []
-        elif (kind == WORD and name in _LOOKED_INTO) or (kind == DRAWING and name == "r"):
+        elif (kind == WORD and name in _LOOKED_INTO) or (kind in (DRAWING, SHEET) and name == "r"):
             node.children = [] if not (name == "r" and parent.name == "r") else None
         return node
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from server.files.formats.copies import Copies
 from server.files.formats.ooxml.content import Atom, Item, Mark, Run, Span, Text, leaves
 from server.files.formats.ooxml.fields import is_computed, with_fields
-from server.files.formats.ooxml.nodes import DRAWING, WORD, Node, look
+from server.files.formats.ooxml.nodes import DRAWING, SHEET, WORD, Node, look
 
 BYTES_PER_COPY = 64
 """Bytes of formatting that count as one more element."""
@@ -31,6 +31,7 @@ _POINTS = frozenset({
     "del", "moveFrom", "footnoteReference", "endnoteReference", "footnoteRef", "endnoteRef", "annotationRef",
 })  # fmt: skip
 _HIDDEN = frozenset({"proofErr", "lastRenderedPageBreak", "softHyphen", "r"})
+_UNSEEN_IN_CELLS = ("rPh", "phoneticPr")
 _FIELD_ENDS = ("begin", "separate", "end")
 
 
@@ -45,8 +46,11 @@ class ItemReader:
         return merged(with_fields([item for node in nodes for item in self._of(node)]))
 
     def _of(self, node: Node) -> Iterator[Item]:
-        if node.name == "r" and node.kind in (WORD, DRAWING) and node.children:
+        if node.name == "r" and node.kind and node.children:
             yield from self._of_run(node)
+        elif node.kind == SHEET and node.texts is not None:
+            run = Run(Node(SHEET, "", 0, 0, {}), None, None, self._name_of(node))
+            yield Text(run, node.text, _whole(node))
         elif node.name == "br" and node.kind == DRAWING:
             yield Mark("break", (_whole(node),), True, "\n", True)
         elif node.kind == WORD and node.name in _SPANS and node.children:
@@ -93,7 +97,7 @@ class ItemReader:
             self._copies.spend(size)
             atom = _whole(node) if len(content) == 1 else Atom(run, child.start, child.end)
             if child.name == "t" and child.texts is not None:
-                yield Text(run, child.text.translate(_SPACES), atom)
+                yield Text(run, child.text if node.kind == SHEET else child.text.translate(_SPACES), atom)
             elif child.name in _BREAKS and child.kind == WORD:
                 is_plain = child.name != "tab" and not child.attributes
                 yield Mark("break", (atom,), True, _BREAKS[child.name], is_plain)
@@ -115,6 +119,8 @@ def _mark(node: Node, atom: Atom) -> Mark:
     if (node.kind == WORD and name in _POINTS) or node.is_floating:
         return Mark("point", (atom,))
     if node.kind == WORD and (name in _HIDDEN or (name in _SPANS and not node.children)):
+        return Mark("hidden", (atom,))
+    if node.kind == SHEET and name in _UNSEEN_IN_CELLS:
         return Mark("hidden", (atom,))
     return Mark("content", (atom,))
 

@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape
 
 from server.files.formats.ooxml.content import Atom, Format, Item, Mark, Run, Span
 from server.files.formats.ooxml.layout import laid_out
-from server.files.formats.ooxml.nodes import WORD
+from server.files.formats.ooxml.nodes import SHEET, WORD
 from server.files.formats.xml_files import Elements, valid_text
 from server.text.base.placeholders import split_at_placeholders
 
@@ -27,8 +27,8 @@ _Token = str | Mark | Span | Format
 class Tokens:
     """A translation as a list of texts, of marks, and of the two ends of spans and formats."""
 
-    def __init__(self, translation: str, elements: Elements, breaks: Sequence[Mark]) -> None:
-        """`breaks` are what its line feeds and tabs stand for, in their order."""
+    def __init__(self, translation: str, elements: Elements, breaks: Sequence[Mark], keeps_lines: bool = False) -> None:
+        """`breaks` are what its line feeds and tabs stand for, in their order; `keeps_lines`: they are text."""
         self._tokens: list[_Token] = []
         waiting = list(reversed(breaks))
         for part in split_at_placeholders(translation):
@@ -38,7 +38,10 @@ class Tokens:
                 continue
             for text in _BREAKS.split(part):
                 is_break = bool(_BREAKS.fullmatch(text))
-                self._tokens.append(waiting.pop() if is_break and waiting else " " if is_break else text)
+                if is_break and not keeps_lines:
+                    self._tokens.append(waiting.pop() if waiting else " ")
+                else:
+                    self._tokens.append(text)
 
     def add_hidden(self, hidden: Sequence[tuple[int, Mark]], length: int) -> None:
         """Add marks at the ends of words: as far from the beginning as they are in the text of `length` characters."""
@@ -163,7 +166,7 @@ class Writer:
         if self._text is not None and self._run is not None:
             name = self._run.text_name
             text = valid_text(self._text)
-            is_spaced = self._run.node.kind == WORD and text != " ".join(text.split())
+            is_spaced = self._run.node.kind in (WORD, SHEET) and text != " ".join(text.split())
             space = b' xml:space="preserve"' if is_spaced else b""
             written = escape(text).encode()
             yield b"<" + name + space + b">" + written + b"</" + name + b">" if name else written

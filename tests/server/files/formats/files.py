@@ -10,13 +10,15 @@ from tests.growth import ORDINARY
 
 _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/main"
+_OPENDOCUMENT = {"office": "office", "text": "text", "table": "table", "style": "style", "draw": "drawing",
+                 "svg": "svg-compatible", "fo": "xsl-fo-compatible"}  # fmt: skip
 _XLIFF = "urn:oasis:names:tc:xliff:document:1.2"
 _TAG = re.compile(r"(</?[A-Za-z][^<>]*>|<!--[^<>]*-->)")
 _ONE_TAG = re.compile(r"""<[A-Za-z][\w:.-]*(?: [A-Za-z][\w:]*="[^"&<]*")?(?: [A-Za-z]\w="[^"&<]*")?/?>""")
 _CATALOGUE_LINE = re.compile(r'''#.*|(?:msg\w+(?:\[\d\])? )?"(?:[^"\\]|\\.)*+"''')
 DEEPEST = 20
 """Depth of elements that `balanced` makes: low, so that small files are as deep as large files."""
-_NESTED = ("w:p", "a:p")
+_NESTED = ("w:p", "a:p", "text:p")
 _MOST_NESTED = 5
 """Depth of paragraphs; deeper files are refused."""
 
@@ -69,6 +71,25 @@ def pptx_of(body: str) -> bytes:
     """A file of one slide with this in its only box."""
     slide = f'<p:sld xmlns:p="p:p" xmlns:a="{_DRAWING}"><p:txBody>{body}</p:txBody></p:sld>'
     return packed([("ppt/presentation.xml", "<p/>"), ("ppt/slides/slide1.xml", slide)])
+
+
+def xlsx_of(body: str) -> bytes:
+    """An Excel file with this among its shared strings and in its sheet."""
+    sheets = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    return packed(
+        [
+            ("xl/workbook.xml", f'<workbook xmlns="{sheets}"/>'),
+            ("xl/sharedStrings.xml", f'<sst xmlns="{sheets}">{body}</sst>'),
+            ("xl/worksheets/sheet1.xml", f'<worksheet xmlns="{sheets}">{body}</worksheet>'),
+        ]
+    )
+
+
+def odt_of(body: str) -> bytes:
+    """An OpenDocument text with this in its body."""
+    oasis = "urn:oasis:names:tc:opendocument:xmlns:"
+    names = " ".join(f'xmlns:{name}="{oasis}{uri}:1.0"' for name, uri in _OPENDOCUMENT.items())
+    return packed([("content.xml", f"<office:document-content {names}>{body}</office:document-content>")])
 
 
 def xliff_of(body: str) -> bytes:
@@ -324,6 +345,30 @@ SAMPLES = {
         ),
         f"<termEntry><langSet><tig><term>{_LINES[0]}</term></tig></langSet></termEntry>\n",
         _xml('<martif type="TBX"><text><body>', "</body></text></martif>"),
+    ),
+    ".xlsx": Sample(
+        (
+            "<si>", "</si>", "<is>", "</is>", "<t>a</t>", "<r>", "</r>", "<rPr><b/></rPr>", "<rPh>", "</rPh>", "text ",
+            "<si><t>a</t></si>", '<f>"a"&amp;"b, c"', "</f>", '<filter val="a"/>', '<customFilter val="', "<f>", '"',
+            '<hyperlink tooltip="a b">', "</hyperlink>", "&", "[", "<c>", "</c>", '<c t="str">', "<v>", "</v>",
+            "<!-- c -->", "<phoneticPr/>", "val=", "<filter ", "<cacheField ",
+        ),
+        f"<si><t>{_LINES[0]}</t></si><si><r><rPr><b/></rPr><t>{_LINES[1]}</t></r><r><t>more</t></r></si>",
+        lambda text: xlsx_of(balanced(text)),
+    ),
+    ".odt": Sample(
+        (
+            "<text:p>", "</text:p>", "<text:span>", "</text:span>", "<text:a>", "</text:a>", "<text:s/>", "<text:tab/>",
+            "<text:line-break/>", "<text:note>", "</text:note>", "<draw:frame>", "</draw:frame>", "<text:bookmark/>",
+            "<text:ruby>", "</text:ruby>", "<text:ruby-base>", "</text:ruby-base>", "<text:date/>", "text ",
+            "<table:table-cell>", "</table:table-cell>", '<table:table-cell table:formula="a">',
+            '<table:table-cell office:string-value="a b">', "<office:annotation>", "</office:annotation>", "&",
+            '<style:text-properties fo:language="en">', "</style:text-properties>", "<svg:desc>a b", "</svg:desc>",
+            "<!-- c -->",
+        ),
+        f'<text:h text:outline-level="1">{_LINES[0]}</text:h><text:p><text:span text:style-name="T1">{_LINES[1]}'
+        "</text:span><text:tab/>and more</text:p>",
+        lambda text: odt_of(balanced(text)),
     ),
 }  # fmt: skip
 """A sample for every opener."""

@@ -56,7 +56,7 @@ def test_a_format_is_recognised_in_linear_time() -> None:
     assert_linear(run, [*tokens, "+++\n", "<?", "<!DOCTYPE ", "PK\x03\x04", "PK\x01\x02", "{{<", "a=b\n"])
 
 
-@pytest.mark.parametrize("suffix", [".xliff", ".docx", ".pptx"])
+@pytest.mark.parametrize("suffix", [".xliff", ".docx", ".pptx", ".odt"])
 def test_deep_nesting_costs_little_more(suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "DEEPEST", 240)
     for shape in shapes(SAMPLES[suffix].tokens, seed=1):

@@ -1,0 +1,1 @@
+"""Parts of OpenDocument files: text stands directly in its elements, among those that are inside of a sentence."""

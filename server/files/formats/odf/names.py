@@ -1,0 +1,60 @@
+"""The elements of OpenDocument files that are looked at, by their usual prefixes."""
+
+from collections.abc import Mapping
+
+_OASIS = "urn:oasis:names:tc:opendocument:xmlns:"
+_PREFIXES: Mapping[str, str] = {
+    f"{_OASIS}office:1.0": "office",
+    f"{_OASIS}text:1.0": "text",
+    f"{_OASIS}table:1.0": "table",
+    f"{_OASIS}drawing:1.0": "draw",
+    f"{_OASIS}presentation:1.0": "presentation",
+    f"{_OASIS}style:1.0": "style",
+    f"{_OASIS}xsl-fo-compatible:1.0": "fo",
+    f"{_OASIS}svg-compatible:1.0": "svg",
+    "urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0": "calcext",
+    "http://purl.org/dc/elements/1.1/": "dc",
+}
+
+PARAGRAPHS = frozenset({"text:p", "text:h"})
+SPANS = frozenset({"text:span", "text:a", "text:meta", "text:ruby"})
+"""Elements that enclose words of a sentence."""
+IN_ORDER = frozenset({
+    "text:bookmark", "text:bookmark-start", "text:bookmark-end", "text:reference-mark", "text:reference-mark-start",
+    "text:reference-mark-end", "text:change", "text:change-start", "text:change-end", "text:toc-mark",
+    "text:toc-mark-start", "text:toc-mark-end", "text:user-index-mark", "text:user-index-mark-start",
+    "text:user-index-mark-end", "text:alphabetical-index-mark", "text:alphabetical-index-mark-start",
+    "text:alphabetical-index-mark-end", "office:annotation", "office:annotation-end",
+})  # fmt: skip
+"""Places between words, and the ends of ranges."""
+HIDDEN = frozenset({"text:soft-page-break"})
+BREAKS: Mapping[str, str] = {"text:tab": "\t", "text:line-break": "\n"}
+FLOATING = frozenset({"page", "frame", "paragraph", "char"})
+"""Anchors of what stands beside the text and not in it."""
+SKIPPED = frozenset({
+    "office:annotation", "office:scripts", "office:forms", "text:tracked-changes", "table:tracked-changes",
+    "table:data-pilot-tables", "table:dde-links",
+})  # fmt: skip
+"""Elements whose text is no text of the document: comments, what was deleted, what programs compute."""
+LABELS = frozenset({
+    "svg:title", "svg:desc", "table:title", "table:desc", "presentation:header-decl", "presentation:footer-decl",
+    "text:index-title-template",
+})  # fmt: skip
+"""Elements that hold a text of one piece."""
+ALTERNATIVE_TEXTS = frozenset({"svg:title", "svg:desc"})
+COMPARISONS: Mapping[str, tuple[str, ...]] = {
+    "table:table-cell": ("table:formula",),
+    "table:content-validation": ("table:condition",),
+    "table:filter-condition": ("table:value",),
+    "table:filter-set-item": ("table:value",),
+    "style:map": ("style:condition",),
+    "calcext:condition": ("calcext:value",),
+}
+"""Attributes that compare words with the words in cells."""
+
+
+def named(expanded: str) -> str:
+    """The name of an element or an attribute with its usual prefix; "" for other namespaces."""
+    namespace, _, name = expanded.rpartition(" ")
+    prefix = _PREFIXES.get(namespace)
+    return f"{prefix}:{name}" if prefix else ""

@@ -1,0 +1,41 @@
+"""OpenDocument texts, presentations and spreadsheets (.odt, .odp, .ods, their templates, .odg): paragraphs are texts.
+
+Comments, fields, deleted text, numbers, formulas and their results stay as they are.
+"""
+
+import re
+from collections.abc import Sequence
+
+from server.files.formats.archive import Archive
+from server.files.formats.base import Budget, DamagedFile, OpenedFile
+from server.files.formats.odf.reader import PartReader
+from server.files.formats.xml_part import Part, TextsOfFile, unpacked, written_parts
+
+_PARTS = re.compile(r"(?:[^/]{1,100}/)?(?:content|styles)\.xml|meta\.xml")
+"""Of the file, and of objects in it (charts)."""
+_MAIN = "content.xml"
+_MANIFEST = "META-INF/manifest.xml"
+_ENCRYPTED = re.compile(rb"<(?:[\w.-]+:)?encryption-data\b")
+
+
+def open_opendocument(data: bytes, language: str, budget: Budget) -> OpenedFile:
+    archive = Archive(data, "OpenDocument")
+    file = TextsOfFile(budget, language)
+    if _MANIFEST in archive.names and _ENCRYPTED.search(unpacked(archive.chunks(_MANIFEST), _MANIFEST, file.xml).data):
+        raise DamagedFile("the file is encrypted; save it without a password")
+    if _MAIN not in archive.names:
+        raise DamagedFile(f"the file is no OpenDocument file: it has no {_MAIN}")
+    parts: dict[str, Part] = {}
+    readers: list[PartReader] = []
+    for name in sorted(filter(_PARTS.fullmatch, archive.names), key=lambda name: (name != _MAIN, name)):
+        parts[name] = unpacked(archive.chunks(name), name, file.xml)
+        readers.append(PartReader(parts[name], name, file))
+        readers[-1].read()
+    compared = {word for reader in readers for word in reader.compared}
+    for reader in readers:
+        reader.number_texts(compared)
+
+    def write(translations: Sequence[str]) -> bytes:
+        return archive.with_contents(written_parts(parts, file.texts, translations))
+
+    return OpenedFile(file.texts, write)
