@@ -31,6 +31,8 @@ _HTML = frozenset({
     "article", "main", "header", "footer", "nav", "span", "a", "b", "i", "em", "strong", "br", "blockquote", "title",
     "style", "script", "img",
 })  # fmt: skip
+_MAIL = re.compile(r"(?:[!-9;-~]++:[^\n]*+\n(?:[ \t][^\n]*+\n)*+){2,}+\r?\n")
+_MAIL_FIELD = re.compile(r"^(?:From|To|Date|Subject|Message-ID|MIME-Version|Received):", re.MULTILINE | re.IGNORECASE)
 _SUBTITLE = re.compile(r"\s*+(?:\d++[ \t]*+\r?\n)?\d++:\d\d:\d\d[,.]\d++[ \t]*+-->")
 _CATALOGUE = re.compile(r'(?:[ \t]*+(?:#[^\n]*+)?\n)*+[ \t]*+(?:msgctxt|msgid)[ \t]++"')
 _JSON = re.compile(r'\s*+(?:\{\s*+["}]|\[\s*+(?:["{\[\]]|-?\d++\s*+[,\]\r\n.]|(?:true|false|null)\b))')
@@ -66,6 +68,8 @@ def suffix_by_content(data: bytes) -> str:
         return ".txt"
     if len(_CONTROL.findall(head)) * 100 > len(head):
         raise _unknown("its content is neither text nor of a known format")
+    if (header := _MAIL.match(head)) and len(_MAIL_FIELD.findall(header[0])) > 1:
+        return ".eml"
     if head.startswith("WEBVTT"):
         return ".vtt"
     if _SUBTITLE.match(head):

@@ -61,6 +61,8 @@ FORMATS: Mapping[str, Format] = MappingProxyType({
     ".ott": Format("OpenDocument text", f"{_ODF}text-template", "opendocument", "open_opendocument"),
     ".otp": Format("OpenDocument presentation", f"{_ODF}presentation-template", "opendocument", "open_opendocument"),
     ".ots": Format("OpenDocument spreadsheet", f"{_ODF}spreadsheet-template", "opendocument", "open_opendocument"),
+    ".epub": Format("EPUB", "application/epub+zip", "epub", "open_epub"),
+    ".eml": Format("mail", "message/rfc822", "eml", "open_eml"),
     ".srt": Format("SubRip", "application/x-subrip", "subtitles", "open_srt"),
     ".vtt": Format("WebVTT", "text/vtt", "subtitles", "open_vtt"),
     ".xliff": Format("XLIFF", "application/xliff+xml", "xliff", "open_xliff"),

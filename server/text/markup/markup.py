@@ -87,11 +87,12 @@ class Markup:
         blocks = [part.placeholder_text.text for part in self.parts if isinstance(part, Block)]
         return blocks + [value.text for value in self.values]
 
-    def write(self, translations: Sequence[str]) -> str:
-        """The document with `translations` of `texts`. Raises ValueError if their number differs."""
+    def write(self, translations: Sequence[str], escape: Callable[[str], str] | None = None) -> str:
+        """The document with `translations` of `texts`, which `escape` writes between tags. Raises ValueError if their
+        number differs."""
         if len(translations) != len(self.texts):
             raise ValueError(f"{len(translations)} translations for {len(self.texts)} texts")
-        escape = _escape_html if self.kind == "html" else _escape_xml
+        escape = escape or (_escape_html if self.kind == "html" else escape_xml)
         remaining = iter(translations)
         document = "".join(
             part if isinstance(part, str) else part.render(next(remaining), escape) for part in self.parts
@@ -319,5 +320,5 @@ def _escape_html(text: str) -> str:
     return html.escape(text, quote=False).replace("\u00a0", "&nbsp;")
 
 
-def _escape_xml(text: str) -> str:
+def escape_xml(text: str) -> str:
     return html.escape(text, quote=False)

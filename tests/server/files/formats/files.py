@@ -85,6 +85,41 @@ def xlsx_of(body: str) -> bytes:
     )
 
 
+def epub_of(page: str, contents: str = "", *more: tuple[str, str | bytes]) -> bytes:
+    """A book of one page, with this in its table of contents, and more parts."""
+    dublin_core = 'xmlns:dc="http://purl.org/dc/elements/1.1/"'
+    items = (
+        '<item id="a" href="a%20b.xhtml" media-type="application/xhtml+xml"/>'
+        '<item id="n" href="toc.ncx" media-type="application/x-dtbncx+xml"/>'
+    )
+    titles = f"<metadata {dublin_core}><dc:title>A title</dc:title><dc:language>en</dc:language></metadata>"
+    package = f'<package>{titles}<manifest>{items}</manifest><spine><itemref idref="a"/></spine></package>'
+    container = '<container><rootfiles><rootfile full-path="OEBPS/content.opf"/></rootfiles></container>'
+    parts: list[tuple[str, str | bytes]] = [
+        ("META-INF/container.xml", container),
+        ("OEBPS/content.opf", package),
+        ("OEBPS/a b.xhtml", page.replace("\x00", "0")),
+        ("OEBPS/toc.ncx", f"<ncx {dublin_core}>{contents}</ncx>"),
+        *more,
+    ]
+    return with_mimetype(packed(parts), "application/epub+zip")
+
+
+def with_mimetype(archive: bytes, mimetype: str) -> bytes:
+    """The archive with its type before all other parts, and not packed."""
+    file = io.BytesIO(packed([("mimetype", mimetype)], zipfile.ZIP_STORED))
+    with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as after, zipfile.ZipFile(io.BytesIO(archive)) as before:
+        for info in before.infolist():
+            after.writestr(info.filename, before.read(info))
+    return file.getvalue()
+
+
+def mail_of(body: str) -> bytes:
+    """A mail of parts in plain text."""
+    header = "From: a@example.org\nSubject: The harbour\nContent-Type: multipart/mixed; boundary=b; format=flowed\n"
+    return f"{header}\n--b\n\n{body}\n--b\nContent-Type: text/html\n\n{body}".replace("\x00", "0").encode()
+
+
 def odt_of(body: str) -> bytes:
     """An OpenDocument text with this in its body."""
     oasis = "urn:oasis:names:tc:opendocument:xmlns:"
@@ -355,6 +390,24 @@ SAMPLES = {
         ),
         f"<si><t>{_LINES[0]}</t></si><si><r><rPr><b/></rPr><t>{_LINES[1]}</t></r><r><t>more</t></r></si>",
         lambda text: xlsx_of(balanced(text)),
+    ),
+    ".eml": Sample(
+        (
+            "> ", ">", "-- \n", "a ", "\n", "\n\n", "\r\n", "--b\n", "--b--\n", "Content-Type: text/html\n\n", "=20",
+            "=\n",
+            "Content-Type: multipart/mixed; boundary=b\n\n", "- ", "1. ", "<b>", " \n", "=?utf-8?q?a?=", "Word. ", "\t",
+        ),
+        f"--b\n\n{_LINES[0]} and so\non. {_LINES[1][:50]}\n\n> quoted\n",
+        mail_of,
+    ),
+    ".epub": Sample(
+        (
+            "<p>", "</p>", "<b>", "</b>", "<br/>", "<!--", "-->", "&#160;", "<navLabel><text>a</text></navLabel>", "&",
+            "<img alt='an image'/>", "<text>", "</text>", "text ", "<dc:title>", "</dc:title>", "<dc:language>a",
+            "</dc:language>", "<script>", "</script>", "<?a ?>", "\n",
+        ),
+        f"<h1>{_LINES[0]}</h1>\n<p>{_LINES[1]} and <b>bold</b></p>\n",
+        lambda text: epub_of(text, balanced(text)),
     ),
     ".odt": Sample(
         (

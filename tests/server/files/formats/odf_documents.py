@@ -1,10 +1,8 @@
 """OpenDocument files of generated structure, built by hand, with what a reader sees of them."""
 
-import io
 import random
-import zipfile
 
-from tests.server.files.formats.files import packed
+from tests.server.files.formats.files import packed, with_mimetype
 from tests.server.files.formats.ooxml_documents import Built
 
 _OASIS = "urn:oasis:names:tc:opendocument:xmlns:"
@@ -44,17 +42,6 @@ def opendocument(body: str, styles: str = "", kind: str = "text") -> bytes:
         ]
     )
     return with_mimetype(parts, f"application/vnd.oasis.opendocument.{kind}")
-
-
-def with_mimetype(archive: bytes, mimetype: str) -> bytes:
-    """The archive with its type before all other parts, and not packed."""
-    first = packed([("mimetype", mimetype)], zipfile.ZIP_STORED)
-
-    file = io.BytesIO(first)
-    with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as after, zipfile.ZipFile(io.BytesIO(archive)) as before:
-        for info in before.infolist():
-            after.writestr(info.filename, before.read(info))
-    return file.getvalue()
 
 
 class Builder:

@@ -62,7 +62,7 @@ def test_damaged_files(suffix: str) -> None:
     run()
 
 
-@pytest.mark.parametrize("suffix", [".docx", ".pptx", ".odt", ".xlsx"])
+@pytest.mark.parametrize("suffix", [".docx", ".pptx", ".odt", ".xlsx", ".epub"])
 def test_archives_of_damaged_parts(suffix: str) -> None:
     sample = SAMPLES[suffix]
     whole = sample.build(sample.ordinary * 3)

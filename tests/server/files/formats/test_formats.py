@@ -582,6 +582,8 @@ def test_a_password_is_reported() -> None:
 EMPTY = {
     **dict.fromkeys((".docx", ".docm", ".dotx", ".dotm"), "no Word file"),
     **dict.fromkeys((".pptx", ".pptm", ".potx", ".ppsx"), "no PowerPoint file"),
+    **dict.fromkeys((".odt", ".odp", ".ods", ".odg", ".ott", ".otp", ".ots"), "no OpenDocument file"),
+    **dict.fromkeys((".xlsx", ".xlsm", ".xltx"), "no Excel file"), ".epub": "no EPUB file", ".eml": "no mail",
     ".json": "no JSON", ".vtt": "no WEBVTT at its start",
     **dict.fromkeys((".xliff", ".xlf", ".resx", ".ts", ".xml", ".tmx", ".tbx"), "the file is empty"),
     ".arb": "no JSON", ".xcstrings": "no JSON",

@@ -1,0 +1,121 @@
+"""Books come back whole: pages, table of contents and title translated, everything else byte for byte."""
+
+import io
+import random
+import re
+import zipfile
+from collections.abc import Callable
+
+import pytest
+from lxml import etree
+
+from server.files.formats.base import DamagedFile, FileTooLarge
+from server.files.formats.registry import open_file
+from tests.server.files.formats.files import epub_of, packed
+
+HEAD = (
+    '<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE html>\n<html xmlns="http://www.w3.org/1999/xhtml" xml:lang="en">'
+    '<head><title>The harbour</title><link rel="stylesheet" href="a.css"/></head><body>'
+)
+PAGE = (
+    f"{HEAD}<h1 id='a'>The harbour</h1>\n<p>We&#160;walk <b>home</b>&#8212;in the rain<br/>"
+    "and <a href='#a'>back</a>.</p>"
+    "<img src='a.png' alt='A small boat'/><pre>code here</pre></body></html>"
+)
+CONTENTS = "<navPoint><navLabel><text>The harbour</text></navLabel></navPoint>"
+
+
+def parts_of(data: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def translated(data: bytes, translate: Callable[[str], str]) -> bytes:
+    opened = open_file(data, "a.epub", "de", 1_000_000)
+    return opened.write([translate(text) for text in opened.texts])
+
+
+def encrypted(algorithm: str, name: str) -> bytes:
+    listed = (
+        f'<encryption xmlns:e="e"><e:EncryptedData><e:EncryptionMethod Algorithm="{algorithm}"/><e:CipherData>'
+        f'<e:CipherReference URI="{name}"/></e:CipherData></e:EncryptedData></encryption>'
+    )
+    return epub_of(PAGE, CONTENTS, ("META-INF/encryption.xml", listed))
+
+
+def test_what_is_translated_into_itself_is_the_book() -> None:
+    data = epub_of(PAGE, CONTENTS)
+    assert translated(data, lambda text: text) == data
+
+
+def test_pages_contents_and_titles_are_translated() -> None:
+    data = epub_of(PAGE, CONTENTS)
+    assert open_file(data, "a.epub", "de", 10_000).texts.count("The harbour") == 2, "the entry is that of the page"
+    after = parts_of(translated(data, str.upper))
+    page = after["OEBPS/a b.xhtml"].decode()
+    assert "<title>THE HARBOUR</title>" in page
+    assert "WE\u00a0WALK <b>HOME</b>\u2014IN THE RAIN<br/>" in page
+    assert 'xml:lang="de"' in page
+    assert "alt='A SMALL BOAT'" in page
+    assert "<pre>code here</pre>" in page
+    assert b"<text>THE HARBOUR</text>" in after["OEBPS/toc.ncx"]
+    assert b"<dc:title>A TITLE</dc:title><dc:language>de</dc:language>" in after["OEBPS/content.opf"]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_whatever_the_translation_says_pages_are_well_formed(seed: int) -> None:
+    """Named references of HTML would not be."""
+    chance = random.Random(seed)
+
+    def anything(text: str) -> str:
+        tokens = [*re.split(r"(\W)", text), '\u00a0<new> & "\x00', "\n", "]]>"]
+        chance.shuffle(tokens)
+        return "".join(tokens)
+
+    before = epub_of(PAGE, CONTENTS, ("OEBPS/a.css", "p {}"))
+    data = translated(before, anything)
+    assert data[:58] == before[:58], "its programs recognise the book by these bytes"
+    after = parts_of(data)
+    assert list(after) == list(parts_of(before))
+    assert after["OEBPS/a.css"] == b"p {}"
+    for name in ("OEBPS/a b.xhtml", "OEBPS/toc.ncx", "OEBPS/content.opf"):
+        etree.fromstring(after[name])
+    ours, theirs = (sorted(one.tag for one in etree.fromstring(part).iter("*"))
+                    for part in (PAGE.encode(), after["OEBPS/a b.xhtml"]))  # fmt: skip
+    assert ours == theirs
+
+
+def test_pages_without_a_translation_keep_their_bytes() -> None:
+    """Their references, too."""
+    after = parts_of(translated(epub_of(PAGE, CONTENTS), lambda text: "Boot" if text == "A small boat" else text))
+    assert after["OEBPS/a b.xhtml"].decode() == PAGE.replace("A small boat", "Boot").replace('lang="en"', 'lang="de"')
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_pages_keep_their_encoding(encoding: str) -> None:
+    data = epub_of("", "", ("OEBPS/b.xhtml", PAGE.partition("\n")[2].encode(encoding)))
+    data = packed(
+        [(name, part.replace(b'href="a%20b.xhtml"', b'href="b.xhtml"')) for name, part in parts_of(data).items()]
+    )
+    page = parts_of(translated(data, str.upper))["OEBPS/b.xhtml"]
+    assert page[:2] == PAGE.encode(encoding)[:2]
+    assert "<h1 id='a'>THE HARBOUR</h1>" in page.decode(encoding)
+
+
+def test_books_that_are_protected_are_refused() -> None:
+    with pytest.raises(DamagedFile, match="DRM"):
+        translated(encrypted("http://www.w3.org/2001/04/xmlenc#aes256-cbc", "OEBPS/a b.xhtml"), str.upper)
+    fonts = encrypted("http://www.idpf.org/2008/embedding", "OEBPS/a.otf")
+    assert "THE HARBOUR" in parts_of(translated(fonts, str.upper))["OEBPS/a b.xhtml"].decode()
+
+
+def test_what_is_no_book_is_refused() -> None:
+    with pytest.raises(DamagedFile, match=r"no META-INF/container\.xml"):
+        open_file(packed([("a.xml", "<a/>")]), "a.epub", "de", 1000)
+    with pytest.raises(DamagedFile, match="list of its parts"):
+        open_file(packed([("META-INF/container.xml", "<a/>")]), "a.epub", "de", 1000)
+
+
+def test_tags_of_all_pages_are_counted() -> None:
+    with pytest.raises(FileTooLarge, match="tags"):
+        open_file(epub_of("<b>" * 150_000), "a.epub", "de", 1000)
