@@ -71,7 +71,7 @@ async def translate_file(
     models[-1].count_flags(flags)
     num_characters = sum(map(len, file.texts))
     name = translated_name(file.name, language)
-    return TranslatedFile(data, name, file.media_type, len(sentences), num_characters, flags)
+    return TranslatedFile(data, name, file.written_media_type, len(sentences), num_characters, flags)
 
 
 async def translate_as_document(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from server.files.formats.base import DamagedFile, FileError, FileTooLarge, OpenedFile, UnsupportedFile
-from server.files.formats.registry import FORMATS, open_file, suffix_of
+from server.files.formats.registry import FORMATS, Format, open_file, suffix_of
 from server.text.base.placeholders import TooManyPlaceholders
 from server.text.markup.markup import MalformedMarkup
 
@@ -56,7 +56,16 @@ class ParsedFile:
 
     @property
     def media_type(self) -> str:
-        return FORMATS[suffix_of(self.source.name, self.source.data)].media_type
+        return self._format.media_type
+
+    @property
+    def written_media_type(self) -> str:
+        """That of the translated file."""
+        return FORMATS[self._format.written_as].media_type if self._format.written_as else self.media_type
+
+    @property
+    def _format(self) -> Format:
+        return FORMATS[suffix_of(self.source.name, self.source.data)]
 
     @property
     def beginning(self) -> str:

@@ -20,12 +20,14 @@ _ODF = "application/vnd.oasis.opendocument."
 
 @dataclass(frozen=True)
 class Format:
-    """`opener` is a function of `module`, which is imported with the first file of the format."""
+    """`opener` is a function of `module`, which is imported with the first file of the format. `written_as` is the
+    suffix of translated files, if they have another format."""
 
     name: str
     media_type: str
     module: str
     opener: str
+    written_as: str = ""
 
 
 FORMATS: Mapping[str, Format] = MappingProxyType({
@@ -63,6 +65,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType({
     ".ots": Format("OpenDocument spreadsheet", f"{_ODF}spreadsheet-template", "opendocument", "open_opendocument"),
     ".epub": Format("EPUB", "application/epub+zip", "epub", "open_epub"),
     ".eml": Format("mail", "message/rfc822", "eml", "open_eml"),
+    ".pdf": Format("PDF", "application/pdf", "pdf", "open_pdf", written_as=".html"),
     ".srt": Format("SubRip", "application/x-subrip", "subtitles", "open_srt"),
     ".vtt": Format("WebVTT", "text/vtt", "subtitles", "open_vtt"),
     ".xliff": Format("XLIFF", "application/xliff+xml", "xliff", "open_xliff"),
@@ -119,6 +122,8 @@ def open_file(data: bytes, name: str, language: str, max_characters: int) -> Ope
 
 
 def translated_name(name: str, language: str) -> str:
-    """ "report.docx" -> "report.de.docx"."""
+    """ "report.docx" -> "report.de.docx"; "report.pdf" -> "report.de.html"."""
     path = PurePath(name)
-    return f"{path.stem}.{language}{path.suffix}"
+    file_format = FORMATS.get(path.suffix.lower())
+    suffix = file_format.written_as if file_format is not None and file_format.written_as else path.suffix
+    return f"{path.stem}.{language}{suffix}"

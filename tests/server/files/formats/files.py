@@ -120,6 +120,31 @@ def mail_of(body: str) -> bytes:
     return f"{header}\n--b\n\n{body}\n--b\nContent-Type: text/html\n\n{body}".replace("\x00", "0").encode()
 
 
+def pdf_of(*pages: str) -> bytes:
+    """A PDF file of pages with these instructions in their texts."""
+    font = b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"
+    kids = " ".join(f"{4 + 2 * number} 0 R" for number in range(len(pages)))
+    objects = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        f"<</Type/Pages/Kids[{kids}]/Count {len(pages)}/Resources<</Font<</F1 3 0 R>>>>"
+        "/MediaBox[0 0 600 800]>>".encode(),
+        font,
+    ]
+    for number, page in enumerate(pages):
+        content = f"BT /F1 12 Tf 50 750 Td {page} ET".encode("latin-1", errors="replace")
+        objects += (
+            f"<</Type/Page/Parent 2 0 R/Contents {5 + 2 * number} 0 R>>".encode(),
+            b"<</Length %d>>stream\n%b\nendstream" % (len(content), content),
+        )
+    file, places = b"%PDF-1.4\n", []
+    for number, content in enumerate(objects, 1):
+        places.append(len(file))
+        file += b"%d 0 obj\n%b\nendobj\n" % (number, content)
+    table = b"".join(b"%010d 00000 n \n" % place for place in (*places,))
+    end = b"trailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, len(file))
+    return file + b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1) + table + end
+
+
 def odt_of(body: str) -> bytes:
     """An OpenDocument text with this in its body."""
     oasis = "urn:oasis:names:tc:opendocument:xmlns:"
@@ -390,6 +415,15 @@ SAMPLES = {
         ),
         f"<si><t>{_LINES[0]}</t></si><si><r><rPr><b/></rPr><t>{_LINES[1]}</t></r><r><t>more</t></r></si>",
         lambda text: xlsx_of(balanced(text)),
+    ),
+    ".pdf": Sample(
+        (
+            "(a) Tj ", "(word-) Tj ", "0 -14 Td ", "1 0 0 1 9 700 Tm ", "T* ", "[(a) 9 (b)] TJ ", "BT ", "ET ",
+            "q ", "Q ",
+            "/F1 12 Tf ", "/F1 24 Tf ", "(\\n) Tj ", "( ) Tj ", "(a) ' ", "<41> Tj ", "% c\n", "1 0 0 1 0 0 cm ", "(",
+        ),
+        "".join(f"0 -14 Td ({line}) Tj\n" for line in _LINES),
+        pdf_of,
     ),
     ".eml": Sample(
         (
