@@ -16,9 +16,16 @@ _OLE_SIGNATURE = b"\xd0\xcf\x11\xe0"
 _PART = re.compile(rb"PK\x01\x02.{42}(word|ppt|xl|META-INF)/(?:document|presentation|workbook|container)", re.DOTALL)
 """An entry of an archive's directory: the main part of an Office file."""
 _PARTS = {b"word": ".docx", b"ppt": ".pptx", b"xl": ".xlsx", b"META-INF": ".epub"}
-_MIMETYPE = re.compile(rb"mimetypeapplication/(?:vnd\.oasis\.opendocument\.)?([a-z]{1,20})")
-"""The first part of an OpenDocument file or a book, which is not packed."""
-_MIMETYPES = {b"text": ".odt", b"presentation": ".odp", b"spreadsheet": ".ods", b"graphics": ".odg", b"epub": ".epub"}
+_MIMETYPE = re.compile(rb"mimetypeapplication/(?:vnd\.oasis\.opendocument\.|vnd\.adobe\.)?([a-z]{1,20})")
+"""The first part of an OpenDocument or InDesign file or a book, which is not packed."""
+_MIMETYPES = {
+    b"text": ".odt",
+    b"presentation": ".odp",
+    b"spreadsheet": ".ods",
+    b"graphics": ".odg",
+    b"epub": ".epub",
+    b"indesign": ".idml",
+}
 
 # Possessive quantifiers: no backtracking.
 _PROLOG = r"(?:\s++|<\?[^>]*+>|<!--(?:[^-]++|-(?!->))*+-->|<!(?!--)[^>\[]*+>)*+"

@@ -64,6 +64,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType({
     ".otp": Format("OpenDocument presentation", f"{_ODF}presentation-template", "opendocument", "open_opendocument"),
     ".ots": Format("OpenDocument spreadsheet", f"{_ODF}spreadsheet-template", "opendocument", "open_opendocument"),
     ".epub": Format("EPUB", "application/epub+zip", "epub", "open_epub"),
+    ".idml": Format("InDesign", "application/vnd.adobe.indesign-idml-package", "idml", "open_idml"),
     ".eml": Format("mail", "message/rfc822", "eml", "open_eml"),
     ".pdf": Format("PDF", "application/pdf", "pdf", "open_pdf", written_as=".html"),
     ".srt": Format("SubRip", "application/x-subrip", "subtitles", "open_srt"),

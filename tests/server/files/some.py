@@ -8,7 +8,7 @@ import pptx
 from pptx.util import Inches
 
 from server.files.formats.registry import FORMATS
-from tests.server.files.formats.files import epub_of, mail_of, pdf_of, xlsx_of
+from tests.server.files.formats.files import epub_of, idml_of, mail_of, pdf_of, xlsx_of
 from tests.server.files.formats.odf_documents import opendocument
 
 LINES = ["We walk home in the rain.", "Where is the <b>station</b>, {name}?", "Grüße & 1 < 2 \U0001f600 \x1f", "Yes."]
@@ -48,6 +48,8 @@ def small_files() -> dict[str, bytes]:
     made |= {f"small{suffix}": small_docx() for suffix in (".docx", ".docm", ".dotx", ".dotm")}
     made |= {f"small{suffix}": small_pptx() for suffix in (".pptx", ".pptm", ".potx", ".ppsx")}
     made |= {f"small{suffix}": xlsx_of(f"<si><t>{LINES[0]}</t></si>") for suffix in (".xlsx", ".xlsm", ".xltx")}
+    story = "<ParagraphStyleRange><CharacterStyleRange><Content>We walk.</Content><Br/></CharacterStyleRange>"
+    made["small.idml"] = idml_of(f"{story}</ParagraphStyleRange>")
     made["small.pdf"] = pdf_of("(We walk home in the rain.) Tj 0 -40 Td (Yes.) Tj")
     made["small.eml"] = mail_of("Dear all,\n\nwe walk home in the rain.\n")
     made["small.epub"] = epub_of(page)

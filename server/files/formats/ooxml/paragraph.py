@@ -28,19 +28,27 @@ def read_paragraph(node: Node, data: bytearray, copies: Copies, language: str) -
         return None
     start = children[first - 1].end if first else node.inner
     end = children[last].start if last < len(children) else node.inner_end
-    return Paragraph(node, data, items, start, end, language)
+    return Paragraph(node, data, items, start, end, language, keeps_lines=node.kind == SHEET)
 
 
 class Paragraph:
     """A paragraph of which something can be translated, from byte `start` to byte `end`."""
 
     def __init__(
-        self, node: Node, data: bytearray, items: Sequence[Item], items_start: int, items_end: int, language: str
+        self,
+        node: Node,
+        data: bytearray,
+        items: Sequence[Item],
+        items_start: int,
+        items_end: int,
+        language: str,
+        keeps_lines: bool = False,
     ) -> None:
-        """Before `items_start` and after `items_end` it stays as it is."""
+        """Before `items_start` and after `items_end` it stays as it is. `keeps_lines`: line feeds and tabs may be
+        characters of its text."""
         self.start, self.end = node.start, node.end
         self._data, self._language = data, language
-        self._keeps_lines = node.kind == SHEET  # they are characters of its text
+        self._keeps_lines = keeps_lines
         self._tag_end, self._items_start, self._items_end = node.inner, items_start, items_end
         self._leading, self._items, self._trailing = _without_edges(items)
         self._runs = _runs_by_look(items)

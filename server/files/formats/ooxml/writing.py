@@ -28,7 +28,7 @@ class Tokens:
     """A translation as a list of texts, of marks, and of the two ends of spans and formats."""
 
     def __init__(self, translation: str, elements: Elements, breaks: Sequence[Mark], keeps_lines: bool = False) -> None:
-        """`breaks` are what its line feeds and tabs stand for, in their order; `keeps_lines`: they are text."""
+        """`breaks` are what its line feeds and tabs stand for, in their order; `keeps_lines`: others are text."""
         self._tokens: list[_Token] = []
         waiting = list(reversed(breaks))
         for part in split_at_placeholders(translation):
@@ -38,10 +38,10 @@ class Tokens:
                 continue
             for text in _BREAKS.split(part):
                 is_break = bool(_BREAKS.fullmatch(text))
-                if is_break and not keeps_lines:
-                    self._tokens.append(waiting.pop() if waiting else " ")
+                if is_break and waiting and (not keeps_lines or waiting[-1].character == text):
+                    self._tokens.append(waiting.pop())
                 else:
-                    self._tokens.append(text)
+                    self._tokens.append(" " if is_break and not keeps_lines else text)
 
     def add_hidden(self, hidden: Sequence[tuple[int, Mark]], length: int) -> None:
         """Add marks at the ends of words: as far from the beginning as they are in the text of `length` characters."""

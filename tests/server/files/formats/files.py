@@ -18,7 +18,7 @@ _ONE_TAG = re.compile(r"""<[A-Za-z][\w:.-]*(?: [A-Za-z][\w:]*="[^"&<]*")?(?: [A-
 _CATALOGUE_LINE = re.compile(r'''#.*|(?:msg\w+(?:\[\d\])? )?"(?:[^"\\]|\\.)*+"''')
 DEEPEST = 20
 """Depth of elements that `balanced` makes: low, so that small files are as deep as large files."""
-_NESTED = ("w:p", "a:p", "text:p")
+_NESTED = ("w:p", "a:p", "text:p", "ParagraphStyleRange")
 _MOST_NESTED = 5
 """Depth of paragraphs; deeper files are refused."""
 
@@ -143,6 +143,13 @@ def pdf_of(*pages: str) -> bytes:
     table = b"".join(b"%010d 00000 n \n" % place for place in (*places,))
     end = b"trailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, len(file))
     return file + b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1) + table + end
+
+
+def idml_of(body: str) -> bytes:
+    """An InDesign file of one story."""
+    story = f'<idPkg:Story xmlns:idPkg="i"><Story>{body}</Story></idPkg:Story>'
+    parts = packed([("designmap.xml", '<Document StoryList="ua"/>'), ("Stories/Story_ua.xml", story)])
+    return with_mimetype(parts, "application/vnd.adobe.indesign-idml-package")
 
 
 def odt_of(body: str) -> bytes:
@@ -415,6 +422,18 @@ SAMPLES = {
         ),
         f"<si><t>{_LINES[0]}</t></si><si><r><rPr><b/></rPr><t>{_LINES[1]}</t></r><r><t>more</t></r></si>",
         lambda text: xlsx_of(balanced(text)),
+    ),
+    ".idml": Sample(
+        (
+            "<ParagraphStyleRange>", "</ParagraphStyleRange>", "<CharacterStyleRange>", "</CharacterStyleRange>",
+            "<Content>a</Content>", "<Content>", "</Content>", "<Br/>", "<Note>", "</Note>", "<Properties>a",
+            "</Properties>", "<CharacterStyleRange><Content>a</Content></CharacterStyleRange>", "text ", "\t",
+            '<CharacterStyleRange FontStyle="Bold">', "<HyperlinkTextSource>", "</HyperlinkTextSource>", "<!-- c -->",
+        ),
+        '<ParagraphStyleRange><CharacterStyleRange FontStyle="Bold"><Content>'
+        f"{_LINES[0]}</Content><Br/></CharacterStyleRange><CharacterStyleRange><Content>{_LINES[1]}</Content>"
+        "</CharacterStyleRange></ParagraphStyleRange>",
+        lambda text: idml_of(balanced(text)),
     ),
     ".pdf": Sample(
         (

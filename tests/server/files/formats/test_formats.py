@@ -584,7 +584,7 @@ EMPTY = {
     **dict.fromkeys((".pptx", ".pptm", ".potx", ".ppsx"), "no PowerPoint file"),
     **dict.fromkeys((".odt", ".odp", ".ods", ".odg", ".ott", ".otp", ".ots"), "no OpenDocument file"),
     **dict.fromkeys((".xlsx", ".xlsm", ".xltx"), "no Excel file"),
-    ".epub": "no EPUB file", ".eml": "no mail", ".pdf": "no PDF file",
+    ".epub": "no EPUB file", ".eml": "no mail", ".pdf": "no PDF file", ".idml": "no InDesign file",
     ".json": "no JSON", ".vtt": "no WEBVTT at its start",
     **dict.fromkeys((".xliff", ".xlf", ".resx", ".ts", ".xml", ".tmx", ".tbx"), "the file is empty"),
     ".arb": "no JSON", ".xcstrings": "no JSON",

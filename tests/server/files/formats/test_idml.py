@@ -1,0 +1,111 @@
+"""InDesign files come back whole, with every paragraph of their stories translated."""
+
+import io
+import random
+import re
+import zipfile
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+from lxml import etree
+
+from server.files.formats.base import DamagedFile
+from server.files.formats.registry import open_file
+from server.text.base.placeholders import PLACEHOLDER
+from tests.server.files.formats.files import idml_of, packed
+
+
+def story(data: bytes) -> bytes:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return archive.read("Stories/Story_ua.xml")
+
+
+def translated(body: str, translate: Callable[[str], str]) -> bytes:
+    opened = open_file(idml_of(body), "a.idml", "de", 100_000)
+    return story(opened.write([translate(text) for text in opened.texts]))
+
+
+def drawn(seed: int) -> tuple[str, list[str], list[str]]:
+    """A story, its words that a reader sees, and others."""
+    chance = random.Random(seed)
+    seen: list[str] = []
+    unseen: list[str] = []
+
+    def word(words: list[str]) -> str:
+        words.append(f"word{len(seen) + len(unseen)}x")
+        return words[-1]
+
+    def run(depth: int) -> str:
+        inside = ""
+        for _ in range(chance.randint(0, 4)):
+            match chance.randint(0, 6):
+                case 0:
+                    inside += f'<Br n="b{len(seen)}.{len(inside)}"/>'
+                case 1:
+                    inside += f"<HyperlinkTextSource><Content>{word(seen)} link</Content></HyperlinkTextSource>"
+                case 2:
+                    inside += (
+                        f"<Note><ParagraphStyleRange><Content>{word(unseen)}</Content></ParagraphStyleRange></Note>"
+                    )
+                case 3 if depth < 2:
+                    inside += f"<Footnote>{paragraph(depth + 1)}</Footnote>"
+                case 4:
+                    inside += "<Content><?ACE 18?></Content>"
+                case _:
+                    inside += f"<Content>{word(seen)} &amp;\t5 </Content>"
+        look = chance.choice(("", ' FontStyle="Bold"'))
+        font = chance.choice(("", "<Properties><AppliedFont>Minion</AppliedFont></Properties>"))
+        return f"<CharacterStyleRange{look}>{font}{inside}</CharacterStyleRange>"
+
+    def paragraph(depth: int) -> str:
+        deleted = f'<Change ChangeType="DeletedText"><CharacterStyleRange><Content>{word(unseen)}</Content>'
+        pieces = [run(depth) for _ in range(3)] + [f"{deleted}</CharacterStyleRange></Change>"]
+        return f"<ParagraphStyleRange>{''.join(pieces)}</ParagraphStyleRange>"
+
+    return "".join(paragraph(0) for _ in range(3)), seen, unseen
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_stories_are_translated_and_the_rest_stays(seed: int) -> None:
+    body, seen, unseen = drawn(seed)
+    data = idml_of(body)
+    opened = open_file(data, "a.idml", "de", 100_000)
+    assert opened.write(opened.texts) == data
+    assert Counter(re.findall(r"word\d+x", " ".join(opened.texts))) == Counter(seen)
+    after = translated(body, str.upper).decode()
+    assert all(word.upper() in after and word not in after for word in seen)
+    assert all(word in after for word in unseen)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_whatever_the_translation_says_all_elements_stay(seed: int) -> None:
+    body, chance = drawn(seed)[0], random.Random(seed)
+
+    def anything(text: str) -> str:
+        tokens = [*re.split(r"(\W)", text), ' <new> & "\x00', "\t"]
+        chance.shuffle(tokens)
+        return "".join(tokens[: chance.randint(1, len(tokens))])
+
+    names = ("Br", "HyperlinkTextSource", "Note", "Footnote", "Change", "ParagraphStyleRange")
+    ours, theirs = (
+        Counter(one.tag for one in etree.fromstring(part).iter("*") if one.tag in names)
+        for part in (story(idml_of(body)), translated(body, anything))
+    )
+    assert ours == theirs
+
+
+def test_sentences_of_several_runs_are_one_text() -> None:
+    bold = '<CharacterStyleRange FontStyle="Bold"><Content>walk</Content></CharacterStyleRange>'
+    plain = "<CharacterStyleRange><Content>{}</Content></CharacterStyleRange>"
+    body = f"<ParagraphStyleRange>{plain.format('We ')}{bold}{plain.format(' home')}</ParagraphStyleRange>"
+    assert [PLACEHOLDER.sub("|", text) for text in open_file(idml_of(body), "a.idml", "de", 1000).texts] == [
+        "We |walk| home"
+    ]
+    assert translated(body, str.upper).decode().count("WALK</Content>") == 1
+    assert body.upper().replace("CONTENT", "Content")[21:40] in translated(body, str.upper).decode().upper()
+
+
+def test_what_is_no_file_of_stories_is_refused() -> None:
+    with pytest.raises(DamagedFile, match="no designmap"):
+        open_file(packed([("a.xml", "<a/>")]), "a.idml", "de", 1000)
