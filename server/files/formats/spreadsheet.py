@@ -31,6 +31,8 @@ _PIVOT = re.compile(r"xl/pivotCache/pivotCacheDefinition[0-9]{1,9}\.xml")
 _COMMENTS = re.compile(r"xl/(?:comments|threadedComments)[^/]*(?:/[^/]*)?\.xml")
 _HAS_TEXTS = re.compile(rb"<(?:[\w.-]+:)?is\b|\s(?:prompt|promptTitle|error|errorTitle|tooltip)\s*=")
 _FORMULA = re.compile(rb"<(?:[\w.-]+:)?(?:f|formula|formula[12]|definedName)(?:\s[^<>]*)?>([^<]*)<")
+_COMPARES = re.compile(rb"[\"&\[]")
+"""What formulas have that name words or columns."""
 _FILTER = re.compile(rb"""<(?:[\w.-]+:)?(?:filter|customFilter)\s[^<>]{0,500}?\bval\s*=\s*(?:"([^"<]*)"|'([^'<]*)')""")
 _FIELD = re.compile(rb"""<(?:[\w.-]+:)?cacheField\s[^<>]{0,500}?\bname\s*=\s*(?:"([^"<]*)"|'([^'<]*)')""")
 _WORDS_OF_FORMULA = re.compile(rb"""\st\s*=\s*["']str["']""")
@@ -156,4 +158,6 @@ def _values(pattern: re.Pattern[bytes], data: bytearray) -> Iterator[str]:
     """The texts of the first group of every match that has any."""
     for match in pattern.finditer(data):
         raw = next((group for group in match.groups() if group is not None), b"")
+        if pattern is _FORMULA and not _COMPARES.search(raw):
+            continue
         yield html.unescape(raw.decode(errors="replace"))

@@ -1,6 +1,7 @@
 """The elements of OpenDocument files that are looked at, by their usual prefixes."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 _OASIS = "urn:oasis:names:tc:opendocument:xmlns:"
 _PREFIXES: Mapping[str, str] = {
@@ -53,6 +54,7 @@ COMPARISONS: Mapping[str, tuple[str, ...]] = {
 """Attributes that compare words with the words in cells."""
 
 
+@lru_cache(1024)
 def named(expanded: str) -> str:
     """The name of an element or an attribute with its usual prefix; "" for other namespaces."""
     namespace, _, name = expanded.rpartition(" ")

@@ -20,6 +20,9 @@ from server.text.base.words import has_letters
 
 _INLINE: tuple[Role, ...] = ("paragraph", "span", "base")
 _CELLS = ("table:table-cell", "table:covered-table-cell")
+_OUTSIDE, _COMPUTED, _WORDS = Frame("outside"), Frame("outside"), Frame("outside")
+"""Elements outside of paragraphs: any, a cell whose text is computed, and a cell of words."""
+_COMPUTED.cell, _WORDS.cell = "computed", "words"
 _SPACES = re.compile(r"[ \t\r\n]+")
 
 
@@ -29,7 +32,7 @@ class PartReader:
     def __init__(self, part: Part, name: str, file: TextsOfFile) -> None:
         self._part, self._name, self._file = part, name, file
         self._edits: list[tuple[Edit, TextNumber] | None] = []
-        self._stack = [Frame("outside")]
+        self._stack = [_OUTSIDE]
         self._paragraphs: list[tuple[Frame, int]] = []
         """Every open paragraph, and its place among the edits."""
         self._labels: Shared = {}
@@ -76,7 +79,7 @@ class PartReader:
             if is_inline:
                 self._open("mark", name, attributes)
             else:
-                self._stack.append(Frame("outside"))
+                self._stack.append(_OUTSIDE)
         elif name in names.PARAGRAPHS:
             self._start_paragraph(name, attributes)
         elif is_inline:
@@ -89,9 +92,7 @@ class PartReader:
         else:
             if name == "style:text-properties":
                 self._part.settings += language_settings(self._part.data, self._parser.CurrentByteIndex, self._file)
-            self._stack.append(Frame("outside"))
-            if name in _CELLS:
-                self._start_cell(self._stack[-1], attributes)
+            self._stack.append(self._cell(attributes) if name in _CELLS else _OUTSIDE)
 
     def _open(self, role: Role, name: str, attributes: Mapping[str, str]) -> Frame:
         start = self._parser.CurrentByteIndex
@@ -109,7 +110,7 @@ class PartReader:
     def _start_paragraph(self, name: str, attributes: Mapping[str, str]) -> None:
         if self._stack[-1].cell:
             if self._stack[-1].cell == "computed":
-                self._stack.append(Frame("outside"))
+                self._stack.append(_OUTSIDE)
                 return
             self._in_cells.add(len(self._edits))
         if len(self._paragraphs) == MAX_NESTING:
@@ -117,14 +118,22 @@ class PartReader:
         self._paragraphs.append((self._open("paragraph", name, attributes), len(self._edits)))
         self._edits.append(None)
 
-    def _start_cell(self, frame: Frame, attributes: Mapping[str, str]) -> None:
-        by_name = {names.named(key): value for key, value in attributes.items()}
-        kind = by_name.get("office:value-type", "string")
-        is_computed = kind != "string" or "table:formula" in by_name
-        frame.cell = "computed" if is_computed else "words"
-        value = by_name.get("office:string-value", "")
-        if is_computed or not has_letters(value):
-            return
+    def _cell(self, attributes: Mapping[str, str]) -> Frame:
+        value = ""
+        for key, attribute in attributes.items():
+            match names.named(key):
+                case "office:value-type" if attribute != "string":
+                    return _COMPUTED
+                case "table:formula":
+                    return _COMPUTED
+                case "office:string-value":
+                    value = attribute
+        if has_letters(value):
+            self._add_value(value)
+        return _WORDS
+
+    def _add_value(self, value: str) -> None:
+        """Add the value of a cell, which its attribute has, too."""
         start = self._parser.CurrentByteIndex
         for attribute, place in attribute_places(self._part.data, start, tag_end(self._part.data, start)):
             if attribute.rpartition(":")[2] == "string-value":
