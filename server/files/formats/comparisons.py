@@ -6,13 +6,15 @@ from collections.abc import Iterator
 
 from server.text.base.placeholders import PLACEHOLDER
 
-_LITERAL = re.compile(r'"((?:[^"]|"")*+)"')
+SEPARATOR = "\x00"
+"""Between formulas that are looked at together."""
+_LITERAL = re.compile(r'"((?:[^"\x00]|"")*+)"')
 
 
 def compared_words(formula: str) -> Iterator[str]:
-    """The words in quotes in a formula or a condition, in small letters. Lists of words ("yes,no") are divided."""
-    for match in _LITERAL.finditer(formula):
-        literal = match[1].replace('""', '"')
+    """The words in quotes in formulas or conditions, in small letters. Lists of words ("yes,no") are divided."""
+    for quoted in set(_LITERAL.findall(formula)):
+        literal = quoted.replace('""', '"')
         yield as_compared(literal)
         if "," in literal:
             yield from (as_compared(word.strip()) for word in literal.split(","))

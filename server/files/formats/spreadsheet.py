@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from server.files.formats.archive import Archive
 from server.files.formats.base import Budget, OpenedFile
-from server.files.formats.comparisons import as_compared, compared_words
+from server.files.formats.comparisons import SEPARATOR, as_compared, compared_words
 from server.files.formats.ooxml.labels import tag_end
 from server.files.formats.ooxml.package import SHARED_PARTS, SHARED_TYPES, Kind, names_of
 from server.files.formats.ooxml.part import read_part, read_unpacked
@@ -113,9 +113,9 @@ class _Workbook:
                 self.parts[_XLSX.main] = part
 
     def _look_at_formulas(self, data: bytearray) -> None:
-        for formula in _values(_FORMULA, data):
-            self.compared.update(compared_words(formula))
-            self.has_structured_references |= "[" in formula
+        formulas = SEPARATOR.encode().join(raw for raw in _FORMULA.findall(data) if _COMPARES.search(raw))
+        self.compared.update(compared_words(html.unescape(formulas.decode(errors="replace"))))
+        self.has_structured_references |= b"[" in formulas
         self.compared.update(map(as_compared, _values(_FILTER, data)))
 
     def _keep_columns(self) -> None:
@@ -158,6 +158,4 @@ def _values(pattern: re.Pattern[bytes], data: bytearray) -> Iterator[str]:
     """The texts of the first group of every match that has any."""
     for match in pattern.finditer(data):
         raw = next((group for group in match.groups() if group is not None), b"")
-        if pattern is _FORMULA and not _COMPARES.search(raw):
-            continue
         yield html.unescape(raw.decode(errors="replace"))
