@@ -4,7 +4,7 @@ Comments, fields, deleted text, numbers, formulas and their results stay as they
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from server.files.formats.archive import Archive
 from server.files.formats.base import Budget, DamagedFile, OpenedFile
@@ -15,6 +15,7 @@ _PARTS = re.compile(r"(?:[^/]{1,100}/)?(?:content|styles)\.xml|meta\.xml")
 """Of the file, and of objects in it (charts)."""
 _MAIN = "content.xml"
 _MANIFEST = "META-INF/manifest.xml"
+_SIGNATURES = "META-INF/documentsignatures.xml"
 _ENCRYPTED = re.compile(rb"<(?:[\w.-]+:)?encryption-data\b")
 
 
@@ -38,4 +39,14 @@ def open_opendocument(data: bytes, language: str, budget: Budget) -> OpenedFile:
     def write(translations: Sequence[str]) -> bytes:
         return archive.with_contents(written_parts(parts, file.texts, translations))
 
-    return OpenedFile(file.texts, write)
+    return OpenedFile(file.texts, write, list(_notes(archive, readers)))
+
+
+def _notes(archive: Archive, readers: Sequence[PartReader]) -> Iterator[str]:
+    """What was not translated, for the client."""
+    if num_kept := sum(reader.num_kept for reader in readers):
+        yield f"{num_kept} cells were kept: formulas, filters or conditions compare with their words"
+    if any(reader.has_comments for reader in readers):
+        yield "comments were not translated"
+    if _SIGNATURES in archive.names:
+        yield "the signature of the file does not fit its translation"

@@ -39,6 +39,9 @@ class PartReader:
         self._num_skipped = 0
         self._in_cells: set[int] = set()
         """Places of paragraphs in cells."""
+        self.has_comments = False
+        self.num_kept = 0
+        """Cells that stay."""
         self.compared: set[str] = set()
         """Words that formulas compare with the words in cells."""
 
@@ -62,6 +65,7 @@ class PartReader:
                 continue
             edit, number = numbered
             if place in self._in_cells and as_compared(edit.text) in compared:
+                self.num_kept += 1
                 continue
             if number.value < 0:
                 number.value = self._file.add(edit.text)
@@ -76,6 +80,7 @@ class PartReader:
             self._compare(name, attributes)
         if self._num_skipped or name in names.SKIPPED:
             self._num_skipped += 1
+            self.has_comments |= name == "office:annotation"
             if is_inline:
                 self._open("mark", name, attributes)
             else:

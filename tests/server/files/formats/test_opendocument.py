@@ -150,6 +150,15 @@ def test_words_that_formulas_compare_with_stay() -> None:
     ]
 
 
+def test_what_stays_is_said() -> None:
+    formula = "<table:table-cell table:formula='of:=[.A1]=\"Yes\"'/>"
+    data = opendocument(
+        f"<text:p>One<office:annotation><text:p>x</text:p></office:annotation></text:p>{cell('Yes')}{formula}"
+    )
+    notes = open_file(data, "a.ods", "de", LIMIT).notes
+    assert [note.split()[0] for note in notes] == ["1", "comments"]
+
+
 def test_a_cell_and_its_value_are_one_text() -> None:
     data = opendocument(cell("Sold out", 'office:string-value="Sold out"'), kind="spreadsheet")
     assert open_file(data, "a.ods", "de", LIMIT).texts == ["Sold out"]
