@@ -5,7 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from itertools import accumulate, pairwise
 
-from server.text.protect.patterns import protected_spans
+from server.text.spans.table import protected_spans
 
 MIN_WORDS = 50
 """Words of a sentence that is split, at least."""

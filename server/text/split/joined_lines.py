@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from server.runtime.checkpoints import checkpoint
-from server.text.spans.table import unbroken_spans
+from server.text.spans.table import protected_spans
 
 _BREAK = re.compile("(\r\n|[\n\r\v\f\x85\u2028\u2029])")
 # An item of a list, or what another speaker says.
@@ -150,7 +150,7 @@ def _possible(target: str) -> list[int]:
     places = [place for place, character in enumerate(target) if character == " " and place]
     ideographs = [match.start() for match in _IDEOGRAPHS.finditer(target)]
     places += [place for place in ideographs if place and target[place - 1] != " " and target[place] not in _NOT_FIRST]
-    kept = unbroken_spans(target)
+    kept = protected_spans(target)
     ends = [end for _, end in kept]
     free: list[int] = []
     for place in sorted(places):

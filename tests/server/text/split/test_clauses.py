@@ -2,8 +2,8 @@
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from server.text.protect.patterns import protected_spans
 
+from server.text.spans.table import protected_spans
 from server.text.split.clauses import MAX_PART_WORDS, MIN_PART_WORDS, MIN_WORDS, as_clause, split_at_clauses
 
 TOKENS = (
