@@ -17,6 +17,7 @@ from server.cli.translate_document import translate_document
 from server.cli.translate_files import translate_files
 from server.documents.errors import Unservable
 from server.engine.request import Overloaded, SearchOptions
+from server.files.formats.base import FileOptions
 from server.files.formats.registry import FORMATS
 from server.settings import SETTINGS, Settings, SettingsError
 from server.stores.interface import StoreError
@@ -145,6 +146,18 @@ class TranslateCommand:
             choices=("offline", "online"),
             help="with --document or files: a sentence sees all others (offline, the default) or those before it",
         )
+        parser.add_argument(
+            "--columns",
+            metavar="COLUMNS",
+            help="with .csv and .tsv files: the columns that are translated, by name or number: --columns text,note;"
+            " '!id' for all but these",
+        )
+        parser.add_argument(
+            "--keys",
+            metavar="KEYS",
+            help="with .json files: the keys whose values are translated: --keys 'title,items.*.text'; '!url' for all"
+            " but these",
+        )
         add_setting_flags(parser, _SETTINGS)
 
     def run(self, args: argparse.Namespace, /) -> int:
@@ -157,6 +170,8 @@ class TranslateCommand:
             raise SettingsError("give files or --document FILE, not both")
         if args.output is not None and not args.files:
             raise SettingsError("--output is for files: ringmt translate FILE... --output FOLDER")
+        if (args.columns or args.keys) and not args.files:
+            raise SettingsError("--columns and --keys are for files: ringmt translate FILE... --columns text")
         translator = choose_artifact(settings, args.source, args.target)
         requested = RequestedOptions(
             beam_size=settings.default_beam_size, length_penalty=None, max_length=args.max_length
@@ -165,7 +180,8 @@ class TranslateCommand:
             if args.files:
                 mode: Mode = args.mode or "offline"
                 cache_bytes = settings.context_cache_bytes
-                return translate_files(translator, args.files, args.output, requested, mode, cache_bytes)
+                chosen = FileOptions(args.columns or "", args.keys or "")
+                return translate_files(translator, args.files, args.output, requested, mode, cache_bytes, chosen)
             if args.document is None:
                 self._translate(translator, translator.options(**requested))
             else:

@@ -11,7 +11,7 @@ from server.documents.errors import Unservable
 from server.documents.sentence_states import StateReader
 from server.documents.state_cache import StateCache
 from server.files.file_translation import TranslatedFile, translate_file
-from server.files.formats.base import FileError
+from server.files.formats.base import NO_OPTIONS, FileError, FileOptions
 from server.files.in_process import InProcessParser
 from server.files.parsing import SourceFile, parse
 from server.stores.records import Mode
@@ -25,14 +25,15 @@ def translate_files(
     options: RequestedOptions,
     mode: Mode,
     cache_bytes: int,
+    file_options: FileOptions = NO_OPTIONS,
 ) -> int:
     """Write the translation of each file beside it, or into `folder`, with the language in its name. An error is
-    printed, and the other files are translated. Returns the exit status: 1 after an error."""
+    printed, and the other files are translated; so are notes. Returns the exit status: 1 after an error."""
     status = 0
     reader = StateReader(StateCache(cache_bytes))
     for path in paths:
         try:
-            translated = _translate(translator, path, reader, options, mode)
+            translated = _translate(translator, path, reader, options, mode, file_options)
             output = (folder or path.parent) / translated.name
             output.parent.mkdir(parents=True, exist_ok=True)
             output.write_bytes(translated.data)
@@ -41,12 +42,19 @@ def translate_files(
             status = 1
         else:
             flags = ", ".join(f"{count} {flag}" for flag, count in sorted(translated.flags.items()))
+            for note in translated.notes:
+                print(f"ringmt: {path}: {note}", file=sys.stderr)
             print(f"{output}: {translated.num_sentences} sentences" + (f"; check: {flags}" if flags else ""))
     return status
 
 
 def _translate(
-    translator: Translator, path: Path, reader: StateReader, options: RequestedOptions, mode: Mode
+    translator: Translator,
+    path: Path,
+    reader: StateReader,
+    options: RequestedOptions,
+    mode: Mode,
+    file_options: FileOptions,
 ) -> TranslatedFile:
     with tqdm(unit=" sentences", desc=path.name, disable=not sys.stderr.isatty()) as progress:
 
@@ -55,7 +63,7 @@ def _translate(
             progress.update(done - progress.n)
 
         async def work() -> TranslatedFile:
-            source = SourceFile(path.read_bytes(), path.name, translator.languages[1])
+            source = SourceFile(path.read_bytes(), path.name, translator.languages[1], options=file_options)
             file = await parse(InProcessParser(), source)
             return await translate_file([translator], file, reader, options, mode, on_progress)
 

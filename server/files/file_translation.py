@@ -36,7 +36,8 @@ _SEPARATORS = "\x1e\x1d\x1c\x1f"
 
 @dataclass(frozen=True)
 class TranslatedFile:
-    """`flags`: how many sentences have each flag. `num_characters` of the texts that were translated."""
+    """`flags`: how many sentences have each flag. `num_characters` of the texts that were translated. `notes`: how the
+    file was read where that is not certain, and what else was changed."""
 
     data: bytes
     name: str
@@ -44,6 +45,7 @@ class TranslatedFile:
     num_sentences: int
     num_characters: int
     flags: Mapping[str, int] = field(default_factory=dict)
+    notes: Sequence[str] = ()
 
 
 async def translate_file(
@@ -66,12 +68,13 @@ async def translate_file(
     translation = _FileTranslation(models, reader, options, mode, on_progress)
     most = _max_sentences(file.source.max_characters)
     sentences, translations, texts = await translation.translate(file.texts, terms, most)
-    data = await file.write(texts, language)
+    written = await file.write(texts, languages)
     flags = await offload(_num_flags, sentences, translations, translation.truncated, translation.cut, languages)
     models[-1].count_flags(flags)
     num_characters = sum(map(len, file.texts))
     name = translated_name(file.name, language)
-    return TranslatedFile(data, name, file.written_media_type, len(sentences), num_characters, flags)
+    media_type = file.written_media_type
+    return TranslatedFile(written.data, name, media_type, len(sentences), num_characters, flags, written.notes)
 
 
 async def translate_as_document(

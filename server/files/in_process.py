@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from server.files.parsing import SourceFile, read_texts, write_file
+from server.files.parsing import SourceFile, WrittenFile, read_texts, write_file
 
 
 class InProcessParser:
@@ -13,6 +13,6 @@ class InProcessParser:
         """Raises FileError."""
         return await asyncio.to_thread(read_texts, file)
 
-    async def write(self, file: SourceFile, translations: Sequence[str]) -> bytes:
+    async def write(self, file: SourceFile, translations: Sequence[str]) -> WrittenFile:
         """Raises FileError."""
         return await asyncio.to_thread(write_file, file, translations)

@@ -5,6 +5,7 @@ parser_process.py."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from server.engine.request import EngineStopped
@@ -12,7 +13,7 @@ from server.files.formats.base import DamagedFile, FileTooLarge
 from server.files.formats.registry import suffix_of
 from server.files.limits import FileLimits
 from server.files.parser_worker import Answer, Killed, OnFailure, ParserWorker, ignore_failure
-from server.files.parsing import SourceFile
+from server.files.parsing import SourceFile, WrittenFile
 from server.scheduling.fair_queue import FairQueue
 
 MAX_WAITING = 64
@@ -60,9 +61,11 @@ class ParserPool:
             raise DamagedFile("the file cannot be read: its parser returned no texts")
         return texts
 
-    async def write(self, file: SourceFile, translations: Sequence[str]) -> bytes:
+    async def write(self, file: SourceFile, translations: Sequence[str]) -> WrittenFile:
         """Raises FileError, EngineStopped. A full queue refuses no writing: the file is translated already."""
-        return (await self._run(file, {"translations": list(translations)})).data
+        answer = await self._run(file, {"translations": list(translations)})
+        notes = answer.fields.get("notes")
+        return WrittenFile(answer.data, tuple(map(str, notes)) if isinstance(notes, list) else ())
 
     async def stop(self) -> None:
         """Kill all processes; waiting and later calls raise EngineStopped."""
@@ -84,7 +87,8 @@ class ParserPool:
 
     async def _run(self, file: SourceFile, more: Mapping[str, Any]) -> Answer:
         worker = await self._free_worker(file)
-        fields = {"name": file.name, "language": file.language, "max_characters": file.max_characters, **more}
+        fields = {"name": file.name, "language": file.language, "max_characters": file.max_characters}
+        fields |= {"options": asdict(file.options), **more}
         answered = asyncio.wrap_future(worker.submit(fields, file.data))
         answered.add_done_callback(lambda answered: self._release(worker, answered))
         try:

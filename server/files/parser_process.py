@@ -12,12 +12,12 @@ import sys
 from typing import Any, BinaryIO
 
 from server.files import limits
-from server.files.formats.base import DamagedFile, FileError, FileTooLarge
+from server.files.formats.base import DamagedFile, FileError, FileOptions, FileTooLarge
 from server.files.formats.registry import FORMATS
 from server.files.messages import Closed, receive, send
 from server.files.parsing import ERRORS, SourceFile, read_texts, write_file
 
-_LIBRARIES = ("lxml.etree", "markdown_it", "yaml", "fluent.syntax")
+_LIBRARIES = ("lxml.etree", "markdown_it", "yaml", "fluent.syntax", "charset_normalizer")
 _RETIRES_AT_BYTES = 48 * 2**20
 """A process with more resident memory than this after a file ends, so that the next file has all of its share."""
 _NO_LIMIT = 2**32
@@ -65,11 +65,12 @@ def _serve(requests: BinaryIO, answers: BinaryIO, memory_bytes: int, cpu_seconds
 
 def _answer(fields: dict[str, Any], data: bytes, memory_bytes: int) -> tuple[dict[str, Any], bytes]:
     translations = fields.pop("translations", None)
-    file = SourceFile(data, **fields)
+    file = SourceFile(data, **{**fields, "options": FileOptions(**fields["options"])})
     try:
         if translations is None:
             return {"texts": read_texts(file)}, b""
-        return {}, write_file(file, translations)
+        written = write_file(file, translations)
+        return {"notes": list(written.notes)}, written.data
     except Exception as error:
         return _refusal(error, memory_bytes), b""
 

@@ -7,12 +7,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
-from server.files.formats.base import DamagedFile, FileError, FileTooLarge, OpenedFile, UnsupportedFile
+from server.files.formats.base import (
+    NO_OPTIONS,
+    DamagedFile,
+    FileError,
+    FileOptions,
+    FileTooLarge,
+    NoText,
+    OpenedFile,
+    UnsupportedFile,
+)
 from server.files.formats.registry import FORMATS, Format, open_file, suffix_of
 from server.text.base.placeholders import TooManyPlaceholders
 from server.text.markup.markup import MalformedMarkup
 
-ERRORS = {kind.__name__: kind for kind in (UnsupportedFile, DamagedFile, FileTooLarge, FileError)}
+ERRORS = {kind.__name__: kind for kind in (UnsupportedFile, DamagedFile, FileTooLarge, NoText, FileError)}
 """Errors of parsers by name."""
 Failure = Literal["cpu_time", "wall_time", "memory", "crash"]
 """Why a process gave up a file: it reached a limit, or crashed."""
@@ -30,6 +39,15 @@ class SourceFile:
     language: str
     max_characters: int = 10_000_000
     owner: str = ""
+    options: FileOptions = NO_OPTIONS
+
+
+@dataclass(frozen=True)
+class WrittenFile:
+    """A translated file, and the notes of `OpenedFile`."""
+
+    data: bytes
+    notes: Sequence[str] = ()
 
 
 class FileParser(Protocol):
@@ -38,7 +56,7 @@ class FileParser(Protocol):
     async def texts(self, file: SourceFile) -> list[str]:
         """The file's texts in reading order, with placeholders for what is inside them but is no text."""
 
-    async def write(self, file: SourceFile, translations: Sequence[str]) -> bytes:
+    async def write(self, file: SourceFile, translations: Sequence[str]) -> WrittenFile:
         """The file with a translation in place of each of its texts."""
 
 
@@ -79,9 +97,11 @@ class ParsedFile:
             room -= len(text) + 1
         return "\n".join(parts)
 
-    async def write(self, translations: Sequence[str], language: str) -> bytes:
-        """The file with `translations` into `language`. Raises FileError."""
-        return await self.parser.write(replace(self.source, language=language), translations)
+    async def write(self, translations: Sequence[str], languages: tuple[str, str]) -> WrittenFile:
+        """The file with `translations` from and into these languages. Raises FileError."""
+        source, target = languages
+        options = replace(self.source.options, source_language=source)
+        return await self.parser.write(replace(self.source, language=target, options=options), translations)
 
 
 async def parse(parser: FileParser, file: SourceFile) -> ParsedFile:
@@ -94,13 +114,15 @@ def read_texts(file: SourceFile) -> list[str]:
     return list(_open(file).texts)
 
 
-def write_file(file: SourceFile, translations: Sequence[str]) -> bytes:
+def write_file(file: SourceFile, translations: Sequence[str]) -> WrittenFile:
     """Raises FileError."""
-    return _open(file).write(translations)
+    opened = _open(file)
+    data = opened.write(translations)
+    return WrittenFile(data, tuple(opened.notes))
 
 
 def _open(file: SourceFile) -> OpenedFile:
     try:
-        return open_file(file.data, file.name, file.language, file.max_characters)
+        return open_file(file.data, file.name, file.language, file.max_characters, file.options)
     except (TooManyPlaceholders, MalformedMarkup) as error:
         raise DamagedFile(str(error)) from None

@@ -50,9 +50,11 @@ async function translate(file) {
     const response = await finished((await sent.json()).id, place);
     const [, name] = /filename\*=UTF-8''(.+)$/.exec(response.headers.get("Content-Disposition"));
     const flags = response.headers.get("X-Flags");
+    const check = flags ? `please check: ${flags.replaceAll("_", " ")}` : "";
+    const remarks = [check, response.headers.get("X-Notes")].filter(Boolean).join("; ");
     const href = URL.createObjectURL(await response.blob());
     const link = element("a", { href, download: decodeURIComponent(name) }, decodeURIComponent(name));
-    place.replaceChildren(link, flags ? ` please check: ${flags.replaceAll("_", " ")}` : "");
+    place.replaceChildren(link, remarks ? ` ${remarks}` : "");
   } catch (error) {
     place.classList.add("bad");
     place.textContent = error.message;

@@ -15,6 +15,7 @@ from server.api.requests.errors import ApiError
 from server.api.requests.fields import TimingsAnswer
 from server.api.serving.routing import Route
 from server.api.serving.server_state import ServerState
+from server.files.formats.base import FileOptions
 from server.files.parsing import ParsedFile, SourceFile, parse
 from server.translation.assembly import TranslationOutcome
 from server.translation.scoring import ScoringOutcome
@@ -52,10 +53,11 @@ class AdmittedRequest:
             raise ApiError("too_large", too_large_file(max_bytes), "file")
         return data
 
-    async def parse(self, data: bytes, name: str, language: str) -> ParsedFile:
-        """The texts of a file that the client sent; `language` is the target's. Raises FileError, TooManyFiles."""
-        longest = self.state.settings.max_total_chars
-        return await parse(self.state.parsers, SourceFile(data, name, language, longest, owner_of(self.key)))
+    async def parse(self, data: bytes, name: str, language: str, columns: str | None, keys: str | None) -> ParsedFile:
+        """The texts of a file that the client sent; `language` is the target's, `columns` and `keys` are those of
+        FileOptions. Raises FileError, TooManyFiles."""
+        longest, options = self.state.settings.max_total_chars, FileOptions(columns or "", keys or "")
+        return await parse(self.state.parsers, SourceFile(data, name, language, longest, owner_of(self.key), options))
 
     def count_for_model(self, model: str) -> None:
         """Count the request as work of a model."""

@@ -27,6 +27,7 @@ from server.api.deepl.schemas import (
 from server.api.deepl.terms import named_glossaries, terms_of
 from server.api.requests.api_keys import owner_of
 from server.api.requests.errors import ADMISSION, BODY, ApiError, documented
+from server.api.requests.file_fields import COLUMNS, KEYS
 from server.api.requests.json_response import written
 from server.api.requests.limits import check_sizes, requested_options
 from server.api.requests.openapi import with_forms
@@ -173,6 +174,8 @@ async def upload(
     output_format: Annotated[str | None, Form(description="Only the file's own.")] = None,
     glossary_id: Annotated[str | None, Form(description="With source_lang only.")] = None,
     glossary_ids: Annotated[str | None, Form(description="Up to five, with commas between them.")] = None,
+    columns: Annotated[str | None, Form(description=COLUMNS)] = None,
+    keys: Annotated[str | None, Form(description=KEYS)] = None,
     style_id: Annotated[str | None, Form(description="Not served.")] = None,
     translation_memory_id: Annotated[str | None, Form(description="Not served.")] = None,
 ) -> DeepLDocument:
@@ -185,7 +188,7 @@ async def upload(
     _check_served("output_format", output_format is None or f".{output_format.lower()}" == suffix_of(name, data))
     owner = owner_of(admitted.key)
     with state.file_jobs.files.admit(owner, len(data)) as reservation:
-        parsed = await admitted.parse(data, name, target_lang)
+        parsed = await admitted.parse(data, name, target_lang, columns, keys)
         [detected] = await _sources(state, [parsed.beginning], source_lang, target_lang)
         check_not_foreign(detected, "source_lang")
         source = detected.language
@@ -200,7 +203,7 @@ async def upload(
             on_progress, reader = reservation.progress.update, state.documents.reader
             done = await translate_file(models, parsed, reader, options, on_progress=on_progress, terms=terms)
             state.translated_characters[owner] += done.num_characters
-            return FinishedFile(done.data, done.name, done.media_type, done.num_characters)
+            return FinishedFile(done.data, done.name, done.media_type, done.num_characters, notes=done.notes)
 
         state.file_jobs.start(reservation, translated, admitted.hand_over())
     return DeepLDocument(document_id=reservation.id, document_key=str(reservation.key))
@@ -224,8 +227,10 @@ async def status(upload_id: str, body: DeepLKey, admitted: Admitted) -> Response
             answer = DeepLStatus(document_id=reservation.id, status=status, seconds_remaining=remaining)
         case ApiError(message=message):
             answer = DeepLStatus(document_id=reservation.id, status="error", error_message=message)
-        case FinishedFile(num_characters=count):
-            answer = DeepLStatus(document_id=reservation.id, status="done", billed_characters=count)
+        case FinishedFile(num_characters=count, notes=notes):
+            answer = DeepLStatus(
+                document_id=reservation.id, status="done", billed_characters=count, notes=list(notes) or None
+            )
     return written(answer)
 
 

@@ -125,6 +125,7 @@ class DeepLStatus(BaseModel):
     seconds_remaining: int | None = Field(default=None, description="While it is translated, at the speed until now.")
     billed_characters: int | None = Field(default=None, description="When it is done.")
     error_message: str | None = Field(default=None, description="When it has failed.")
+    notes: list[str] | None = Field(default=None, description="How the file was read, where that is not certain.")
 
 
 class DeepLError(BaseModel):

@@ -26,6 +26,7 @@ from server.api.requests.api_keys import owner_of
 from server.api.requests.content_disposition import attachment_for_old_clients, quoted, shortened
 from server.api.requests.errors import ADMISSION, BODY, ApiError, documented
 from server.api.requests.fields import Status
+from server.api.requests.file_fields import COLUMNS, KEYS
 from server.api.requests.json_response import written, written_as_set
 from server.api.requests.limits import requested_options
 from server.api.requests.openapi import with_forms
@@ -127,6 +128,7 @@ async def languages(admitted: Admitted) -> list[LibreLanguage]:
     "/translate_file",
     summary="Translate a file",
     response_model=LibreFile,
+    response_model_exclude_none=True,
     responses={
         **ERRORS,
         202: {
@@ -141,11 +143,14 @@ async def translate_file(
     file: Annotated[UploadFile, File(description=f"One of {', '.join(FORMATS)}.")],
     source: Annotated[str, Form(description='Its language, or "auto".')],
     target: Annotated[str, Form(description="Language to translate into.")],
+    columns: Annotated[str | None, Form(description=COLUMNS)] = None,
+    keys: Annotated[str | None, Form(description=KEYS)] = None,
 ) -> Response:
     state, data = admitted.state, await admitted.read(file)
     jobs = state.file_jobs
     with jobs.files.admit(owner_of(admitted.key), len(data)) as reservation:
-        parsed = await admitted.parse(data, PurePath(file.filename or "file.txt").name, target)
+        name = PurePath(file.filename or "file.txt").name
+        parsed = await admitted.parse(data, name, target, columns, keys)
         languages = await _languages(state, [parsed.beginning], source, target)
         [detected] = languages.sources
         check_not_foreign(detected, "source")
@@ -162,7 +167,7 @@ async def translate_file(
         async def translated(on_progress: OnProgress) -> FinishedFile:
             reader = state.documents.reader
             done = await translated_file(models, parsed, reader, options, on_progress=on_progress)
-            return FinishedFile(done.data, done.name, done.media_type, done.num_characters)
+            return FinishedFile(done.data, done.name, done.media_type, done.num_characters, notes=done.notes)
 
         if prefers_async(request):
             jobs.files.link(reservation, file_id)
@@ -172,6 +177,7 @@ async def translate_file(
         async with jobs.turn(reservation):
             finished = await translated(within(admitted.deadline, reservation.progress))
         jobs.files.keep(reservation, finished, file_id)
+    link.notes = list(finished.notes) or None
     return written(link)
 
 

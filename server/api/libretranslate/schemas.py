@@ -98,6 +98,7 @@ class LibreLanguage(BaseModel):
 
 class LibreFile(BaseModel):
     translatedFileUrl: str
+    notes: list[str] | None = Field(default=None, description="How it was read, where that is not certain.")
 
 
 class LibreChoice(BaseModel):

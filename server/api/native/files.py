@@ -10,6 +10,7 @@ from server.api.admission.api_route import ApiRoute
 from server.api.requests.api_keys import owner_of
 from server.api.requests.content_disposition import attachment
 from server.api.requests.errors import ADMISSION, BODY, ApiError, ErrorType, documented
+from server.api.requests.file_fields import COLUMNS, KEYS
 from server.api.requests.json_response import written, written_as_set
 from server.api.requests.limits import requested_options
 from server.api.requests.preferences import APPLIED, prefers_async
@@ -91,6 +92,8 @@ async def translate(
     mode: Annotated[
         Literal["offline", "online"], Form(description="A sentence sees all others, or those before it.")
     ] = "offline",
+    columns: Annotated[str | None, Form(description=COLUMNS)] = None,
+    keys: Annotated[str | None, Form(description=KEYS)] = None,
 ) -> Response:
     route = admitted.choose(model, source, target)
     state = admitted.state
@@ -98,7 +101,7 @@ async def translate(
     data = await admitted.read(file)
     jobs = state.file_jobs
     with jobs.files.admit(owner_of(admitted.key), len(data)) as room:
-        parsed = await admitted.parse(data, file.filename or "file", target)
+        parsed = await admitted.parse(data, file.filename or "file", target, columns, keys)
 
         async def translated(on_progress: OnProgress) -> FinishedFile:
             done = await translate_file(route.models, parsed, state.documents.reader, options, mode, on_progress)
@@ -150,14 +153,16 @@ async def result(file_id: str, admitted: Admitted) -> Response:
 
 
 def _finished(done: TranslatedFile, pivot: str | None) -> FinishedFile:
-    """X-Flags counts what looks wrong: "loop=1, cut=2"; X-Pivot is the language between, where two models
-    translated."""
+    """X-Flags counts what looks wrong: "loop=1, cut=2"; X-Pivot is the language between, where two models translated;
+    X-Notes says how the file was read where that is not certain."""
     headers: dict[str, str] = {}
     if done.flags:
         headers["X-Flags"] = ", ".join(f"{flag}={count}" for flag, count in sorted(done.flags.items()))
+    if done.notes:
+        headers["X-Notes"] = "; ".join(done.notes)
     if pivot is not None:
         headers["X-Pivot"] = pivot
-    return FinishedFile(done.data, done.name, done.media_type, done.num_characters, headers)
+    return FinishedFile(done.data, done.name, done.media_type, done.num_characters, headers, done.notes)
 
 
 def answered(file: FinishedFile) -> Response:

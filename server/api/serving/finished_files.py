@@ -5,7 +5,7 @@ import hmac
 import secrets
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 
@@ -18,13 +18,15 @@ UNKNOWN = "it never existed, was fetched or replaced by newer ones of its owner,
 
 @dataclass(frozen=True)
 class FinishedFile:
-    """`num_characters`: of what was translated. `headers` of the answer that has the file."""
+    """`num_characters`: of what was translated. `headers` of the answer that has the file. `notes` are those of
+    TranslatedFile."""
 
     data: bytes
     name: str
     media_type: str
     num_characters: int = 0
     headers: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str] = ()
 
 
 @dataclass

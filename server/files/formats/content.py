@@ -7,6 +7,7 @@ import re
 
 from server.files.formats.base import UnsupportedFile
 from server.files.formats.delimiters import first_rows, is_even
+from server.files.formats.detection import utf16_without_mark
 from server.files.formats.strings.content import suffix_of_strings
 
 HEAD_BYTES = 2**14
@@ -99,7 +100,8 @@ def _head(data: bytes) -> str:
     for bom, name in ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
         if data.startswith(bom):
             return data[len(bom) : len(bom) + HEAD_BYTES].decode(name, errors="ignore")
-    return data[:HEAD_BYTES].decode("utf-8", errors="replace")
+    head = data[:HEAD_BYTES]
+    return head.decode(utf16_without_mark(head) or "utf-8", errors="replace")
 
 
 def _suffix_of_archive(data: bytes) -> str:

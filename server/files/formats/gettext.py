@@ -1,11 +1,14 @@
-"""gettext catalogues (.po): messages without a translation are translated; all other bytes stay."""
+"""gettext catalogues (.po): messages without a translation, and fuzzy ones, are translated. All other bytes stay, but
+for the language and the flag "fuzzy" with the previous message that belongs to it."""
 
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from server.files.formats.base import Budget, DamagedFile, OpenedFile, decode
+from server.files.formats.base import Budget, DamagedFile, Encoding, OpenedFile, decode, shown
+from server.files.formats.charsets import codec_of
+from server.text.markup.languages import primary
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 _FIELD = re.compile(r'(msgctxt|msgid|msgid_plural|msgstr|msgstr\[(\d{1,2})\])[ \t]*+"([^"\\]*+(?:\\.[^"\\]*+)*+)"')
@@ -17,6 +20,16 @@ _ESCAPES = str.maketrans({
 })  # fmt: skip
 _AFTER_LANGUAGE = ("MIME-Version:", "Content-Type:", "Content-Transfer-Encoding:", "Plural-Forms:")
 _WIDTH = 78
+_HEADER_BYTES = 2**16
+_CHARSET = re.compile(rb"Content-Type:[^\n]{0,100}?charset=([A-Za-z0-9._:-]{1,40})")
+_PLACEHOLDER = "charset=CHARSET"
+"""What templates have in place of a character set."""
+_PLURAL_PLACEHOLDER = "nplurals=INTEGER; plural=EXPRESSION"
+_NOT_ONE = frozenset({
+    "bg", "da", "de", "el", "en", "eo", "es", "et", "fi", "fo", "hu", "it", "nb", "nl", "nn", "no", "pt", "sv", "tr",
+})  # fmt: skip
+"""Languages with a plural for all numbers but 1, as gettext's manual has them."""
+_FUZZY = re.compile(r"#,(?=.*\bfuzzy\b)")
 
 
 @dataclass
@@ -30,68 +43,173 @@ class _Field:
     parts: list[str]
 
     @property
+    def key(self) -> str:
+        return self.name if self.form is None else f"{self.name}[{self.form}]"
+
+    @property
     def text(self) -> str:
         return _ESCAPED.sub(lambda match: _CHARACTERS.get(match[1], match[1]), "".join(self.parts))
+
+
+@dataclass(frozen=True)
+class _Comment:
+    """A line of comments before a message, from `start` to `end`, its line end included."""
+
+    start: int
+    end: int
+    line: str
+
+    def without_fuzzy(self) -> str:
+        """A line of flags without the flag "fuzzy"; nothing where it has no other."""
+        bare = self.line.rstrip("\r\n")
+        flags = [flag.strip() for flag in bare.strip()[2:].split(",")]
+        others = ", ".join(flag for flag in flags if flag and flag != "fuzzy")
+        return f"#, {others}{self.line[len(bare) :]}" if others else ""
 
 
 @dataclass
 class _Message:
     fields: dict[str, _Field] = field(default_factory=dict)
+    comments: list[_Comment] = field(default_factory=list)
+
+    @property
+    def is_fuzzy(self) -> bool:
+        return any(_FUZZY.match(comment.line.lstrip()) for comment in self.comments)
 
     @property
     def is_header(self) -> bool:
         return "msgctxt" not in self.fields and "msgid" in self.fields and not self.fields["msgid"].text
 
+    def changed_comments(self) -> Iterator[tuple[_Comment, str]]:
+        """The comments that do not fit a message that is translated, and what takes their places."""
+        for comment in self.comments if self.is_fuzzy else ():
+            if _FUZZY.match(comment.line.lstrip()):
+                yield comment, comment.without_fuzzy()
+            elif comment.line.lstrip().startswith("#|"):
+                yield comment, ""
+
     def untranslated_fields(self) -> Iterator[tuple[_Field, str]]:
-        """The fields without a translation, and the source text of each."""
+        """The fields without a translation, all of a fuzzy message, and the source text of each."""
         if not (source := self.fields["msgid"].text):
             return
         plural = self.fields.get("msgid_plural")
         for entry in self.fields.values():
-            if entry.name == "msgstr" and (entry.form is None) == (plural is None) and not entry.text:
+            if (
+                entry.name == "msgstr"
+                and (entry.form is None) == (plural is None)
+                and (self.is_fuzzy or not entry.text)
+            ):
                 yield entry, plural.text if plural and entry.form else source
 
 
 def open_po(data: bytes, language: str, budget: Budget) -> OpenedFile:
-    text, encoding = decode(data)
-    header: _Field | None = None
+    text, encoding = decode(data, _declared(data))
+    catalogue = _Catalogue(text, encoding, language)
     targets: list[_Field] = []
     texts: list[str] = []
+    num_done = 0
     for message in _messages(text):
-        if header is None and message.is_header:
-            header = message.fields.get("msgstr")
-        for target, source in message.untranslated_fields():
+        if catalogue.header is None and message.is_header:
+            catalogue.header = message.fields.get("msgstr")
+        untranslated = list(message.untranslated_fields())
+        num_done += not untranslated and not message.is_header
+        if untranslated:
+            catalogue.comments += message.changed_comments()
+        for target, source in untranslated:
             targets.append(target)
             texts.append(source)
             budget.spend(source)
-    newline = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
 
     def write(translations: Sequence[str]) -> bytes:
-        changed = [pair for pair in zip(targets, translations, strict=True) if pair[1]]
-        parts: list[str] = []
-        end = 0
-        if header is None:
-            parts.append(newline.join(('msgid ""', _format_field("msgstr", f"Language: {language}\n"), "", "")))
-        else:
-            changed = sorted([*changed, (header, _set_language(header.text, language))], key=lambda pair: pair[0].start)
-        for target, translation in changed:
-            name = target.name if target.form is None else f"{target.name}[{target.form}]"
-            parts += (text[end : target.start], _format_field(name, translation).replace("\n", newline))
-            end = target.end
-        return encoding.encode("".join([*parts, text[end:]]))
+        return catalogue.encoded([pair for pair in zip(targets, translations, strict=True) if pair[1]])
 
-    return OpenedFile(texts, write)
+    return OpenedFile(texts, write, encoding.notes, num_done)
+
+
+def _declared(data: bytes) -> str | None:
+    match = _CHARSET.search(data, 0, _HEADER_BYTES)
+    return codec_of(match[1].decode("ascii")) if match else None
+
+
+@dataclass
+class _Catalogue:
+    """A catalogue, its header, and what takes the place of which comments."""
+
+    text: str
+    encoding: Encoding
+    language: str
+    header: _Field | None = None
+    comments: list[tuple[_Comment, str]] = field(default_factory=list)
+
+    def encoded(self, changed: Sequence[tuple[_Field, str]]) -> bytes:
+        """The file with these fields, in its own encoding if that has all characters, which its header then says."""
+        whole = self._written(changed, self.encoding.name)
+        try:
+            return self.encoding.bom + whole.encode(self.encoding.name)
+        except UnicodeEncodeError as error:
+            name = shown(self.encoding.name)
+            self.encoding.notes.append(f"written as UTF-8: {name} has no U+{ord(whole[error.start]):04X}")
+            return self._written(changed, "utf-8", is_other=True).encode("utf-8", errors="replace")
+
+    def _written(self, changed: Sequence[tuple[_Field, str]], charset: str, is_other: bool = False) -> str:
+        newline = "\r\n" if self.text.partition("\n")[0].endswith("\r") else "\n"
+        parts: list[str] = []
+        if self.header is None:
+            is_ascii = all(translation.isascii() for _, translation in changed) and self.text.isascii()
+            content = f"Language: {self._language()}\n" + ("" if is_ascii else _content_type(charset))
+            parts.append(newline.join(('msgid ""', _format_field("msgstr", content), "", "")))
+        else:
+            header = _with_plurals(_set_language(self.header.text, self._language()), self._language())
+            header = _with_charset(header, charset, is_other)
+            if header != self.header.text:
+                changed = [*changed, (self.header, header)]
+        edits = [
+            (entry.start, entry.end, _format_field(entry.key, text).replace("\n", newline)) for entry, text in changed
+        ]
+        edits += [(comment.start, comment.end, line) for comment, line in self.comments]
+        end = 0
+        for start, stop, new in sorted(edits):
+            parts += (self.text[end:start], new)
+            end = stop
+        return "".join([*parts, self.text[end:]])
+
+    def _language(self) -> str:
+        """The target's language as gettext writes it; the header's own if that is a region of it."""
+        lines = self.header.text.split("\n") if self.header else []
+        declared = next((line[9:].strip() for line in lines if line.startswith("Language:")), "")
+        return declared if declared and primary(declared) == primary(self.language) else self.language.replace("-", "_")
+
+
+def _content_type(charset: str) -> str:
+    return f"Content-Type: text/plain; charset={shown(charset)}\n"
+
+
+def _with_charset(header: str, charset: str, is_other: bool) -> str:
+    """The header with the character set of the file, if it has the template's in place of it, or another one."""
+    if is_other and "charset=" in header:
+        return re.sub(r"charset=[^\s;]+", f"charset={shown(charset)}", header, count=1)
+    return header.replace(_PLACEHOLDER, f"charset={shown(charset)}", 1)
+
+
+def _with_plurals(header: str, language: str) -> str:
+    """The header with the plurals of the language, if it has the template's in place of them."""
+    rule = "(n > 1)" if language in ("fr", "pt_BR") else "(n != 1)" if primary(language) in _NOT_ONE else ""
+    return header.replace(_PLURAL_PLACEHOLDER, f"nplurals=2; plural={rule}", 1) if rule else header
 
 
 def _messages(text: str) -> Iterator[_Message]:
     """The messages that are not obsolete. Raises DamagedFile."""
     message, last = _Message(), ""
+    comments: list[_Comment] = []
     for number, line in enumerate(_LINE.finditer(text), 1):
         bare = line[0].strip()
         start = line.start() + len(line[0]) - len(line[0].lstrip())
         if not bare or bare.startswith("#"):
             if bare:
                 last = ""  # no continuation after a comment
+                comments.append(_Comment(line.start(), line.end(), line[0]))
+            if bare.startswith("#~"):
+                comments.clear()  # they belong to a message that is obsolete
             continue
         if continuation := _CONTINUATION.fullmatch(bare):
             if not last:
@@ -108,6 +226,7 @@ def _messages(text: str) -> Iterator[_Message]:
                 raise DamagedFile(f"the file is no gettext catalogue: before line {number} a msgstr is missing")
             yield message
             message = _Message()
+        message.comments, comments = message.comments + comments, []
         if name not in ("msgctxt", "msgid") and ("msgid" not in message.fields or key in message.fields):
             raise DamagedFile(f"the file is no gettext catalogue: line {number} has a {key} without its msgid")
         form = int(match[2]) if match[2] else None

@@ -1,10 +1,12 @@
 """HTML files, split at their blocks (`server.text.markup.markup`)."""
 
+import contextlib
 import re
 from collections.abc import Sequence
 
-from server.files.formats.base import Budget, FileTooLarge, OpenedFile, decode
+from server.files.formats.base import Budget, DamagedFile, Encoding, FileOptions, FileTooLarge, OpenedFile, decode
 from server.files.formats.charsets import codec_of
+from server.files.formats.xml_files import DECLARED
 from server.text.markup.markup import read_markup
 
 BASE_TAGS = 100_000
@@ -12,31 +14,26 @@ BASE_TAGS = 100_000
 _CHARSET = re.compile(rb"""<meta[^>]{0,300}?charset\s*=\s*["']?([A-Za-z0-9_.:-]{1,40})""", re.IGNORECASE)
 
 
-def open_html(data: bytes, language: str, budget: Budget) -> OpenedFile:
+def open_html(data: bytes, language: str, budget: Budget, options: FileOptions) -> OpenedFile:
     """Characters that the encoding of the page lacks are written as references."""
-    charset = _charset(data)
-    text, name, bom = (data.decode(charset, errors="replace"), charset, b"") if charset else _unicode(data)
+    text, encoding = _decode(data)
     if text.count("<") > BASE_TAGS + budget.max_characters:
         raise FileTooLarge(
             f"the page has more than {BASE_TAGS + budget.max_characters} tags; split it into smaller files"
         )
-    page = read_markup(text, "html", language=language)
+    page = read_markup(text, "html", language=language, source_language=options.source_language)
 
     def write(translations: Sequence[str]) -> bytes:
-        return bom + page.write(translations).encode(name, errors="xmlcharrefreplace")
+        return encoding.bom + page.write(translations).encode(encoding.name, errors="xmlcharrefreplace")
 
-    return OpenedFile(page.texts, write)
-
-
-def _charset(data: bytes) -> str | None:
-    """The encoding that the page declares, if it is an encoding of the web other than UTF-8 and UTF-16."""
-    match = _CHARSET.search(data, 0, 2048)
-    if match is None or data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return None
-    name = codec_of(match[1].decode("ascii"))
-    return None if name is None or name.startswith("utf") else name
+    return OpenedFile(page.texts, write, encoding.notes)
 
 
-def _unicode(data: bytes) -> tuple[str, str, bytes]:
-    text, encoding = decode(data)
-    return text, encoding.name, encoding.bom
+def _decode(data: bytes) -> tuple[str, Encoding]:
+    """The page, in the encoding that it declares if it is one of the web. Browsers read Latin-1 as Windows-1252."""
+    match = _CHARSET.search(data, 0, 2048) or DECLARED.match(data[:200])
+    name = codec_of(match[1].decode("ascii")) if match else None
+    if name in ("iso8859-1", "ascii"):
+        with contextlib.suppress(DamagedFile):
+            return decode(data, "cp1252")
+    return decode(data, name)

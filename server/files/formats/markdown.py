@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from server.files.formats.base import Budget, FileTooLarge, OpenedFile, decode
+from server.files.formats.base import Budget, FileOptions, FileTooLarge, OpenedFile, decode
+from server.files.formats.markdown_blocks import front_in_language, is_directive, kept_lines
 from server.files.formats.template_lines import KEPT, without_tag_lines
 from server.text.base.placeholders import PlaceholderText
 from server.text.base.words import has_letters
@@ -27,11 +28,6 @@ _FRONT_MATTER = re.compile(
 """YAML, or TOML between lines of "+++"."""
 _TASK = re.compile(r"\[[ xX]\]\s+")
 _DEFINITION = re.compile(r"[:~][ \t]+")
-# Directives that CommonMark parses as text: ":::note", "!!! note", "{: .class}", "{% block %}", "[[toc]]", "$$".
-_DIRECTIVE = re.compile(
-    r":{3,}|!{3} |\?{3}\+? |\{:[^{}]*\}$|\{%[^{}]*%\}$|\[\[[^\[\]]*\]\]$|\${2}$"
-    r"|import\s(?:[^\n]*\sfrom\s)?[\"'][^\"'\n]+[\"'];?$|export\s(?:default|const|let|function|async)\b"
-)
 _FORMULA = re.compile(r"\$\$[^$]*\$\$")
 _INLINE = re.compile(
     r"(?P<ticks>`++)"  # code
@@ -71,24 +67,26 @@ class _Part(NamedTuple):
     content: _Paragraph | Markup
 
 
-def open_markdown(data: bytes, language: str, budget: Budget) -> OpenedFile:
+def open_markdown(data: bytes, language: str, budget: Budget, options: FileOptions) -> OpenedFile:
     text, encoding = decode(data)
     parts: list[_Part] = []
-    for part in _parts(text, BASE_TOKENS + budget.max_characters // CHARACTERS_PER_TOKEN):
+    languages = (options.source_language, language)
+    for part in _parts(text, BASE_TOKENS + budget.max_characters // CHARACTERS_PER_TOKEN, languages):
         parts.append(part)
         for source in part.content.texts:
             budget.spend(source)
 
     def write(translations: Sequence[str]) -> bytes:
-        written: list[str] = []
-        end, remaining = 0, iter(translations)
+        front = _FRONT_MATTER.match(text)
+        end, remaining = front.end() if front else 0, iter(translations)
+        written = [front_in_language(text[:end], options.source_language, language)]
         for part in parts:
             translated = [next(remaining) for _ in part.content.texts]
             written += (text[end : part.start], part.content.write(translated))
             end = part.end
         return encoding.encode("".join([*written, text[end:]]))
 
-    return OpenedFile([source for part in parts for source in part.content.texts], write)
+    return OpenedFile([source for part in parts for source in part.content.texts], write, encoding.notes)
 
 
 class _Tokens(list[Any]):
@@ -121,7 +119,7 @@ def _blocks(text: str, max_tokens: int) -> Sequence[Any]:
     return state.tokens
 
 
-def _parts(text: str, max_tokens: int) -> Iterator[_Part]:
+def _parts(text: str, max_tokens: int, languages: tuple[str, str]) -> Iterator[_Part]:
     """Inline texts and blocks of HTML. A text that is not found at the lines that the parser gives stays
     untranslated."""
     front = _FRONT_MATTER.match(text)
@@ -131,17 +129,24 @@ def _parts(text: str, max_tokens: int) -> Iterator[_Part]:
     starts = [offset]
     for line in lines:
         starts.append(starts[-1] + len(line) + 1)
-    cursor, row, misses = offset, offset, 0
+    cursor, row, misses, kept = offset, offset, 0, kept_lines(text[offset:].split("\n"))
     for token in _blocks(read[offset:], max_tokens):
         if token.map is None or not has_letters(token.content) or _FORMULA.fullmatch(token.content):
             continue
         first, stop = starts[token.map[0]], min(starts[min(token.map[1], len(lines))], len(text))
+        if token.type == "html_block" and token.map[0] in kept:
+            continue
         if token.type == "html_block" and read[first:stop].strip() == token.content.strip():
-            yield _Part(first, stop, read_markup(text[first:stop]))
+            source, target = languages
+            markup = read_markup(text[first:stop], language=target if source else None, source_language=source)
+            yield _Part(first, stop, markup)
         row, misses = first, misses if row == first else 0
         if token.type != "inline" or misses > MAX_MISSES:
             continue
-        places = _find_lines(text, token.content, max(cursor, first), stop)
+        content = [
+            (line.lstrip(), token.map[0] + number in kept) for number, line in enumerate(token.content.split("\n"))
+        ]
+        places = _find_lines(text, content, max(cursor, first), stop)
         misses += not places
         for number, (start, end) in enumerate(places):
             box = None if number else _TASK.match(text, start, end)  # a task's "[ ]"
@@ -150,12 +155,13 @@ def _parts(text: str, max_tokens: int) -> Iterator[_Part]:
             cursor = end
 
 
-def _find_lines(text: str, content: str, start: int, stop: int) -> list[tuple[int, int]]:
-    """(start, end) of the content's lines between `start` and `stop`. Consecutive lines are one place, unless there is
-    a hard line break or the syntax of a quote, list or definition between them. Empty when a line is not found."""
+def _find_lines(text: str, content: Sequence[tuple[str, bool]], start: int, stop: int) -> list[tuple[int, int]]:
+    """(start, end) of the content's lines between `start` and `stop`, but for those that are kept. Consecutive lines
+    are one place, unless there is a hard line break or the syntax of a quote, list or definition between them. Empty
+    when a line is not found."""
     places: list[tuple[int, int]] = []
     is_joined = False
-    for line in map(str.lstrip, content.split("\n")):
+    for line, is_kept in content:
         if line and not line.strip(KEPT):
             is_joined = False
             continue
@@ -163,7 +169,7 @@ def _find_lines(text: str, content: str, start: int, stop: int) -> list[tuple[in
         if position < 0:
             return []
         end = position + len(line)
-        if _DIRECTIVE.match(line):
+        if is_kept or is_directive(line):
             is_joined, start = False, end
             continue
         if definition := _DEFINITION.match(line):

@@ -12,4 +12,4 @@ def open_text(data: bytes, language: str, budget: Budget) -> OpenedFile:
         [translation] = translations
         return encoding.encode(translation)
 
-    return OpenedFile([text], write)
+    return OpenedFile([text], write, encoding.notes)

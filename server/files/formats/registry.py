@@ -6,13 +6,27 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from types import MappingProxyType
 
-from server.files.formats.base import Budget, DamagedFile, OpenedFile, Opener, UnsupportedFile
+from server.files.formats.base import (
+    NO_OPTIONS,
+    Budget,
+    DamagedFile,
+    FileError,
+    FileOptions,
+    NoText,
+    OpenedFile,
+    Opener,
+    OpenerWithOptions,
+    UnsupportedFile,
+)
 from server.files.formats.content import suffix_by_content, suffix_by_root
 from server.text.base.placeholders import TooManyPlaceholders
+from server.text.base.words import has_letters
 
 EXTRA = "pip install 'ringmt[files]'"
 NO_FORMAT = frozenset({"", ".bin", ".dat", ".tmp"})
 """Suffixes of names that say nothing about the format."""
+CLIENT_OPTIONS = ("columns", "keys")
+"""The options that a client may set; others are known without."""
 
 _OOXML = "application/vnd.openxmlformats-officedocument."
 _ODF = "application/vnd.oasis.opendocument."
@@ -21,20 +35,23 @@ _ODF = "application/vnd.oasis.opendocument."
 @dataclass(frozen=True)
 class Format:
     """`opener` is a function of `module`, which is imported with the first file of the format. `written_as` is the
-    suffix of translated files, if they have another format."""
+    suffix of translated files, if they have another format. `options`: the fields of FileOptions that it takes; with
+    any, it is an OpenerWithOptions."""
 
     name: str
     media_type: str
     module: str
     opener: str
+    options: tuple[str, ...] = ()
     written_as: str = ""
 
 
 FORMATS: Mapping[str, Format] = MappingProxyType({
     ".txt": Format("text", "text/plain", "plain", "open_text"),
-    ".md": Format("Markdown", "text/markdown", "markdown", "open_markdown"),
-    ".html": Format("HTML", "text/html", "html", "open_html"),
-    ".htm": Format("HTML", "text/html", "html", "open_html"),
+    ".md": Format("Markdown", "text/markdown", "markdown", "open_markdown", ("source_language",)),
+    ".mdx": Format("Markdown", "text/markdown", "markdown", "open_markdown", ("source_language",)),
+    ".html": Format("HTML", "text/html", "html", "open_html", ("source_language",)),
+    ".htm": Format("HTML", "text/html", "html", "open_html", ("source_language",)),
     ".docx": Format(
         "Word", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", "office", "open_docx"
     ),
@@ -72,9 +89,9 @@ FORMATS: Mapping[str, Format] = MappingProxyType({
     ".xliff": Format("XLIFF", "application/xliff+xml", "xliff", "open_xliff"),
     ".xlf": Format("XLIFF", "application/xliff+xml", "xliff", "open_xliff"),
     ".po": Format("gettext", "text/x-gettext-translation", "gettext", "open_po"),
-    ".csv": Format("CSV", "text/csv", "csv_json", "open_csv"),
-    ".tsv": Format("CSV", "text/tab-separated-values", "csv_json", "open_csv"),
-    ".json": Format("JSON", "application/json", "csv_json", "open_json"),
+    ".csv": Format("CSV", "text/csv", "csv_tables", "open_csv", ("columns",)),
+    ".tsv": Format("CSV", "text/tab-separated-values", "csv_tables", "open_csv", ("columns",)),
+    ".json": Format("JSON", "application/json", "json_values", "open_json", ("keys",)),
     ".properties": Format("Java properties", "text/x-java-properties", "strings.properties", "open_properties"),
     ".yaml": Format("YAML", "application/yaml", "strings.yaml_file", "open_yaml"),
     ".yml": Format("YAML", "application/yaml", "strings.yaml_file", "open_yaml"),
@@ -102,16 +119,22 @@ def suffix_of(name: str, data: bytes) -> str:
     return suffix
 
 
-def open_file(data: bytes, name: str, language: str, max_characters: int) -> OpenedFile:
-    """The opened file. `language`: the target language. Raises FileError: UnsupportedFile, DamagedFile, or FileTooLarge
-    for more than `max_characters` to translate or more texts than `Budget` permits."""
+def open_file(
+    data: bytes, name: str, language: str, max_characters: int, options: FileOptions = NO_OPTIONS
+) -> OpenedFile:
+    """The opened file. `language`: the target language. Raises FileError: UnsupportedFile, DamagedFile, FileTooLarge
+    for more than `max_characters` to translate or more texts than `Budget` permits, or NoText."""
     file_format = FORMATS[suffix_of(name, data)]
     budget = Budget(max_characters)
+    check_options(file_format, options)
     try:
-        opener: Opener = getattr(
-            importlib.import_module(f"server.files.formats.{file_format.module}"), file_format.opener
-        )
-        opened = opener(data, language, budget)
+        module = importlib.import_module(f"server.files.formats.{file_format.module}")
+        if file_format.options:
+            with_options: OpenerWithOptions = getattr(module, file_format.opener)
+            opened = with_options(data, language, budget, options)
+        else:
+            opener: Opener = getattr(module, file_format.opener)
+            opened = opener(data, language, budget)
     except ImportError as error:
         raise UnsupportedFile(
             f"{file_format.name} files need a package that is not installed: {EXTRA} ({error})"
@@ -119,7 +142,27 @@ def open_file(data: bytes, name: str, language: str, max_characters: int) -> Ope
     except TooManyPlaceholders as error:
         raise DamagedFile(f"{error}; divide that paragraph") from None
     budget.check(opened.texts)
+    if not any(map(has_letters, opened.texts)):
+        if not opened.num_done:
+            raise NoText(_nothing_in(name, options))
+        opened.notes.append(f"all texts of the file ({opened.num_done}) are translated already; they were kept")
     return opened
+
+
+def check_options(file_format: Format, options: FileOptions) -> None:
+    """Raise FileError for an option that is not for this format."""
+    for option in CLIENT_OPTIONS:
+        if getattr(options, option) and option not in file_format.options:
+            suffixes = ", ".join(suffix for suffix, row in FORMATS.items() if option in row.options)
+            raise FileError(f"{option}: this option is for {suffixes} files, not for {file_format.name} files")
+
+
+def _nothing_in(name: str, options: FileOptions) -> str:
+    chosen = " and ".join(
+        f"{option} '{getattr(options, option)}'" for option in CLIENT_OPTIONS if getattr(options, option)
+    )
+    where = f" among what {chosen} choose" if chosen else ""
+    return f"no text was found in {name}{where}: there is nothing with letters to translate"
 
 
 def translated_name(name: str, language: str) -> str:

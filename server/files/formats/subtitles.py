@@ -50,7 +50,7 @@ def _open(data: bytes, budget: Budget, is_vtt: bool) -> OpenedFile:
                 end = cue.end()
         return encoding.encode("".join([*parts, text[end:]]))
 
-    return OpenedFile([unit.text for _, unit in units], write)
+    return OpenedFile([unit.text for _, unit in units], write, encoding.notes)
 
 
 def _cue(match: re.Match[str], is_vtt: bool) -> Cue:

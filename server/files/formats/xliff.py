@@ -1,125 +1,252 @@
-"""XLIFF 1.2 and 2.x: segments without a translation are translated; other segments stay."""
+"""XLIFF 1.2 and 2.x: segments without a translation, and those whose state says that they need one, are translated.
 
-import copy
-import itertools
-import re
+All other bytes stay, but for the state of what was translated and for the target's language. Nothing is translated that
+is approved, final or signed off, or that `translate` forbids.
+"""
+
 from collections.abc import Iterator, Sequence
-from typing import Any
+from dataclasses import dataclass, field
 
-from server.files.formats.base import Budget, DamagedFile, OpenedFile
-from server.files.formats.xml_files import Elements, XmlBudget, in_chunks, local_name, parse, serialize, valid_text
-from server.text.base.placeholders import is_closing, is_opening, is_placeholder, nested, split_at_placeholders
+from server.files.formats.base import Budget, DamagedFile, Encoding, OpenedFile, decode
+from server.files.formats.xliff_inline import is_translated, read_inline, rendered, visible_text
+from server.files.formats.xml_files import XmlBudget, checked, encoding_of, in_chunks
+from server.files.formats.xml_places import Element, PlacedXml, with_attributes
+from server.text.base.placeholders import PlaceholderText
+from server.text.markup.languages import primary
 
-_VALUES = ("ph", "x")
-_NO_VALUE = re.compile(
-    r"(?:START|CLOSE|LINE_BREAK|TAG)|x-(?:b|i|u|p|br|a|img|span|div)\b|(?:lb|pb|image|link|fmt|bold|italic)\Z"
-)
-"""Ids and types of elements that are no values, among them those of Angular."""
-_SPANS = ("g", "pc", "mrk")
+_NEEDED = ("new", "needs-translation", "initial")
+"""States of targets that are no translations yet: tools copy the source into them."""
+_CLOSED = ("final", "signed-off")
+_LANGUAGE = "xml:lang"
+
+Part = str | PlaceholderText
+"""XML as it is, or a text whose translation is written."""
+
+
+@dataclass(frozen=True)
+class _Edit:
+    """What is written in place of the bytes from `start` to `end`."""
+
+    start: int
+    end: int
+    parts: Sequence[Part]
 
 
 def open_xliff(data: bytes, language: str, budget: Budget) -> OpenedFile:
-    root = parse(in_chunks(data), "the file", XmlBudget(budget))
-    if local_name(root) != "xliff":
-        raise DamagedFile(f"the file is no XLIFF: its root is <{local_name(root)}>")
-    segments: list[tuple[Any, Any]] = []
-    read: list[Elements] = []
-    for source, target in _untranslated_segments(root):
-        segments.append((source, target))
-        read.append(_read(source))
-        budget.spend(read[-1].placeholder_text.text)
+    xml, encoding = _decoded(data, budget)
+    reader = _Reader(xml, language, budget)
+    xml.read(reader.start, reader.unit, reader.close)
+    edits = sorted(reader.edits, key=lambda edit: edit.start)
+    texts = [part for edit in edits for part in edit.parts if isinstance(part, PlaceholderText)]
 
     def write(translations: Sequence[str]) -> bytes:
-        for (source, target), elements, translation in zip(segments, read, translations, strict=True):
-            _fill(_empty_target(source, target), elements, valid_text(translation))
-        _set_language(root, language)
-        return serialize(root)
+        return encoding.bom + _written(xml, edits, translations).encode(encoding.name, "xmlcharrefreplace")
 
-    return OpenedFile([elements.placeholder_text.text for elements in read], write)
+    return OpenedFile([text.text for text in texts], write, encoding.notes, reader.num_done)
 
 
-def _untranslated_segments(element: Any, is_translated: bool = True) -> Iterator[tuple[Any, Any]]:
-    """Source and target (None if missing) of every segment that is to be translated and has no translation yet. An
-    element without `translate` has the value of the element around it."""
-    is_translated = (element.get("translate") or ("yes" if is_translated else "no")) != "no"
-    if local_name(element) in ("trans-unit", "segment"):
-        source, target = element.find("{*}source"), element.find("{*}target")
-        is_done = target is not None and any(text.strip() for text in target.itertext())
-        if source is not None and is_translated and not is_done:
-            yield source, target
-    for child in element.iterchildren("*"):
-        yield from _untranslated_segments(child, is_translated)
+def _decoded(data: bytes, budget: Budget) -> tuple[PlacedXml, Encoding]:
+    """The file in UTF-8, and its own encoding. Raises DamagedFile, FileTooLarge."""
+    if not data:
+        raise DamagedFile("the file is empty")
+    for _ in checked(in_chunks(data), "the file", XmlBudget(budget)):
+        pass
+    declared = encoding_of(data, "the file")
+    text, encoding = decode(data, None if declared == "utf-8" and not _declares(data) else declared)
+    return PlacedXml(text.encode("utf-8", "surrogatepass"), "the file"), encoding
 
 
-def _read(source: Any) -> Elements:
-    elements = Elements()
-    _walk(source, elements)
-    return elements
+def _declares(data: bytes) -> bool:
+    return b"encoding" in data[:200].partition(b"?>")[0]
 
 
-def _walk(element: Any, elements: Elements) -> None:
-    elements.add_text(element.text or "")
-    for child in element:
-        if local_name(child) in _SPANS and child.get("translate") != "no":
-            bare = child.makeelement(child.tag, dict(child.attrib), child.nsmap)
-            elements.open(bare)
-            _walk(child, elements)
-            elements.close(bare)
+def _written(xml: PlacedXml, edits: Sequence[_Edit], translations: Sequence[str]) -> str:
+    remaining = iter(translations)
+    parts: list[str] = []
+    end = 0
+    for edit in edits:
+        parts.append(xml.raw(end, edit.start))
+        parts += (part if isinstance(part, str) else rendered(part, next(remaining)) for part in edit.parts)
+        end = edit.end
+    return "".join([*parts, xml.raw(end, len(xml.data))])
+
+
+@dataclass
+class _Reader:
+    """Collects the edits of a file, unit by unit."""
+
+    xml: PlacedXml
+    language: str
+    budget: Budget
+    edits: list[_Edit] = field(default_factory=list)
+    num_done: int = 0
+    _translated: list[bool] = field(default_factory=lambda: [True])
+    """For every open element, whether what is in it is to be translated."""
+    _is_second: bool = False
+    """Whether it is XLIFF 2."""
+
+    def start(self, element: Element) -> bool:
+        if len(self._translated) == 1:
+            if element.name != "xliff":
+                raise DamagedFile(f"the file is no XLIFF: its root is <{element.name}>")
+            self._is_second = element.attributes.get("version", "").startswith("2")
+        self._translated.append(is_translated(element, self._translated[-1]))
+        if element.name == "xliff" and self._is_second:
+            self._set_language(element, "trgLang")
+        elif element.name == "file" and not self._is_second:
+            self._set_language(element, "target-language")
+        return element.name in ("trans-unit", "segment")
+
+    def close(self) -> None:
+        self._translated.pop()
+
+    def unit(self, unit: Element) -> None:
+        source, target = unit.child("source"), unit.child("target")
+        if source is None or not self._translated[-1]:
+            return
+        holder = unit if unit.name == "segment" else target
+        state = holder.attributes.get("state", "") if holder else ""
+        is_done = target is not None and bool(visible_text(target).strip()) and state not in _NEEDED
+        if state in _CLOSED or unit.attributes.get("approved") == "yes":
+            self.num_done += 1
+            return
+        segmented = unit.child("seg-source")
+        segments = list(_segments(segmented)) if segmented else []
+        if segmented is not None and segments:
+            self._segmented(unit, segmented, segments, state in _NEEDED)
+        elif is_done:
+            self.num_done += 1
         else:
-            bare = copy.copy(child)
-            bare.tail = None
-            elements.add_value(bare) if _is_value(child) else elements.add_standalone(bare)
-        elements.add_text(child.tail or "")
+            text = read_inline(source, self.xml)
+            self._spend(text)
+            self._replace(unit, [text])
+
+    def _segmented(self, unit: Element, segmented: Element, segments: Sequence[Element], is_needed: bool) -> None:
+        """A unit of 1.2 with segments: each is translated if the target has none or an empty one."""
+        target = unit.child("target")
+        filled = {} if target is None else {_id(segment): segment for segment in _segments(target)}
+        if target is not None and not filled and visible_text(target).strip() and not is_needed:
+            self.num_done += 1  # translated as a whole
+            return
+        contents = [
+            self._content(segment) if is_needed or not _is_filled(filled.get(_id(segment))) else None
+            for segment in segments
+        ]
+        if all(content is None for content in contents):
+            self.num_done += 1
+        elif target is not None and all(_id(segment) in filled for segment in segments):
+            self._fill(target, [filled[_id(segment)] for segment in segments], contents)
+        else:
+            self._replace(unit, list(self._built(segmented, segments, filled, contents)))
+
+    def _content(self, segment: Element) -> PlaceholderText | None:
+        """The text of a segment; None if it has none."""
+        if not visible_text(segment).strip():
+            return None
+        text = read_inline(segment, self.xml)
+        self._spend(text)
+        return text
+
+    def _spend(self, text: PlaceholderText) -> None:
+        self.budget.spend(text.text)
+
+    def _fill(self, target: Element, segments: Sequence[Element], contents: Sequence[PlaceholderText | None]) -> None:
+        """Write contents into segments that the target has."""
+        self.edits.append(_Edit(target.start, target.inner, [self._target_tag(target)]))
+        for segment, content in zip(segments, contents, strict=True):
+            if content is not None:
+                tag, end = self._open_tag(segment)
+                self.edits.append(_Edit(segment.start, segment.end, [tag, content, end]))
+
+    def _built(
+        self,
+        segmented: Element,
+        segments: Sequence[Element],
+        filled: dict[str, Element],
+        contents: Sequence[PlaceholderText | None],
+    ) -> Iterator[Part]:
+        """The content of a target, as the segmented source has it; translations that are there stay."""
+        at = segmented.inner
+        for segment, content in zip(segments, contents, strict=True):
+            if segment.is_empty:
+                continue
+            yield self.xml.raw(at, segment.inner)
+            kept = filled.get(_id(segment), segment)
+            yield self.xml.raw(kept.inner, kept.inner_end) if content is None else content
+            at = segment.inner_end
+        yield self.xml.raw(at, segmented.inner_end)
+
+    def _replace(self, unit: Element, parts: Sequence[Part]) -> None:
+        """Write the whole target; a new one where the standard has its place."""
+        target, last = unit.child("target"), unit.child("seg-source") or unit.child("source")
+        assert last is not None
+        if unit.name == "segment":
+            values = {"state": "translated", "subState": None}
+            self.edits.append(_Edit(unit.start, unit.inner, [with_attributes(self._raw_tag(unit), values)]))
+        if target is not None:
+            end = "" if target.is_empty else self.xml.raw(target.inner_end, target.end)
+            tag = self._target_tag(target)
+            self.edits.append(_Edit(target.start, target.end, [tag, *parts, end or _closing(tag)]))
+            return
+        source = unit.child("source")
+        assert source is not None
+        prefix = self._raw_tag(source)[1:].partition("source")[0]
+        tag = f"<{prefix}target>"
+        self.edits.append(_Edit(last.end, last.end, [self._blanks_before(source), tag, *parts, _closing(tag)]))
+
+    def _target_tag(self, target: Element) -> str:
+        """The start tag of a target that is translated: its state, its origin and its language are new."""
+        values: dict[str, str | None] = {}
+        if "state" in target.attributes:
+            values["state"] = "needs-review-translation"
+        if "state-qualifier" in target.attributes:
+            values["state-qualifier"] = "mt-suggestion"
+        tag = self._open_tag(target)[0]
+        if f" {_LANGUAGE}" in tag.replace("\n", " ").replace("\t", " "):
+            values |= self._language_of(
+                target.attributes.get("http://www.w3.org/XML/1998/namespace lang", ""), _LANGUAGE
+            )
+        return with_attributes(tag, values)
+
+    def _set_language(self, element: Element, name: str) -> None:
+        if values := self._language_of(element.attributes.get(name, ""), name):
+            self.edits.append(_Edit(element.start, element.inner, [with_attributes(self._raw_tag(element), values)]))
+
+    def _language_of(self, declared: str, name: str) -> dict[str, str | None]:
+        """A region of the same language stays."""
+        return {} if declared and primary(declared) == primary(self.language) else {name: self.language}
+
+    def _raw_tag(self, element: Element) -> str:
+        return self.xml.raw(element.start, element.inner)
+
+    def _open_tag(self, element: Element) -> tuple[str, str]:
+        """The start and the end tag of an element, also of one that is only one tag."""
+        tag = self._raw_tag(element)
+        if not element.is_empty:
+            return tag, self.xml.raw(element.inner_end, element.end)
+        opened = tag[:-2].rstrip() + ">"
+        return opened, _closing(opened)
+
+    def _blanks_before(self, element: Element) -> str:
+        before = self.xml.data[max(0, element.start - 200) : element.start]
+        return before[len(before.rstrip()) :].decode()
 
 
-def _is_value(element: Any) -> bool:
-    """Whether readers see a word or a number in its place: neither a line break nor a picture nor formatting."""
-    kinds = (element.get(name) or "" for name in ("id", "ctype", "type", "subType"))
-    return local_name(element) in _VALUES and not any(map(_NO_VALUE.match, kinds))
+def _segments(element: Element) -> Iterator[Element]:
+    for child in element.children():
+        if child.name == "mrk" and child.attributes.get("mtype") == "seg":
+            yield child
+        else:
+            yield from _segments(child)
 
 
-def _empty_target(source: Any, target: Any) -> Any:
-    """The segment's target, emptied; a new target after the source if it has none."""
-    from lxml import etree
-
-    if target is None:
-        target = etree.Element(source.tag[: -len("source")] + "target")
-        tail = source.tail
-        source.addnext(target)  # between the source and its tail
-        source.tail = tail
-    for child in list(target):
-        target.remove(child)
-    target.text = None
-    return target
+def _is_filled(segment: Element | None) -> bool:
+    return segment is not None and bool(visible_text(segment).strip())
 
 
-def _fill(target: Any, elements: Elements, translation: str) -> None:
-    """Write text and elements into the target, each into the innermost open element."""
-    open_elements = [target]
-    for is_element, parts in itertools.groupby(nested(split_at_placeholders(translation)), is_placeholder):
-        if not is_element:
-            _append_text(open_elements[-1], "".join(parts))
-            continue
-        for placeholder in parts:
-            if is_closing(placeholder):
-                open_elements.pop()
-            else:
-                open_elements[-1].append(elements.of(placeholder))
-                if is_opening(placeholder):
-                    open_elements.append(elements.of(placeholder))
+def _id(segment: Element) -> str:
+    return segment.attributes.get("mid", "")
 
 
-def _append_text(element: Any, text: str) -> None:
-    last = next(element.iterchildren(reversed=True), None)
-    if last is not None:
-        last.tail = (last.tail or "") + text
-    else:
-        element.text = (element.text or "") + text
-
-
-def _set_language(root: Any, language: str) -> None:
-    if root.get("version", "").startswith("2"):
-        root.set("trgLang", language)
-    for file in root.iter("{*}file"):
-        if not root.get("version", "").startswith("2"):
-            file.set("target-language", language)
+def _closing(tag: str) -> str:
+    return f"</{tag[1:].rstrip('>').split()[0]}>"

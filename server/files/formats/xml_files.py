@@ -15,7 +15,7 @@ BASE_TAGS, TAGS_PER_CHARACTER = 250_000, 2
 _CHUNK = 2**16
 _BEGINNING = 200
 """Bytes in which the declaration of the encoding is searched."""
-_DECLARED = re.compile(rb"""^\s*<\?xml[^>]*?\bencoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']""")
+DECLARED = re.compile(rb"""^\s*<\?xml[^>]*?\bencoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']""")
 _BEGINNINGS = (
     (b"\xef\xbb\xbf", "utf-8"),
     (b"\xff\xfe", "utf-16"),
@@ -102,15 +102,6 @@ def in_chunks(data: bytes) -> Iterator[bytes]:
     return (data[start : start + _CHUNK] for start in range(0, len(data), _CHUNK))
 
 
-def serialize(root: Any) -> bytes:
-    """The XML file of a root element, with its declaration and the nodes around the root."""
-    from lxml import etree
-
-    tree = root.getroottree()
-    standalone = tree.docinfo.standalone
-    return bytes(etree.tostring(tree, xml_declaration=True, encoding="UTF-8", standalone=standalone))
-
-
 def local_name(element: Any) -> str:
     """The name of an element without its namespace; "" for a comment."""
     return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
@@ -126,7 +117,7 @@ def encoding_of(beginning: bytes, what: str) -> str:
     for bom, name in _BEGINNINGS:
         if beginning.startswith(bom):
             return name
-    declared = _DECLARED.match(beginning[:_BEGINNING])
+    declared = DECLARED.match(beginning[:_BEGINNING])
     if declared is None:
         return "utf-8"
     label = declared[1].decode("ascii")

@@ -16,7 +16,7 @@ from server.text.spans.table import add_templates
 
 _SLOT = "\U0010fffe"  # a noncharacter of Unicode
 _SLOTS = re.compile(rf"{_SLOT}(\d+){_SLOT}")
-_ATTRIBUTE = re.compile(r"""\s([^\s"'<>/=]+)\s*=\s*(?P<value>"[^"]*"|'[^']*'|[^\s"'=<>`]+)""")
+ATTRIBUTE = re.compile(r"""\s([^\s"'<>/=]+)\s*=\s*(?P<value>"[^"]*"|'[^']*'|[^\s"'=<>`]+)""")
 _SPACES = re.compile(r"[ \t\r\n\f]+")
 
 _VISIBLE = frozenset({"alt", "title", "placeholder", "aria-label", "aria-description", "aria-placeholder"})
@@ -44,7 +44,7 @@ class Value:
         placeholder_text = PlaceholderText()
         add_templates(
             placeholder_text,
-            _unquoted(self.raw),
+            unquoted(self.raw),
             lambda raw: placeholder_text.add_text(without_placeholders(unescaped(raw))),
         )
         return placeholder_text
@@ -73,10 +73,10 @@ def has_slots(document: str) -> bool:
 
 def extract_values(tag: str, name: str, values: list[Value]) -> str:
     """An opening tag `name` with slots in place of visible values, which are appended to `values`."""
-    matches = list(_ATTRIBUTE.finditer(tag))
+    matches = list(ATTRIBUTE.finditer(tag))
     if not matches:
         return tag
-    attributes = {match[1].lower(): _unquoted(match["value"]) for match in matches}
+    attributes = {match[1].lower(): unquoted(match["value"]) for match in matches}
     parts: list[str] = []
     end = 0
     for match in matches:
@@ -109,5 +109,6 @@ def _is_visible(attribute: str, tag: str, attributes: dict[str, str]) -> bool:
     return attribute in _VISIBLE
 
 
-def _unquoted(value: str) -> str:
+def unquoted(value: str) -> str:
+    """An attribute's value without its quotes."""
     return value[1:-1] if value[:1] in ('"', "'") else value

@@ -16,6 +16,7 @@ from server.runtime.checkpoints import checkpoint
 from server.text.base.placeholders import PlaceholderText
 from server.text.base.words import has_letters
 from server.text.markup.attributes import Value, extract_values, fill_slots, has_slots, unescaped
+from server.text.markup.languages import PageLanguage, declared_language, primary
 from server.text.spans.table import add_templates, template_spans
 from server.text.spans.templates import shows_value
 
@@ -46,7 +47,6 @@ _NO_TRANSLATE = re.compile(
     r"""(?:\s|["'])translate\s*=\s*["']?no\b|\sclass\s*=\s*["'][^"']*\bnotranslate\b""", re.IGNORECASE
 )
 _MARKUP = re.compile("</|<!|-->")
-_LANG = re.compile(r"""(?<=\s)((?:xml:)?lang\s*=\s*)("[^"]*"|'[^']*'|[^\s>"']+)""", re.IGNORECASE)
 _DOCUMENT = -1
 """Index of the element around all other elements."""
 _XML_ENTITY = re.compile(r"&(?:(lt|gt|amp|quot|apos)|#(\d{1,7})|#x([0-9A-Fa-f]{1,6})|[\w.:-]+);")
@@ -173,20 +173,26 @@ class _Reader:
         self.placeholder_text.parts = parts
 
 
-def read_markup(text: str, kind: Kind = "html", ignored: Iterable[str] = (), language: str | None = None) -> Markup:
+def read_markup(
+    text: str, kind: Kind = "html", ignored: Iterable[str] = (), language: str | None = None, source_language: str = ""
+) -> Markup:
     """Split a document into markup and texts. `ignored`: names of further elements whose content stays as it is.
-    `language` is written into the root's lang attribute. Raises MalformedMarkup for XML that is not well-formed, and
+    `language` takes the place of the page's own, `source_language` or that of its root.
+    Raises MalformedMarkup for XML that is not well-formed, and
     TooManyPlaceholders."""
     tokens = list(_tokens(text, kind))
     translates_values = kind == "html" and not has_slots(text)
     inline = _find_inline_in_xml(tokens) if kind == "xml" else None
     untranslated = frozenset(ignored) | (UNTRANSLATED if kind == "html" else frozenset())
+    page_language = PageLanguage(primary(source_language) or _language_of(tokens), language) if language else None
     reader = _Reader(kind)
     index = 0
     while index < len(tokens):
         checkpoint()
         token = tokens[index]
         is_kept = bool(token.name) and _NO_TRANSLATE.search(token.raw) is not None
+        if page_language and token.name and not (token.is_close or is_kept or token.name in untranslated):
+            token = dataclasses.replace(token, raw=page_language.written(token.raw, token.name))
         if translates_values and token.name and not token.is_close and not is_kept:
             taken = extract_values(token.raw, token.name, reader.values)
             token = token if taken is token.raw else dataclasses.replace(token, raw=taken)
@@ -202,7 +208,7 @@ def read_markup(text: str, kind: Kind = "html", ignored: Iterable[str] = (), lan
         elif is_inline:
             reader.inline(token)
         else:
-            reader.block(_in_language(token, language))
+            reader.block(token.raw)
         index += 1
     reader.flush()
     return Markup([part for part in reader.parts if part], kind, reader.values)
@@ -294,10 +300,10 @@ def _find_mixed_in_xml(tokens: Sequence[_Token]) -> set[int]:
     return mixed
 
 
-def _in_language(token: _Token, language: str | None) -> str:
-    if language is None or token.name != "html" or token.is_close:
-        return token.raw
-    return _LANG.sub(lambda match: f'{match[1]}"{language}"', token.raw)
+def _language_of(tokens: Sequence[_Token]) -> str:
+    """The primary language of the whole page; "" if it declares none."""
+    root = next((token for token in tokens if token.name == "html" and not token.is_close), None)
+    return declared_language(root.raw) if root else ""
 
 
 def _xml_texts(raw: str) -> Iterator[tuple[str, bool]]:

@@ -29,9 +29,11 @@ def small_files() -> dict[str, bytes]:
     page = "<html lang='en'><p>We <b>walk</b> home <i>in the rain</i>.<p>Yes<br>and <a href='x'>no</a>.</html>"
     units = "".join(f'<trans-unit id="{n}"><source>We <g id="1">walk</g> {n}.</source></trans-unit>' for n in range(3))
     messages = "".join(f'#: a.c:{n}\nmsgid "We walk home {n}."\nmsgstr ""\n\n' for n in range(3))
+    markdown = "# We walk home\n\n- in **the rain**\n- `code` and [a link](x)\n\n| a | b |\n|---|---|\n| c | d |\n"
     contents = {
         ".txt": text,
-        ".md": "# We walk home\n\n- in **the rain**\n- `code` and [a link](x)\n\n| a | b |\n|---|---|\n| c | d |\n",
+        ".md": markdown,
+        ".mdx": markdown,
         ".html": page,
         ".htm": page,
         ".srt": timed,

@@ -155,7 +155,7 @@ def test_xml_that_takes_too_much_memory_is_called_too_large_and_not_damaged() ->
 def test_a_written_file_that_is_too_large_is_refused() -> None:
     async def scenario() -> None:
         async with pool_of(replace(ROOMY, max_written_bytes=1000)) as pool:
-            assert len(await pool.write(SMALL, ["a" * 900])) > 900
+            assert len((await pool.write(SMALL, ["a" * 900])).data) > 900
             with pytest.raises(FileTooLarge, match="translated file is too large"):
                 await pool.write(SMALL, ["a" * 1000])
             await assert_well(pool)
@@ -288,7 +288,7 @@ def test_the_queue_is_bounded_and_what_is_translated_is_still_written() -> None:
             writing = asyncio.create_task(pool.write(SMALL, ["Ja."]))
             await until(lambda: pool.num_waiting == 5, "the translated file waits, too")
             reading.cancel()
-            assert await writing == b"<p>Ja.</p>"
+            assert (await writing).data == b"<p>Ja.</p>"
             assert [len(texts) for texts in await asyncio.gather(*waiting)] == [1] * 4
             await assert_well(pool)
 

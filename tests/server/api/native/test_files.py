@@ -48,7 +48,7 @@ def test_what_looks_wrong_is_counted_in_a_header(server: RunningServer) -> None:
     given = dict(re.findall(r"(\w+)=(\d+)(?:, |$)", answer.headers.get("X-Flags", "")))
     assert {flag: int(count) for flag, count in given.items()} == dict(expected)
     assert expected, "a model of random weights says nothing that looks wrong: take other lines"
-    assert "X-Flags" not in send(server, b"12:30", "a.txt").headers
+    assert "X-Flags" not in send(server, b"Yes.", "a.txt").headers
 
 
 @pytest.mark.parametrize(
@@ -57,6 +57,10 @@ def test_what_looks_wrong_is_counted_in_a_header(server: RunningServer) -> None:
         (b"x", "a.exe", {}, 415, "files that end in .exe are not translated"),
         (b"nothing", "a.docx", {}, 422, "no Word file, or broken off"),
         (b"a " * 30_000, "a.txt", {}, 413, "60000 characters to translate, at most 40000"),
+        (b"12:30", "a.txt", {}, 422, "no text was found in a.txt"),
+        (b"[1]", "a.json", {}, 422, "no text was found in a.json"),
+        (b'{"a": "b"}', "a.json", {"keys": "x"}, 422, "among what keys 'x' choose"),
+        (b"Yes.", "a.txt", {"columns": "1"}, 422, "columns: this option is for .csv, .tsv files"),
         (b"a", "a.txt", {"target": "xx"}, 422, "target language 'xx'"),
         (b"a", "a.txt", {"mode": "sideways"}, 422, "mode"),
     ],

@@ -10,7 +10,7 @@ from server.files.formats.registry import FORMATS, open_file, suffix_of
 from tests.server.files.some import small_files
 
 SMALL = small_files()
-SAME = {".htm": ".html", ".xlf": ".xliff", ".yml": ".yaml"}
+SAME = {".htm": ".html", ".mdx": ".md", ".xlf": ".xliff", ".yml": ".yaml"}
 """Suffixes of one format."""
 
 

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from server.files.formats.base import DamagedFile, FileError, FileTooLarge, UnsupportedFile
+from server.files.formats.base import DamagedFile, FileError, FileTooLarge, NoText, UnsupportedFile
 from server.files.formats.registry import FORMATS, open_file, suffix_of, translated_name
 from server.text.base.placeholders import is_placeholder
 from server.text.markup.character_references import unescape
@@ -278,14 +278,14 @@ def test_a_catalogue_is_written_as_gettext_writes_it() -> None:
         catalogue.metadata = {"Project-Id-Version": "x", "MIME-Version": "1.0"}
         if chance.random() < 0.5:
             catalogue.metadata["Language"] = "x"
-        for number in range(chance.randrange(6)):
-            entry = polib.POEntry(msgid=f"{number}{words(30)}", msgstr=chance.choice(("", "done")), comment="note")
+        for number in range(chance.randrange(1, 6)):
+            entry = polib.POEntry(msgid=f"No {number}{words(30)}", msgstr=chance.choice(("", "done")), comment="note")
             if chance.random() < 0.3:
                 entry.msgid_plural, entry.msgstr = "p" + words(20), ""
                 entry.msgstr_plural = {0: chance.choice(("", "x")), 1: ""}
             if chance.random() < 0.2:
                 entry.msgctxt = words(4)
-            entry.obsolete = chance.random() < 0.1
+            entry.obsolete = number > 0 and chance.random() < 0.1
             catalogue.append(entry)
         catalogue.sort(key=lambda entry: entry.obsolete)
         data = str(catalogue).encode()
@@ -393,7 +393,7 @@ def test_the_delimiter_is_found_whatever_cells_hold(
 
 def test_tables() -> None:
     rows = list(csv.reader(io.StringIO(translated(CSV.encode(), "a.csv").decode()), delimiter=";"))
-    assert rows == [["ID", "TEXT"], ["1", 'HELLO; "YOU"'], ["2", "PLAIN WORDS"], ["3", ""]]
+    assert rows == [["id", "text"], ["1", 'HELLO; "YOU"'], ["2", "PLAIN WORDS"], ["3", ""]]
     commas = translated(CSV.encode(), "a.csv", lambda text: text + '; "x"').decode()
     assert list(csv.reader(io.StringIO(commas), delimiter=";"))[2][1] == 'plain words; "x"'
 
@@ -588,21 +588,26 @@ EMPTY = {
     ".json": "no JSON", ".vtt": "no WEBVTT at its start",
     **dict.fromkeys((".xliff", ".xlf", ".resx", ".ts", ".xml", ".tmx", ".tbx"), "the file is empty"),
     ".arb": "no JSON", ".xcstrings": "no JSON",
-    ".po": b'msgid ""\nmsgstr "Language: de\\n"\n\n',
 }  # fmt: skip
-"""What an empty file is told to be, or becomes, by its format; empty where neither is said."""
+"""What an empty file is told to be, by its format, if more is said than that it has no text."""
+NOTHING = {
+    ".csv": b"1,2\n3,4\n", ".tsv": b"1\t2\n", ".txt": b"12:30\n", ".md": b"```\ncode\n```\n", ".json": b'{"a": 1}',
+    ".html": b"<p>1</p><pre>code</pre>", ".srt": b"1\n00:00:01,000 --> 00:00:02,000\n...\n", ".vtt": b"WEBVTT\n",
+    ".po": b'msgid ""\nmsgstr "Language: \\n"\n', ".xliff": b"<xliff version='2.0'/>",
+}  # fmt: skip
+"""Files without text."""
 
 
 @pytest.mark.parametrize("suffix", sorted(FORMATS))
-def test_an_empty_file_of_every_format(suffix: str) -> None:
-    expected = EMPTY.get(suffix, b"")
-    if isinstance(expected, str):
-        with pytest.raises(DamagedFile, match=expected):
-            open_file(b"", f"a{suffix}", "de", LIMIT)
-    else:
-        opened = open_file(b"", f"a{suffix}", "de", LIMIT)
-        assert list(opened.texts) == ([""] if suffix == ".txt" else [])
-        assert opened.write(opened.texts) == expected
+def test_an_empty_file_of_every_format_is_refused(suffix: str) -> None:
+    with pytest.raises(FileError, match=EMPTY.get(suffix, f"no text was found in a{suffix}")):
+        open_file(b"", f"a{suffix}", "de", LIMIT)
+
+
+@pytest.mark.parametrize("suffix", NOTHING)
+def test_a_file_without_text_is_refused(suffix: str) -> None:
+    with pytest.raises(NoText, match=f"no text was found in a{suffix}: "):
+        open_file(NOTHING[suffix], f"a{suffix}", "de", LIMIT)
 
 
 def test_the_page_of_formats_has_every_format() -> None:

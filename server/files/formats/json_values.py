@@ -1,0 +1,79 @@
+"""JSON: string values are texts; keys and all other characters stay.
+
+In the messages of a browser extension (objects that each have a "message"), only the messages are texts: what stands
+beside them is for translators.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+
+from server.files.formats.base import Budget, DamagedFile, FileOptions, OpenedFile, decode
+from server.files.formats.key_paths import KeyPaths, State
+from server.files.formats.spliced import Place, opened
+
+_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"(\s*+:)?|[{}\[\],]', re.DOTALL)
+_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"(\s*+:)?', re.DOTALL)
+_MESSAGES = "*.message"
+
+
+def open_json(data: bytes, language: str, budget: Budget, options: FileOptions) -> OpenedFile:
+    """`options.keys`: see `KeyPaths`."""
+    text, encoding = decode(data)
+    try:
+        parsed = json.loads(text, parse_int=len, parse_float=len)  # numbers are not parsed: they take quadratic time
+    except (ValueError, RecursionError) as error:
+        raise DamagedFile(f"the file is no JSON, or has too many lists inside each other: {error}") from None
+    keys = options.keys or (_MESSAGES if _is_of_extension(parsed) else "")
+    del parsed
+
+    def write(place: Place, translation: str) -> str:
+        try:
+            translation.encode(encoding.name)
+        except UnicodeEncodeError:
+            return json.dumps(translation)
+        return json.dumps(translation, ensure_ascii=False)
+
+    values = _values(text, KeyPaths.parse(keys)) if keys else _all_values(text)
+    return opened(text, encoding, values, write, budget)
+
+
+def _is_of_extension(parsed: object) -> bool:
+    """Whether it is {"name": {"message": "text", "description": ...}, ...}."""
+    return (
+        isinstance(parsed, dict)
+        and bool(parsed)
+        and all(isinstance(value, dict) and isinstance(value.get("message"), str) for value in parsed.values())
+        and any("description" in value or "placeholders" in value for value in parsed.values())
+    )
+
+
+def _all_values(text: str) -> Iterator[Place]:
+    for match in _STRING.finditer(text):
+        if match[1] is None:
+            yield Place(*match.span(), str(json.loads(match[0])))
+
+
+def _values(text: str, paths: KeyPaths) -> Iterator[Place]:
+    """The values that `paths` choose. The text is known to be JSON."""
+    state = paths.start
+    stack: list[tuple[State, int | None]] = []
+    """For every open object or list its state, and in a list the index of the next element."""
+    for match in _TOKEN.finditer(text):
+        token = match[0]
+        if token in "}]":
+            stack.pop()
+        elif token == ",":
+            around, index = stack[-1]
+            if index is not None:
+                stack[-1] = around, index + 1
+        elif match[1] is not None:
+            state = paths.step(stack[-1][0], str(json.loads(token[: -len(match[1])])))
+        else:
+            around, index = stack[-1] if stack else (state, None)
+            if index is not None:
+                state = paths.element(around, index)
+            if token in "{[":
+                stack.append((state, 0 if token == "[" else None))
+            elif paths.is_chosen(state):
+                yield Place(*match.span(), str(json.loads(token)))
