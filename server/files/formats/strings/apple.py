@@ -6,7 +6,7 @@ The file is UTF-8 or UTF-16, also without a byte order mark. Property lists in X
 import re
 from collections.abc import Iterator
 
-from server.files.formats.base import Budget, DamagedFile, Encoding, OpenedFile, decode
+from server.files.formats.base import Budget, DamagedFile, Encoding, OpenedFile, decode, shown
 from server.files.formats.strings.spans import Span, opened, value
 from server.text.base.words import has_letters
 
@@ -26,7 +26,7 @@ def open_strings(data: bytes, language: str, budget: Budget) -> OpenedFile:
     if data.startswith((b"bplist", b"<?xml", b"<plist")):
         raise DamagedFile('the file is a property list in binary or XML form; convert it to text, "key" = "value";')
     text, encoding = _decoded(data)
-    return opened(text, encoding.encode, _values(text), budget)
+    return opened(text, encoding.encode, _values(text), budget, encoding.notes)
 
 
 def _decoded(data: bytes) -> tuple[str, Encoding]:
@@ -35,7 +35,7 @@ def _decoded(data: bytes) -> tuple[str, Encoding]:
     if name is None or len(data) % 2:
         return decode(data)
     try:
-        return data.decode(name), Encoding(name)
+        return data.decode(name), Encoding(name, notes=[f"read as {shown(name)}, which the file does not declare"])
     except UnicodeDecodeError as error:
         raise DamagedFile(f"the file is no {name.upper()} text (byte {error.start}); save it as UTF-8") from None
 

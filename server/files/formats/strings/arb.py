@@ -11,7 +11,7 @@ from server.text.base.words import has_letters
 
 def open_arb(data: bytes, language: str, budget: Budget) -> OpenedFile:
     file = read_json(data)
-    return opened(file.text, file.encoding.encode, _spans(file, language), budget)
+    return opened(file.text, file.encoding.encode, _spans(file, language), budget, file.encoding.notes)
 
 
 def _spans(file: JsonFile, language: str) -> Iterator[Span]:

@@ -25,7 +25,7 @@ _INDENT = re.compile(r"[ ]*+")
 
 def open_ftl(data: bytes, language: str, budget: Budget) -> OpenedFile:
     text, encoding = decode(data)
-    return opened(text, encoding.encode, _patterns(text), budget)
+    return opened(text, encoding.encode, _patterns(text), budget, encoding.notes)
 
 
 def _patterns(text: str) -> Iterator[Span]:

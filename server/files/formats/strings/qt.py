@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from server.files.formats.base import Budget, OpenedFile
 from server.files.formats.strings.languages import base_language
-from server.files.formats.strings.spans import Span, opened, replacement
+from server.files.formats.strings.spans import Span, opened, replacement, translated
 from server.files.formats.strings.xml_inline import read_inline
 from server.files.formats.strings.xml_source import Element, XmlSource, escape_quotes, read_xml
 
@@ -35,6 +35,8 @@ def _spans(source: XmlSource, language: str) -> Iterator[Span]:
         for message in (context,) if context.name == "message" else context.all("message"):
             if (span := _message(source, message, language)) is not None:
                 yield span
+            elif _is_translated(message):
+                yield translated(message.start)
 
 
 def _language(root: Element, language: str) -> Iterator[Span]:
@@ -43,6 +45,11 @@ def _language(root: Element, language: str) -> Iterator[Span]:
         yield replacement(root.attributes[1], root.attributes[1], f' language="{language}"')
     elif base_language(root.text[place[0] : place[1]]) != base_language(language):
         yield replacement(*place, language)
+
+
+def _is_translated(message: Element) -> bool:
+    translation = message.first("translation")
+    return translation is not None and translation.get("type") in (None, "unfinished") and bool(translation.content)
 
 
 def _message(source: XmlSource, message: Element, language: str) -> Span | None:

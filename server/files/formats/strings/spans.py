@@ -28,7 +28,14 @@ def replacement(start: int, end: int, content: str) -> Span:
     return Span(start, end, (), lambda _: content, is_added=True)
 
 
-def opened(text: str, encode: Callable[[str], bytes], spans: Iterable[Span], budget: Budget) -> OpenedFile:
+def translated(at: int) -> Span:
+    """Stands for texts at `at` that have a translation already."""
+    return Span(at, at, (), lambda _: "")
+
+
+def opened(
+    text: str, encode: Callable[[str], bytes], spans: Iterable[Span], budget: Budget, notes: Sequence[str] = ()
+) -> OpenedFile:
     """A file of these characters, with its `spans`, which do not overlap. Raises FileTooLarge, and what the iterator
     `spans` raises."""
     kept: list[Span] = []
@@ -51,4 +58,5 @@ def opened(text: str, encode: Callable[[str], bytes], spans: Iterable[Span], bud
             raise ValueError(f"{len(translations)} translations of {first} texts")
         return encode("".join([*parts, text[end:]]))
 
-    return OpenedFile([source for span in kept for source in span.texts], write)
+    num_done = sum(not span.texts and not span.is_added for span in kept)
+    return OpenedFile([source for span in kept for source in span.texts], write, list(notes), num_done)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from server.files.formats.base import Budget, OpenedFile
 from server.files.formats.strings.languages import base_language
-from server.files.formats.strings.spans import Span, opened
+from server.files.formats.strings.spans import Span, opened, translated
 from server.files.formats.strings.xml_inline import read_inline
 from server.files.formats.strings.xml_source import Element, XmlSource, escape, read_xml
 
@@ -22,6 +22,8 @@ def _spans(source: XmlSource, language: str) -> Iterator[Span]:
     for entry in _entries(source.root):
         sections = entry.all("langSet", "langSec")
         bases = [base_language(section.get("xml:lang") or "") for section in sections]
+        if target in bases and len(bases) > 1:
+            yield translated(entry.start)
         if target in bases or not sections:
             continue
         of_source = sections[bases.index(of_file) if of_file in bases else 0]

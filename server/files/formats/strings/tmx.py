@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from server.files.formats.base import Budget, OpenedFile
 from server.files.formats.strings.languages import base_language
-from server.files.formats.strings.spans import Span, opened
+from server.files.formats.strings.spans import Span, opened, translated
 from server.files.formats.strings.xml_inline import read_inline
 from server.files.formats.strings.xml_source import Element, XmlSource, escape, read_xml
 from server.text.base.placeholders import PlaceholderText
@@ -33,6 +33,8 @@ def _spans(source: XmlSource, base: str, language: str) -> Iterator[Span]:
             yield _added(source, variants[-1], of_source, seg, read, language)
         elif (target := of_target.first("seg")) is not None and not target.content.strip() and not target.is_empty_tag:
             yield Span(target.inner, target.inner_end, (read.text,), _writer(read, source.newline), is_added=True)
+        else:
+            yield translated(of_target.start)
 
 
 def _writer(read: PlaceholderText, newline: str, before: str = "", after: str = "") -> Callable[[Sequence[str]], str]:

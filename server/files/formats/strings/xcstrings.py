@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from server.files.formats.base import Budget, DamagedFile, OpenedFile
 from server.files.formats.strings.json_values import JsonFile, Value, quoted, read_json
 from server.files.formats.strings.languages import base_language
-from server.files.formats.strings.spans import Span, opened
+from server.files.formats.strings.spans import Span, opened, translated
 from server.text.base.words import has_letters
 
 _UNIT = "stringUnit"
@@ -26,7 +26,8 @@ def open_xcstrings(data: bytes, language: str, budget: Budget) -> OpenedFile:
     strings = file.root.get("strings")
     if source is None or strings is None:
         raise DamagedFile("the file is no string catalogue of Xcode: it has no sourceLanguage or no strings")
-    return opened(file.text, file.encoding.encode, _Catalogue(file, source, language).spans(strings), budget)
+    spans = _Catalogue(file, source, language).spans(strings)
+    return opened(file.text, file.encoding.encode, spans, budget, file.encoding.notes)
 
 
 @dataclass(frozen=True)
@@ -37,18 +38,23 @@ class _Catalogue:
 
     def spans(self, strings: Value) -> Iterator[Span]:
         for key, string in strings.members.items():
-            if not self._stays(string) and (span := self._localization(key, string)) is not None:
+            if self._stays(string):
+                continue
+            if self._has_translation(string):
+                yield translated(string.start)
+            elif (span := self._localization(key, string)) is not None:
                 yield span
 
     def _stays(self, string: Value) -> bool:
-        """Whether a string has a translation, or is to have none."""
+        """Whether a string is to have no translation."""
         should = string.get("shouldTranslate")
         if should is not None and self.file.text[should.start : should.end] == "false":
             return True
         if not self.file.text.startswith("{", string.start):
             return True
-        if self.file.string(string.get("extractionState")) == "stale":
-            return True
+        return self.file.string(string.get("extractionState")) == "stale"
+
+    def _has_translation(self, string: Value) -> bool:
         target = self._target(string)
         return target is not None and any(map(self._is_translated, _units(target)))
 

@@ -27,7 +27,7 @@ _STRING = "tag:yaml.org,2002:str"
 
 def open_yaml(data: bytes, language: str, budget: Budget) -> OpenedFile:
     text, encoding = decode(data)
-    return opened(text, encoding.encode, _Document(text, language).spans(), budget)
+    return opened(text, encoding.encode, _Document(text, language).spans(), budget, encoding.notes)
 
 
 class _Mark(Protocol):

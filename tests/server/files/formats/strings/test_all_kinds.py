@@ -1,12 +1,13 @@
 """Every format of strings: what other programs write is read, what is written they read, and all else stays."""
 
 import contextlib
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.files.formats.base import FileError
+from server.files.formats.base import FileError, NoText
 from server.files.formats.registry import FORMATS, open_file, suffix_of
 from tests.server.files.formats.files import SAMPLES
 from tests.server.files.formats.strings.kinds import KINDS, Kind
@@ -44,7 +45,9 @@ def test_values_are_read_and_written_as_other_programs_do(kind: Kind) -> None:
         written = opened.write([translation for _, translation in pairs])
         expected = {key: translation for key, (_, translation) in zip(strings, pairs, strict=True)}
         assert kind.read(written) == expected
-        again = open_file(written, f"a{kind.suffix}", "de", LIMIT).texts
+        again: Sequence[str] = ()
+        with contextlib.suppress(NoText):
+            again = open_file(written, f"a{kind.suffix}", "de", LIMIT).texts
         assert len(again) <= sum(not kind.is_added or not translation.strip() for _, translation in pairs)
 
     run()

@@ -44,8 +44,12 @@ def test_only_what_has_no_translation_is_filled(language: str, forms: int) -> No
 
 
 def test_the_language_is_added_or_kept() -> None:
-    assert upper(f'{HEAD}<TS version="2.1"></TS>', ".ts") == f'{HEAD}<TS version="2.1" language="de"></TS>'
-    kept = f'{HEAD}<TS language="de_AT"></TS>'
+    context = "<context><message><source>a</source><translation>{}</translation></message></context>"
+    empty, filled = context.format(""), context.format("A")
+    assert upper(f'{HEAD}<TS version="2.1">{empty}</TS>', ".ts") == (
+        f'{HEAD}<TS version="2.1" language="de">{filled}</TS>'
+    )
+    kept = f'{HEAD}<TS language="de_AT">{filled}</TS>'
     assert upper(kept, ".ts") == kept
 
 
