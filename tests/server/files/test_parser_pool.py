@@ -90,7 +90,7 @@ def test_texts_and_bytes_are_those_of_one_s_own_process(name: str) -> None:
     [
         SourceFile(b"x", "a.exe", "de"),
         SourceFile(b"nothing", "a.docx", "de"),
-        SourceFile(b"\xff", "a.txt", "de"),
+        SourceFile(b"\x81\xff", "a.txt", "de"),
         SourceFile(b"{", "a.json", "de"),
         SourceFile(b"<xliff>" + b"<a>" * 500, "a.xliff", "de"),
         SourceFile(b"a " * 50, "a.txt", "de", max_characters=99),

@@ -103,9 +103,10 @@ def test_every_charset(charset: str) -> None:
     check(declared + xliff_of("<trans-unit><source>Text +ADw- </source></trans-unit>"), ".xliff")
 
 
-@pytest.mark.parametrize("charset", ["utf-7", "cp037", "EBCDIC-US", "utf-32"])
+@pytest.mark.parametrize("charset", ["utf-7", "cp037", "EBCDIC-US"])
 def test_encodings_in_which_tags_cannot_be_counted_are_refused(charset: str) -> None:
-    text = f'<?xml version="1.0" encoding="{charset}"?><xliff><file/></xliff>'
+    source = "<file><trans-unit><source>A word.</source></trans-unit></file>"
+    text = f'<?xml version="1.0" encoding="{charset}"?><xliff>{source}</xliff>'
     with pytest.raises(DamagedFile, match=r"UTF-8|no well-formed XML"):
         open_file(text.encode("cp037" if charset == "EBCDIC-US" else charset), "a.xliff", "de", LIMIT)
     with pytest.raises(DamagedFile, match="save it as UTF-8"):

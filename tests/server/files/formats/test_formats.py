@@ -509,7 +509,7 @@ def entities() -> bytes:
         (b'msgstr "a"\n', "a.po", DamagedFile, "line 1 has a msgstr without its msgid"),
         (b'msgid "a"\n# c\n"b"\nmsgstr ""', "a.po", DamagedFile, "line 3 belongs to no"),
         (b'msgid "a"\n', "a.po", DamagedFile, "its last message has no msgstr"),
-        (b"caf\xe9", "a.txt", DamagedFile, "save it as UTF-8"),
+        (b"caf\x81\x8d", "a.txt", DamagedFile, "save it as UTF-8"),
         (b"\x00\x01", "a.txt", DamagedFile, "zero bytes"),
         (b"x", "a.exe", UnsupportedFile, "files that end in .exe"),
         (b"x" * (LIMIT + 1), "a.txt", FileTooLarge, "at most 1000000"),

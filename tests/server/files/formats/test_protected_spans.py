@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from server.files.formats.base import NoText
 from server.files.formats.registry import open_file
 from server.text.protect.protection import mask, restore
 from server.text.spans.table import ROWS
@@ -101,7 +102,10 @@ def test_texts_that_are_only_data_stay_as_they_are(suffix: str) -> None:
     file_of, encode, examples = DIALECTS[suffix]
     for span in examples:
         content = str(file_of(json.dumps(span) if suffix == ".json" else encode(span)))
-        opened = open_file(content.encode(), f"a{suffix}", "de", 10_000)
+        try:
+            opened = open_file(content.encode(), f"a{suffix}", "de", 10_000)
+        except NoText:
+            continue
         for source in opened.texts:
             masks = [
                 mask(segment.text, lambda character: True)

@@ -17,7 +17,7 @@ LINES = st.one_of(TAGS, st.sampled_from(["A word.", "", "- an item", "> quoted",
 @settings(max_examples=50, deadline=None)
 @given(st.lists(LINES, max_size=8), st.sampled_from(["\n", "\r\n"]))
 def test_they_stay_as_they_are_and_in_their_order(lines: list[str], newline: str) -> None:
-    text = newline.join(line.replace("\n", newline) for line in lines)
+    text = newline.join(line.replace("\n", newline) for line in ["A word.", "", *lines])
     opened = open_file(text.encode(), "a.md", "de", 10_000)
     translations = [source.replace("word", "Wort").replace("item", "Punkt") for source in opened.texts]
     written = opened.write(translations).decode()

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from server.files.formats.registry import open_file
 
-WORDS = st.lists(st.sampled_from(["we", "have", "seen", "it", "<i>here</i>"]), min_size=1, max_size=8)
-TRANSLATIONS = st.lists(st.sampled_from(["wir", "haben", "es", "gesehen"]), max_size=10)
+WORDS = st.lists(st.sampled_from(["we", "have", "seen", "it"]), min_size=1, max_size=8)
+TRANSLATIONS = st.lists(st.sampled_from(["wir", "haben", "es", "gesehen"]), min_size=1, max_size=10)
 
 
 def cue_of(body: str) -> str:
@@ -32,7 +32,7 @@ def test_times_come_back_in_their_order_between_the_words(
     written = opened.write([" ".join(translation)]).decode()
     times = re.findall(r"<\d[^>]*>", written)
     assert times == re.findall(r"<\d[^>]*>", body)
-    shown = re.sub("<[^<>]*>", "", written).split("\n", 3)[3].rstrip("\n")
+    shown = re.sub("<[^<>]*>", "", written).split("\n", 3)[3].rstrip()
     assert shown.replace("\n", " ") == " ".join(translation)
     assert written.count("<c>") == written.count("</c>") <= body.count("<c>")
 
