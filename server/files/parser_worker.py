@@ -109,6 +109,8 @@ class ParserWorker:
             self._is_spent = True
 
     def _work(self) -> None:
+        if hasattr(signal, "pthread_sigmask"):  # processes inherit it: signals for the group do not end one that starts
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
         while (request := self._requests.get()) is not None:
             if not request.answered.set_running_or_notify_cancel():
                 continue
