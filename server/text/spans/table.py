@@ -63,7 +63,7 @@ OUTER_EMOJI = re.compile(EMOJI)
 EMOJI_END = re.compile(f"{_EMOJI}|{_JOINED}")
 """The last character of an emoji."""
 
-_WINDOW, _LONGEST = 16_384, 8_192
+_WINDOW, _LONGEST = 8_192, 4_096
 """Characters of a long text that are searched at once; characters of the longest span, except a run of emoji."""
 
 
