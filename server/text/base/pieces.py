@@ -7,6 +7,8 @@ from pathlib import Path
 
 import sentencepiece
 
+MAX_COUNTED_WORDS, LONGEST_COUNTED = 20_000, 40
+"""Words whose numbers of pieces are kept, and their characters, at most: 4 MB."""
 MAX_CACHED_CHARACTERS = 20_000
 """Characters in the cache of `Pieces.spells`, at most."""
 MAX_CHARACTER_BYTES = 4
@@ -30,6 +32,7 @@ class Pieces:
         ends a sentence."""
         self.language = language
         self._spelled: dict[str, bool] = {}
+        self._counts: dict[str, int] = {}
         try:
             self._model = sentencepiece.SentencePieceProcessor(model_file=str(path))
         except (OSError, RuntimeError) as error:
@@ -67,8 +70,15 @@ class Pieces:
         return [index if index < self._size else self.unk_id for index in ids]
 
     def num_pieces(self, word: str) -> int:
-        """Number of pieces of a word, the space before it included."""
-        return len(self._known(word))
+        """Number of pieces of a word, the space before it included. Fast for a word that was counted lately."""
+        count = self._counts.get(word)
+        if count is None:
+            count = len(self._known(word))
+            if len(self._counts) >= MAX_COUNTED_WORDS:
+                self._counts.clear()
+            if len(word) <= LONGEST_COUNTED:
+                self._counts[word] = count
+        return count
 
     @property
     def empty_length(self) -> int:
