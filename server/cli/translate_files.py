@@ -28,15 +28,20 @@ def translate_files(
     file_options: FileOptions = NO_OPTIONS,
 ) -> int:
     """Write the translation of each file beside it, or into `folder`, with the language in its name. An error is
-    printed, and the other files are translated; so are notes. Returns the exit status: 1 after an error."""
+    printed, and the other files are translated; so are notes. A translation that would take the place of another
+    file's is an error. Returns the exit status: 1 after an error."""
     status = 0
+    written: dict[Path, Path] = {}
     reader = StateReader(StateCache(cache_bytes))
     for path in paths:
         try:
             translated = _translate(translator, path, reader, options, mode, file_options)
             output = (folder or path.parent) / translated.name
+            if output in written:
+                raise FileError(f"{output} is the translation of {written[output]} already; translate it by itself")
             output.parent.mkdir(parents=True, exist_ok=True)
             output.write_bytes(translated.data)
+            written[output] = path
         except (FileError, OSError, Unservable) as error:
             print(f"ringmt: {path}: {error}", file=sys.stderr)
             status = 1

@@ -41,14 +41,15 @@ def by_deepl(http: httpx.Client, name: str, data: bytes) -> bytes:
 
 @pytest.fixture(scope="module")
 def by_command(server: RunningServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of all files as `ringmt translate FILE...` translates them."""
+    """The folder that has, for every file, a folder with what `ringmt translate FILE` makes of it."""
     folder = tmp_path_factory.mktemp("files")
     paths = [folder / name for name in FILES]
     for path in paths:
         path.write_bytes(FILES[path.name])
     [translator] = server.state.translators.values()
     options = RequestedOptions(beam_size=server.state.settings.default_beam_size, length_penalty=None, max_length=None)
-    assert translate_files(translator, paths, folder / "de", options, "offline", 1_000_000) == 0
+    for path in paths:
+        assert translate_files(translator, [path], folder / "de" / path.name, options, "offline", 1_000_000) == 0
     return folder / "de"
 
 
@@ -58,8 +59,23 @@ def test_every_format_is_tried() -> None:
 
 @pytest.mark.parametrize("name", FILES)
 def test_all_ways_translate_a_file_alike(server: RunningServer, by_command: Path, name: str) -> None:
-    expected = (by_command / translated_name(name, "de")).read_bytes()
+    expected = (by_command / name / translated_name(name, "de")).read_bytes()
     assert expected != FILES[name]
     with httpx.Client(base_url=server.url, timeout=PATIENCE) as http:
         for way in (by_native, by_native_later, by_libretranslate, by_deepl):
             assert way(http, name, FILES[name]) == expected, way.__name__
+
+
+def test_no_translation_takes_the_place_of_another(
+    server: RunningServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A PDF file becomes a page, and files of several folders may have one name."""
+    paths = [tmp_path / "a" / "small.txt", tmp_path / "b" / "small.txt"]
+    for path, text in zip(paths, (b"We walk home.", b"Yes."), strict=True):
+        path.parent.mkdir()
+        path.write_bytes(text)
+    [translator] = server.state.translators.values()
+    options = RequestedOptions(beam_size=1, length_penalty=None, max_length=None)
+    assert translate_files(translator, paths, tmp_path / "de", options, "offline", 1_000_000) == 1
+    [output] = (tmp_path / "de").iterdir()
+    assert f"{paths[1]}: {output} is the translation of {paths[0]} already" in capsys.readouterr().err
