@@ -103,31 +103,31 @@ def planned_signatures(model: TranslationModel, graphs: Iterable[GraphFiles]) ->
 def with_signatures(manifest: Manifest, folder: Path) -> Manifest:
     """The manifest with the signatures of the graphs that it names, as they are in the folder. Raises SignatureError
     for one that is not as planned."""
-    found, width = dict[str, Signature](), manifest.num_heads * manifest.head_dim
+    result, width = dict[str, Signature](), manifest.num_heads * manifest.head_dim
     for graph in manifest.graphs:
         for file in (graph.encode, graph.step, graph.step_shortlist):
             if file:
                 planned = manifest.signatures[graph.encode if file == graph.encode else graph.step]
-                found[file] = (
+                result[file] = (
                     read_signature(folder / file, planned, width)
                     if graph.format == "onnx"
                     else traced_signature(planned)
                 )
-                check(found[file], planned, file)
+                check(result[file], planned, file)
         if graph.score:
             planned = score_signature(manifest.signatures[graph.step])
-            found[graph.score] = read_signature(folder / graph.score, planned)
-            check(found[graph.score], planned, graph.score)
+            result[graph.score] = read_signature(folder / graph.score, planned)
+            check(result[graph.score], planned, graph.score)
         if graph.align:
             planned = align_signature(manifest.signatures[graph.encode])
-            found[graph.align] = read_signature(folder / graph.align, planned)
-            check(found[graph.align], without_unread_sources(planned, found[graph.align]), graph.align)
+            result[graph.align] = read_signature(folder / graph.align, planned)
+            check(result[graph.align], without_unread_sources(planned, result[graph.align]), graph.align)
         if graph.context is not None:
             for file in graph.context.files:
                 steps = file in (graph.context.step, graph.context.score)
                 planned = manifest.signatures[graph.step if steps else graph.encode]
-                found[file] = read_signature(folder / file, planned, width)
-    return dataclasses.replace(manifest, signatures=found)
+                result[file] = read_signature(folder / file, planned, width)
+    return dataclasses.replace(manifest, signatures=result)
 
 
 def traced_signature(planned: Signature) -> Signature:

@@ -243,11 +243,11 @@ def find_rows(folders: Sequence[Path]) -> list[Row]:
 
     Raises CompareError when there is none, or when two share a name, and ConfigError for a file that cannot be read.
     """
-    found = [run for folder in folders for run in find_records(folder).items()]
-    if not found:
+    results = [run for folder in folders for run in find_records(folder).items()]
+    if not results:
         where = ", ".join(map(str, folders))
         raise CompareError(f"no finished run in {where}: `ringmt train` ends by writing {SUMMARY} into one")
-    rows = [row_of(folder, record) for folder, record in found]
+    rows = [row_of(folder, record) for folder, record in results]
     check_comparable(rows)
     return sorted(rows, key=lambda row: row.place)
 

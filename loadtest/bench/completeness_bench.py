@@ -68,11 +68,11 @@ async def flagged(translator: Translator, pairs: Sequence[tuple[str, str]]) -> t
         (translator.source_pieces.encode([source])[0], translator.target_pieces.encode([target])[0][:-1])
         for source, target in pairs
     ]
-    found = set[int]()
+    result = set[int]()
     for start in range(0, len(ids), AT_ONCE):
-        found |= {start + number for number in await translator.find_incomplete(ids[start : start + AT_ONCE], None)}
+        result |= {start + number for number in await translator.find_incomplete(ids[start : start + AT_ONCE], None)}
     ratio = translator.artifact.manifest.length_ratio
-    return found, sum(is_short(pair, ratio) for pair in ids) / max(1, len(ids))
+    return result, sum(is_short(pair, ratio) for pair in ids) / max(1, len(ids))
 
 
 async def measure(translator: Translator, sentences: Sequence[str]) -> None:
@@ -87,8 +87,8 @@ async def measure(translator: Translator, sentences: Sequence[str]) -> None:
     wrong_share = len(wrong) / len(whole)
     print(f"as the model wrote: {len(wrong)} of {len(whole)} flagged ({wrong_share:.1%}), {aligned:.1%} aligned")
     for place, pairs in made.items():
-        found, aligned = await flagged(translator, pairs)
-        recall = len(found) / max(1, len(pairs))
+        result, aligned = await flagged(translator, pairs)
+        recall = len(result) / max(1, len(pairs))
         precision = recall / (recall + wrong_share) if recall else 0.0
         print(f"clause removed ({place}): {len(pairs)}, recall {recall:.1%}, precision at 1:1 {precision:.1%}")
     for number in sorted(wrong):

@@ -142,7 +142,7 @@ class _FileTranslation:
             sources, strips_tags = [sentence.source for sentence in sentences], self.models[0].worker.can_align
             stages = _FileStages(self, sentences)
             targets = (await translate_in_two_stages(stages, sources, terms, strips_tags)).targets
-        translated = "".join(f"{one.gap}{target}" for one, target in zip(sentences, targets, strict=True)) + end
+        translated = "".join(f"{item.gap}{target}" for item, target in zip(sentences, targets, strict=True)) + end
         return sentences, targets, [translated] if len(texts) == 1 else translated.split(separator)
 
     async def translate_stage(

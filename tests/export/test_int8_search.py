@@ -61,10 +61,10 @@ def backend_of(model: TranslationModel | DocumentModel, ranges: dict[str, float]
 
 def check(result: SentenceResult, expected: ReferenceHypothesis, score: Score) -> bool:
     """A translation as good as the reference's, with the score that the twin gives it; whether it is the same."""
-    found = result.hypotheses[0]
-    assert found.score == pytest.approx(sum(score((*found.ids, EOS_ID))[: found.num_tokens]), abs=CLOSE)
-    assert found.normalized_score == pytest.approx(expected.normalized_score, abs=CLOSE)
-    return found.ids == expected.ids
+    actual = result.hypotheses[0]
+    assert actual.score == pytest.approx(sum(score((*actual.ids, EOS_ID))[: actual.num_tokens]), abs=CLOSE)
+    assert actual.normalized_score == pytest.approx(expected.normalized_score, abs=CLOSE)
+    return actual.ids == expected.ids
 
 
 def plain() -> TranslationModel:

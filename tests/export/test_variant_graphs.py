@@ -121,12 +121,12 @@ def candidates(backend: Backend, sources: list[list[int]], steps: int = 9) -> li
     state = backend.new_state(len(sources), 2, ids.shape[1])
     for slot, sentence in enumerate(backend.encode(ids, keep)):
         state.admit(slot, sentence, BOS_ID, 2)
-    step, found = backend.bind(state), []
+    step, result = backend.bind(state), []
     for _ in range(steps):
         step()
-        found.append((state.candidates.score.copy(), state.candidates.token.copy()))
+        result.append((state.candidates.score.copy(), state.candidates.token.copy()))
         state.tick()
-    return found
+    return result
 
 
 @pytest.mark.parametrize("name", VARIANTS | RECURRENT)

@@ -144,10 +144,10 @@ async def change(glossary_id: str, body: DeepLGlossaryChange, admitted: Admitted
 async def dictionary_entries(
     glossary_id: str, admitted: Admitted, source_lang: SourceLang, target_lang: TargetLang
 ) -> Response:
-    found = _dictionary(
+    result = _dictionary(
         await admitted.state.glossaries.find(owner_of(admitted.key), glossary_id), source_lang, target_lang
     )
-    return await offload(lambda: written_whole(DeepLAllEntries(dictionaries=[DeepLWrittenEntries.of(found)])))
+    return await offload(lambda: written_whole(DeepLAllEntries(dictionaries=[DeepLWrittenEntries.of(result)])))
 
 
 @router.put(

@@ -187,7 +187,7 @@ async def translate_file(
     response_class=Response,
     responses={
         **documented(*ADMISSION, "not_found", dialect=LIBRE),
-        200: {"content": {one.media_type: {"schema": {"type": "string"}} for one in FORMATS.values()}},
+        200: {"content": {format_.media_type: {"schema": {"type": "string"}} for format_ in FORMATS.values()}},
     },
 )
 async def download_file(name: str, request: Request) -> Response:

@@ -84,8 +84,8 @@ async def listed(
     ] = None,
 ) -> Response:
     listed_for = listed_owner(admitted.key, owner)
-    found = await admitted.state.glossaries.page(listed_for, limit + 1, after)
-    return written_as_set(GlossaryList.of(found, limit, admitted.key is not None and admitted.key.is_admin))
+    result = await admitted.state.glossaries.page(listed_for, limit + 1, after)
+    return written_as_set(GlossaryList.of(result, limit, admitted.key is not None and admitted.key.is_admin))
 
 
 @router.delete(

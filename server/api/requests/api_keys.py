@@ -122,12 +122,12 @@ class KeyRing:
     def find(self, presented: str) -> Key | None:
         """The key with this secret, None for an unknown one. Its time does not depend on the keys."""
         digest = hash_of(presented)
-        found = None
+        result = None
         for key in self.keys:
             for key_hash in key.hashes:
                 if hmac.compare_digest(digest, key_hash):
-                    found = key
-        return found
+                    result = key
+        return result
 
     @property
     def former_owners(self) -> dict[str, str]:

@@ -35,4 +35,4 @@ def invalid_field(error: Mapping[str, Any], model: type[BaseModel] | None) -> Ap
 
 def path_of(location: Sequence[str | int]) -> str:
     """A place in the body, written as items[3].target"""
-    return "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in location).removeprefix(".")
+    return "".join(f"[{item}]" if isinstance(item, int) else f".{item}" for item in location).removeprefix(".")

@@ -30,11 +30,11 @@ def pair_named(name: str, models: Mapping[str, Translator], routes: RoutingTable
         return NamedPair(*models[name].languages, model=name)
     prefix = next((prefix for prefix in PREFIXES if name.lower().startswith(prefix)), "")
     pair = name[len(prefix) :]
-    found = next(_served_pairs(pair, routes), None) if len(pair) <= LONGEST_PAIR else None
-    if found is None:
+    result = next(_served_pairs(pair, routes), None) if len(pair) <= LONGEST_PAIR else None
+    if result is None:
         known = names_of_pairs(models, routes)
         raise ApiError("not_found", f"no model '{name}' is served: {nearest(name, known)}", "model")
-    return found
+    return result
 
 
 def names_of_pairs(models: Mapping[str, Translator], routes: RoutingTable) -> list[str]:

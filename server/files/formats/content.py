@@ -105,8 +105,8 @@ def _head(data: bytes) -> str:
 
 
 def _suffix_of_archive(data: bytes) -> str:
-    if (found := _MIMETYPE.search(data, 0, 200)) and found[1] in _MIMETYPES:
-        return _MIMETYPES[found[1]]
+    if (result := _MIMETYPE.search(data, 0, 200)) and result[1] in _MIMETYPES:
+        return _MIMETYPES[result[1]]
     if part := _PART.search(data, max(0, len(data) - _DIRECTORY_BYTES)):
         return _PARTS[part[1]]
     raise _unknown("it is an archive, but no Office file, or it is broken off")

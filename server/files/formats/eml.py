@@ -46,7 +46,7 @@ def open_eml(data: bytes, language: str, budget: Budget) -> OpenedFile:
     read = [
         text for text in (_subject(parts[0]), *(_body(part, language, budget, notes) for part in _shown(parts))) if text
     ]
-    texts = [text for one in read for text in one.texts]
+    texts = [text for item in read for text in item.texts]
     for text in texts:
         budget.spend(text)
     if any(part.content_type in _SIGNED for part in parts):
@@ -57,11 +57,11 @@ def open_eml(data: bytes, language: str, budget: Budget) -> OpenedFile:
             raise ValueError(f"{len(translations)} translations of {len(texts)} texts")
         splices: list[Splice] = []
         first = 0
-        for one in read:
-            ours = translations[first : first + len(one.texts)]
-            first += len(one.texts)
-            if list(ours) != list(one.texts):
-                splices += one.written(ours)
+        for item in read:
+            ours = translations[first : first + len(item.texts)]
+            first += len(item.texts)
+            if list(ours) != list(item.texts):
+                splices += item.written(ours)
         return _spliced(data, [*splices, *_in_language(parts[0], language)]) if splices else data
 
     return OpenedFile(texts, write, notes)

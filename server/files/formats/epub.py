@@ -83,8 +83,8 @@ class _Book:
     def _refuse_protected(self) -> None:
         if _ENCRYPTION not in self.archive.names:
             return
-        for one in self._parse(_ENCRYPTION).iter("{*}EncryptedData"):
-            methods = {method.get("Algorithm") for method in one.iterchildren("{*}EncryptionMethod")}
+        for item in self._parse(_ENCRYPTION).iter("{*}EncryptedData"):
+            methods = {method.get("Algorithm") for method in item.iterchildren("{*}EncryptionMethod")}
             if not methods or not methods <= _OBFUSCATIONS:
                 raise DamagedFile(
                     "the book is encrypted against copying (DRM); only a copy without it can be translated"
@@ -138,7 +138,7 @@ class _Book:
 def _names(package: Any, folder: str) -> tuple[list[str], list[str]]:
     """The pages of a book, those of its reading order first, and its tables of contents."""
     items = {item.get("id", ""): item for item in package.iter("{*}item")}
-    order = [items[one.get("idref")] for one in package.iter("{*}itemref") if one.get("idref") in items]
+    order = [items[entry.get("idref")] for entry in package.iter("{*}itemref") if entry.get("idref") in items]
     pages, contents = (
         dict.fromkeys(
             posixpath.normpath(posixpath.join(folder, unquote(item.get("href", "").partition("#")[0])))

@@ -34,7 +34,7 @@ def open_idml(data: bytes, language: str, budget: Budget) -> OpenedFile:
         raise DamagedFile(f"the file is no InDesign file: it has no {_MAIN}")
     match = _ORDER.search(unpacked(archive.chunks(_MAIN), _MAIN, file.xml).data)
     order = {story: place for place, story in enumerate(match[1].decode().split())} if match else {}
-    stories = {name: found[1] for name in archive.names if (found := _STORY.fullmatch(name))}
+    stories = {name: result[1] for name in archive.names if (result := _STORY.fullmatch(name))}
     parts: dict[str, Part] = {}
     num_kept = 0
     for name in sorted(stories, key=lambda name: (order.get(stories[name], len(order)), name)):

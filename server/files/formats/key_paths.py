@@ -52,29 +52,29 @@ class KeyPaths:
         return state | self.step(state, str(index))
 
     def is_chosen(self, state: State) -> bool:
-        done = {path for path, found in state if found == _DONE}
+        done = {path for path, item in state if item == _DONE}
         if done & self.excluding:
             return False
         return bool(done) or len(self.excluding) == len(self.paths)
 
     def _steps(self, place: tuple[int, int], part: str) -> Iterable[tuple[int, int]]:
-        path, found = place
-        if found == _DONE:
+        path, result = place
+        if result == _DONE:
             return (place,)
-        pattern = self.paths[path][found]
+        pattern = self.paths[path][result]
         if pattern == _ANY_NUMBER:
             return (place,)
-        return ((path, found + 1),) if _fits(part, pattern) else ()
+        return ((path, result + 1),) if _fits(part, pattern) else ()
 
     def _closed(self, places: Iterable[tuple[int, int]]) -> State:
         """With what follows from them: `**` may be nothing, and the last part ends a path."""
         closed: set[tuple[int, int]] = set()
         for path, first in places:
-            found = first
-            while found != _DONE and found < len(self.paths[path]) and self.paths[path][found] == _ANY_NUMBER:
-                closed.add((path, found))
-                found += 1
-            closed.add((path, _DONE if found == len(self.paths[path]) else found))
+            result = first
+            while result != _DONE and result < len(self.paths[path]) and self.paths[path][result] == _ANY_NUMBER:
+                closed.add((path, result))
+                result += 1
+            closed.add((path, _DONE if result == len(self.paths[path]) else result))
         return frozenset(closed)
 
 

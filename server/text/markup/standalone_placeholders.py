@@ -51,18 +51,18 @@ def standalone_placeholders(tags: Sequence[Tag], source: str, is_word: Sequence[
         return []
     words = [at for at, is_one in enumerate(is_word) if is_one]
     last = {tag.placeholder: number for number, tag in enumerate(tags)}
-    found: list[Standalone] = []
+    results: list[Standalone] = []
     end = number = 0
     while number < len(tags):
         tag = tags[number]
         closing = last.get(closing_of(tag.placeholder), -1) if is_opening(tag.placeholder) else -1
         to = tags[closing].at
         if closing > number and _any_between(places, tag.at, to) and not _any_between(words, tag.at, to):
-            found += [_alone(source, at) for at in places[bisect_left(places, end) :] if at < tag.at]
-            found.append(_together(tags, number, closing, source, last))
+            results += [_alone(source, at) for at in places[bisect_left(places, end) :] if at < tag.at]
+            results.append(_together(tags, number, closing, source, last))
             end, number = to, closing
         number += 1
-    return [*found, *(_alone(source, at) for at in places[bisect_left(places, end) :])]
+    return [*results, *(_alone(source, at) for at in places[bisect_left(places, end) :])]
 
 
 def _alone(source: str, at: int) -> Standalone:
@@ -83,9 +83,9 @@ def _together(tags: Sequence[Tag], first: int, last: int, source: str, numbers: 
     at = start
     for tag in tags[first : last + 1]:
         partner = opening_of(tag.placeholder) if is_closing(tag.placeholder) else closing_of(tag.placeholder)
-        found = PLACEHOLDER.findall(source, at, tag.at)
-        placeholders += found
-        parts += found
+        result = PLACEHOLDER.findall(source, at, tag.at)
+        placeholders += result
+        parts += result
         at = tag.at
         if first <= numbers.get(partner, -1) <= last:
             parts.append(tag.placeholder)

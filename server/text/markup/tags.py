@@ -136,8 +136,8 @@ def _inside_word(element: Element, word: Place, source: str, target: str, aligne
             return at + before, at + until
     for at, text in words:
         if inner in text:
-            found = text.rfind(inner) if element.end == end else text.find(inner)
-            return at + found, at + found + len(inner)
+            result = text.rfind(inner) if element.end == end else text.find(inner)
+            return at + result, at + result + len(inner)
     at, text = words[0]
     length = min(len(inner), len(text))
     if not before:

@@ -81,12 +81,12 @@ def take_off(sentence: str) -> Accelerator | None:
     if len(sentence) > MAX_LENGTH or len(sentence.split()) > MAX_WORDS:
         return None
     read = sentence.replace("&&", "\0\0")
-    found = [match.start() for match in _MARK.finditer(read) if _is_mark(read, match.start())]
+    results = [match.start() for match in _MARK.finditer(read) if _is_mark(read, match.start())]
     is_escaped = re.search(r"(?:^|\s)\0\0(?:\s|$)", read) is not None
-    marks = [read[at] for at in found]
-    if len(found) != 1 or read.count(marks[0]) != 1:
-        return Accelerator(sentence.replace("&&", "&"), is_escaped=True) if is_escaped and not found else None
-    [at] = found
+    marks = [read[at] for at in results]
+    if len(results) != 1 or read.count(marks[0]) != 1:
+        return Accelerator(sentence.replace("&&", "&"), is_escaped=True) if is_escaped and not results else None
+    [at] = results
     kept = read[:at].replace("\0\0", "&")
     return Accelerator(kept + read[at + 1 :].replace("\0\0", "&"), marks[0], len(kept), is_escaped)
 

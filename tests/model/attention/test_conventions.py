@@ -77,8 +77,8 @@ def test_searches_begin_and_end_with_the_models_own_ids() -> None:
     with torch.no_grad():
         assert model.embedding.output_bias is not None
         model.embedding.output_bias[0] = 50.0
-    (found,) = reference_search(model, [5, 6, 0], max_length=5)
-    assert (found.ids, found.finish_reason) == ((), "eos")
+    (result,) = reference_search(model, [5, 6, 0], max_length=5)
+    assert (result.ids, result.finish_reason) == ((), "eos")
 
 
 def test_positions_and_activations_are_the_formulas() -> None:

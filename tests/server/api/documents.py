@@ -41,9 +41,9 @@ class Documents:
     def done(self, name: str, explain: str = "true") -> Any:
         """The document when it is done."""
         until(lambda: self.get(name)["state"] in ("done", "failed"), "the document is done")
-        found = self.get(name, explain=explain)
-        assert found["state"] == "done", found.get("error")
-        return found
+        result = self.get(name, explain=explain)
+        assert result["state"] == "done", result.get("error")
+        return result
 
 
 def checked(response: httpx.Response, status: int | None) -> Any:

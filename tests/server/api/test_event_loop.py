@@ -57,10 +57,10 @@ def test_others_are_answered_while_a_large_request_is_worked_on(served: Served, 
     """The longest wait for /livez is a small part of what the large request takes: one that held the loop for all of
     its work would make others wait for most of it, every time."""
     path, body = LARGE[name]
-    found = [longest_wait(served, path, body)]
-    while not found[-1].is_short and len(found) < ATTEMPTS:  # a busy machine makes anybody wait now and then
-        found.append(longest_wait(served, path, body))
-    assert found[-1].is_short, found
+    results = [longest_wait(served, path, body)]
+    while not results[-1].is_short and len(results) < ATTEMPTS:  # a busy machine makes anybody wait now and then
+        results.append(longest_wait(served, path, body))
+    assert results[-1].is_short, results
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def test_work_for_a_client_that_left_ends(served: Served) -> None:
     tasks = Path(f"/proc/{served.process.pid}/task")
 
     def works() -> int:
-        return sum(one.read_text().startswith("work-") for one in tasks.glob("*/comm"))
+        return sum(item.read_text().startswith("work-") for item in tasks.glob("*/comm"))
 
     body = {"text": text_of(90_000, "a a a a a.\n"), "glossary": TERMS, **SHORT}
     for _ in range(3):

@@ -262,11 +262,11 @@ def test_a_worker_given_to_who_was_just_cancelled_is_passed_on() -> None:
         async with pool_of() as pool:
             first = asyncio.create_task(pool.texts(SMALL))
             waiting = [asyncio.create_task(pool.texts(SMALL)) for _ in range(20)]
-            for number, one in enumerate([first, *waiting]):
+            for number, item in enumerate([first, *waiting]):
                 if number % 2:  # in the very moment in which its turn may have come
-                    one.cancel()
+                    item.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
-                    await one
+                    await item
             await assert_well(pool)
 
     run(scenario())

@@ -58,8 +58,8 @@ def test_a_removed_clause_is_found(translator: Translator) -> None:
         ["Sie ging zum Markt, kaufte ein Pfund \u00c4pfel und ging dann mit ihrer Schwester durch den Park nach Hause."]
     )[0]
     part = translator.target_pieces.encode(["Sie ging zum Markt, kaufte ein Pfund \u00c4pfel."])[0]
-    found = asyncio.run(translator.find_incomplete([(source, whole[:-1]), (source, part[:-1])], None))
-    assert list(found) == [1]
+    result = asyncio.run(translator.find_incomplete([(source, whole[:-1]), (source, part[:-1])], None))
+    assert list(result) == [1]
 
 
 def test_a_long_sentence_in_clauses(translator: Translator) -> None:

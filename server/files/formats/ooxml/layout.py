@@ -22,7 +22,7 @@ class Placed:
 def laid_out(items: Sequence[Item], places: Places, texts: Sequence[int], low: int, high: int) -> list[Placed]:
     """The marks and spans of one element that goes from token `low` to token `high`, in their order in the translation,
     none inside of another. `texts[i]` is the number of characters before token i. O(n log n)."""
-    found: list[Placed] = []
+    results: list[Placed] = []
     before, last_in_order = low, low
     for number, item in enumerate(items):
         if not isinstance(item, Mark | Span):
@@ -34,10 +34,10 @@ def laid_out(items: Sequence[Item], places: Places, texts: Sequence[int], low: i
             start = max(start, last_in_order)
             end = max(start, end)
             last_in_order = end
-        found.append(Placed(start, end, number, item))
+        results.append(Placed(start, end, number, item))
         before = end
-    found.sort(key=lambda placed: (placed.start, placed.number))
-    return list(_apart(found, texts))
+    results.sort(key=lambda placed: (placed.start, placed.number))
+    return list(_apart(results, texts))
 
 
 def _apart(found: Sequence[Placed], texts: Sequence[int]) -> Iterator[Placed]:

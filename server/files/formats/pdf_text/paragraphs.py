@@ -87,7 +87,7 @@ def _goes_on(paragraph: Paragraph, line: Line, level: int, usual: float) -> bool
         )
     if distance > _NEW_PARAGRAPH * max(usual, line.size):
         return False
-    is_short = len(last.text) < 0.7 * max(len(one.text) for one in (*paragraph.lines[:20], line))
+    is_short = len(last.text) < 0.7 * max(len(translation.text) for translation in (*paragraph.lines[:20], line))
     is_indented = line.x - last.x > line.size and len(paragraph.lines) > 1
     return not ((is_short or is_indented) and bool(_END.search(last.text)))
 

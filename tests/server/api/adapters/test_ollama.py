@@ -39,8 +39,8 @@ def test_streams_are_lines(server: RunningServer) -> None:
     assert whole["message"] == {"role": "assistant", "content": direct(server, TEXT)}
     lines = [json.loads(line) for line in generated.text.splitlines()]
     assert "".join(line["response"] for line in lines) == direct(server, TEXT)
-    for found in (parts, lines):
-        assert [part["done"] for part in found] == [False, True]
+    for item in (parts, lines):
+        assert [part["done"] for part in item] == [False, True]
 
 
 def test_errors(server: RunningServer) -> None:

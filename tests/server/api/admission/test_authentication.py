@@ -167,7 +167,7 @@ def test_work_on_scores_and_documents_may_wait_for_less(document_server: Running
         document = {"sentences": ["Yes."], "mode": "online", "wait": True, **pair}
         name = client.post("/v1/documents", json=document).json()["id"]
         place = f"/v1/documents/{name}/sentences"
-        score = {"items": [{"source": one, "target": [one] * 20} for one in long[:2]], **pair}
+        score = {"items": [{"source": item, "target": [item] * 20} for item in long[:2]], **pair}
         asked = (
             ("POST", "/v1/score", score),
             ("POST", place, {"sentences": long}),

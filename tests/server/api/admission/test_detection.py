@@ -38,14 +38,18 @@ def test_a_language_that_is_not_served_is_none_that_is(sources: list[str]) -> No
 
 def test_served_languages_and_the_target_are_sure() -> None:
     detected = sources_of([ENGLISH, GERMAN])
-    assert [(one.language, one.foreign) for one in detected] == [("en", None), ("de", None)]
-    assert all(one.confidence > 90 for one in detected)
+    assert [(item.language, item.foreign) for item in detected] == [("en", None), ("de", None)]
+    assert all(detection.confidence > 90 for detection in detected)
 
 
 def test_labels_are_in_the_language_that_they_are_in_together() -> None:
     detected = sources_of(LABELS)
-    assert [one.language for one in detected] == ["en"] * len(LABELS)
-    assert all(one.confidence < 50 for one, label in zip(detected, LABELS, strict=True) if label in ("Gift", "Finger"))
+    assert [item.language for item in detected] == ["en"] * len(LABELS)
+    assert all(
+        detection.confidence < 50
+        for detection, label in zip(detected, LABELS, strict=True)
+        if label in ("Gift", "Finger")
+    )
     assert sources_of([*LABELS, GERMAN, ITALIAN])[-2:] == sources_of([GERMAN, ITALIAN])
 
 
@@ -60,10 +64,10 @@ def test_a_text_alone_or_beside_the_target_language_has_its_own() -> None:
 def test_every_text_gets_a_served_language_and_a_confidence(texts: list[str]) -> None:
     detected = sources_of(texts, ["en", "fr"])
     assert len(detected) == len(texts)
-    for text, one in zip(texts, detected, strict=True):
-        assert one.language in ("en", "fr", "de")
-        assert 0 <= one.confidence <= 100
-        assert (one.foreign == "it") == (text == ITALIAN)
+    for text, detection in zip(texts, detected, strict=True):
+        assert detection.language in ("en", "fr", "de")
+        assert 0 <= detection.confidence <= 100
+        assert (detection.foreign == "it") == (text == ITALIAN)
 
 
 def test_the_confidence_is_the_probability_among_all_languages() -> None:

@@ -43,12 +43,12 @@ SCOPES = {
 
 
 def test_scopes() -> None:
-    found: dict[str, set[str]] = {}
+    results: dict[str, set[str]] = {}
     for router in ROUTERS:
         for route in router.routes:
             assert isinstance(route, APIRoute)
-            found.setdefault(getattr(route, "access", "nobody said"), set()).add(route.path)
-    assert found == {access: set(paths.split()) for access, paths in SCOPES.items()}
+            results.setdefault(getattr(route, "access", "nobody said"), set()).add(route.path)
+    assert results == {access: set(paths.split()) for access, paths in SCOPES.items()}
 
 
 async def nothing() -> None:
@@ -170,8 +170,8 @@ def test_a_file_of_any_name_is_translated_and_fetched(server: RunningServer, nam
             assert by_another_client.read() == fetched.content
         plain = client.post("/v1/files", data=fields, files={"file": (name, b"Yes.")})
         assert plain.content == fetched.content
-        for one in (fetched, plain):
-            shown = re.fullmatch(r".*filename\*=UTF-8''([A-Za-z0-9_.~%-]+)", one.headers["Content-Disposition"])
+        for response in (fetched, plain):
+            shown = re.fullmatch(r".*filename\*=UTF-8''([A-Za-z0-9_.~%-]+)", response.headers["Content-Disposition"])
             assert shown is not None
             assert unquote(shown[1]).endswith(".txt")
 

@@ -61,7 +61,7 @@ def test_a_glossary_of_one_pair(client: DeepLClient) -> None:
     assert client.get_glossary(made.glossary_id).creation_time == made.creation_time
     assert [glossary.name for glossary in client.list_glossaries()] == ["ours", "theirs"]
     client.delete_glossary(made)
-    assert [one.name for one in client.list_glossaries()] == ["theirs"]
+    assert [entry.name for entry in client.list_glossaries()] == ["theirs"]
     for gone in (client.get_glossary, client.get_glossary_entries, client.delete_glossary):
         with pytest.raises(deepl.GlossaryNotFoundException):
             gone(made.glossary_id)
@@ -75,8 +75,8 @@ def test_a_glossary_of_several_pairs(pairs: dict[str, Path]) -> None:
         back = {"Greis": "old man"}
         made = client.create_multilingual_glossary("both", [dictionary(ENTRIES), dictionary(back, "DE", "EN")])
         shown = client.get_multilingual_glossary(made.glossary_id)
-        found = [(one.source_lang, one.target_lang, one.entry_count) for one in shown.dictionaries]
-        assert found == [("EN", "DE", 3), ("DE", "EN", 1)]
+        results = [(item.source_lang, item.target_lang, item.entry_count) for item in shown.dictionaries]
+        assert results == [("EN", "DE", 3), ("DE", "EN", 1)]
         assert entries_of(client, shown) == ENTRIES
 
         renamed = client.update_multilingual_glossary_name(made, "all")
@@ -112,8 +112,8 @@ def test_texts_say_the_terms(client: DeepLClient, server: RunningServer) -> None
         client.create_glossary("ours", "EN", "DE", ENTRIES),
         client.create_multilingual_glossary("ours", [dictionary(ENTRIES)]),
     ):
-        [one, other] = translated(client, [TEXT, "Yes."], glossary=glossary)
-        assert says_terms(one)
+        [first, other] = translated(client, [TEXT, "Yes."], glossary=glossary)
+        assert says_terms(first)
         assert other == direct(server, "Yes.")
         [page] = translated(client, [f"<p>{TEXT} <b>Yes.</b></p>"], glossary=glossary, tag_handling="html")
         assert page.count("Hauptbahnhof") == 2
@@ -121,13 +121,13 @@ def test_texts_say_the_terms(client: DeepLClient, server: RunningServer) -> None
     with server.client() as http:
         body = {"text": TEXT, "source": "en", "target": "de", "glossary": ENTRIES, "beam_size": 4}
         own = http.post("/v1/translate", json=body).json()["translations"][0]["text"]
-    assert one == own
+    assert first == own
 
 
 def translated(client: DeepLClient, texts: list[str], **more: Any) -> list[str]:
-    found = client.translate_text(texts, source_lang="EN", target_lang="DE", **more)
-    assert isinstance(found, list)
-    return [one.text for one in found]
+    result = client.translate_text(texts, source_lang="EN", target_lang="DE", **more)
+    assert isinstance(result, list)
+    return [translation.text for translation in result]
 
 
 def test_of_several_glossaries_the_first_that_has_a_term_counts(client: DeepLClient) -> None:
@@ -199,8 +199,8 @@ def test_a_glossary_of_other_languages(many: RunningServer) -> None:
 )
 def test_a_glossary_that_cannot_be_used_is_not_kept(server: RunningServer, change: dict[str, Any], said: str) -> None:
     body = {"name": "ours", "source_lang": "en", "target_lang": "de", "entries": "a\tb", **change}
-    one = {key: value for key, value in body.items() if key != "name"}
-    several = {"name": body["name"], "dictionaries": [one]}
+    first = {key: value for key, value in body.items() if key != "name"}
+    several = {"name": body["name"], "dictionaries": [first]}
     with server.client() as http:
         for path, sent in (("/v2/glossaries", body), ("/v3/glossaries", several)):
             answer = http.post(path, content=json.dumps(sent), headers={"Content-Type": "application/json"})
@@ -210,9 +210,11 @@ def test_a_glossary_that_cannot_be_used_is_not_kept(server: RunningServer, chang
 
 
 def test_there_is_one_dictionary_for_two_languages(server: RunningServer) -> None:
-    one = {"source_lang": "en", "target_lang": "de", "entries": "a\tb"}
+    body = {"source_lang": "en", "target_lang": "de", "entries": "a\tb"}
     with server.client() as http:
-        answer = http.post("/v3/glossaries", json={"name": "x", "dictionaries": [one, {**one, "target_lang": "DE-AT"}]})
+        answer = http.post(
+            "/v3/glossaries", json={"name": "x", "dictionaries": [body, {**body, "target_lang": "DE-AT"}]}
+        )
         assert (answer.status_code, answer.json()["message"][:27]) == (400, "There are two dictionaries ")
 
 
@@ -226,8 +228,8 @@ def test_forms_will_do(client: DeepLClient, server: RunningServer) -> None:
             "a\tb",
             "text/tab-separated-values; charset=utf-8",
         )
-        found = http.post("/v2/translate", data={"text": TEXT, "target_lang": "DE", "glossary_id": "x"})
-        assert (found.status_code, found.json()["message"][:13]) == (400, "'source_lang'")
+        result = http.post("/v2/translate", data={"text": TEXT, "target_lang": "DE", "glossary_id": "x"})
+        assert (result.status_code, result.json()["message"][:13]) == (400, "'source_lang'")
 
 
 def test_terms_come_and_go_as_tbx(client: DeepLClient, server: RunningServer) -> None:

@@ -26,9 +26,13 @@ def client(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> DeepLClien
 
 
 def test_texts(client: DeepLClient, server: RunningServer) -> None:
-    one = client.translate_text(TEXT, source_lang="EN", target_lang="DE")
-    assert not isinstance(one, list)
-    assert (one.text, one.detected_source_lang, one.billed_characters) == (direct(server, TEXT), "EN", len(TEXT))
+    translation = client.translate_text(TEXT, source_lang="EN", target_lang="DE")
+    assert not isinstance(translation, list)
+    assert (translation.text, translation.detected_source_lang, translation.billed_characters) == (
+        direct(server, TEXT),
+        "EN",
+        len(TEXT),
+    )
     several = client.translate_text(["Yes.", TEXT], target_lang="de")
     assert isinstance(several, list)
     assert [result.text for result in several] == [direct(server, "Yes."), direct(server, TEXT)]
@@ -40,10 +44,10 @@ def test_sentences_are_split_as_requested(client: DeepLClient, server: RunningSe
     text = f"We walk home{line_break}in the rain. Yes.{line_break}{line_break}- Where is the station?"
     joined = text.replace(line_break, " ", 1)
     for split, expected in (("1", direct(server, text)), ("nonewlines", direct(server, joined))):
-        found = client.translate_text(text, source_lang="EN", target_lang="DE", split_sentences=split)
-        assert not isinstance(found, list)
-        assert found.text.count(line_break) == found.text.count("\n") == 3
-        assert found.text == expected or found.text.replace(line_break, " ", 1) == expected
+        actual = client.translate_text(text, source_lang="EN", target_lang="DE", split_sentences=split)
+        assert not isinstance(actual, list)
+        assert actual.text.count(line_break) == actual.text.count("\n") == 3
+        assert actual.text == expected or actual.text.replace(line_break, " ", 1) == expected
     whole = client.translate_text(text, source_lang="EN", target_lang="DE", split_sentences="0")
     assert not isinstance(whole, list)
     assert whole.text.count(line_break) == 3
@@ -78,13 +82,13 @@ def test_tags_come_back(client: DeepLClient, server: RunningServer, kind: str) -
     """Blocks are translated like texts of their own; what is to be ignored stays."""
     first, second = "Where is the station?", "She sells bread and milk."
     text = f"<body><p>{first}</p><p>{second}</p><x>We walk home.</x></body>"
-    found = client.translate_text(
+    result = client.translate_text(
         [text, "Yes."], source_lang="EN", target_lang="DE", tag_handling=kind, ignore_tags=["x"]
     )
-    assert isinstance(found, list)
-    texts = [direct(server, one) for one in (first, second)]
-    assert found[0].text == f"<body><p>{texts[0]}</p><p>{texts[1]}</p><x>We walk home.</x></body>"
-    assert found[1].text == direct(server, "Yes.")
+    assert isinstance(result, list)
+    texts = [direct(server, item) for item in (first, second)]
+    assert result[0].text == f"<body><p>{texts[0]}</p><p>{texts[1]}</p><x>We walk home.</x></body>"
+    assert result[1].text == direct(server, "Yes.")
     bold = client.translate_text("<p>Where is <b>the station</b>?</p>", target_lang="DE", tag_handling=kind)
     assert not isinstance(bold, list)
     assert (bold.text.count("<b>"), bold.text.count("</b>")) == (1, 1)
@@ -152,25 +156,31 @@ def test_a_document_of_another_format_and_a_damaged_one(client: DeepLClient, ser
 def test_what_changes_nothing_is_taken(client: DeepLClient, server: RunningServer) -> None:
     asked: dict[str, Any] = {"source_lang": "EN", "target_lang": "DE", "preserve_formatting": True}
     more = {"enable_beta_languages": True, "show_billed_characters": True}
-    found = client.translate_text("Yes.", **asked, formality="prefer_less", extra_body_parameters=more)
-    assert not isinstance(found, list)
-    assert found.text == direct(server, "Yes.")
+    result = client.translate_text("Yes.", **asked, formality="prefer_less", extra_body_parameters=more)
+    assert not isinstance(result, list)
+    assert result.text == direct(server, "Yes.")
 
 
 def test_what_is_in_the_target_language_stays(client: DeepLClient, server: RunningServer) -> None:
     german = "Wo ist der Bahnhof, und wann kommt der Zug?"
-    found = client.translate_text([german, "Yes."], target_lang="DE")
-    assert isinstance(found, list)
-    assert [(one.text, one.detected_source_lang) for one in found] == [(german, "DE"), (direct(server, "Yes."), "EN")]
-    assert found[0].billed_characters == len(german)
+    result = client.translate_text([german, "Yes."], target_lang="DE")
+    assert isinstance(result, list)
+    assert [(translation.text, translation.detected_source_lang) for translation in result] == [
+        (german, "DE"),
+        (direct(server, "Yes."), "EN"),
+    ]
+    assert result[0].billed_characters == len(german)
     with pytest.raises(deepl.DeepLException, match="Source and target language are equal"):
         client.translate_document_upload(german.encode(), filename="a.txt", target_lang="DE")
 
 
 def test_a_language_that_is_not_served_is_named_and_its_text_stays(client: DeepLClient, server: RunningServer) -> None:
-    found = client.translate_text([ITALIAN, TEXT], target_lang="DE")
-    assert isinstance(found, list)
-    assert [(one.text, one.detected_source_lang) for one in found] == [(ITALIAN, "IT"), (direct(server, TEXT), "EN")]
+    result = client.translate_text([ITALIAN, TEXT], target_lang="DE")
+    assert isinstance(result, list)
+    assert [(translation.text, translation.detected_source_lang) for translation in result] == [
+        (ITALIAN, "IT"),
+        (direct(server, TEXT), "EN"),
+    ]
     with pytest.raises(deepl.DeepLException, match=r"Italian \(it\)"):
         client.translate_document_upload(ITALIAN.encode(), filename="a.txt", target_lang="DE")
 
@@ -208,7 +218,7 @@ def test_a_retry_after_a_timeout_doubles_no_work(tiny_artifact: Path, monkeypatc
         with pytest.raises(deepl.ConnectionException):
             DeepLClient("a key", server_url=server.url).translate_text(TEXT, source_lang="EN", target_lang="DE")
         assert len(attempts) >= 2  # one that hangs up early enough never reaches the engine
-        until(lambda: all(one.is_cancelled for of_one in attempts for one in of_one), "no attempt's work goes on")
+        until(lambda: all(item.is_cancelled for of_one in attempts for item in of_one), "no attempt's work goes on")
 
 
 def test_every_answer_has_a_trace_and_two_strings(server: RunningServer) -> None:

@@ -36,9 +36,9 @@ def test_the_client_asks_for_languages(client: LibreTranslateAPI) -> None:
         {"code": "de", "name": "German", "targets": []},
         {"code": "en", "name": "English", "targets": ["de"]},
     ]
-    [found] = client.detect("Wo ist der Bahnhof, und wann kommt der Zug?")
-    assert found["language"] == "de"
-    assert 50 < found["confidence"] <= 100
+    [result] = client.detect("Wo ist der Bahnhof, und wann kommt der Zug?")
+    assert result["language"] == "de"
+    assert 50 < result["confidence"] <= 100
 
 
 def test_the_client_hears_errors(client: LibreTranslateAPI) -> None:
@@ -67,8 +67,8 @@ def test_lists_detection_and_alternatives(server: RunningServer) -> None:
         answer = http.post("/translate", json=body).json()
         assert http.post("/translate", json={**body, "alternatives": 50}).status_code == 400
     assert answer["translatedText"] == [direct(server, text) for text in texts]
-    assert [one["language"] for one in answer["detectedLanguage"]] == ["en", "en"]
-    assert all(0 <= one["confidence"] <= 100 for one in answer["detectedLanguage"])
+    assert [item["language"] for item in answer["detectedLanguage"]] == ["en", "en"]
+    assert all(0 <= detection["confidence"] <= 100 for detection in answer["detectedLanguage"])
     for translation, others in zip(answer["translatedText"], answer["alternatives"], strict=True):
         assert 1 <= len(others) <= 2
         assert translation not in others
@@ -143,9 +143,9 @@ def test_files(server: RunningServer) -> None:
         assert translated.content.decode() == direct(server, content.decode())
         assert "book.de.txt" in translated.headers["Content-Disposition"]
         page = {"file": ("page.html", b"<p>Where is the station?</p>")}
-        found = httpx.get(http.post("/translate_file", data=form, files=page).json()["translatedFileUrl"])
-        assert found.text == f"<p>{direct(server, 'Where is the station?')}</p>"
-        assert found.headers["Content-Type"].startswith("text/html")
+        result = httpx.get(http.post("/translate_file", data=form, files=page).json()["translatedFileUrl"])
+        assert result.text == f"<p>{direct(server, 'Where is the station?')}</p>"
+        assert result.headers["Content-Type"].startswith("text/html")
         missing = http.get("/download_file/nothing")
         assert (missing.status_code, set(missing.json())) == (404, {"error"})
         for name, broken in (("book.exe", content), ("book.txt", b"\xff\xfe\x00")):
@@ -172,7 +172,7 @@ def test_what_is_in_the_target_language_stays(server: RunningServer) -> None:
         texts = [GERMAN, "Where is the station?"]
         answer = http.post("/translate", json={"q": texts, **auto, "alternatives": 1}).json()
         assert answer["translatedText"] == [GERMAN, direct(server, texts[1])]
-        assert [one["language"] for one in answer["detectedLanguage"]] == ["de", "en"]
+        assert [item["language"] for item in answer["detectedLanguage"]] == ["de", "en"]
         assert answer["alternatives"][0] == []
         page = f"<p>{GERMAN}</p>"
         html = http.post("/translate", json={"q": page, **auto, "format": "html"}).json()
@@ -180,8 +180,8 @@ def test_what_is_in_the_target_language_stays(server: RunningServer) -> None:
         same = http.post("/translate", json={"q": "Yes.", "source": "de", "target": "de"})
         assert same.json() == {"translatedText": "Yes."}
         file = http.post("/translate_file", data=auto, files={"file": ("a.html", page.encode())})
-        found = http.get(file.json()["translatedFileUrl"])
-        assert (found.text, found.headers["Content-Type"]) == (page, "text/html; charset=utf-8")
+        result = http.get(file.json()["translatedFileUrl"])
+        assert (result.text, result.headers["Content-Type"]) == (page, "text/html; charset=utf-8")
     assert LibreTranslateAPI(server.url).translate(GERMAN, "auto", "de") == GERMAN
 
 
@@ -193,8 +193,8 @@ def test_a_language_that_is_not_served_is_not_called_the_served_one(server: Runn
         answer = http.post("/translate", json={"q": [ITALIAN, TEXT], "source": "auto", "target": "de"}).json()
         italian, english = answer["detectedLanguage"]
         assert italian["confidence"] < 5 < 90 < english["confidence"]
-        [found] = http.post("/detect", json={"q": ITALIAN}).json()
-        assert (found["language"], found["confidence"] > 90) == ("it", True)
+        [result] = http.post("/detect", json={"q": ITALIAN}).json()
+        assert (result["language"], result["confidence"] > 90) == ("it", True)
         refused = http.post(
             "/translate_file", data={"source": "auto", "target": "de"}, files={"file": ("a.txt", ITALIAN.encode())}
         )
@@ -213,8 +213,8 @@ def test_the_fields_of_a_query_and_of_a_form_are_one(server: RunningServer) -> N
     """A PHP client sends the fields in the query, beside an empty multipart body."""
     empty = {"content": b"--x--\r\n", "headers": {"Content-Type": "multipart/form-data; boundary=x"}}
     with server.client() as http:
-        found = http.post("/detect", params={"q": GERMAN, "api_key": "x"}, **empty).json()  # type: ignore[arg-type]
-        assert [one["language"] for one in found] == ["de"]
+        result = http.post("/detect", params={"q": GERMAN, "api_key": "x"}, **empty).json()  # type: ignore[arg-type]
+        assert [item["language"] for item in result] == ["de"]
         form = {"q": "No.", "source": "en"}
         both = http.post("/translate", params={"q": "Yes.", "target": "de"}, data=form)
     assert both.json() == {"translatedText": direct(server, "Yes.")}

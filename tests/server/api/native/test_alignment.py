@@ -17,13 +17,13 @@ TEXT = "  We walk home in the rain.\n\nWhere is https://example.org/a? {name} re
 
 def check(text: str, translation: dict[str, Any]) -> set[tuple[str, str]]:
     """Every place is one of a word: no letter goes on before or behind it. Returns the words."""
-    found = set()
+    result = set()
     for pair in translation["alignment"]:
         for whole, (start, end) in ((text, pair["source"]), (translation["text"], pair["target"])):
             assert 0 <= start < end <= len(whole)
             assert not (whole[start - 1 : start].isalnum() or whole[end : end + 1].isalnum()) or start == 0
-        found.add((text[slice(*pair["source"])], translation["text"][slice(*pair["target"])]))
-    return found
+        result.add((text[slice(*pair["source"])], translation["text"][slice(*pair["target"])]))
+    return result
 
 
 def test_words_are_paired_if_requested(server: RunningServer) -> None:
@@ -37,8 +37,8 @@ def test_words_are_paired_if_requested(server: RunningServer) -> None:
 
 def test_alignment_with_every_other_option(server: RunningServer) -> None:
     fields = {"alignment": True, "num_hypotheses": 3, "keep": ["book"], "context": "It rained."}
-    [found] = translated(server, TEXT, **fields)
-    assert ("book", "book") in check(TEXT, found)
+    [result] = translated(server, TEXT, **fields)
+    assert ("book", "book") in check(TEXT, result)
     [begun] = translated(server, TEXT, alignment=True, target_prefix="Wir gehen")
     check(TEXT, begun)
     assert begun["text"].startswith("  Wir gehen")

@@ -117,7 +117,7 @@ def test_an_edited_translation_is_context_for_the_rest(documents: Documents, mod
         documents.put(other["id"], index, source=STORY[index])
     assert said(documents.get(other["id"], explain="true")) == said(new)
     if mode == "online":
-        pairs = [documents.append(one["id"], OTHER[0])["sentences"][0]["translation"] for one in (new, other)]
+        pairs = [documents.append(item["id"], OTHER[0])["sentences"][0]["translation"] for item in (new, other)]
         assert pairs[0] == pairs[1]
 
 
@@ -127,8 +127,8 @@ def test_where_an_edited_translation_looks(documents: Documents, bilingual_serve
         assert documents.put(old["id"], index, translation=text)["sentence"]["edited"]
         assert documents.context(old["id"], index)["context"] is True
     seen = [sentence for index in (0, 5, 8) for sentence in documents.context(old["id"], index)["sentences"]]
-    assert all(one["index"] != 4 for one in seen)  # it has no words
-    edited = next(one for one in seen if one["index"] == 2)
+    assert all(item["index"] != 4 for item in seen)  # it has no words
+    edited = next(item for item in seen if item["index"] == 2)
     pieces = bilingual_server.state.translators["bilingual"].target_pieces
     assert pieces.decode([pieces._model.piece_to_id([word["text"] for word in edited["words"]])]) == ["Von Hand."]
 
@@ -154,16 +154,16 @@ def test_the_context_of_a_sentence_makes_no_drafts(artifact: Path, tmp_path: Pat
 def test_where_a_sentence_looks(documents: Documents, bilingual_server: RunningServer, index: int) -> None:
     """Among the words of drafts: by the engine, asked directly, the same."""
     done = documents.post(sentences=STORY, explain=True)
-    found = documents.context(done["id"], index)
-    assert 0 < found["gate"] < 1
-    assert [(one["index"], pytest.approx(one["weight"], abs=1e-6)) for one in found["sentences"]] == [
-        (one["index"], one["weight"]) for one in done["sentences"][index]["context_used"]
+    result = documents.context(done["id"], index)
+    assert 0 < result["gate"] < 1
+    assert [(item["index"], pytest.approx(item["weight"], abs=1e-6)) for item in result["sentences"]] == [
+        (item["index"], item["weight"]) for item in done["sentences"][index]["context_used"]
     ]
     pieces = bilingual_server.state.translators["bilingual"].target_pieces
     drafts = [
         translation["text"] for translation in bilingual_server.translate(STORY, beam_size=1).json()["translations"]
     ]
-    for sentence in found["sentences"]:
+    for sentence in result["sentences"]:
         assert sentence["source"] == STORY[sentence["index"]]
         ids = pieces._model.piece_to_id([word["text"] for word in sentence["words"]])
         assert pieces.decode([ids]) == [drafts[sentence["index"]]]
@@ -188,7 +188,7 @@ def test_translate_and_score_with_context(documents: Documents, bilingual_server
     body = {"items": [item, {**item, "context": STORY[:-1]}], "source": "en", "target": "de"}
     scored = checked(documents.client.post("/v1/score", json=body), 200)
     assert scored["context"] is True
-    plain, within = (one["targets"][0]["score"] for one in scored["items"])
+    plain, within = (entry["targets"][0]["score"] for entry in scored["items"])
     assert within != pytest.approx(plain, abs=0.1)
 
 

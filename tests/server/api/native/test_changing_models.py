@@ -69,8 +69,8 @@ def said(server: RunningServer, text: str, name: str = "en-de") -> str:
     answer = server.translate(text, source=source, target=target)
     assert answer.status_code == 200, answer.text
     assert answer.json()["model"] == name
-    found: str = answer.json()["translations"][0]["text"]
-    return found
+    result: str = answer.json()["translations"][0]["text"]
+    return result
 
 
 def alone(artifact: Path, *texts: str) -> list[str]:
@@ -184,9 +184,9 @@ def test_steady_traffic_loses_nothing(models: Path, pairs: dict[str, Path], othe
                 was_new, body = is_new.is_set(), {"text": texts, "source": source, "target": target}
                 answer = client.post("/v1/translate", json=body)
                 assert answer.status_code == 200, answer.text
-                found = [translation["text"] for translation in answer.json()["translations"]]
+                actual = [translation["text"] for translation in answer.json()["translations"]]
                 fitting = [expected["new"]] if was_new else [expected["old"], expected["new"]]
-                assert found in (fitting if name == "en-de" else [expected["back"]])
+                assert actual in (fitting if name == "en-de" else [expected["back"]])
                 count += 1
         counts.append(count)
 
@@ -223,7 +223,7 @@ def test_memory_of_an_unloaded_model_is_given_back(models: Path) -> None:
         said(server, ENGLISH, "de-en")
         old = server.state.translators["de-en"]
         engine = old.worker._engines[0]
-        graphs = [weakref.ref(one) for one in (old, old.worker, engine, engine.backend)]
+        graphs = [weakref.ref(item) for item in (old, old.worker, engine, engine.backend)]
         del old, engine
         assert unload(server, "de-en").status_code == 204
         until(lambda: not any(graph() for graph in graphs), "nothing of the model is left")
@@ -278,9 +278,9 @@ def test_documents_wait_for_their_model(models: Path) -> None:
         before = [client.post("/v1/documents", json=body).json()["id"] for _ in range(12)]
         assert unload(server, "de-en").status_code == 204
         looked = {name: client.get(f"/v1/documents/{name}").json() for name in before}
-        waiting = [one for one in looked.values() if one["state"] == "queued"]
+        waiting = [item for item in looked.values() if item["state"] == "queued"]
         assert waiting
-        assert all("is not served here: the document waits" in one["error"] for one in waiting)
+        assert all("is not served here: the document waits" in item["error"] for item in waiting)
         assert client.post("/v1/documents", json=body).status_code == 422
         assert load(server, "de-en").status_code == 201
         until(

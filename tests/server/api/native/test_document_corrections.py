@@ -70,7 +70,7 @@ def test_an_edited_translation_is_never_translated_again(documents: Documents) -
     assert new["sentences"][2]["edited"]
     fresh = documents.post(sentences=[CORRECTED, *STORY[1:]])
     assert [translation for translation in translations(new) if translation != "Von Hand."] == [
-        one for index, one in enumerate(translations(fresh)) if index != 2
+        item for index, item in enumerate(translations(fresh)) if index != 2
     ]
 
 
@@ -91,7 +91,7 @@ def test_a_correction_back_and_forth_is_where_it_was(documents: Documents) -> No
         new = documents.done(old["id"])
     assert translations(new) == translations(old)
     assert [sentence["context_used"] for sentence in new["sentences"]] == [
-        one["context_used"] for one in old["sentences"]
+        item["context_used"] for item in old["sentences"]
     ]
 
 

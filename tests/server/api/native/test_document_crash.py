@@ -32,12 +32,12 @@ def test_killed_in_the_middle_it_is_finished_by_the_next(
     try:
         assert store.document(name).state == "running"
         before = store.sentences(name)
-        finished = [one.index for one in before if not one.is_pending]
+        finished = [item.index for item in before if not item.is_pending]
         assert 0 < len(finished) < len(MANY)
         with serving(document_artifact, *SLOWLY, "--context-store", url) as served, served.client() as client:
             done = Documents(client).done(name)
             assert [sentence["index"] for sentence in done["sentences"]] == list(range(len(MANY)))
-            assert [one["source"] for one in done["sentences"]] == MANY
+            assert [item["source"] for item in done["sentences"]] == MANY
             whole = Documents(client).post(sentences=MANY, max_length=16)
             assert translations(whole) == translations(done)
             text = client.get(f"/v1/documents/{name}/result").text

@@ -323,9 +323,9 @@ def test_a_document_of_another_server_s_model_waits_for_it(document_artifact: Pa
     with ready(settings_for(document_artifact, context_store=url)) as server, server.client() as client:
         documents = Documents(client)
         documents.post(sentences=STORY[:2])  # what is younger is not held up
-        found = documents.get("elsewhere")
-        assert found["state"] == "queued"
-        for error in (found["error"], documents.put("elsewhere", 0, 409, source="a")["error"]["message"]):
+        result = documents.get("elsewhere")
+        assert result["state"] == "queued"
+        for error in (result["error"], documents.put("elsewhere", 0, 409, source="a")["error"]["message"]):
             assert "model 'another' is not served here" in error
             assert "waits for a server" in error
 

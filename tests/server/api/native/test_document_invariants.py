@@ -52,12 +52,12 @@ def test_appending_touches_nothing_that_is_there(documents: Documents) -> None:
 
 
 def test_interleaved_documents_do_not_leak(documents: Documents) -> None:
-    one, two = (said(documents.post(sentences=text, mode="online", explain=True)) for text in (STORY, OTHER))
+    single, two = (said(documents.post(sentences=text, mode="online", explain=True)) for text in (STORY, OTHER))
     first, second = (documents.post(sentences=[], mode="online")["id"] for _ in range(2))
     for ours, theirs in zip(STORY, OTHER, strict=True):
         documents.append(first, ours)
         documents.append(second, theirs)
-    assert said(documents.get(first, explain="true")) == one
+    assert said(documents.get(first, explain="true")) == single
     assert said(documents.get(second, explain="true")) == two
 
 
@@ -150,11 +150,11 @@ def test_a_restarted_server_continues_from_the_ids(
 def test_two_servers_share_the_work_of_one_store(document_artifact: Path, redis_port: int) -> None:
     flush(redis_port)
     settings = settings_for(document_artifact, context_store=f"redis://127.0.0.1:{redis_port}/0")
-    with ready(settings) as one, ready(settings) as other, one.client() as mine, other.client() as theirs:
+    with ready(settings) as first, ready(settings) as other, first.client() as mine, other.client() as theirs:
         names = [Documents(mine).post(202, sentences=STORY * 10, wait=False)["id"] for _ in range(8)]
         done = [Documents(theirs).done(name) for name in names]
         assert len({tuple(translations(document)) for document in done}) == 1
-        finished = [server.metric("document_jobs_total", result="done", model="") for server in (one, other)]
+        finished = [server.metric("document_jobs_total", result="done", model="") for server in (first, other)]
         assert sum(finished) == 8
         grown = Documents(theirs).post(sentences=[], mode="online")["id"]
         turns = [

@@ -27,8 +27,8 @@ def plain(server: RunningServer) -> Iterator[Documents]:
 def test_a_document_is_translated(documents: Documents, mode: str) -> None:
     done = documents.post(sentences=STORY, mode=mode, explain=True)
     assert (done["state"], done["mode"], done["progress"], done["context"]) == ("done", mode, 1.0, True)
-    assert [one["source"] for one in done["sentences"]] == STORY
-    assert [one["index"] for one in done["sentences"]] == list(range(len(STORY)))
+    assert [item["source"] for item in done["sentences"]] == STORY
+    assert [item["index"] for item in done["sentences"]] == list(range(len(STORY)))
     assert documents.get(done["id"], explain="true") == done
     assert "context_used" not in documents.get(done["id"])["sentences"][1]
     for sentence in done["sentences"]:
@@ -69,8 +69,8 @@ def test_a_text_comes_back_with_its_gaps(documents: Documents) -> None:
     assert [sentence["source"] for sentence in done["sentences"]] == ["One day.", "Two days!", "Three?", "Yes."]
     response = documents.client.get(f"/v1/documents/{done['id']}/result")
     assert response.headers["content-type"] == "text/plain; charset=utf-8"
-    one, two, three, four = translations(done)
-    assert response.text == f"\n  - {one}  {two}\n\n\t{three}\u3000{four} \r\n***\n"
+    first, two, three, four = translations(done)
+    assert response.text == f"\n  - {first}  {two}\n\n\t{three}\u3000{four} \r\n***\n"
 
 
 def test_sentences_come_back_on_lines(documents: Documents) -> None:
@@ -90,7 +90,7 @@ def test_an_empty_document_is_done(documents: Documents, fields: dict[str, Any])
 def test_empty_odd_long_and_equal_sentences(documents: Documents, document_server: RunningServer, mode: str) -> None:
     sources = ["", "Yes.", " \n", "***", "Yes.", "we walk home " * 60, "a\x00b\r\nc", "  Two. Sentences! ", ""]
     done = documents.post(sentences=sources, mode=mode, explain=True)
-    assert [one["source"] for one in done["sentences"]] == sources
+    assert [item["source"] for item in done["sentences"]] == sources
     by_index = translations(done)
     assert [by_index[index] for index in (0, 2, 3, 8)] == ["", " \n", "***", ""]
     assert by_index[6].count("\r\n") == 1
@@ -106,11 +106,11 @@ def test_empty_odd_long_and_equal_sentences(documents: Documents, document_serve
 def test_online_goes_on(documents: Documents) -> None:
     whole = documents.post(sentences=STORY, mode="online")
     growing = documents.post(sentences=STORY[:2], mode="online")
-    one = documents.append(growing["id"], STORY[2], first_index=2)
-    assert [sentence["index"] for sentence in one["sentences"]] == [2]
+    translation = documents.append(growing["id"], STORY[2], first_index=2)
+    assert [sentence["index"] for sentence in translation["sentences"]] == [2]
     many = documents.append(growing["id"], STORY[3:])
-    assert translations(whole) == translations(growing) + translations(one) + translations(many)
-    assert many["version"] > one["version"] > growing["version"]
+    assert translations(whole) == translations(growing) + translations(translation) + translations(many)
+    assert many["version"] > translation["version"] > growing["version"]
     assert translations(documents.get(growing["id"])) == translations(whole)
 
 
@@ -124,19 +124,19 @@ def test_online_from_nothing(documents: Documents) -> None:
 def test_where_a_sentence_looks(documents: Documents) -> None:
     done = documents.post(sentences=STORY, explain=True)
     for sentence in done["sentences"]:
-        found = documents.context(done["id"], sentence["index"])
-        assert (found["index"], found["context"]) == (sentence["index"], True)
-        assert 0 < found["gate"] < 1
-        assert [(one["index"], pytest.approx(one["weight"], abs=1e-6)) for one in found["sentences"]] == [
-            (one["index"], one["weight"]) for one in sentence["context_used"]
+        result = documents.context(done["id"], sentence["index"])
+        assert (result["index"], result["context"]) == (sentence["index"], True)
+        assert 0 < result["gate"] < 1
+        assert [(item["index"], pytest.approx(item["weight"], abs=1e-6)) for item in result["sentences"]] == [
+            (item["index"], item["weight"]) for item in sentence["context_used"]
         ]
-        heads = [sum(weights) for weights in zip(*(one["heads"] for one in found["sentences"]), strict=True)]
+        heads = [sum(weights) for weights in zip(*(item["heads"] for item in result["sentences"]), strict=True)]
         assert heads == pytest.approx([1.0] * len(heads), abs=1e-5)
-        assert all(one["source"] == STORY[one["index"]] for one in found["sentences"])
-        for one in found["sentences"]:
-            spelled = "".join(word["text"] for word in one["words"]).replace("\u2581", " ").strip()
-            assert re.sub("<0x(..)>", lambda byte: chr(int(byte[1], 16)), spelled) == one["source"]
-            assert sum(word["weight"] for word in one["words"]) == pytest.approx(one["weight"], abs=1e-5)
+        assert all(item["source"] == STORY[item["index"]] for item in result["sentences"])
+        for item in result["sentences"]:
+            spelled = "".join(word["text"] for word in item["words"]).replace("\u2581", " ").strip()
+            assert re.sub("<0x(..)>", lambda byte: chr(int(byte[1], 16)), spelled) == item["source"]
+            assert sum(word["weight"] for word in item["words"]) == pytest.approx(item["weight"], abs=1e-5)
 
 
 def test_the_first_sentence_online_looks_nowhere(documents: Documents) -> None:

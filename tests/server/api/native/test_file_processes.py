@@ -37,14 +37,14 @@ def send(address: str, data: bytes, name: str, within: float = PATIENCE, **field
 
 def busy_parser(server: int) -> int:
     """The parser process of a server that computes."""
-    found: list[int] = []
+    results: list[int] = []
 
     def look() -> bool:
-        found[:] = [pid for pid in parsers_of(server) if cpu_ticks(pid) >= 20]
-        return bool(found)
+        results[:] = [pid for pid in parsers_of(server) if cpu_ticks(pid) >= 20]
+        return bool(results)
 
     until(look, "a file is being read")
-    return found[0]
+    return results[0]
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +123,7 @@ def test_a_process_that_breaks_down_is_answered(patient: Served, number: signal.
 def test_a_server_that_is_killed_leaves_no_process(tiny_artifact: Path) -> None:
     """Neither one that computes nor one that stands still."""
     with serving(tiny_artifact, *LIMITS) as served, ThreadPoolExecutor(2) as pool:
-        one = pool.submit(send, served.url, BUSY, "a.md")
+        first = pool.submit(send, served.url, BUSY, "a.md")
         stopped = busy_parser(served.process.pid)
         os.kill(stopped, signal.SIGSTOP)
         other = pool.submit(send, served.url, BUSY, "a.md")
@@ -131,7 +131,7 @@ def test_a_server_that_is_killed_leaves_no_process(tiny_artifact: Path) -> None:
         parsers = parsers_of(served.process.pid)
         served.kill()
         until(lambda: not any(map(is_running, parsers)), "they are gone")
-        for sent in (one, other):
+        for sent in (first, other):
             assert isinstance(sent.exception(PATIENCE), httpx.TransportError)
 
 

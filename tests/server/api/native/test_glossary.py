@@ -13,9 +13,9 @@ TEXT = "RingMT sells bread, and RingMT sells milk. Where is the bread?"
 def test_terms_are_translated_or_kept(server: RunningServer) -> None:
     response = server.translate([TEXT, "Yes."], glossary={"bread": "Sauerteigbrot"}, keep=["RingMT"])
     first, second = response.json()["translations"]
-    one, other = (sentence["target"] for sentence in first["sentences"])
-    assert (one.count("RingMT"), one.count("Sauerteigbrot"), other.count("Sauerteigbrot")) == (2, 1, 1)
-    assert first["text"] == f"{one} {other}"
+    single, other = (sentence["target"] for sentence in first["sentences"])
+    assert (single.count("RingMT"), single.count("Sauerteigbrot"), other.count("Sauerteigbrot")) == (2, 1, 1)
+    assert first["text"] == f"{single} {other}"
     assert second == server.translate("Yes.").json()["translations"][0]
 
 

@@ -45,12 +45,12 @@ def create(client: httpx.Client, status: int | None = None, **fields: Any) -> An
 
 def listed(client: httpx.Client, what: str = "documents", **query: Any) -> list[dict[str, Any]]:
     """All pages."""
-    found: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
     while True:
         page = checked(client.get(f"/v1/{what}", params=query), 200)
-        found += page[what]
+        results += page[what]
         if page["next"] is None:
-            return found
+            return results
         query["after"] = page["next"]
 
 
@@ -65,8 +65,8 @@ def _nothing_is_left(guarded: RunningServer) -> Iterator[None]:
     yield
     with client_of(guarded, "boss") as boss:
         for what in ("documents", "glossaries"):
-            for one in listed(boss, what):
-                assert boss.delete(f"/v1/{what}/{one['id']}").status_code == 204
+            for item in listed(boss, what):
+                assert boss.delete(f"/v1/{what}/{item['id']}").status_code == 204
             assert listed(boss, what) == []
 
 
@@ -76,19 +76,24 @@ def test_a_key_lists_its_own_documents_and_admin_those_of_all(guarded: RunningSe
         mine = [create(shop, wait=True, sentences=["Yes."] * count)["id"] for count in range(4)]
         theirs = [create(desk, wait=True)["id"]]
         own = create(boss, wait=True)["id"]
-        found = listed(shop, limit=limit)
-        assert [one["id"] for one in found] == mine[::-1]
-        assert [one["num_sentences"] for one in found] == [3, 2, 1, 0]
-        for one in found:
-            assert (one["state"], one["progress"], one["source"], one["target"]) == ("done", 1, "en", "de")
-            assert abs(one["created"] - time.time()) < 600
-            assert "owner" not in one
-        assert [one["id"] for one in listed(shop, limit=limit, owner="shop")] == mine[::-1]
+        result = listed(shop, limit=limit)
+        assert [item["id"] for item in result] == mine[::-1]
+        assert [item["num_sentences"] for item in result] == [3, 2, 1, 0]
+        for sentence in result:
+            assert (sentence["state"], sentence["progress"], sentence["source"], sentence["target"]) == (
+                "done",
+                1,
+                "en",
+                "de",
+            )
+            assert abs(sentence["created"] - time.time()) < 600
+            assert "owner" not in sentence
+        assert [item["id"] for item in listed(shop, limit=limit, owner="shop")] == mine[::-1]
         assert checked(shop.get("/v1/documents", params={"owner": "desk"}), 403)["error"]["type"] == "forbidden"
         everybody = listed(boss, limit=limit)
-        assert [one["id"] for one in everybody] == [own, *theirs, *mine[::-1]]
-        assert [one["owner"] for one in everybody] == ["boss", "desk", *["shop"] * 4]
-        assert [one["id"] for one in listed(boss, limit=limit, owner="desk")] == theirs
+        assert [item["id"] for item in everybody] == [own, *theirs, *mine[::-1]]
+        assert [item["owner"] for item in everybody] == ["boss", "desk", *["shop"] * 4]
+        assert [item["id"] for item in listed(boss, limit=limit, owner="desk")] == theirs
         assert listed(boss, owner="nobody") == []
         assert boss.delete(f"/v1/documents/{theirs[0]}").status_code == 204
         assert listed(desk) == []
@@ -100,7 +105,7 @@ def test_a_document_that_is_deleted_between_pages_loses_no_other(guarded: Runnin
         first = checked(shop.get("/v1/documents", params={"limit": 2}), 200)
         assert shop.delete(f"/v1/documents/{names[1]}").status_code == 204
         second = checked(shop.get("/v1/documents", params={"limit": 2, "after": first["next"]}), 200)
-        assert [one["id"] for one in first["documents"] + second["documents"]] == names
+        assert [document["id"] for document in first["documents"] + second["documents"]] == names
         assert second["next"] is None
 
 
@@ -125,13 +130,13 @@ def test_glossaries_are_listed_and_removed(guarded: RunningServer) -> None:
         made = sorted(checked(shop.post("/v2/glossaries", json=GLOSSARY), 201)["glossary_id"] for _ in range(3))
         [theirs] = [checked(desk.post("/v2/glossaries", json=GLOSSARY), 201)["glossary_id"]]
         for limit in (1, 2, 3, 100):
-            assert [one["id"] for one in listed(shop, "glossaries", limit=limit)] == made
+            assert [item["id"] for item in listed(shop, "glossaries", limit=limit)] == made
             everybody = listed(boss, "glossaries", limit=limit)
-            assert [one["id"] for one in everybody] == sorted([*made, theirs])
-            assert {one["id"] for one in everybody if one["owner"] == "desk"} == {theirs}
-        [one] = listed(boss, "glossaries", owner="desk")
-        assert (one["name"], one["dictionaries"]) == ("ours", [{"source": "en", "target": "de", "entries": 1}])
-        assert one["size"] > 20
+            assert [item["id"] for item in everybody] == sorted([*made, theirs])
+            assert {item["id"] for item in everybody if item["owner"] == "desk"} == {theirs}
+        [entry] = listed(boss, "glossaries", owner="desk")
+        assert (entry["name"], entry["dictionaries"]) == ("ours", [{"source": "en", "target": "de", "entries": 1}])
+        assert entry["size"] > 20
         assert "owner" not in listed(shop, "glossaries")[0]
         assert checked(shop.get("/v1/glossaries", params={"owner": "desk"}), 403)["error"]["type"] == "forbidden"
         for name in (theirs, "00000000-0000-4000-8000-000000000000", "x"):
@@ -145,8 +150,8 @@ def test_glossaries_are_listed_and_removed(guarded: RunningServer) -> None:
 def test_without_keys_everything_is_listed(server: RunningServer) -> None:
     with server.client() as client:
         name = create(client, wait=True)["id"]
-        assert name in [one["id"] for one in listed(client)]
-        assert all("owner" not in one for one in listed(client))
+        assert name in [item["id"] for item in listed(client)]
+        assert all("owner" not in item for item in listed(client))
         assert client.delete(f"/v1/documents/{name}").status_code == 204
 
 
@@ -160,8 +165,8 @@ def test_a_foreign_document_answers_as_an_unknown_one(guarded: RunningServer, bo
             ("/sentences", "POST"), ("/sentences/0", "PUT"), ("/sentences/7/context", "GET"),
         ):  # fmt: skip
             answers = [
-                desk.request(method, f"/v1/documents/{one}{suffix}", json=body if method in ("POST", "PUT") else None)
-                for one in (name, "a" * len(name))
+                desk.request(method, f"/v1/documents/{item}{suffix}", json=body if method in ("POST", "PUT") else None)
+                for item in (name, "a" * len(name))
             ]
             assert [answer.status_code for answer in answers] == [404, 404]
             messages = [{**answer.json()["error"], "request_id": ""} for answer in answers]
@@ -206,8 +211,8 @@ def test_another_secret_of_the_same_name_finds_everything(tiny_artifact: Path, t
         glossary = checked(old.post("/v2/glossaries", json=GLOSSARY), 201)["glossary_id"]
         assert checked(new.get(f"/v1/documents/{name}"), 200)["state"] == "done"
     with ready(dataclasses.replace(both, api_keys=line)) as server, client_with(server, other) as new:
-        assert [one["id"] for one in listed(new)] == [name]
-        assert [one["id"] for one in listed(new, "glossaries")] == [glossary]
+        assert [item["id"] for item in listed(new)] == [name]
+        assert [item["id"] for item in listed(new, "glossaries")] == [glossary]
         assert checked(new.get(f"/v2/glossaries/{glossary}"), 200)["name"] == "ours"
 
 
@@ -228,10 +233,10 @@ def test_what_was_kept_for_the_hash_of_a_secret_is_its_name_s(
         keep(store, "lost", 0, state="done", touched=time.time(), owner="former:0123456789ab")
     settings = settings_for(tiny_artifact, api_keys=LINES, context_store=url)
     with ready(settings) as server, client_of(server, "shop") as shop, client_of(server, "boss") as boss:
-        assert [one["id"] for one in listed(shop)] == [name]
+        assert [item["id"] for item in listed(shop)] == [name]
         assert shop.get(f"/v1/documents/{name}").status_code == 200
-        assert {one["owner"] for one in listed(boss)} == {"shop", "former:0123456789ab"}
-        assert [one["id"] for one in listed(boss, owner="former:0123456789ab")] == ["lost"]
+        assert {item["owner"] for item in listed(boss)} == {"shop", "former:0123456789ab"}
+        assert [item["id"] for item in listed(boss, owner="former:0123456789ab")] == ["lost"]
 
 
 def test_progress_counts_what_is_done(document_server: RunningServer) -> None:
@@ -241,10 +246,10 @@ def test_progress_counts_what_is_done(document_server: RunningServer) -> None:
 
         def agree() -> bool:
             before = checked(client.get(f"/v1/documents/{name}"), 200)
-            [found] = [one for one in listed(client) if one["id"] == name]
+            [results] = [item for item in listed(client) if item["id"] == name]
             after = checked(client.get(f"/v1/documents/{name}"), 200)
             if before["version"] == after["version"]:
-                assert (found["state"], found["progress"]) == (after["state"], after["progress"])
+                assert (results["state"], results["progress"]) == (after["state"], after["progress"])
             return bool(after["state"] == "done")
 
         until(agree, "the document is done")

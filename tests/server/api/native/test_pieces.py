@@ -11,7 +11,7 @@ from tests.server.api.conftest import RunningServer, ready, settings_for
 def test_pieces_spell_the_translation(server: RunningServer) -> None:
     [translator] = server.state.translators.values()
     vocabulary = translator.target_pieces
-    ids = {vocabulary.texts([one])[0]: one for one in range(len(vocabulary))}
+    ids = {vocabulary.texts([item])[0]: item for item in range(len(vocabulary))}
     answer = server.translate(list(SENTENCES), pieces=True, num_hypotheses=4).json()
     assert answer["order"] == translator.artifact.manifest.order
     for translation in answer["translations"]:
@@ -25,7 +25,9 @@ def test_pieces_spell_the_translation(server: RunningServer) -> None:
     for translation in answer["translations"]:
         for sentence in translation["sentences"]:
             del sentence["pieces"]
-    assert [one["sentences"] for one in answer["translations"]] == [one["sentences"] for one in plain["translations"]]
+    assert [item["sentences"] for item in answer["translations"]] == [
+        item["sentences"] for item in plain["translations"]
+    ]
 
 
 def test_a_stream_ends_with_them_and_terms_are_masks(server: RunningServer) -> None:

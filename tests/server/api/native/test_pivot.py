@@ -50,31 +50,33 @@ class Leg:
 
 def first_leg(server: RunningServer, sentences: Sequence[str]) -> list[dict[str, Any]]:
     """What the first model says by itself, sentence by sentence."""
-    answers = [server.translate(one, source="de", target="en").json()["translations"][0] for one in sentences]
+    answers = [server.translate(sentence, source="de", target="en").json()["translations"][0] for sentence in sentences]
     assert all(len(answer["sentences"]) == 1 for answer in answers)
-    found = [answer["sentences"][0] for answer in answers]
-    assert len({one["target"] for one in found}) == len(found), "sentences that cannot be told apart prove nothing"
-    return found
+    results = [answer["sentences"][0] for answer in answers]
+    assert len({sentence["target"] for sentence in results}) == len(results), (
+        "sentences that cannot be told apart prove nothing"
+    )
+    return results
 
 
 def second_leg(server: RunningServer, middles: Sequence[str]) -> list[SentenceTranslation]:
     """What the second model says of each by itself, as one sentence."""
     translator = server.state.translators["en-fr"]
-    found = []
-    for one in middles:
-        outcome = asyncio.run(translator.translate(TextRequest([one], translator.options(), splits=False)))
+    results = []
+    for middle in middles:
+        outcome = asyncio.run(translator.translate(TextRequest([middle], translator.options(), splits=False)))
         [[sentence]] = [text.sentences for text in outcome.translations]
-        found.append(sentence)
-    assert len({one.target for one in found}) == len(found)
-    return found
+        results.append(sentence)
+    assert len({item.target for item in results}) == len(results)
+    return results
 
 
 def test_the_second_gets_exactly_what_the_first_answered(real: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Alone and in company: texts, scores and places."""
     sentences = [*SENTENCES, "Das Haus steht am Fluss.", "Sie verkauft Brot und Milch.", "Heute ist es kalt."]
     first = first_leg(real, sentences)
-    second = second_leg(real, [one["target"] for one in first])
-    middles = {source: one["target"] for source, one in zip(sentences, first, strict=True)}
+    second = second_leg(real, [sentence["target"] for sentence in first])
+    middles = {source: sentence["target"] for source, sentence in zip(sentences, first, strict=True)}
     expected = {
         source: (end.target, end.num_tokens, middle["score"] + end.score)
         for source, middle, end in zip(sentences, first, second, strict=True)
@@ -85,30 +87,30 @@ def test_the_second_gets_exactly_what_the_first_answered(real: RunningServer, mo
     def ask(chosen: Sequence[str]) -> None:
         answer = real.translate(list(chosen), **DE_FR).json()
         for source, translation in zip(chosen, answer["translations"], strict=True):
-            [found] = translation["sentences"]
+            [actual] = translation["sentences"]
             target, num_tokens, score = expected[source]
-            assert (found["source"], found["target"], found["num_tokens"]) == (source, target, num_tokens)
-            assert found["score"] == pytest.approx(score, abs=1e-4)
+            assert (actual["source"], actual["target"], actual["num_tokens"]) == (source, target, num_tokens)
+            assert actual["score"] == pytest.approx(score, abs=1e-4)
 
-    for one in sentences:
-        ask([one])
-    assert leg.asked == [(middles[one],) for one in sentences]
+    for sentence in sentences:
+        ask([sentence])
+    assert leg.asked == [(middles[sentence],) for sentence in sentences]
     leg.asked.clear()
     turns = [[*sentences[at:], *sentences[:at]] for at in range(len(sentences))]
     with ThreadPoolExecutor(len(turns)) as pool:
         list(pool.map(ask, turns))
-    assert sorted(leg.asked) == sorted(tuple(middles[one] for one in turn) for turn in turns)
+    assert sorted(leg.asked) == sorted(tuple(middles[item] for item in turn) for turn in turns)
 
 
 def test_two_models_translate_sentence_by_sentence(real: RunningServer) -> None:
     first = first_leg(real, SENTENCES)
-    second = second_leg(real, [one["target"] for one in first])
-    scores = [one["score"] + end.score for one, end in zip(first, second, strict=True)]
+    second = second_leg(real, [sentence["target"] for sentence in first])
+    scores = [sentence["score"] + end.score for sentence, end in zip(first, second, strict=True)]
     answer = real.translate([TEXT, ""], **DE_FR).json()
     translation, empty = answer["translations"]
     assert translation["text"] == f"{second[0].target}\n\n  {second[1].target} {second[2].target}\n"
-    assert [one["source"] for one in translation["sentences"]] == list(SENTENCES)
-    assert [one["score"] for one in translation["sentences"]] == pytest.approx(scores, abs=1e-4)
+    assert [sentence["source"] for sentence in translation["sentences"]] == list(SENTENCES)
+    assert [sentence["score"] for sentence in translation["sentences"]] == pytest.approx(scores, abs=1e-4)
     assert (empty["text"], empty["sentences"]) == ("", [])
     assert (translation["pivot"], empty["pivot"]) == ("en", "en")
     assert (answer["model"], answer["models"]) == ("en-fr", ["de-en", "en-fr"])
@@ -127,20 +129,23 @@ def test_the_sentences_of_a_file_see_each_other_on_both_legs(
         said, gaps = list(SENTENCES), ["", "\n\n  ", " "]
         for languages in ({"source": "de", "target": "en"}, {"source": "en", "target": "fr"}):
             made = client.post("/v1/documents", json={"sentences": said, **languages, "mode": mode, "wait": True})
-            said = [one["translation"] for one in made.json()["sentences"]]
+            said = [sentence["translation"] for sentence in made.json()["sentences"]]
         assert len(set(said)) == len(said)
         file = {"file": ("book.txt", TEXT.encode())}
         done = client.post("/v1/files", data={**DE_FR, "mode": mode}, files=file)
         assert done.headers["X-Pivot"] == "en"
         assert done.headers["Content-Disposition"].endswith("book.fr.txt")
-        assert done.text == "".join(gap + one for gap, one in zip(gaps, said, strict=True)) + "\n"
+        assert done.text == "".join(gap + item for gap, item in zip(gaps, said, strict=True)) + "\n"
         apart = server.translate(TEXT, **DE_FR).json()["translations"][0]["text"]
         assert done.text != apart, "the sentences saw nothing of each other"
 
 
 def test_files_of_every_api_go_through_two_models(real: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deepl.http_client, "max_network_retries", 0)
-    ends = [one.target for one in second_leg(real, [one["target"] for one in first_leg(real, SENTENCES)])]
+    ends = [
+        sentence.target
+        for sentence in second_leg(real, [sentence["target"] for sentence in first_leg(real, SENTENCES)])
+    ]
     expected = f"{ends[0]}\n\n  {ends[1]} {ends[2]}\n"
     file = {"file": ("book.txt", TEXT.encode())}
     with real.client() as client:
@@ -199,7 +204,7 @@ def test_languages_say_what_can_be_reached(many: RunningServer) -> None:
         [german, english] = client.get("/v1/languages").json()["languages"]
         assert german == {"source": "de", "targets": ["en"], "through": {"fr": "en"}}
         assert english == {"source": "en", "targets": ["de", "fr"]}
-    targets = {one["code"]: one["targets"] for one in LibreTranslateAPI(many.url).languages()}
+    targets = {language["code"]: language["targets"] for language in LibreTranslateAPI(many.url).languages()}
     assert targets == {"de": ["en", "fr"], "en": ["de", "fr"], "fr": []}
 
 
@@ -207,11 +212,11 @@ def test_clients_are_translated_for(many: RunningServer) -> None:
     own = many.translate(TEXT, **DE_FR).json()["translations"][0]["text"]
     assert LibreTranslateAPI(many.url).translate(TEXT, "de", "fr") == own
     assert LibreTranslateAPI(many.url).translate(TEXT, "auto", "fr") == own
-    found = deepl.DeepLClient("a key", server_url=many.url, send_platform_info=False).translate_text(
+    result = deepl.DeepLClient("a key", server_url=many.url, send_platform_info=False).translate_text(
         [TEXT], source_lang="DE", target_lang="FR"
     )
-    assert isinstance(found, list)
-    assert [(one.text, one.billed_characters) for one in found] == [(own, len(TEXT))]
+    assert isinstance(result, list)
+    assert [(translation.text, translation.billed_characters) for translation in result] == [(own, len(TEXT))]
     body = {"q": f"<p>{SENTENCES[0]}</p>", "format": "html", **DE_FR}
     alone = many.translate(SENTENCES[0], **DE_FR).json()["translations"][0]["text"]
     with many.client() as client:

@@ -57,7 +57,9 @@ def test_it_is_translated_as_a_document_on_both_legs(through: RunningServer, doc
     assert (made["source"], made["target"], made["pivot"]) == ("de", "fr", "en")
     assert (made["model"], made["models"]) == ("en-fr", ["de-en", "en-fr"])
     apart = through.translate(STORY, beam_size=2, **DE_FR).json()["translations"]
-    assert translations(made) != [one["text"] for one in apart], "the sentences saw nothing of each other"
+    assert translations(made) != [translation["text"] for translation in apart], (
+        "the sentences saw nothing of each other"
+    )
 
 
 def test_a_text_and_a_file_of_it_have_one_translation(documents: Documents) -> None:
@@ -74,14 +76,14 @@ def test_sentences_are_appended_through_both_models(documents: Documents) -> Non
     """One after the other, two at once, and after all that was known of the document was forgotten."""
     expected = by_hand(documents, STORY, "online")
     name = documents.post(sentences=[], mode="online", **DE_FR)["id"]
-    said = [one for sentence in STORY[:3] for one in documents.append(name, sentence)["sentences"]]
+    said = [item for sentence in STORY[:3] for item in documents.append(name, sentence)["sentences"]]
     said += documents.append(name, STORY[3:5], first_index=3)["sentences"]
     begun = documents.post(sentences=STORY[:5], mode="online", **DE_FR)["id"]
     again = documents.append(begun, STORY[5:])["sentences"]
     said += documents.append(name, STORY[5:])["sentences"]
-    assert [one["translation"] for one in said] == expected
-    assert [one["translation"] for one in again] == expected[5:]
-    assert [one["source"] for one in said] == STORY
+    assert [item["translation"] for item in said] == expected
+    assert [item["translation"] for item in again] == expected[5:]
+    assert [item["source"] for item in said] == STORY
     assert translations(documents.get(name)) == expected
     refused = documents.append(name, "Yes.", 409, first_index=3)
     assert "the next index is 8" in refused["error"]["message"]
@@ -103,12 +105,12 @@ def test_a_correction_reaches_sentences_that_see_it(documents: Documents) -> Non
     middles = translations(documents.post(sentences=STORY, **LEGS[0]))
     twin = documents.post(sentences=middles, **LEGS[1])["id"]
     name = documents.post(sentences=STORY, **DE_FR)["id"]
-    found = []
-    for one in (twin, name):
-        documents.put(one, 1, None, "affected", translation="Elle a un parapluie.")
-        found.append(translations(documents.done(one, explain="false")))
-    assert found[0] == found[1]
-    assert found[0][1] == "Elle a un parapluie."
+    results = []
+    for item in (twin, name):
+        documents.put(item, 1, None, "affected", translation="Elle a un parapluie.")
+        results.append(translations(documents.done(item, explain="false")))
+    assert results[0] == results[1]
+    assert results[0][1] == "Elle a un parapluie."
 
 
 def test_attention_weights_are_refused(documents: Documents) -> None:
@@ -140,10 +142,10 @@ def test_events_tell_of_the_second_model_only(documents: Documents) -> None:
                 kind = line.removeprefix("event: ")
             elif line.startswith("data: "):
                 told.append((kind, json.loads(line.removeprefix("data: "))))
-    sentences = {one["index"]: one for kind, one in told if kind == "sentence"}
+    sentences = {item["index"]: item for kind, item in told if kind == "sentence"}
     assert [sentences[index]["translation"] for index in range(len(STORY))] == expected
     assert [sentences[index]["source"] for index in range(len(STORY))] == STORY
-    assert all(one["translation"] == expected[one["index"]] for kind, one in told if kind == "translated")
+    assert all(item["translation"] == expected[item["index"]] for kind, item in told if kind == "translated")
     assert told[-1][1]["state"] == "done"
 
 
@@ -154,7 +156,7 @@ def test_limits_are_those_of_both(documents: Documents) -> None:
 
 def counted(server: RunningServer) -> Counter[str]:
     """How often the metrics have counted each flag, of all models."""
-    [metric] = [one for one in server.state.metrics.registry.collect() if one.name == "ringmt_sentences_flagged"]
+    [metric] = [entry for entry in server.state.metrics.registry.collect() if entry.name == "ringmt_sentences_flagged"]
     samples = metric.samples
     return Counter(
         {flag: round(sum(sample.value for sample in samples if sample.labels["flag"] == flag)) for flag in FLAGS}
@@ -183,7 +185,7 @@ def test_the_flags_of_a_file_are_counted_once(through: RunningServer, languages:
         file = {"file": ("a.txt", " ".join([*STORY, "7, 14 and 21 of 1999."]).encode())}
         done = client.post("/v1/files", data=languages, files=file)
     flags = Counter(
-        {flag: int(count) for flag, count in (one.split("=") for one in done.headers["x-flags"].split(", "))}
+        {flag: int(count) for flag, count in (item.split("=") for item in done.headers["x-flags"].split(", "))}
     )
     assert counted(through) - before == flags
 

@@ -47,12 +47,12 @@ def translation(server: RunningServer, text: str, terms: Mapping[str, str] | Non
 
 def test_terms_are_translated_into_the_last_language(real: RunningServer) -> None:
     free, told = translation(real, TEXT), translation(real, TEXT, TERMS)
-    assert [told["text"].count(one) for one in TERMS.values()] == [2, 1, 1, 0]
+    assert [told["text"].count(term) for term in TERMS.values()] == [2, 1, 1, 0]
     assert told["text"].count("\n\n  ") == 1
-    assert [sentence["source"] for sentence in told["sentences"]] == [one["source"] for one in free["sentences"]]
+    assert [sentence["source"] for sentence in told["sentences"]] == [item["source"] for item in free["sentences"]]
     assert told["sentences"][2] == free["sentences"][2]
     assert told["pivot"] == "en"
-    assert all(one["score"] < 0 for one in told["sentences"])
+    assert all(item["score"] < 0 for item in told["sentences"])
 
 
 def test_what_says_the_terms_by_itself_stands(real: RunningServer) -> None:
@@ -86,12 +86,12 @@ def test_every_term_is_there_as_often_as_it_was_found(many: RunningServer, seed:
     terms = Terms(TERMS)
     pivot = Pivot(first, second, second.options(2), terms)
     outcome = asyncio.run(pivot.translate(TextRequest(texts, first.options(2), tagged=tagged)))
-    for text, found in zip(texts, outcome.translations, strict=True):
+    for text, translated in zip(texts, outcome.translations, strict=True):
         wanted = [match.target for match in terms.find(text.replace(odd[0], "-"))]
         for target in set(wanted):
-            assert found.text.count(target) >= wanted.count(target), (text, found.text)
-        for one in odd[:4]:
-            assert found.text.count(one) == text.count(one), (text, found.text)
+            assert translated.text.count(target) >= wanted.count(target), (text, translated.text)
+        for mark in odd[:4]:
+            assert translated.text.count(mark) == text.count(mark), (text, translated.text)
 
 
 def test_deepl_s_glossaries_are_for_such_languages(client: DeepLClient, real: RunningServer) -> None:
@@ -101,16 +101,16 @@ def test_deepl_s_glossaries_are_for_such_languages(client: DeepLClient, real: Ru
     asked = {"source_lang": "DE", "target_lang": "FR", "glossary": glossary}
     [said] = texts(client, [TEXT], asked)
     assert said == translation(real, TEXT, TERMS)["text"]
-    assert [document(client, "a.txt", TEXT, asked).count(one) for one in TERMS.values()] == [2, 1, 1, 0]
+    assert [document(client, "a.txt", TEXT, asked).count(term) for term in TERMS.values()] == [2, 1, 1, 0]
     other = client.create_glossary("theirs", "DE", "EN", {"Bahnhof": "depot"})
     with pytest.raises(deepl.DeepLException, match="no dictionary from de to fr"):
         texts(client, [TEXT], {**asked, "glossary": other.glossary_id})
 
 
 def texts(client: DeepLClient, several: list[str], asked: dict[str, Any]) -> list[str]:
-    found = client.translate_text(several, **asked)
-    assert isinstance(found, list)
-    return [one.text for one in found]
+    result = client.translate_text(several, **asked)
+    assert isinstance(result, list)
+    return [item.text for item in result]
 
 
 def document(client: DeepLClient, name: str, content: str, asked: dict[str, Any]) -> str:
@@ -146,4 +146,4 @@ def test_a_file_of_several_sentences_says_terms_and_leaves_the_others(client: De
     asked = {"source_lang": "DE", "target_lang": "FR"}
     files = [document(client, "a.txt", TEXT, {**asked, **more}) for more in ({}, {"glossary": glossary})]
     assert files[0].split(". ")[-1] == files[1].split(". ")[-1]
-    assert [files[1].count(one) for one in TERMS.values()] == [2, 1, 1, 0]
+    assert [files[1].count(term) for term in TERMS.values()] == [2, 1, 1, 0]

@@ -45,12 +45,12 @@ def test_scores_are_those_of_the_model(
     source, *targets = ids_of(tiny_artifact, SOURCE, *TARGETS)
     expected = [teacher_forced(tiny_model, source, target) for target in targets]
     assert max(map(len, targets)) > 8 * (tiny_model.config.ngram or 0), "no ring wraps"
-    for text, target, found in zip(TARGETS, expected, item["targets"], strict=True):
-        assert (found["target"], found["num_tokens"]) == (text, len(target))
-        assert [token["score"] for token in found["tokens"]] == pytest.approx(target, abs=1e-4)
-        assert found["tokens"][-1]["text"] == "</s>"
-        assert found["score"] == pytest.approx(sum(target), abs=1e-3)
-        assert found["mean_score"] == pytest.approx(sum(target) / len(target), abs=1e-4)
+    for text, target, sentence in zip(TARGETS, expected, item["targets"], strict=True):
+        assert (sentence["target"], sentence["num_tokens"]) == (text, len(target))
+        assert [token["score"] for token in sentence["tokens"]] == pytest.approx(target, abs=1e-4)
+        assert sentence["tokens"][-1]["text"] == "</s>"
+        assert sentence["score"] == pytest.approx(sum(target), abs=1e-3)
+        assert sentence["mean_score"] == pytest.approx(sum(target) / len(target), abs=1e-4)
     assert item["best"] == max(range(len(expected)), key=lambda index: sum(expected[index]))
 
 
@@ -62,12 +62,12 @@ def test_a_list_equals_its_items_alone(server: RunningServer) -> None:
     ]
     together = answer(server, items)["items"]
     assert [len(item["targets"]) for item in together] == [1, 2, 20]
-    for item, found in zip(items, together, strict=True):
+    for item, entry in zip(items, together, strict=True):
         [alone] = answer(server, item)["items"]
-        assert found["best"] == alone["best"]
-        for one, other in zip(found["targets"], alone["targets"], strict=True):
-            assert one["score"] == pytest.approx(other["score"], abs=1e-3)
-            assert "tokens" not in one
+        assert entry["best"] == alone["best"]
+        for target, other in zip(entry["targets"], alone["targets"], strict=True):
+            assert target["score"] == pytest.approx(other["score"], abs=1e-3)
+            assert "tokens" not in target
 
 
 def test_scores_in_context(
@@ -80,10 +80,10 @@ def test_scores_in_context(
     source, *rest = ids_of(document_artifact, SOURCE, *before, *TARGETS)
     pairs = [Pair(list(ids[:-1]), []) for ids in rest[:2]]
     for item, context in zip(body["items"], (pairs, []), strict=True):
-        for found, target in zip(item["targets"], rest[2:], strict=True):
+        for hypothesis, target in zip(item["targets"], rest[2:], strict=True):
             expected = teacher_forced(document_model, source, target, context)
-            assert [token["score"] for token in found["tokens"]] == pytest.approx(expected, abs=1e-3)
-    within, alone = ([one["score"] for one in item["targets"]] for item in body["items"])
+            assert [token["score"] for token in hypothesis["tokens"]] == pytest.approx(expected, abs=1e-3)
+    within, alone = ([sentence["score"] for sentence in item["targets"]] for item in body["items"])
     assert max(abs(a - b) for a, b in zip(within, alone, strict=True)) > 0.1
 
 
@@ -99,8 +99,8 @@ def test_a_shortlist_changes_no_score(tiny_artifact: Path, server: RunningServer
     engine = EngineSettings(slots=4, num_workers=1, precision="fp32", shortlist="on", max_beam_size=4)
     with ready(settings_for(tiny_artifact, engine)) as other:
         item = {"source": SOURCE, "target": TARGETS}
-        mine, theirs = (answer(one, item)["items"][0]["targets"] for one in (server, other))
-    assert [one["score"] for one in mine] == pytest.approx([their["score"] for their in theirs], abs=1e-3)
+        mine, theirs = (answer(entry, item)["items"][0]["targets"] for entry in (server, other))
+    assert [sentence["score"] for sentence in mine] == pytest.approx([their["score"] for their in theirs], abs=1e-3)
 
 
 def test_torchscript_says_that_it_cannot(tiny_artifact: Path) -> None:
@@ -178,6 +178,6 @@ def test_requests_and_tokens_are_counted(server: RunningServer) -> None:
     decoded = server.metric("target_tokens_total", model="tiny")
     [item] = answer(server, {"source": SOURCE, "target": TARGETS})["items"]
     assert server.metric("requests_total", **labels) == requests + 1
-    found = sum(target["num_tokens"] for target in item["targets"])
-    assert server.metric("scored_tokens_total", model="tiny") == tokens + found
+    result = sum(target["num_tokens"] for target in item["targets"])
+    assert server.metric("scored_tokens_total", model="tiny") == tokens + result
     assert server.metric("target_tokens_total", model="tiny") == decoded

@@ -33,7 +33,7 @@ def asked(server: RunningServer, headers: dict[str, str] | None = None, **fields
 
 def events_of(response: httpx.Response) -> list[Event]:
     """What a reader of the standard makes of it: blocks between empty lines; comments are nothing."""
-    found: list[Event] = []
+    results: list[Event] = []
     name, data = "", list[str]()
     for line in response.iter_lines():
         match line.partition(": "):
@@ -42,10 +42,10 @@ def events_of(response: httpx.Response) -> list[Event]:
             case ("data", _, value):
                 data.append(value)
             case ("", "", "") if data:
-                found.append((name, json.loads("\n".join(data))))
+                results.append((name, json.loads("\n".join(data))))
                 name, data = "", []
     assert not data, "the last event has no end"
-    return found
+    return results
 
 
 def stream(server: RunningServer, **fields: Any) -> list[Event]:
@@ -80,8 +80,8 @@ def test_it_ends_in_the_plain_answer(server: RunningServer, fields: dict[str, An
     for body in (plain, answer):
         del body["timings"]
         for translation in body["translations"]:
-            for one in (*translation["sentences"], *translation.get("hypotheses", ())):
-                one["score"] = pytest.approx(one["score"], abs=1e-3)
+            for sentence in (*translation["sentences"], *translation.get("hypotheses", ())):
+                sentence["score"] = pytest.approx(sentence["score"], abs=1e-3)
     assert answer == plain
     # What was told last of every sentence, in its place among the gaps, is the answer's text.
     last = {(told["text"], told["sentence"]): told for _, told in events[1:-1]}
@@ -90,7 +90,7 @@ def test_it_ends_in_the_plain_answer(server: RunningServer, fields: dict[str, An
         source = texts if isinstance(texts, str) else texts[number]
         assert "".join(segment["text"] for segment in cut["segments"]) == source
         told = [
-            last[number, one["sentence"]]["target"] if "sentence" in one else one["text"] for one in cut["segments"]
+            last[number, item["sentence"]]["target"] if "sentence" in item else item["text"] for item in cut["segments"]
         ]
         assert "".join(told) == translation["text"]
 
@@ -98,9 +98,9 @@ def test_it_ends_in_the_plain_answer(server: RunningServer, fields: dict[str, An
 def test_beginnings_come_while_it_is_decoded_and_grow(server: RunningServer) -> None:
     told = [data for name, data in stream(server, text=list(SENTENCES), beam_size=1) if name == "beginning"]
     for number in range(len(SENTENCES)):
-        mine = [one for one in told if one["text"] == number]
+        mine = [translation for translation in told if translation["text"] == number]
         assert all(b["target"].startswith(a["target"]) for a, b in pairwise(mine))
-        assert [one["done"] for one in mine] == [False] * (len(mine) - 1) + [True]
+        assert [item["done"] for item in mine] == [False] * (len(mine) - 1) + [True]
     assert len(told) > 2 * len(SENTENCES)
 
 

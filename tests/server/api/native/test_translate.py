@@ -45,9 +45,9 @@ def test_a_list_equals_its_texts_alone(server: RunningServer) -> None:
         [alone] = server.translate([text]).json()["translations"]
         assert translation["text"] == alone["text"]
         assert len(translation["sentences"]) == len(alone["sentences"])
-        for one, other in zip(translation["sentences"], alone["sentences"], strict=True):
-            assert one["target"] == other["target"]
-            assert one["score"] == pytest.approx(other["score"], abs=1e-3)
+        for sentence, other in zip(translation["sentences"], alone["sentences"], strict=True):
+            assert sentence["target"] == other["target"]
+            assert sentence["score"] == pytest.approx(other["score"], abs=1e-3)
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "---"])

@@ -22,8 +22,8 @@ def caching(document_artifact: Path) -> Iterator[RunningServer]:
     plain = settings_for(document_artifact)
     with ready(
         dataclasses.replace(plain, engine=dataclasses.replace(plain.engine, translation_cache_bytes=10**6))
-    ) as one:
-        yield one
+    ) as first:
+        yield first
 
 
 def lookups(server: RunningServer, result: str) -> float:
@@ -39,13 +39,13 @@ def without_timings(answer: dict[str, Any]) -> dict[str, Any]:
             case float():
                 return round(value, 2)
             case dict():
-                return {name: rounded(one) for name, one in value.items()}
+                return {name: rounded(item) for name, item in value.items()}
             case list():
-                return [rounded(one) for one in value]
+                return [rounded(item) for item in value]
         return value
 
-    found: dict[str, Any] = rounded(answer)
-    return found
+    results: dict[str, Any] = rounded(answer)
+    return results
 
 
 @pytest.mark.parametrize(
@@ -83,8 +83,8 @@ def test_a_document_that_comes_again_is_not_decoded_again(caching: RunningServer
         misses = lookups(caching, "miss")
         again = client.post("/v1/documents", json=body).json()["sentences"]
         assert lookups(caching, "miss") == misses
-        assert [one["translation"] for one in first] == [one["translation"] for one in again]
-        assert [one["context_used"] for one in first] == [one["context_used"] for one in again]
+        assert [item["translation"] for item in first] == [item["translation"] for item in again]
+        assert [sentence["context_used"] for sentence in first] == [sentence["context_used"] for sentence in again]
         client.post("/v1/documents", json=other)
         # Offline every sentence sees the one that changed, online only those after it would.
         assert lookups(caching, "miss") - misses == (6 if mode == "offline" else 1)
@@ -94,11 +94,11 @@ def test_concurrent_requests_for_one_sentence_cost_one_search(caching: RunningSe
     text = "The children gave the old man some bread."
     before = {result: lookups(caching, result) for result in ("hit", "shared", "miss")}
     with ThreadPoolExecutor(8) as pool:
-        answers = [one.json()["translations"] for one in pool.map(caching.translate, [text] * 8)]
+        answers = [response.json()["translations"] for response in pool.map(caching.translate, [text] * 8)]
     assert all(answer == answers[0] for answer in answers)
-    found = {result: lookups(caching, result) - before[result] for result in before}
-    assert found["miss"] == 1
-    assert found["hit"] + found["shared"] == 7
+    results = {result: lookups(caching, result) - before[result] for result in before}
+    assert results["miss"] == 1
+    assert results["hit"] + results["shared"] == 7
 
 
 def test_it_stays_within_its_bytes(caching: RunningServer) -> None:
@@ -123,7 +123,7 @@ def test_a_third_of_a_manual_is_there_already(caching: RunningServer) -> None:
     before = {result: lookups(caching, result) for result in ("hit", "miss")}
     for line in lines:
         assert caching.translate(line).status_code == 200
-    found = {result: int(lookups(caching, result) - before[result]) for result in before}
-    assert found == {"hit": HITS, "miss": MISSES}
+    actual = {result: int(lookups(caching, result) - before[result]) for result in before}
+    assert actual == {"hit": HITS, "miss": MISSES}
     results = (ROOT / "server/RESULTS.md").read_text(encoding="utf-8")
     assert f"{HITS} of {HITS + MISSES}" in results

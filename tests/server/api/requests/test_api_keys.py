@@ -16,15 +16,15 @@ def test_a_new_key_is_found_and_no_other() -> None:
     secret, line = new_key("shop", ("translate", "documents"))
     other, other_line = new_key("desk", ("admin",))
     ring = KeyRing.load(f"# ours\n{line} concurrency=2 rate=1.5\n\n{other_line}")
-    found = ring.find(secret)
-    assert found is not None
-    assert (found.name, found.concurrency, found.rate) == ("shop", 2, 1.5)
-    assert found.may("translate")
-    assert not found.may("admin")
+    result = ring.find(secret)
+    assert result is not None
+    assert (result.name, result.concurrency, result.rate) == ("shop", 2, 1.5)
+    assert result.may("translate")
+    assert not result.may("admin")
     desk = ring.find(other)
     assert desk is not None
     assert desk.may("documents")
-    for wrong in ("", secret[:-1], secret + "x", line, found.hashes[0], "\udcff"):
+    for wrong in ("", secret[:-1], secret + "x", line, result.hashes[0], "\udcff"):
         assert ring.find(wrong) is None
     assert secret not in repr(ring), "a secret is not kept"
     assert secret not in line
@@ -34,10 +34,10 @@ def test_a_file_and_a_variable_say_the_same(tmp_path: object) -> None:
     from pathlib import Path
 
     file = Path(str(tmp_path)) / "keys"
-    _, one = new_key("a", ("translate",))
+    _, first = new_key("a", ("translate",))
     _, two = new_key("b", ("documents",))
-    file.write_text(f"{one}\n{two}\n")
-    assert [k.hashes for k in KeyRing.load(str(file)).keys] == [k.hashes for k in KeyRing.load(f"{one}; {two}").keys]
+    file.write_text(f"{first}\n{two}\n")
+    assert [k.hashes for k in KeyRing.load(str(file)).keys] == [k.hashes for k in KeyRing.load(f"{first}; {two}").keys]
 
 
 @pytest.mark.parametrize(
@@ -108,13 +108,13 @@ def test_an_owner_is_a_name_whatever_the_secret() -> None:
     old, line = new_key("shop", ("documents",))
     new, newer = new_key("shop", ("documents",))
     ring = KeyRing.load(f"{line} concurrency=1\n{newer} concurrency=1")
-    found = [ring.find(secret) for secret in (old, new)]
-    assert found[0] is not None
-    assert found[0] is found[1]
-    assert (found[0].owner, len(ring.keys)) == ("shop", 1)
-    found[0].enter()
+    results = [ring.find(secret) for secret in (old, new)]
+    assert results[0] is not None
+    assert results[0] is results[1]
+    assert (results[0].owner, len(ring.keys)) == ("shop", 1)
+    results[0].enter()
     with pytest.raises(LimitReached):  # the limits are those of both together
-        found[1].enter()
+        results[1].enter()
 
 
 def test_former_owners_are_those_of_every_secret() -> None:

@@ -89,9 +89,9 @@ def test_waiting_bodies_are_limited() -> None:
         await room.begin(EVERYBODY).grow(10)
         waiting = [asyncio.create_task(room.begin(EVERYBODY).grow(1)) for _ in range(body_budget.MOST_WAITING + 5)]
         await asyncio.sleep(0)
-        assert sum(one.done() for one in waiting) == 5
-        for one in waiting:
-            one.cancel()
+        assert sum(item.done() for item in waiting) == 5
+        for item in waiting:
+            item.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
         assert not room._waiting
 

@@ -39,8 +39,8 @@ def test_headers_have_the_name_and_no_more(name: str) -> None:
     for header in (attachment(name), attachment_for_old_clients(name)):
         assert header.isascii()
         assert header.isprintable()
-        found = re.fullmatch(r"attachment; (?:filename=\"([^\"\\\\]*)\"; )?filename\*=UTF-8''([\w.~%-]*)", header)
-        assert found is not None
-        expected = "".join("?" if 0xD800 <= ord(one) < 0xE000 else one for one in shortened(name))
-        assert unquote(found[2]) == expected
-        assert found[1] is None or len(found[1]) == len(shortened(name))
+        actual = re.fullmatch(r"attachment; (?:filename=\"([^\"\\\\]*)\"; )?filename\*=UTF-8''([\w.~%-]*)", header)
+        assert actual is not None
+        expected = "".join("?" if 0xD800 <= ord(item) < 0xE000 else item for item in shortened(name))
+        assert unquote(actual[2]) == expected
+        assert actual[1] is None or len(actual[1]) == len(shortened(name))

@@ -99,11 +99,11 @@ def test_no_call_writes_much_of_a_large_answer(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(answers, "checkpoint", lambda: rounds.append(1))
     sentence = SentenceAnswer(source="a", target="b", score=-1.0, finish_reason="eos", num_tokens=2, flags=[])
     words = AlignedWords(source=(0, 1), target=(0, 1))
-    one = Translation(
+    translation = Translation(
         text="b", flags=[], sentences=[sentence] * 3000, hypotheses=None, alignment=[words] * 7000, pivot=None
     )
     timings = TimingsAnswer(queue=1, encode=1, decode=1, total=1)
-    answer = TranslateResponse(translations=[one] * 3, model="m", timings=timings, context=None)
+    answer = TranslateResponse(translations=[translation] * 3, model="m", timings=timings, context=None)
     whole = answer.model_dump_json(exclude_none=True).encode()
     pieces = list(answers._pieces(answer, answers._LeftOut(exclude_none=True, exclude_unset=False)))
     assert b"".join(pieces) == whole == json_of(answer, exclude_none=True)
@@ -188,11 +188,11 @@ def held_writing(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[threading.Ev
     is_writing, go_on = threading.Event(), threading.Event()
 
     def held(answer: BaseModel, exclude_none: bool = False, exclude_unset: bool = False) -> bytes:
-        found = json_of(answer, exclude_none, exclude_unset)
-        if len(found) > 200:
+        result = json_of(answer, exclude_none, exclude_unset)
+        if len(result) > 200:
             is_writing.set()
             assert go_on.wait(PATIENCE)
-        return found
+        return result
 
     monkeypatch.setattr(answers, "json_of", held)
     monkeypatch.setattr(event_stream, "json_of", held)

@@ -90,8 +90,8 @@ OPERATIONS: dict[tuple[str, str], set[int]] = {
 
 @pytest.fixture(scope="module")
 def document(server: RunningServer) -> dict[str, Any]:
-    found: dict[str, Any] = httpx.get(f"{server.url}/openapi.json").json()
-    return found
+    results: dict[str, Any] = httpx.get(f"{server.url}/openapi.json").json()
+    return results
 
 
 def native(document: dict[str, Any]) -> Iterator[tuple[tuple[str, str], dict[str, Any]]]:
@@ -102,9 +102,9 @@ def native(document: dict[str, Any]) -> Iterator[tuple[tuple[str, str], dict[str
 
 def test_it_is_valid_and_every_reference_leads_somewhere(document: dict[str, Any]) -> None:
     assert [error.message for error in OpenAPIV31SpecValidator(document).iter_errors()] == []
-    found = set(references(document))
-    assert "#/components/schemas/TranslateRequest" in found
-    assert [reference for reference in found if not leads_somewhere(document, reference)] == []
+    result = set(references(document))
+    assert "#/components/schemas/TranslateRequest" in result
+    assert [reference for reference in result if not leads_somewhere(document, reference)] == []
 
 
 def leads_somewhere(document: dict[str, Any], reference: str) -> bool:
@@ -120,20 +120,22 @@ def references(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         if isinstance(value.get("$ref"), str):
             yield value["$ref"]
-        for one in value.values():
-            yield from references(one)
+        for item in value.values():
+            yield from references(item)
     elif isinstance(value, list):
-        for one in value:
-            yield from references(one)
+        for item in value:
+            yield from references(item)
 
 
 def test_every_operation_has_the_statuses_that_occur(document: dict[str, Any]) -> None:
-    declared = {key: {int(status) for status in one["responses"]} for key, one in native(document)}
+    declared = {key: {int(status) for status in item["responses"]} for key, item in native(document)}
     assert declared == OPERATIONS
 
 
 def test_every_parameter_is_named(document: dict[str, Any]) -> None:
-    named = {key: {one["name"] for one in operation.get("parameters", [])} for key, operation in native(document)}
+    named = {
+        key: {parameter["name"] for parameter in operation.get("parameters", [])} for key, operation in native(document)
+    }
     assert named[DOCUMENT, "get"] == {"document_id", "explain"}
     assert named[DOCUMENT + "/sentences", "post"] == {"document_id", "explain"}
     assert named[DOCUMENT + "/sentences/{index}", "put"] == {"document_id", "index", "retranslate"}

@@ -46,7 +46,7 @@ class Shared:
         return DeepLClient(self.secrets[name], server_url=self.server.url, send_platform_info=False)
 
     def in_work(self, name: str) -> int:
-        [key] = [one for one in self.server.state.keys.keys if one.name == name]
+        [key] = [entry for entry in self.server.state.keys.keys if entry.name == name]
         return key.in_work
 
     def nothing_is_left(self) -> None:
@@ -100,14 +100,14 @@ def test_a_hundred_files_of_one_key_delay_no_other_key(tiny_artifact: Path) -> N
             both.hold()
             many = [send(crowd, f"{TEXT} {number}.") for number in range(100)]
             assert both.in_work("crowd") == 100
-            states = [crowd.translate_document_get_status(one).status.value for one in many]
+            states = [crowd.translate_document_get_status(item).status.value for item in many]
             assert set(states) == {"translating", "queued"}
             assert states.count("translating") <= MAX_RUNNING, "a key leaves turns to others"
             late = send(other)
             until(lambda: other.translate_document_get_status(late).status.value == "translating", "it is its turn")
             both.go_on()
             assert fetched(other, late) == said
-            states = [crowd.translate_document_get_status(one).status.value for one in many]
+            states = [crowd.translate_document_get_status(item).status.value for item in many]
             assert "queued" in states, "it did not wait for the others"
             assert http.post("/v1/translate", json={"text": TEXT, **FORM}).status_code == 200
             answer = http.post("/v1/files", data=FORM, files={"file": ("a.txt", TEXT.encode())})

@@ -66,9 +66,9 @@ def test_turns_are_taken_within_the_limit_and_none_is_lost(events: list[str | tu
                 held = Counter(running.values())
                 assert turns.num_running == len(running) <= 2 * limit
                 assert all(count <= limit for count in held.values())
-                waiting = {owners[one] for one in tasks if not one.done() and one not in running}
+                waiting = {owners[item] for item in tasks if not item.done() and item not in running}
                 free = 2 * limit - len(running)
-                assert not any(free >= 1 and held[one] + 1 <= max(1, free - 1) for one in waiting)
+                assert not any(free >= 1 and held[item] + 1 <= max(1, free - 1) for item in waiting)
         for end in ends.values():
             end.set()
         async with asyncio.timeout(PATIENCE):

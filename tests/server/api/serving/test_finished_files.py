@@ -42,11 +42,11 @@ class SlowFiles:
 
     def may(self, owner: str, size: int) -> bool:
         """Whether a file is let in; those leave that make room for it."""
-        own = [room for room in self.done if any(one is room and who == owner for one, who, _ in self.rooms)]
+        own = [room for room in self.done if any(item is room and who == owner for item, who, _ in self.rooms)]
         for count in range(len(own) + 1):
             if self.fits(owner, size, own[:count]):
-                self.rooms = [one for one in self.rooms if one[0] not in own[:count]]
-                self.done = [one for one in self.done if one not in own[:count]]
+                self.rooms = [item for item in self.rooms if item[0] not in own[:count]]
+                self.done = [item for item in self.done if item not in own[:count]]
                 return True
         return False
 
@@ -83,7 +83,7 @@ def test_files_come_and_go_as_the_slow_twin_says(
                     files.remove(room)
                     files.remove(room)
                     del slow.rooms[place]
-                    slow.done = [one for one in slow.done if one is not room]
+                    slow.done = [item for item in slow.done if item is not room]
                 elif room not in slow.done:
                     files.keep(room, finished(size) if action == "finish" else ApiError("internal", "no"))
                     slow.rooms[place] = (room, owner, max(1, size))

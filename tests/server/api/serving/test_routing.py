@@ -52,13 +52,13 @@ def searched(models: Sequence[Translator], allows_pivot: bool, source: str, targ
         return next((model for model in fitting if model.state == "ready"), fitting[0])
 
     def pivots(*states: ModelState) -> list[str]:
-        found = {
-            one.languages[1]
-            for one, other in itertools.product(models, models)
-            if one.languages[0] == source and other.languages == (one.languages[1], target)
-            if one.state in states and other.state in states
+        results = {
+            entry.languages[1]
+            for entry, other in itertools.product(models, models)
+            if entry.languages[0] == source and other.languages == (entry.languages[1], target)
+            if entry.state in states and other.state in states
         }
-        return sorted(found, key=lambda language: (language != "en", language))
+        return sorted(results, key=lambda language: (language != "en", language))
 
     direct = [model for model in models if model.languages == (source, target)]
     if any(model.state != "failed" for model in direct):

@@ -69,18 +69,18 @@ def test_clients_see_both_pairs(many: RunningServer, alone: dict[str, Translator
         expected = said_by(alone[name], TEXTS[source])
         assert libre.translate(TEXTS[source], source, target) == expected
         region = {"en": "EN-GB"}.get(target, target.upper())
-        found = own.translate_text(TEXTS[source], source_lang=source.upper(), target_lang=region)
-        assert not isinstance(found, list)
-        assert found.text == expected
+        actual = own.translate_text(TEXTS[source], source_lang=source.upper(), target_lang=region)
+        assert not isinstance(actual, list)
+        assert actual.text == expected
 
 
 def test_a_language_is_looked_for_among_the_sources_that_are_served(many: RunningServer) -> None:
     libre = LibreTranslateAPI(many.url)
     spanish = "¿Dónde está la estación? Ella vende pan y leche."
     with many.client() as client:
-        found = client.post("/translate", json={"q": [spanish, ENGLISH], "source": "auto", "target": "fr"}).json()
-    assert {one["language"] for one in found["detectedLanguage"]} <= {"en", "de"}
-    assert found["detectedLanguage"][1]["language"] == "en"
+        result = client.post("/translate", json={"q": [spanish, ENGLISH], "source": "auto", "target": "fr"}).json()
+    assert {item["language"] for item in result["detectedLanguage"]} <= {"en", "de"}
+    assert result["detectedLanguage"][1]["language"] == "en"
     assert libre.translate(GERMAN, "auto", "en") == libre.translate(GERMAN, "de", "en")
 
 
@@ -90,6 +90,6 @@ def test_what_is_bundled_is_served() -> None:
     with ready(Settings(port=0, log_level="error")) as server, server.client() as client:
         served = {model["name"]: model for model in client.get("/v1/models").json()["models"]}
         assert served.keys() == there >= {"en-de"}
-        for one in served.values():
-            answer = server.translate("Yes.", source=one["source"], target=one["target"])
-            assert answer.json()["model"] == one["name"]
+        for sentence in served.values():
+            answer = server.translate("Yes.", source=sentence["source"], target=sentence["target"])
+            assert answer.json()["model"] == sentence["name"]

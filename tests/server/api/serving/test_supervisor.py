@@ -74,7 +74,7 @@ def ask(server: RunningServer, name: str, **fields: object) -> httpx.Response:
 
 def state_of(server: RunningServer, name: str) -> tuple[str, str | None]:
     listed = httpx.get(f"{server.url}/v1/models", timeout=PATIENCE).json()["models"]
-    return next((one["state"], one["reason"]) for one in listed if one["name"] == name)
+    return next((entry["state"], entry["reason"]) for entry in listed if entry["name"] == name)
 
 
 def probes(server: RunningServer) -> tuple[int, int]:
@@ -134,7 +134,7 @@ def test_a_model_whose_restarts_fail_gets_no_requests_until_it_is_loaded_again(
         assert "load it again" in refused.json()["error"]["message"]
         assert statuses_of_all_dialects(server, "en", "de") == {503}
         listed = httpx.get(f"{server.url}/v1/languages", timeout=PATIENCE).json()["languages"]
-        assert [one["source"] for one in listed] == ["de"]
+        assert [sentence["source"] for sentence in listed] == ["de"]
         assert probes(server) == (200, 200)
         assert ask(server, "de-en").status_code == 200
         fault.names.clear()
@@ -179,7 +179,7 @@ def test_two_models_of_which_one_has_failed_are_not_available(
             body = {"q": TEXT["de"], "source": language, "target": "fr"}
             assert httpx.post(f"{server.url}/translate", json=body, timeout=PATIENCE).status_code == 503
         listed = httpx.get(f"{server.url}/v1/languages", timeout=PATIENCE).json()["languages"]
-        assert [(one["source"], one["targets"]) for one in listed] == [("de", ["en"])]
+        assert [(sentence["source"], sentence["targets"]) for sentence in listed] == [("de", ["en"])]
 
 
 def test_the_process_is_at_fault_when_no_model_is_left(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,7 +254,7 @@ def test_a_process_that_was_stopped_as_a_whole_accuses_no_model(models: Path, mo
     """Whoever holds the loop, the interpreter or the process holds the engines, too."""
     with sick(models, Fault(set())) as server:
         assert ask(server, "en-de").status_code == 200
-        [loop] = {id(one.get_loop()): one.get_loop() for one in server.uvicorn.servers}.values()
+        [loop] = {id(item.get_loop()): item.get_loop() for item in server.uvicorn.servers}.values()
         worker = server.state.translators["en-de"].worker
 
         def hold() -> None:

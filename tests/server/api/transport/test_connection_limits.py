@@ -124,20 +124,20 @@ def test_bounds_are_kept_without_a_loop() -> None:
 
     bounds = Connections(2, Metrics())
     first = [One() for _ in range(2)]
-    for one in first:
-        bounds.add(one)
-        bounds.is_busy(one)
+    for item in first:
+        bounds.add(item)
+        bounds.is_busy(item)
     beyond = [One() for _ in range(RESERVED + 10)]
-    for one in beyond:
-        bounds.add(one)
-        bounds.is_busy(one)
+    for item in beyond:
+        bounds.add(item)
+        bounds.is_busy(item)
     assert len(bounds) == 2 + RESERVED
-    assert [one.is_closed for one in (*first, *beyond)] == [False] * (2 + RESERVED) + [True] * 10
-    for one in (*first, *beyond):
-        bounds.is_idle(one)
-        bounds.remove(one)
-        bounds.is_unread(one)
-        bounds.is_read(one)
+    assert [item.is_closed for item in (*first, *beyond)] == [False] * (2 + RESERVED) + [True] * 10
+    for item in (*first, *beyond):
+        bounds.is_idle(item)
+        bounds.remove(item)
+        bounds.is_unread(item)
+        bounds.is_read(item)
     assert (len(bounds), bounds._idle, bounds._unread) == (0, {}, {})
 
 

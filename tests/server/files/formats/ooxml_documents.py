@@ -188,7 +188,9 @@ def word_file(seed: int) -> Built:
         "word/notes.xml": ("wordprocessingml.footnotes", builder.part("footnotes", builder.blocks(2))),
         "word/charts/chart1.xml": ("drawingml.chart", builder.part("chartSpace", builder.chart(), "c")),
     }
-    types = "".join(f'<Override PartName="/{name}" ContentType="{TYPE}{one}+xml"/>' for name, (one, _) in parts.items())
+    types = "".join(
+        f'<Override PartName="/{name}" ContentType="{TYPE}{item}+xml"/>' for name, (item, _) in parts.items()
+    )
     encoding = chance.choice(("utf-8", "utf-8", "utf-8-sig", "utf-16"))
     listed = f'<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">{types}</Types>'
     data = packed(

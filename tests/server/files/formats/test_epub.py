@@ -80,7 +80,7 @@ def test_whatever_the_translation_says_pages_are_well_formed(seed: int) -> None:
     assert after["OEBPS/a.css"] == b"p {}"
     for name in ("OEBPS/a b.xhtml", "OEBPS/toc.ncx", "OEBPS/content.opf"):
         etree.fromstring(after[name])
-    ours, theirs = (sorted(one.tag for one in etree.fromstring(part).iter("*"))
+    ours, theirs = (sorted(item.tag for item in etree.fromstring(part).iter("*"))
                     for part in (PAGE.encode(), after["OEBPS/a b.xhtml"]))  # fmt: skip
     assert ours == theirs
 

@@ -89,7 +89,7 @@ def test_whatever_the_translation_says_all_elements_stay(seed: int) -> None:
 
     names = ("Br", "HyperlinkTextSource", "Note", "Footnote", "Change", "ParagraphStyleRange")
     ours, theirs = (
-        Counter(one.tag for one in etree.fromstring(part).iter("*") if one.tag in names)
+        Counter(item.tag for item in etree.fromstring(part).iter("*") if item.tag in names)
         for part in (story(idml_of(body)), translated(body, anything))
     )
     assert ours == theirs

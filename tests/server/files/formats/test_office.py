@@ -43,38 +43,38 @@ def parts_of(data: bytes) -> dict[str, bytes]:
 
 def elements(part: bytes) -> Iterator[Any]:
     """All but runs, their formatting and text."""
-    for one in etree.fromstring(part).iter():
-        if local_name(one) not in TEXT and not any(local_name(around) == "rPr" for around in one.iterancestors()):
-            yield one
+    for item in etree.fromstring(part).iter():
+        if local_name(item) not in TEXT and not any(local_name(around) == "rPr" for around in item.iterancestors()):
+            yield item
 
 
 def around(element: Any) -> tuple[str, str]:
     """The nearest element that is no run: its name and number."""
-    outer = next((one for one in element.iterancestors() if local_name(one) not in TEXT), None)
+    outer = next((ancestor for ancestor in element.iterancestors() if local_name(ancestor) not in TEXT), None)
     return ("", "") if outer is None else (local_name(outer), outer.get("n", ""))
 
 
 def paragraph_of(element: Any) -> str:
     """The number of the paragraph around."""
-    return next((one.get("n", "") for one in element.iterancestors() if local_name(one) == "p"), "")
+    return next((ancestor.get("n", "") for ancestor in element.iterancestors() if local_name(ancestor) == "p"), "")
 
 
 def fields(part: bytes) -> Counter[tuple[str, ...]]:
     """The numbers of what begins, divides and ends every field."""
-    found = Counter[tuple[str, ...]]()
+    result = Counter[tuple[str, ...]]()
     is_open: dict[str, list[list[str]]] = {}
-    for one in elements(part):
-        if local_name(one) in ("fldChar", "instrText"):
-            paragraph = paragraph_of(one)
-            kind = next((value for name, value in one.items() if name.endswith("fldCharType")), "")
+    for element in elements(part):
+        if local_name(element) in ("fldChar", "instrText"):
+            paragraph = paragraph_of(element)
+            kind = next((value for name, value in element.items() if name.endswith("fldCharType")), "")
             stack = is_open.setdefault(paragraph, [])
             if kind == "begin":
                 stack.append([])
             if stack:
-                stack[-1].append(one.get("n", ""))
+                stack[-1].append(element.get("n", ""))
             if kind == "end" and stack:
-                found[tuple(stack.pop())] += 1
-    return found
+                result[tuple(stack.pop())] += 1
+    return result
 
 
 def translated(data: bytes, translate: Callable[[str], str]) -> bytes:
@@ -121,12 +121,14 @@ def test_whatever_the_translation_says_all_elements_stay_where_they_were(seed: i
     assert {name: written.count(name) for name in copies} == copies, "every word is written once"
     for name, part in before.items():
         ours, theirs = list(elements(part)), list(elements(after[name]))
-        assert Counter((one.tag, one.get("n")) for one in ours) == Counter((one.tag, one.get("n")) for one in theirs)
-        assert Counter((one.tag, one.get("n"), around(one)) for one in ours) == Counter(
-            (one.tag, one.get("n"), around(one)) for one in theirs
+        assert Counter((our.tag, our.get("n")) for our in ours) == Counter(
+            (their.tag, their.get("n")) for their in theirs
+        )
+        assert Counter((our.tag, our.get("n"), around(our)) for our in ours) == Counter(
+            (their.tag, their.get("n"), around(their)) for their in theirs
         )
         orders = [
-            sorted((paragraph_of(one), place) for place, one in enumerate(every) if local_name(one) in IN_ORDER)
+            sorted((paragraph_of(item), place) for place, item in enumerate(every) if local_name(item) in IN_ORDER)
             for every in (ours, theirs)
         ]
         numbers = [
@@ -166,7 +168,7 @@ def test_bytes_round_a_translated_paragraph_stay(seed: int) -> None:
         if not any(word in part.replace(b"\x00", b"").decode(errors="replace") for word in words):
             assert after[name] == part
             continue
-        old, new = (one.decode("utf-16" if one[:2] == b"\xff\xfe" else "utf-8") for one in (part, after[name]))
+        old, new = (item.decode("utf-16" if item[:2] == b"\xff\xfe" else "utf-8") for item in (part, after[name]))
         for start, end in outermost_paragraphs(old):
             if not any(word in old[start:end] for word in words):
                 assert old[start:end] in new
@@ -207,17 +209,17 @@ def test_large_formatting_of_many_pieces_is_refused() -> None:
 
 def outermost_paragraphs(part: str) -> list[tuple[int, int]]:
     """Where paragraphs are that are in no other."""
-    found: list[tuple[int, int]] = []
+    results: list[tuple[int, int]] = []
     depth = start = 0
     for match in re.finditer(r"<(/?)\w+:p(?: [^>]*[^/])?>", part):
         if match[1]:
             depth -= 1
             if not depth:
-                found.append((start, match.end()))
+                results.append((start, match.end()))
         else:
             start = match.start() if not depth else start
             depth += 1
-    return found
+    return results
 
 
 def field(instruction: str, result: str) -> str:
@@ -273,7 +275,7 @@ def test_charts_and_groups_of_slides_are_translated() -> None:
     chart = next(shape.chart for shape in shapes if shape.has_chart)
     assert chart.chart_title.text_frame.text == "THE CHART"
     assert [list(plot.categories) for plot in chart.plots] == [["APPLES HERE", "PEARS THERE"]]
-    assert [one.name for one in chart.plots[0].series] == ["FRUIT SOLD"]
+    assert [entry.name for entry in chart.plots[0].series] == ["FRUIT SOLD"]
     assert slide.notes_slide.notes_text_frame.text == "A NOTE"
     assert next(shape for shape in shapes if shape.has_table).table.cell(0, 0).text == "IN A CELL"
 
@@ -283,7 +285,7 @@ def test_charts_and_groups_of_slides_are_translated() -> None:
 def test_libreoffice_opens_what_is_written(data: bytes, name: str, tmp_path: Path) -> None:
     """With as many pages and pictures as before, and every word translated."""
     opened = open_file(data, name, "de", LIMIT)
-    found = []
+    results = []
     for folder, texts in (("before", opened.texts), ("after", [text.upper() for text in opened.texts])):
         place = tmp_path / folder
         place.mkdir()
@@ -294,7 +296,7 @@ def test_libreoffice_opens_what_is_written(data: bytes, name: str, tmp_path: Pat
             subprocess.run([*command, kind, "--outdir", place, place / name], check=True, capture_output=True)
         pages = len(re.findall(rb"/Type\s*/Page\b(?!s)", (place / "a.pdf").read_bytes()))
         written = place / "a.txt"
-        found.append((pages, written.read_text("utf-8-sig") if written.exists() else ""))
-    (pages, before), (pages_after, after) = found
+        results.append((pages, written.read_text("utf-8-sig") if written.exists() else ""))
+    (pages, before), (pages_after, after) = results
     assert pages == pages_after > 0
     assert after == before.upper()

@@ -93,11 +93,11 @@ def test_whatever_the_translation_says_all_elements_stay_where_they_were(seed: i
     assert list(before) == list(after)
     for name in ("content.xml", "styles.xml"):
         ours, theirs = list(elements(before[name])), list(elements(after[name]))
-        assert Counter((one.tag, one.get("n"), around(one)) for one in ours) == Counter(
-            (one.tag, one.get("n"), around(one)) for one in theirs
+        assert Counter((our.tag, our.get("n"), around(our)) for our in ours) == Counter(
+            (their.tag, their.get("n"), around(their)) for their in theirs
         )
         orders = [
-            sorted((paragraph_of(one), place) for place, one in enumerate(every) if IN_ORDER.fullmatch(one.tag))
+            sorted((paragraph_of(item), place) for place, item in enumerate(every) if IN_ORDER.fullmatch(item.tag))
             for every in (ours, theirs)
         ]
         numbers = [
@@ -176,7 +176,7 @@ def test_a_cell_and_its_value_are_one_text() -> None:
     after = parts_of(translated(data, lambda text: '"Ausverkauft" & <mehr>'))["content.xml"]
     value = etree.fromstring(after).find(".//{*}table-cell")
     assert value is not None
-    assert [one for name, one in value.items() if name.endswith("string-value")] == ["".join(value.itertext())]
+    assert [item for name, item in value.items() if name.endswith("string-value")] == ["".join(value.itertext())]
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def translated(data: bytes, translate: Callable[[str], str]) -> dict[str, bytes]
 
 
 def numbered(part: bytes) -> Counter[tuple[str, str]]:
-    return Counter((one.tag, one.get("n")) for one in etree.fromstring(part).iter() if one.get("n"))
+    return Counter((item.tag, item.get("n")) for item in etree.fromstring(part).iter() if item.get("n"))
 
 
 @MANY
@@ -115,8 +115,8 @@ def with_table(formula: str = "", header: str = "Name") -> bytes:
 def test_columns_of_tables_are_named_as_their_cells(translate: Callable[[str], str]) -> None:
     """Excel calls the file damaged otherwise, and where two columns have one name."""
     parts = translated(with_table(), translate)
-    words = ["".join(one.itertext()) for one in etree.fromstring(parts["xl/sharedStrings.xml"])]
-    names = [one.get("name") for one in etree.fromstring(parts["xl/tables/table1.xml"]).iter("{*}tableColumn")]
+    words = ["".join(item.itertext()) for item in etree.fromstring(parts["xl/sharedStrings.xml"])]
+    names = [item.get("name") for item in etree.fromstring(parts["xl/tables/table1.xml"]).iter("{*}tableColumn")]
     assert words[:2] == names
     assert len({name.casefold() for name in names if name}) == 2
     assert words[2] == translate("Words")

@@ -119,9 +119,9 @@ def test_spans_are_found_as_by_trying_every_place(spans: list[str], text: str) -
 @given(st.text("ab ", max_size=30), st.lists(st.tuples(st.integers(0, 30), st.integers(0, 9)), max_size=6))
 def test_owners_as_by_asking_every_word(text: str, places: list[tuple[int, int]]) -> None:
     words, pieces = words_of(text), [(start, start + length) for start, length in places]
-    found: list[int | None] = []
+    results: list[int | None] = []
     for start, end in pieces:
         shared = [min(end, word.end) - max(start, word.start) for word in words]
         best = max(range(len(words)), key=shared.__getitem__, default=None)
-        found.append(best if best is not None and shared[best] > 0 else None)
-    assert word_ids(words, pieces) == found
+        results.append(best if best is not None and shared[best] > 0 else None)
+    assert word_ids(words, pieces) == results

@@ -112,8 +112,8 @@ def test_flags_come_in_their_order() -> None:
 def test_every_flag_is_counted() -> None:
     """By the metrics, which have a series for each of FLAGS; the last three come from how a sentence was decoded."""
     texts = (("a b 77", "so so so so so 66"), ("Hello there, you.", " "), ("The cat sat there.", "The cat sat there."))
-    found = {flag for source, target in texts for flag in find_flags(source, target)}
-    assert found == set(FLAGS) - {"cut", "truncated", "moved"}
+    results = {flag for source, target in texts for flag in find_flags(source, target)}
+    assert results == set(FLAGS) - {"cut", "truncated", "moved"}
 
 
 def test_a_number_of_a_megabyte_takes_no_time() -> None:

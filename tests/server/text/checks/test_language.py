@@ -20,8 +20,8 @@ CODES = sorted(SENTENCES)
 
 @pytest.mark.parametrize(("code", "sentence"), [(code, sentence) for code in CODES for sentence in SENTENCES[code]])
 def test_languages_of_short_sentences_are_identified(code: str, sentence: str) -> None:
-    found, confidence = identify(sentence, CODES)
-    assert found == code
+    result, confidence = identify(sentence, CODES)
+    assert result == code
     assert 0.5 < confidence <= 1
 
 
@@ -56,8 +56,8 @@ def test_what_may_be_either_is_surely_neither() -> None:
 def test_sure_is_what_is_likely_by_nine_tenths(text: str) -> None:
     for language in CODES:
         for other in CODES:
-            found, confidence = identify(text, [language, other])
-            may = found == language and (language == other or confidence >= 0.9)
+            result, confidence = identify(text, [language, other])
+            may = result == language and (language == other or confidence >= 0.9)
             assert is_written_in(text, language, [other]) <= may
 
 

@@ -122,15 +122,15 @@ def trees(draw: st.DrawFn) -> str:
 def held(sentence: str) -> dict[str, set[str]]:
     """By every standalone placeholder the elements that it is in."""
     is_open: list[str] = []
-    found: dict[str, set[str]] = {}
+    results: dict[str, set[str]] = {}
     for part in nested(split_at_placeholders(sentence)):
         if is_placeholder(part) and is_opening(part):
             is_open.append(part)
         elif is_placeholder(part) and is_closing(part):
             is_open.remove(opening_of(part))
         elif is_placeholder(part):
-            found[part] = set(is_open)
-    return found
+            results[part] = set(is_open)
+    return results
 
 
 @given(trees(), st.randoms(use_true_random=False))
@@ -158,14 +158,14 @@ def test_what_holds_marks_alone_is_nowhere_without_them(
     chance.shuffle(target)
     ours, theirs = words_of(source), words_of(" ".join(target))
     pairs = data.draw(st.lists(st.tuples(st.sampled_from(ours), st.sampled_from(theirs)), max_size=8)) if ours else []
-    aligned = [((one.start, one.end), (other.start, other.end)) for one, other in pairs]
+    aligned = [((first.start, first.end), (other.start, other.end)) for first, other in pairs]
     parts = split_at_placeholders(place_tags(tags, source, " ".join(target), aligned))
     written = [part for part in parts if is_placeholder(part)]
     assert sorted(written) == sorted([*PLACEHOLDER.findall(sentence)])
     for match in re.finditer(rf"{PLACEHOLDER.pattern}++", sentence):
         block = match[0]
-        for start, one in enumerate(block):
-            end = block.find(chr(ord(one) + 0x4000)) if is_opening(one) else -1
+        for start, item in enumerate(block):
+            end = block.find(chr(ord(item) + 0x4000)) if is_opening(item) else -1
             if end > start + 1 and any(not is_opening(other) and not is_closing(other) for other in block[start:end]):
                 assert block[start : end + 1] in "".join(written)
 
@@ -183,14 +183,14 @@ def test_no_tag_is_lost_and_all_are_nested(words: list[str], data: st.DataObject
         target = " ".join(reversed(re.findall(r"\w+", PLACEHOLDER.sub("", source)))) + " ."
         source_words, target_words = words_of(source), words_of(target)
         pairs = data.draw(st.lists(st.tuples(st.sampled_from(source_words), st.sampled_from(target_words)), max_size=8))
-        found = place_tags(
+        result = place_tags(
             lifted,
             source,
             target,
             [((word.start, word.end), (target_word.start, target_word.end)) for word, target_word in pairs],
         )
-        assert strip_tags(found)[0] == target
-        marks = [part for part in nested(split_at_placeholders(found)) if is_placeholder(part)]
+        assert strip_tags(result)[0] == target
+        marks = [part for part in nested(split_at_placeholders(result)) if is_placeholder(part)]
         assert sorted(marks) == sorted(tag.placeholder for tag in lifted)
 
 

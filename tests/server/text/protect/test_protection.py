@@ -227,8 +227,8 @@ def test_a_long_text_is_searched_in_windows_as_it_would_be_at_once(words: list[s
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(patterns, "_WINDOW", window)
         patch.setattr(patterns, "_LONGEST", 400)
-        found = list(patterns._spans(patterns._PROTECTED, text))
-    assert joined(found) == joined(whole)
+        result = list(patterns._spans(patterns._PROTECTED, text))
+    assert joined(result) == joined(whole)
 
 
 def joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

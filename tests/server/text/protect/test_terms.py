@@ -102,9 +102,9 @@ def test_lower_case_terms_match_in_any_case_and_all_in_the_plural(text: str, fou
 
 
 def test_a_plural_that_is_a_term_itself_is_this_term() -> None:
-    found = Terms({"ring": "a", "rings": "b", "Ring": "c"}).find("Rings ring Ring rings")
-    assert [match.target for match in found] == ["b", "a", "c", "b"]
-    assert not any(match.is_plural for match in found)
+    result = Terms({"ring": "a", "rings": "b", "Ring": "c"}).find("Rings ring Ring rings")
+    assert [match.target for match in result] == ["b", "a", "c", "b"]
+    assert not any(match.is_plural for match in result)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_the_translation_of_a_plural_may_have_an_ending(sentence: str, translati
 
 def slow_find(targets: Mapping[str, str], text: str, taken: Sequence[tuple[int, int]]) -> list[Match]:
     """Every spelling of every term tried at every place, the longest first."""
-    found: list[Match] = []
+    results: list[Match] = []
     end = 0
     terms = {" ".join(term.split()): target for term, target in targets.items()}
     spellings = [(term, term, False) for term in terms]
@@ -159,10 +159,10 @@ def slow_find(targets: Mapping[str, str], text: str, taken: Sequence[tuple[int, 
                 capitals = term.islower() and match[0].isupper() and len(match[0]) > 1
                 target = terms[term].upper() if capitals else terms[term]
                 rises = capital and term.islower() and target.islower()
-                found.append(Match(start, match.end(), target, is_plural, rises))
+                results.append(Match(start, match.end(), target, is_plural, rises))
                 end = match.end()
                 break
-    return found
+    return results
 
 
 PARTS = st.sampled_from(

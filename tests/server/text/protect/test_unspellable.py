@@ -13,8 +13,8 @@ LETTERS = "ab\u00e9\u0436\u0939\u093f\u732b\u0e01 ,.\u221e-"
 
 
 def words(sentence: str, spelled: str = "") -> list[str]:
-    found = unspellable(sentence, lambda character: character.isascii() or character in spelled)
-    return [sentence[start:end] for start, end in found]
+    result = unspellable(sentence, lambda character: character.isascii() or character in spelled)
+    return [sentence[start:end] for start, end in result]
 
 
 @pytest.mark.parametrize(
@@ -44,15 +44,15 @@ def test_a_quotation_is_one_span() -> None:
 
 @given(st.text(alphabet=LETTERS, max_size=40), st.sets(st.sampled_from(LETTERS)))
 def test_every_strange_letter_is_in_one_span_and_no_spelled_word_is(sentence: str, spelled: set[str]) -> None:
-    found = unspellable(sentence, lambda character: character in spelled)
-    inside = [place for start, end in found for place in range(start, end)]
+    result = unspellable(sentence, lambda character: character in spelled)
+    inside = [place for start, end in result for place in range(start, end)]
     assert inside == sorted(set(inside))
     for place, character in enumerate(sentence):
         if unicodedata.category(character)[0] in "LS" and not character.isascii() and character not in spelled:
             assert place in inside
-    for start, end in found:
+    for start, end in result:
         assert not all(char.isascii() or char in spelled for char in sentence[start:end])
-    rows = merge_adjacent(sentence, found)
+    rows = merge_adjacent(sentence, result)
     assert {place for start, end in rows for place in range(start, end)} >= set(inside)
     assert all(before[1] < after[0] for before, after in pairwise(rows))
 
@@ -67,15 +67,15 @@ def test_rows_are_found_as_one_letter_after_the_other(
 ) -> None:
     """The slow twins look at every letter, and at every two places."""
     strange = {char for char in sentence if not (char.isascii() or char.isspace() or char in spelled)}
-    found = unspellable(sentence, lambda character: character.isascii() or character in spelled)
+    result = unspellable(sentence, lambda character: character.isascii() or character in spelled)
     alone = [(at, at + 1) for at, char in enumerate(sentence) if char in strange and "\u4e00" <= char <= "\u9fff"]
-    of_letters = [place for place in found if "\u00b2" not in sentence[slice(*place)]]  # a unit is found as a whole
+    of_letters = [place for place in result if "\u00b2" not in sentence[slice(*place)]]  # a unit is found as a whole
     assert {place for place in of_letters if place[0] in dict(alone)} == {
         (at, _end(sentence, at + 1)) for at, _ in alone
     }
     places = [(start, start + length) for start, length in apart]
     rows: list[tuple[int, int]] = []
-    for start, end in found:
+    for start, end in result:
         last = rows[-1][1] if rows else 0
         is_cut = any(end > last and begin < start for begin, end in places)
         between = sentence[last:start]
@@ -85,7 +85,7 @@ def test_rows_are_found_as_one_letter_after_the_other(
             rows.append((start, end))
     parted = [(start, end) for start, end in sorted(places)]
     if all(before[1] <= after[0] for before, after in pairwise(parted)):
-        assert merge_adjacent(sentence, found, places) == rows
+        assert merge_adjacent(sentence, result, places) == rows
 
 
 def _end(sentence: str, at: int) -> int:

@@ -54,8 +54,8 @@ def test_texts_of_messages_are_those_of_the_other_parser(message: str) -> None:
         if isinstance(node, dict) and "options" in node:
             for branch in node["options"].values():
                 expected += texts_of(branch, is_outside=False)
-    found = [message[start:end] for argument in find_arguments(message) for start, end in argument.texts]
-    assert [read(parser, text) for text in found] == expected
+    actual = [message[start:end] for argument in find_arguments(message) for start, end in argument.texts]
+    assert [read(parser, text) for text in actual] == expected
 
 
 def read(parser: Any, text: str) -> str:
@@ -87,8 +87,8 @@ def gaps(argument: Any) -> list[tuple[int, int]]:
     ],
 )  # fmt: skip
 def test_what_does_not_follow_the_grammar_is_text(text: str) -> None:
-    found = list(find_arguments(text))
-    assert all(argument.start > 0 for argument in found)
+    result = list(find_arguments(text))
+    assert all(argument.start > 0 for argument in result)
 
 
 def test_choices() -> None:
