@@ -17,6 +17,10 @@ def is_running(pid: int) -> bool:
     return _is_parser(pid) and not _has_ended(pid)
 
 
+BUSY_TICKS = 60
+"""Ticks that a process has computed when it is certainly at a file: it takes about 25 to start."""
+
+
 def cpu_ticks(pid: int) -> int:
     """What the process has computed so far, in ticks of the system; 0 where it is gone."""
     fields = _stat(pid)

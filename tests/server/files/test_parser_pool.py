@@ -17,7 +17,7 @@ from server.files.in_process import InProcessParser
 from server.files.limits import FileLimits
 from server.files.parser_pool import ParserPool, TooManyFiles
 from server.files.parsing import Failure, SourceFile
-from tests.server.files.processes import cpu_ticks, is_running, parsers_of
+from tests.server.files.processes import BUSY_TICKS, cpu_ticks, is_running, parsers_of
 from tests.server.files.some import BUSY, small_files
 
 PATIENCE = 60.0
@@ -59,7 +59,7 @@ async def busy_with(pool: ParserPool, file: SourceFile) -> "tuple[asyncio.Task[l
     [before] = parsers_of() or [0]
     ticks = cpu_ticks(before)
     reading = asyncio.create_task(pool.texts(file))
-    await until(lambda: any(cpu_ticks(pid) >= ticks + 20 for pid in parsers_of()), "the file is being read")
+    await until(lambda: any(cpu_ticks(pid) >= ticks + BUSY_TICKS for pid in parsers_of()), "the file is being read")
     assert not reading.done()
     [pid] = parsers_of()
     return reading, pid

@@ -16,7 +16,7 @@ import pytest
 
 from server.files.formats import registry as table
 from tests.server.api.conftest import PATIENCE, ready, settings_for, until
-from tests.server.files.processes import cpu_ticks, is_running, parsers_of
+from tests.server.files.processes import BUSY_TICKS, cpu_ticks, is_running, parsers_of
 from tests.server.files.some import BUSY, small_docx, small_files
 from tests.server.processes import Served, serving
 
@@ -40,7 +40,7 @@ def busy_parser(server: int) -> int:
     results: list[int] = []
 
     def look() -> bool:
-        results[:] = [pid for pid in parsers_of(server) if cpu_ticks(pid) >= 20]
+        results[:] = [pid for pid in parsers_of(server) if cpu_ticks(pid) >= BUSY_TICKS]
         return bool(results)
 
     until(look, "a file is being read")
