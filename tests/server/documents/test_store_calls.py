@@ -161,13 +161,13 @@ def test_every_text_is_cut_once(
 ) -> None:
     planned: list[str] = []
     translator = translators["documents"]
-    plan = translator.plan
+    plan = type(translator.planner).plan_text
 
-    def counted(text: str) -> TextPlan:
+    def counted(planner: Any, text: str, *args: Any, **options: Any) -> TextPlan:
         planned.append(text)
-        return plan(text)
+        return plan(planner, text, *args, **options)
 
-    monkeypatch.setattr(translator, "plan", counted)
+    monkeypatch.setattr(type(translator.planner), "plan_text", counted)
 
     async def scenario() -> None:
         async with serving(translators) as (documents, _):
