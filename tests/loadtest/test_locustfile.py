@@ -27,7 +27,7 @@ def test_every_kind_of_user_succeeds_and_429_is_no_failure(document_artifact: Pa
         translation_cache_bytes=0,
     )  # fmt: skip
     with ready(settings_for(document_artifact, engine)) as server:
-        shape = {"LOADTEST_SHAPE": "spike", "LOADTEST_USERS": "12", "LOADTEST_SECONDS": "5"}
+        shape = {"LOADTEST_SHAPE": "spike", "LOADTEST_USERS": "12", "LOADTEST_SECONDS": "8"}
         done = locust(server, tmp_path, **shape)
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
         for name in ("short text", "list of 50", "document: ", "server metrics:"):
