@@ -18,7 +18,7 @@ from typing import Literal
 
 Arrangement = Literal["repeated", "blocks", "shuffled", "nested"]
 
-SHAPES = int(os.environ.get("GROWTH_SHAPES", "25"))
+SHAPES = int(os.environ.get("GROWTH_SHAPES", "16"))
 """Shapes that are tried for every parser. GROWTH_SHAPES=300 finds a few that cost up to 29 times ordinary text."""
 SMALL, LARGE = 250, 16_000
 """Characters of the first text that is timed, and of the text that is compared with ordinary text."""
