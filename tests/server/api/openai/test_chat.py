@@ -105,7 +105,7 @@ def test_a_stream_is_the_answer_in_parts(client: OpenAI, text: str) -> None:
     assert chunks[0].choices[0].delta.role == "assistant"
     assert len({chunk.id for chunk in chunks}) == 1
     if text == TEXT:
-        assert len([part for part in parts if part]) > 2
+        assert len([part for part in parts if part]) > 1  # how many depends on how fast the client reads
 
 
 def test_models_are_listed(client: OpenAI, server: RunningServer) -> None:
