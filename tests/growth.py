@@ -7,6 +7,7 @@ no more than twenty times what ordinary text of its length takes.
 """
 
 import contextlib
+import gc
 import math
 import os
 import random
@@ -18,10 +19,10 @@ from typing import Literal
 
 Arrangement = Literal["repeated", "blocks", "shuffled", "nested"]
 
-SHAPES = int(os.environ.get("GROWTH_SHAPES", "16"))
+SHAPES = int(os.environ.get("GROWTH_SHAPES", "40"))
 """Shapes that are tried for every parser. GROWTH_SHAPES=300 finds a few that cost up to 29 times ordinary text."""
-SMALL, LARGE = 250, 16_000
-"""Characters of the first text that is timed, and of the text that is compared with ordinary text."""
+LARGE = 16_000
+"""Characters of the text that is compared with one of a quarter of its size, and with ordinary text."""
 MAX_SIZE = 64_000
 """Characters of the largest text."""
 MEASURABLE = 0.004
@@ -104,64 +105,84 @@ def assert_linear(
     """Fail, with the shape of the input, where `run` takes more than linear time on a text made of `tokens`, or more
     than twenty times what it takes for `ordinary` text of the same length (None: no such check). `run` raises
     nothing: it catches what its parser raises for bad input."""
+    usual = None if ordinary is None else _usual(run, ordinary, LARGE, 2)
     for shape in shapes(tokens, seed, count):
-        check_growth(run, shape, most)
-        if ordinary is not None:
+        seconds = check_growth(run, shape, most)
+        if ordinary is None or usual is None:
+            continue
+        if most < LARGE or seconds > MAX_COST_RATIO * usual:
             check_cost(run, shape, ordinary)
 
 
-def check_growth(run: Callable[[str], object], shape: Shape, most: int = MAX_SIZE) -> None:
-    """Raise AssertionError if the time grows faster than the text."""
-    size = SMALL
-    seconds = fastest(run, shape.text(size), 1)
-    while seconds < MEASURABLE and size < most // 4:  # large enough to be measured
-        size *= 2
-        seconds = fastest(run, shape.text(size), 1)
-    if seconds < MEASURABLE:
-        return
+def check_growth(run: Callable[[str], object], shape: Shape, most: int = MAX_SIZE) -> float:
+    """The seconds of the text of `LARGE` characters (of `most`, if that is less); raises AssertionError if the time
+    grows faster than the text."""
+    size = min(LARGE, most) // 4
+    small, large = fastest(run, shape.text(size), 1), fastest(run, shape.text(4 * size), 1)
+    seconds = large
+    while large < MEASURABLE and 16 * size <= most:  # large enough to be measured
+        size *= 4
+        small, large = large, fastest(run, shape.text(4 * size), 1)
+    if large < MEASURABLE or large <= MAX_GROWTH * small:
+        return seconds
+    # Larger texts reach the bounds of bounded patterns and grow no more. Of two sizes, one fits the machine's caches.
+    larger = [times * size for times in (1, 2, 4, 8) if 4 * times * size <= most]
+    sizes = larger if len(larger) > 1 else [size, size // 2]
     growths: list[float] = []
-    while not growths or 4 * size <= most:  # larger texts reach the bounds of bounded patterns and grow no more
-        growths.append(_growth(run, shape, size))
+    for first in sizes:
+        growths.append(_growth(run, shape, first))
         if growths[-1] <= MAX_GROWTH:
-            return
-        if growths[-1] > SURE_GROWTH:
-            break
-        size *= 2
-    raise AssertionError(f"four times the text takes {growths} times as long, at {size} characters last: {shape}")
+            return seconds
+    raise AssertionError(f"four times the text takes {growths} times as long, from {sizes} characters: {shape}")
 
 
 def _growth(run: Callable[[str], object], shape: Shape, size: int) -> float:
     """The time of a text of four times the size, divided by the time of the text."""
     small, large = shape.text(size), shape.text(4 * size)
     share = 4 * len(small) / len(large)
-    growth = share * fastest(run, large, 1) / fastest(run, small, 2)
+    seconds, seconds_of_four = [], []
     for runs in (2, RUNS, 3 * RUNS):  # other work on the machine makes times longer, never shorter
-        if growth <= MAX_GROWTH or (runs > 2 and growth > SURE_GROWTH):
+        for _ in range(runs):  # in turns, so that it makes both longer
+            seconds.append(fastest(run, small, 1))
+            seconds_of_four.append(fastest(run, large, 1))
+        growth = share * min(seconds_of_four) / min(seconds)
+        if not MAX_GROWTH < growth <= SURE_GROWTH:
             break
-        growth = share * fastest(run, large, runs) / fastest(run, small, runs)
     return growth
 
 
 def check_cost(run: Callable[[str], object], shape: Shape, ordinary: str = ORDINARY, size: int = LARGE) -> None:
     """Raise AssertionError if a text takes much more time than an ordinary text of its length."""
     text = shape.text(size)
-    usual = (ordinary * math.ceil(len(text) / len(ordinary)))[: len(text)]
-    ratio = fastest(run, text, 1) / fastest(run, usual, 2)
-    for runs in (RUNS, 3 * RUNS):
+    seconds, usual = [], []
+    for runs in (1, RUNS, 3 * RUNS):
+        for _ in range(runs):
+            seconds.append(fastest(run, text, 1))
+            usual.append(_usual(run, ordinary, len(text), 2))
+        ratio = min(seconds) / min(usual)
         if ratio <= MAX_COST_RATIO:
             return
-        ratio = fastest(run, text, runs) / fastest(run, usual, runs)
-    assert ratio <= MAX_COST_RATIO, f"{ratio:.0f} times the time of ordinary text: {shape}"
+    raise AssertionError(f"{ratio:.0f} times the time of ordinary text: {shape}")
+
+
+def _usual(run: Callable[[str], object], ordinary: str, size: int, runs: int) -> float:
+    return fastest(run, (ordinary * math.ceil(size / len(ordinary)))[:size], runs)
 
 
 def fastest(run: Callable[[str], object], text: str, runs: int) -> float:
     """Seconds of this thread's processor time that the shortest of several runs takes."""
 
     def once() -> float:
+        collects = gc.isenabled()
+        gc.disable()  # a full collection visits what other tests have left
         started = time.thread_time()
-        with _ended_after(MAX_SECONDS, text):
-            run(text)
-        return max(1e-7, time.thread_time() - started)
+        try:
+            with _ended_after(MAX_SECONDS, text):
+                run(text)
+            return max(1e-7, time.thread_time() - started)
+        finally:
+            if collects:
+                gc.enable()
 
     return min(once() for _ in range(runs))
 
