@@ -17,12 +17,11 @@ from server.files.formats.registry import FORMATS
 from server.files.messages import Closed, receive, send
 from server.files.parsing import ERRORS, SourceFile, read_texts, write_file
 
-_LIBRARIES = ("lxml.etree", "markdown_it", "yaml", "fluent.syntax", "charset_normalizer")
+_LIBRARIES = ("markdown_it", "yaml", "fluent.syntax", "charset_normalizer")
 _RETIRES_AT_BYTES = 48 * 2**20
 """A process with more resident memory than this after a file ends, so that the next file has all of its share."""
 _NO_LIMIT = 2**32
 _LONGEST_MESSAGE = 1000
-_LXML_NO_MEMORY = 2
 
 
 def main(memory_bytes: int, cpu_seconds: float) -> None:
@@ -99,8 +98,6 @@ def _is_out_of_memory(error: BaseException | None) -> bool:
     """Whether an error is, or was caused by, a failed allocation."""
     while error is not None:
         if isinstance(error, MemoryError):
-            return True
-        if type(error).__name__ == "XMLSyntaxError" and getattr(error, "code", None) == _LXML_NO_MEMORY:
             return True
         error = error.__context__
     return False

@@ -44,6 +44,7 @@ class _Reader:
         self._parser.CharacterDataHandler = self._characters
         self._parser.EntityDeclHandler = self._refuse_entity
         self._parser.SkippedEntityHandler = self._refuse_entity
+        self._parser.AttlistDeclHandler = self._refuse_attributes
         self._pairs: list[tuple[str, str]] = []
         self._of_language: dict[str, list[str]] = {}
         """The terms of the entry that is open."""
@@ -97,6 +98,9 @@ class _Reader:
 
     def _refuse_entity(self, name: str, *_: object) -> None:
         raise MalformedTerms(f"they have an entity of their own: &{name[:60]};")
+
+    def _refuse_attributes(self, element: str, *_: object) -> None:
+        raise MalformedTerms(f"they declare attributes of their own, for <{element[:60]}>; save them without a DOCTYPE")
 
 
 def write_tbx(entries: Mapping[str, str], source: str, target: str) -> str:

@@ -6,15 +6,15 @@ Style sheets, pictures and fonts stay byte for byte. Books that are protected ag
 import posixpath
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import unquote
 
 from server.files.formats.archive import Archive
 from server.files.formats.base import Budget, DamagedFile, FileTooLarge, OpenedFile
 from server.files.formats.html import BASE_TAGS
-from server.files.formats.xml_files import encoding_of, parse, valid_text
+from server.files.formats.xml_files import encoding_of, valid_text
 from server.files.formats.xml_labels import Labels
 from server.files.formats.xml_part import Part, TextsOfFile, unpacked, written_parts
+from server.files.formats.xml_places import Element, elements
 from server.text.markup.markup import Markup, escape_xml, read_markup
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
@@ -69,8 +69,7 @@ class _Book:
             raise DamagedFile(f"the file is no EPUB file: it has no {_CONTAINER}")
         self._refuse_protected()
         for name in self._packages():
-            package = self._parse(name)
-            pages, contents = _names(package, posixpath.dirname(name))
+            pages, contents = _names(self._elements(name, "item", "itemref"), posixpath.dirname(name))
             for page in pages:
                 if page in self.archive.names and page not in self.pages:
                     self._read_page(page)
@@ -83,8 +82,10 @@ class _Book:
     def _refuse_protected(self) -> None:
         if _ENCRYPTION not in self.archive.names:
             return
-        for item in self._parse(_ENCRYPTION).iter("{*}EncryptedData"):
-            methods = {method.get("Algorithm") for method in item.iterchildren("{*}EncryptionMethod")}
+        for item in self._elements(_ENCRYPTION, "EncryptedData"):
+            methods = {
+                method.attributes.get("Algorithm") for method in item.children() if method.name == "EncryptionMethod"
+            }
             if not methods or not methods <= _OBFUSCATIONS:
                 raise DamagedFile(
                     "the book is encrypted against copying (DRM); only a copy without it can be translated"
@@ -92,15 +93,14 @@ class _Book:
 
     def _packages(self) -> list[str]:
         """The parts that list the others. Raises DamagedFile."""
-        files = self._parse(_CONTAINER).iter("{*}rootfile")
-        names = dict.fromkeys(file.get("full-path", "") for file in files)
+        names = dict.fromkeys(file.attributes.get("full-path", "") for file in self._elements(_CONTAINER, "rootfile"))
         packages = [name for name in names if name in self.archive.names]
         if not packages:
             raise DamagedFile("the file is no EPUB file: the list of its parts is missing")
         return packages
 
-    def _parse(self, name: str) -> Any:
-        return parse(self.archive.chunks(name), name, self.file.xml)
+    def _elements(self, part: str, *names: str) -> list[Element]:
+        return elements(unpacked(self.archive.chunks(part), part, self.file.xml).data, part, *names)
 
     def _read_page(self, name: str) -> None:
         data = bytearray()
@@ -135,10 +135,11 @@ class _Book:
             part.edits.append((label, number))
 
 
-def _names(package: Any, folder: str) -> tuple[list[str], list[str]]:
+def _names(entries: Sequence[Element], folder: str) -> tuple[list[str], list[str]]:
     """The pages of a book, those of its reading order first, and its tables of contents."""
-    items = {item.get("id", ""): item for item in package.iter("{*}item")}
-    order = [items[entry.get("idref")] for entry in package.iter("{*}itemref") if entry.get("idref") in items]
+    items = {entry.attributes.get("id", ""): entry.attributes for entry in entries if entry.name == "item"}
+    references = (entry.attributes.get("idref", "") for entry in entries if entry.name == "itemref")
+    order = [items[reference] for reference in references if reference in items]
     pages, contents = (
         dict.fromkeys(
             posixpath.normpath(posixpath.join(folder, unquote(item.get("href", "").partition("#")[0])))

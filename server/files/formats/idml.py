@@ -5,15 +5,15 @@ Notes, deleted text and variables stay. Text in links and in tagged elements of 
 
 import re
 from collections.abc import Mapping, Sequence
-from xml.parsers import expat
 
 from server.files.formats.archive import Archive
 from server.files.formats.base import Budget, DamagedFile, OpenedFile
+from server.files.formats.expat_parser import MAX_DEPTH, expat_parser, parse_with, too_deep
 from server.files.formats.ooxml.content import Atom, Item, Mark, Run, Text
 from server.files.formats.ooxml.labels import Label, tag_end
 from server.files.formats.ooxml.nodes import Node
 from server.files.formats.ooxml.paragraph import Paragraph
-from server.files.formats.ooxml.part import MAX_DEPTH, MAX_NESTING
+from server.files.formats.ooxml.part import MAX_NESTING
 from server.files.formats.xml_part import Edit, Part, TextsOfFile, unpacked, written_parts
 from server.text.base.words import has_letters
 
@@ -77,16 +77,8 @@ class _Story:
 
     def read(self) -> None:
         """Raises DamagedFile, FileTooLarge."""
-        parser = expat.ParserCreate("utf-8")
-        parser.buffer_text = True
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._characters
-        self._parser = parser
-        try:
-            parser.Parse(self._part.data, True)
-        except expat.ExpatError as error:
-            raise DamagedFile(f"{self._name} is no well-formed XML: {error}") from None
+        self._parser = expat_parser(self._name, self._start, self._end, self._characters, separator=None)
+        parse_with(self._parser, self._part.data, self._name)
         for edit in self._edits:
             if edit is not None:
                 self._file.budget.spend(edit.text)
@@ -94,7 +86,7 @@ class _Story:
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         if len(self._stack) > MAX_DEPTH:
-            raise DamagedFile(f"{self._name} is no well-formed XML: more than {MAX_DEPTH} elements inside each other")
+            raise too_deep(self._name)
         start, parent = self._parser.CurrentByteIndex, self._stack[-1]
         frame = _Frame(name, start, tag_end(self._part.data, start), attributes)
         self._stack.append(frame)

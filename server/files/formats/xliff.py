@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from server.files.formats.base import Budget, DamagedFile, Encoding, OpenedFile, decode
 from server.files.formats.xliff_inline import is_translated, read_inline, rendered, visible_text
-from server.files.formats.xml_files import XmlBudget, checked, encoding_of, in_chunks
+from server.files.formats.xml_files import XmlBudget, encoding_of
 from server.files.formats.xml_places import Element, PlacedXml, with_attributes
 from server.text.base.placeholders import PlaceholderText
 from server.text.markup.languages import primary
@@ -49,8 +49,7 @@ def _decoded(data: bytes, budget: Budget) -> tuple[PlacedXml, Encoding]:
     """The file in UTF-8, and its own encoding. Raises DamagedFile, FileTooLarge."""
     if not data:
         raise DamagedFile("the file is empty")
-    for _ in checked(in_chunks(data), "the file", XmlBudget(budget)):
-        pass
+    XmlBudget(budget).spend(data)
     declared = encoding_of(data, "the file")
     text, encoding = decode(data, None if declared == "utf-8" and not _declares(data) else declared)
     return PlacedXml(text.encode("utf-8", "surrogatepass"), "the file"), encoding

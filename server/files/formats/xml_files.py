@@ -1,7 +1,6 @@
-"""XML files, parsed in chunks within limits: no entities, no network access, no oversized trees."""
+"""What XML files share: limits on their size, their encodings, and texts whose placeholders stand for elements."""
 
 import re
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 from server.files.formats.base import Budget, DamagedFile, FileTooLarge
@@ -12,10 +11,11 @@ BASE_BYTES, BYTES_PER_CHARACTER = 16 * 2**20, 64
 """Bytes of XML that a file may have, plus 64 for every permitted character."""
 BASE_TAGS, TAGS_PER_CHARACTER = 250_000, 2
 """Tags and attributes that a file may have, plus 2 for every permitted character; each may take 250 bytes of memory."""
-_CHUNK = 2**16
 _BEGINNING = 200
 """Bytes in which the declaration of the encoding is searched."""
 DECLARED = re.compile(rb"""^\s*<\?xml[^>]*?\bencoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']""")
+_UTF_32 = (b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff", b"<\x00\x00\x00", b"\x00\x00\x00<")
+"""How files in UTF-32 begin: with the mark of its order of bytes, or with a tag."""
 _BEGINNINGS = (
     (b"\xef\xbb\xbf", "utf-8"),
     (b"\xff\xfe", "utf-16"),
@@ -23,12 +23,6 @@ _BEGINNINGS = (
     (b"<\x00", "utf-16le"),
     (b"\x00<", "utf-16be"),
 )
-_DECLARATIONS = tuple(
-    word.encode(encoding) for word in ("<!ENTITY", "<!ATTLIST") for encoding in ("ascii", "utf-16-le", "utf-16-be")
-)
-"""Declarations that are refused: an entity may expand to a gigabyte, an ATTLIST may add a thousand attributes to every
-element."""
-_OVERLAP = max(map(len, _DECLARATIONS)) - 1
 _INVALID_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -58,55 +52,6 @@ class XmlBudget:
             )
 
 
-def parse(chunks: Iterable[bytes], what: str, budget: XmlBudget) -> Any:
-    """The root element of the XML in `chunks`. Raises DamagedFile, FileTooLarge."""
-    from lxml import etree
-
-    parser: Any = None
-    try:
-        for chunk in checked(chunks, what, budget):
-            if parser is None:
-                parser = etree.XMLParser(
-                    encoding=encoding_of(chunk, what),
-                    resolve_entities=False,
-                    no_network=True,
-                    load_dtd=False,
-                    huge_tree=False,
-                )
-            parser.feed(chunk)
-        root = None if parser is None else parser.close()
-    except (etree.LxmlError, ValueError, LookupError, AssertionError) as error:
-        if isinstance(error, DamagedFile | FileTooLarge):
-            raise
-        raise DamagedFile(f"{what} is no well-formed XML: {error}") from None
-    if root is None:
-        raise DamagedFile(f"{what} is empty")
-    return root
-
-
-def checked(chunks: Iterable[bytes], what: str, budget: XmlBudget) -> Iterator[bytes]:
-    """The pieces of XML in `chunks`, each counted, and without declarations of entities. Raises DamagedFile,
-    FileTooLarge."""
-    before = b""
-    for chunk in chunks:
-        budget.spend(chunk)
-        seen = before + chunk
-        if any(word in seen for word in _DECLARATIONS):
-            raise DamagedFile(f"{what} declares entities or attributes of its own; save it without a DOCTYPE")
-        before = seen[-_OVERLAP:]
-        yield chunk
-
-
-def in_chunks(data: bytes) -> Iterator[bytes]:
-    """`data` in chunks, for `parse`."""
-    return (data[start : start + _CHUNK] for start in range(0, len(data), _CHUNK))
-
-
-def local_name(element: Any) -> str:
-    """The name of an element without its namespace; "" for a comment."""
-    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
-
-
 def valid_text(text: str) -> str:
     """`text` with U+FFFD in place of characters that XML forbids."""
     return _INVALID_CHARACTERS.sub("\ufffd", text)
@@ -114,6 +59,8 @@ def valid_text(text: str) -> str:
 
 def encoding_of(beginning: bytes, what: str) -> str:
     """The encoding. The parser would also accept encodings in which tags cannot be counted (UTF-7, EBCDIC)."""
+    if beginning.startswith(_UTF_32):
+        raise _not_read(what, "UTF-32")
     for bom, name in _BEGINNINGS:
         if beginning.startswith(bom):
             return name
@@ -123,8 +70,12 @@ def encoding_of(beginning: bytes, what: str) -> str:
     label = declared[1].decode("ascii")
     name_of = codec_of(label)
     if name_of is None:
-        raise DamagedFile(f"{what} is in the encoding {label}, which is not read; save it as UTF-8")
+        raise _not_read(what, label)
     return "utf-8" if name_of.startswith("utf") else label
+
+
+def _not_read(what: str, encoding: str) -> DamagedFile:
+    return DamagedFile(f"{what} is in the encoding {encoding}, which is not read; save it as UTF-8")
 
 
 class Elements:

@@ -1,11 +1,9 @@
 """Reads a small part whose texts stand alone in their elements: titles and entries of a table of contents."""
 
 from collections.abc import Collection
-from xml.parsers import expat
 
-from server.files.formats.base import DamagedFile
+from server.files.formats.expat_parser import MAX_DEPTH, expat_parser, parse_with, too_deep
 from server.files.formats.ooxml.labels import Label, tag_end
-from server.files.formats.ooxml.part import MAX_DEPTH
 from server.files.formats.xml_part import Part, Setting
 from server.text.base.words import has_letters
 
@@ -22,20 +20,13 @@ class Labels:
         self._part, self._names, self._languages, self._language = part, names, languages, language
         self._open: list[tuple[int, list[str]]] = []
         """For every open element where its tag ends, and its texts."""
-        parser = expat.ParserCreate("utf-8", " ")
-        parser.buffer_text = True
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._characters
-        self._parser, self._name = parser, name
-        try:
-            parser.Parse(part.data, True)
-        except expat.ExpatError as error:
-            raise DamagedFile(f"{name} is no well-formed XML: {error}") from None
+        self._name = name
+        self._parser = expat_parser(name, self._start, self._end, self._characters)
+        parse_with(self._parser, part.data, name)
 
     def _start(self, expanded: str, attributes: dict[str, str]) -> None:
         if len(self._open) >= MAX_DEPTH:
-            raise DamagedFile(f"{self._name} is no well-formed XML: more than {MAX_DEPTH} elements inside each other")
+            raise too_deep(self._name)
         self._open.append((tag_end(self._part.data, self._parser.CurrentByteIndex), []))
 
     def _characters(self, text: str) -> None:

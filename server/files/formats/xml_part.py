@@ -9,7 +9,7 @@ from typing import Protocol
 
 from server.files.formats.base import Budget, DamagedFile
 from server.files.formats.copies import Copies
-from server.files.formats.xml_files import XmlBudget, checked, encoding_of
+from server.files.formats.xml_files import XmlBudget, encoding_of
 
 
 class Edit(Protocol):
@@ -119,7 +119,8 @@ def unpacked(chunks: Iterable[bytes], name: str, xml: XmlBudget) -> Part:
     """The part `name`, whose bytes are `chunks`, with nothing to translate yet. Raises DamagedFile, FileTooLarge."""
     data = bytearray()
     encoding = ""
-    for chunk in checked(chunks, name, xml):
+    for chunk in chunks:
+        xml.spend(chunk)
         encoding = encoding or encoding_of(chunk, name)
         data += chunk
     if not data:

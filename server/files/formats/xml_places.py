@@ -2,12 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from xml.parsers import expat
 
 from server.files.formats.base import DamagedFile
+from server.files.formats.expat_parser import MAX_DEPTH, expat_parser, parse_with, too_deep
 
-MAX_DEPTH = 256
-"""Elements inside each other."""
 _ATTRIBUTE = re.compile(r"""\s+([^\s"'<>/=]+)\s*=\s*("[^"]*"|'[^']*')""")
 
 _TAG = re.compile(rb"""<(?:[^"'>]++|"[^"]*+"|'[^']*+')*+>""")
@@ -45,7 +43,7 @@ class PlacedXml:
     it returns True for are kept with all that they hold, and given to `on_end`. `on_close` is called at the end of the
     others."""
 
-    def __init__(self, data: bytes, what: str) -> None:
+    def __init__(self, data: bytes | bytearray, what: str) -> None:
         self.data, self._what = data, what
 
     def read(
@@ -55,19 +53,11 @@ class PlacedXml:
         self._on_start, self._on_end, self._on_close = on_start, on_end, on_close
         self._kept: list[Element] = []
         self._depth = 0
-        parser = expat.ParserCreate("utf-8", " ")
-        parser.buffer_text = True
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._characters
+        self._parser = parser = expat_parser(self._what, self._start, self._end, self._characters)
         parser.CommentHandler = lambda text: self._aside(b"-->")
         parser.ProcessingInstructionHandler = lambda target, text: self._aside(b"?>")
         parser.SkippedEntityHandler = self._skipped
-        self._parser = parser
-        try:
-            parser.Parse(self.data, True)
-        except expat.ExpatError as error:
-            raise DamagedFile(f"{self._what} is no well-formed XML: {error}") from None
+        parse_with(parser, self.data, self._what)
 
     def raw(self, start: int, end: int) -> str:
         return self.data[start:end].decode()
@@ -75,7 +65,7 @@ class PlacedXml:
     def _start(self, expanded: str, attributes: dict[str, str]) -> None:
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise DamagedFile(f"{self._what} has more than {MAX_DEPTH} elements inside each other")
+            raise too_deep(self._what)
         start = self._parser.CurrentByteIndex
         element = Element(expanded.rpartition(" ")[2], start, tag_end(self.data, start), attributes)
         if self._kept:
@@ -111,7 +101,14 @@ class PlacedXml:
         raise DamagedFile(f"{self._what} has an entity that it does not declare; write the character itself")
 
 
-def tag_end(data: bytes, start: int) -> int:
+def elements(data: bytes | bytearray, what: str, *names: str) -> list[Element]:
+    """The elements with these local names that are in no other of them. Raises DamagedFile."""
+    kept: list[Element] = []
+    PlacedXml(data, what).read(lambda element: element.name in names, kept.append, lambda: None)
+    return kept
+
+
+def tag_end(data: bytes | bytearray, start: int) -> int:
     """Where the tag that begins at `start` ends, in well-formed XML."""
     tag = _TAG.match(data, start)
     assert tag is not None, "the parser has seen the tag"

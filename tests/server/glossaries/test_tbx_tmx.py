@@ -65,6 +65,7 @@ UNIT = "<tu><tuv lang='en'><seg>a</seg></tuv><tuv lang='de'><seg>{}</seg></tuv><
         (f"<tmx>{UNIT.format('b')}{UNIT.format('c')}</tmx>", "tmx", "entry 2 has the term of another entry"),
         (f"<tmx>{UNIT.format('b' * 1025)}</tmx>", "tmx", "entry 1 has a side of more than 1024 bytes"),
         ("<!DOCTYPE tmx [<!ENTITY e 'x'>]><tmx/>", "tmx", "an entity of their own: &e;"),
+        ("<!DOCTYPE tmx [<!ATTLIST tu a CDATA 'x'>]><tmx/>", "tmx", "declare attributes of their own, for <tu>"),
         (f"<!DOCTYPE tmx SYSTEM 'x'><tmx>{UNIT.format('&e;')}</tmx>", "tmx", "an entity of their own: &e;"),
     ],
 )

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from xml.parsers import expat
 
 from server.files.formats.base import DamagedFile
 from server.files.formats.comparisons import as_compared, compared_words
+from server.files.formats.expat_parser import MAX_DEPTH, expat_parser, parse_with, too_deep
 from server.files.formats.odf import names
 from server.files.formats.odf.inline import Frame, Role
 from server.files.formats.odf.languages import language_settings, of_document
@@ -13,7 +13,7 @@ from server.files.formats.ooxml.content import Item, Text, leaves
 from server.files.formats.ooxml.labels import Label, attribute_places, is_prose, tag_end
 from server.files.formats.ooxml.nodes import Node
 from server.files.formats.ooxml.paragraph import Paragraph
-from server.files.formats.ooxml.part import MAX_DEPTH, MAX_NESTING
+from server.files.formats.ooxml.part import MAX_NESTING
 from server.files.formats.ooxml.reading import merged
 from server.files.formats.xml_part import Edit, Part, Setting, Shared, TextNumber, TextsOfFile
 from server.text.base.words import has_letters
@@ -47,16 +47,8 @@ class PartReader:
 
     def read(self) -> None:
         """Raises DamagedFile, FileTooLarge."""
-        parser = expat.ParserCreate("utf-8", " ")
-        parser.buffer_text = True
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._characters
-        self._parser = parser
-        try:
-            parser.Parse(self._part.data, True)
-        except expat.ExpatError as error:
-            raise DamagedFile(f"{self._name} is no well-formed XML: {error}") from None
+        self._parser = expat_parser(self._name, self._start, self._end, self._characters)
+        parse_with(self._parser, self._part.data, self._name)
 
     def number_texts(self, compared: set[str]) -> None:
         """Add what was read to the texts of the file, except cells with `compared` words."""
@@ -73,7 +65,7 @@ class PartReader:
 
     def _start(self, expanded: str, attributes: dict[str, str]) -> None:
         if len(self._stack) > MAX_DEPTH:
-            raise DamagedFile(f"{self._name} is no well-formed XML: more than {MAX_DEPTH} elements inside each other")
+            raise too_deep(self._name)
         name, parent = names.named(expanded), self._stack[-1]
         is_inline = parent.role in _INLINE
         if name in names.COMPARISONS:

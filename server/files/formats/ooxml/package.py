@@ -2,11 +2,12 @@
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 from server.files.formats.archive import Archive
 from server.files.formats.base import DamagedFile
-from server.files.formats.xml_files import XmlBudget, local_name, parse
+from server.files.formats.xml_files import XmlBudget
+from server.files.formats.xml_part import unpacked
+from server.files.formats.xml_places import elements
 
 _TYPES = "[Content_Types].xml"
 
@@ -43,9 +44,9 @@ def names_of(archive: Archive, kind: Kind, xml: XmlBudget) -> set[str]:
 
 def _types(archive: Archive, xml: XmlBudget) -> dict[str, str]:
     """The types of those parts that the archive names one by one."""
-    root: Any = parse(archive.chunks(_TYPES), _TYPES, xml)
-    overrides = (element for element in root if local_name(element) == "Override")
-    return {element.get("PartName", "").removeprefix("/"): element.get("ContentType", "") for element in overrides}
+    part = unpacked(archive.chunks(_TYPES), _TYPES, xml)
+    overrides = (element.attributes for element in elements(part.data, _TYPES, "Override"))
+    return {names.get("PartName", "").removeprefix("/"): names.get("ContentType", "") for names in overrides}
 
 
 def reading_order(name: str) -> tuple[str, int]:

@@ -2,9 +2,9 @@
 bytes. Nothing is changed by reading: what is written is the part's bytes with other bytes for what was translated."""
 
 from collections.abc import Iterable
-from xml.parsers import expat
 
 from server.files.formats.base import DamagedFile
+from server.files.formats.expat_parser import MAX_DEPTH, expat_parser, parse_with, too_deep
 from server.files.formats.ooxml.labels import LABELLED, Label, labels_of, tag_end
 from server.files.formats.ooxml.nodes import CHART, DRAWING, SHEET, WORD, Node, named
 from server.files.formats.ooxml.paragraph import read_paragraph
@@ -13,8 +13,6 @@ from server.text.base.words import has_letters
 
 MAX_NESTING = 10
 """Paragraphs inside each other: boxes with text. Each is moved once for every one around it."""
-MAX_DEPTH = 256
-"""Elements inside each other."""
 MAX_PROPERTIES = 1000
 """Elements and attributes of the formatting of one run."""
 _LOOKED_INTO = frozenset({
@@ -59,16 +57,8 @@ class _Reader:
 
     def read(self) -> None:
         """Raises DamagedFile, FileTooLarge."""
-        parser = expat.ParserCreate("utf-8", " ")
-        parser.buffer_text = True
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._characters
-        self._parser = parser
-        try:
-            parser.Parse(self._part.data, True)
-        except expat.ExpatError as error:
-            raise DamagedFile(f"{self._name} is no well-formed XML: {error}") from None
+        self._parser = expat_parser(self._name, self._start, self._end, self._characters)
+        parse_with(self._parser, self._part.data, self._name)
         for edit, number in (numbered for numbered in self._edits if numbered is not None):
             if number.value < 0:
                 number.value = self._file.add(edit.text)
@@ -76,7 +66,7 @@ class _Reader:
 
     def _start(self, expanded: str, attributes: dict[str, str]) -> None:
         if len(self._stack) > MAX_DEPTH:
-            raise DamagedFile(f"{self._name} is no well-formed XML: more than {MAX_DEPTH} elements inside each other")
+            raise too_deep(self._name)
         kind, name = named(expanded)
         parent, is_own = self._stack[-1]
         if name in _REMOVED and kind == WORD:

@@ -1,6 +1,6 @@
 """XML as it is written: elements with their places in the file, so that only what is translated is written anew.
 
-The file is parsed by lxml first, within limits; what is well-formed is then read tag by tag.
+The file is parsed by expat first; what is well-formed is then read tag by tag.
 """
 
 import re
@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from server.files.formats.base import Budget, DamagedFile
-from server.files.formats.charsets import codec_of
-from server.files.formats.xml_files import XmlBudget, encoding_of, in_chunks, parse, valid_text
+from server.files.formats.expat_parser import MAX_DEPTH, expat_parser, parse_with, too_deep
+from server.files.formats.xml_files import XmlBudget, valid_text
+from server.files.formats.xml_part import unpacked
 
-_BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _TAG = re.compile(r"""<(/?)([^\s/>"'=<!?&]++)((?:[^"'<>]|"[^"<]*+"|'[^'<]*+')*+)>""")
 _DOCTYPE = re.compile(r"""<!DOCTYPE(?:[^\[<>"']|"[^"]*+"|'[^']*+')*+>""")
 _ATTRIBUTE = re.compile(r"""([^\s=/"']++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""")
@@ -94,24 +94,18 @@ class XmlSource:
 
 def read_xml(data: bytes, budget: Budget, *roots: str) -> XmlSource:
     """A file whose root has one of these names. Raises DamagedFile, FileTooLarge."""
-    parse(in_chunks(data), "the file", XmlBudget(budget))
-    text, codec, bom = _decoded(data)
+    part = unpacked([data], "the file", XmlBudget(budget))
+    try:
+        text = part.data.decode()
+    except UnicodeDecodeError as error:
+        raise DamagedFile(f"the file is no UTF-8 text (byte {error.start}); save it as UTF-8") from None
+    parse_with(expat_parser("the file"), part.data, "the file")
     root = _root(text)
     if root.name not in roots:
         expected = " or ".join(f"<{name}>" for name in roots)
         raise DamagedFile(f"the file is none of its format: its root is <{root.name}>, not {expected}")
     newline = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
-    return XmlSource(text, lambda new: bom + new.encode(codec, "xmlcharrefreplace"), newline, root)
-
-
-def _decoded(data: bytes) -> tuple[str, str, bytes]:
-    """The characters, the codec and the byte order mark of a file."""
-    bom, codec = next((pair for pair in _BOMS if data.startswith(pair[0])), (b"", ""))
-    codec = codec or codec_of(encoding_of(data, "the file")) or "utf-8"
-    try:
-        return data[len(bom) :].decode(codec), codec, bom
-    except UnicodeDecodeError as error:
-        raise DamagedFile(f"the file is no {codec.upper()} text (byte {error.start}); save it as UTF-8") from None
+    return XmlSource(text, lambda new: new.encode(part.encoding, "xmlcharrefreplace"), newline, root)
 
 
 def tokens(text: str, start: int = 0, end: int | None = None) -> Iterator[Token]:
@@ -156,6 +150,8 @@ def _root(text: str) -> Element:
             closed = open_elements.pop()
             closed.inner_end, closed.end = token.start, token.end
             continue
+        if len(open_elements) > MAX_DEPTH:
+            raise too_deep("the file")
         element = Element(text, token.name, token.attributes, token.start, token.end, token.end, token.end)
         open_elements[-1].children.append(element)
         if not token.is_empty:

@@ -378,7 +378,7 @@ SAMPLES = {
             "<comment>",
             "</comment>", "&", "text", "\n", "<!-- c -->", '<data name="&gt;&gt;a">', "<value/>", "<b>", "</b>",
         ),
-        f'<data name="a" space="x"><value>{_LINES[0]}</value><comment>{_LINES[1]}</comment></data>\n',
+        f'<data name="a"><value>{_LINES[0]}</value><comment>{_LINES[1]}</comment></data>\n',
         _xml("<root>", "</root>"),
     ),
     ".ts": Sample(

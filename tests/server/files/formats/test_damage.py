@@ -103,7 +103,7 @@ def test_every_charset(charset: str) -> None:
     check(declared + xliff_of("<trans-unit><source>Text +ADw- </source></trans-unit>"), ".xliff")
 
 
-@pytest.mark.parametrize("charset", ["utf-7", "cp037", "EBCDIC-US"])
+@pytest.mark.parametrize("charset", ["utf-7", "cp037", "EBCDIC-US", "utf-32"])
 def test_encodings_in_which_tags_cannot_be_counted_are_refused(charset: str) -> None:
     source = "<file><trans-unit><source>A word.</source></trans-unit></file>"
     text = f'<?xml version="1.0" encoding="{charset}"?><xliff>{source}</xliff>'

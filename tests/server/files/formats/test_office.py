@@ -25,7 +25,6 @@ from pptx.util import Inches
 
 from server.files.formats.base import FileTooLarge
 from server.files.formats.registry import open_file
-from server.files.formats.xml_files import local_name
 from server.text.base.placeholders import is_placeholder
 from tests.server.files.formats.files import docx_of
 from tests.server.files.formats.ooxml_documents import word_file
@@ -36,6 +35,11 @@ TEXT = ("r", "t", "rPr")
 IN_ORDER = ("bookmarkStart", "bookmarkEnd", "commentRangeStart", "commentRangeEnd", "permStart")
 
 
+def _local_name(element: Any) -> str:
+    """The name of an element without its namespace; "" for a comment."""
+    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+
+
 def parts_of(data: bytes) -> dict[str, bytes]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
@@ -44,19 +48,19 @@ def parts_of(data: bytes) -> dict[str, bytes]:
 def elements(part: bytes) -> Iterator[Any]:
     """All but runs, their formatting and text."""
     for item in etree.fromstring(part).iter():
-        if local_name(item) not in TEXT and not any(local_name(around) == "rPr" for around in item.iterancestors()):
+        if _local_name(item) not in TEXT and not any(_local_name(around) == "rPr" for around in item.iterancestors()):
             yield item
 
 
 def around(element: Any) -> tuple[str, str]:
     """The nearest element that is no run: its name and number."""
-    outer = next((ancestor for ancestor in element.iterancestors() if local_name(ancestor) not in TEXT), None)
-    return ("", "") if outer is None else (local_name(outer), outer.get("n", ""))
+    outer = next((ancestor for ancestor in element.iterancestors() if _local_name(ancestor) not in TEXT), None)
+    return ("", "") if outer is None else (_local_name(outer), outer.get("n", ""))
 
 
 def paragraph_of(element: Any) -> str:
     """The number of the paragraph around."""
-    return next((ancestor.get("n", "") for ancestor in element.iterancestors() if local_name(ancestor) == "p"), "")
+    return next((ancestor.get("n", "") for ancestor in element.iterancestors() if _local_name(ancestor) == "p"), "")
 
 
 def fields(part: bytes) -> Counter[tuple[str, ...]]:
@@ -64,7 +68,7 @@ def fields(part: bytes) -> Counter[tuple[str, ...]]:
     result = Counter[tuple[str, ...]]()
     is_open: dict[str, list[list[str]]] = {}
     for element in elements(part):
-        if local_name(element) in ("fldChar", "instrText"):
+        if _local_name(element) in ("fldChar", "instrText"):
             paragraph = paragraph_of(element)
             kind = next((value for name, value in element.items() if name.endswith("fldCharType")), "")
             stack = is_open.setdefault(paragraph, [])
@@ -128,7 +132,7 @@ def test_whatever_the_translation_says_all_elements_stay_where_they_were(seed: i
             (their.tag, their.get("n"), around(their)) for their in theirs
         )
         orders = [
-            sorted((paragraph_of(item), place) for place, item in enumerate(every) if local_name(item) in IN_ORDER)
+            sorted((paragraph_of(item), place) for place, item in enumerate(every) if _local_name(item) in IN_ORDER)
             for every in (ours, theirs)
         ]
         numbers = [
