@@ -197,13 +197,15 @@ class _Timed:
         with_words = [number for number, text in enumerate(self._texts) if text.strip()]
         num_words = len(rendered.split())
         filled = with_words[: max(1, num_words)]
+        is_whole = len(filled) == len(with_words) and bool(num_words)
+        last = filled[-1] if filled and not is_whole else len(self._chunks)
         shares = iter(share(rendered, [len(self._texts[number].strip()) for number in filled]))
         written: list[str] = []
         for number, (chunk, text) in enumerate(zip(self._chunks, self._texts, strict=True)):
-            words = self._cue.written(next(shares)) if number in set(filled) else ""
-            inner = (
-                text[: len(text) - len(text.lstrip())] + words + text[len(text.rstrip()) :] if text.strip() else text
-            )
+            inner = text if number <= last else ""  # what has no words any more has no spaces round them
+            if number <= last and text.strip():
+                words, end = self._cue.written(next(shares)), text[len(text.rstrip()) :]
+                inner = text[: len(text) - len(text.lstrip())] + words + (end if number < last else "")
             written.append(_with_text(chunk, inner))
         return ["".join(written)]
 
@@ -211,12 +213,11 @@ class _Timed:
 def _with_text(chunk: str, text: str) -> str:
     """The chunk with other text between its tags: after the last tag that stands before its text."""
     tags = list(TAG.finditer(chunk))
-    before = ""
-    end = 0
+    num_before = end = 0
     for tag in tags:
         if chunk[end : tag.start()].strip():
             break
-        before += tag[0]
+        num_before += 1
         end = tag.end()
-    after = "".join(tag[0] for tag in tags if tag.start() >= end and tag.end() > end)
-    return before + text + after
+    written = [tag[0] for tag in tags]
+    return "".join([*written[:num_before], text, *written[num_before:]])

@@ -1,8 +1,10 @@
 """Distributes a translation over the lines of a cue, and over several cues."""
 
 import bisect
+import math
 import re
 from collections.abc import Sequence
+from functools import partial
 
 from server.text.base.placeholders import is_placeholder
 
@@ -10,6 +12,8 @@ CLAUSE_END = 0.12
 """How far from its proportional place a cut may be for the sake of punctuation before it, in lengths of the text."""
 CONJUNCTION = 0.06
 """The same for a conjunction after it."""
+NEAR = 64
+"""Spaces on each side of the proportional place of a cut that are compared."""
 _SPACES = re.compile(r" +")
 _CONJUNCTION = re.compile(
     r"(?:and|but|or|because|that|which|who|when|if|while|und|aber|oder|weil|dass|der|die|das|wenn|als|wie|sondern)\b"
@@ -19,7 +23,8 @@ _CONJUNCTION = re.compile(
 def share(text: str, lengths: Sequence[int]) -> list[str]:
     """`text` cut into as many parts as there are `lengths`, about in proportion to them: at spaces, if possible behind
     punctuation or before a conjunction. No part is empty, unless the text has too few characters; joined by the spaces
-    that they were cut at, or by nothing within a word, they are the text. Time is len(text) times parts."""
+    that they were cut at, or by nothing within a word, they are the text. Each cut is compared with NEAR others on each side of
+    its proportional place."""
     total, end, place = max(1, sum(lengths)), len(text), 0
     parts: list[str] = []
     spaces = [match.span() for match in _SPACES.finditer(text) if match.start() and match.end() < end]
@@ -27,10 +32,12 @@ def share(text: str, lengths: Sequence[int]) -> list[str]:
     for number, length in enumerate(lengths[:-1], 1):
         seen += length
         remaining = len(lengths) - number
-        first = bisect.bisect_right(spaces, (place, end))
-        free = spaces[first : max(first, len(spaces) - remaining + 1)]
-        if free:
-            cut = min(free, key=lambda span: _cost(text, span, end * seen / total))
+        aim = end * seen / total
+        first, last = bisect.bisect_right(spaces, (place, end)), len(spaces) - remaining + 1
+        if first < last:
+            nearest = min(max(first, bisect.bisect_left(spaces, (math.ceil(aim), 0))), last - 1)
+            near = spaces[max(first, nearest - NEAR) : min(last, nearest + NEAR)]
+            cut = min(near, key=partial(_cost, text, aim))
         else:
             at = min(end, place + max(1, (end - place) // (remaining + 1)))
             cut = (at, at)
@@ -39,7 +46,7 @@ def share(text: str, lengths: Sequence[int]) -> list[str]:
     return [*parts, text[place:]]
 
 
-def _cost(text: str, space: tuple[int, int], aim: float) -> float:
+def _cost(text: str, aim: float, space: tuple[int, int]) -> float:
     cost = abs(space[0] - aim) / max(1, len(text))
     if text[space[0] - 1] in ",;:.!?\u2026":
         return cost - CLAUSE_END

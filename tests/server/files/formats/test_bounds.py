@@ -43,6 +43,13 @@ def runner(suffix: str) -> Callable[[str], None]:
 
 
 @pytest.mark.parametrize("suffix", SAMPLES)
+def test_what_others_are_compared_with_is_translated(suffix: str) -> None:
+    """What takes time is compared with a file that has texts, not with one that is refused."""
+    sample = SAMPLES[suffix]
+    assert len(open_file(sample.build(sample.ordinary * 3), f"a{suffix}", "de", LIMIT).texts) > 1
+
+
+@pytest.mark.parametrize("suffix", SAMPLES)
 def test_opening_and_writing_take_linear_time(suffix: str) -> None:
     assert_linear(runner(suffix), SAMPLES[suffix].tokens, ordinary=SAMPLES[suffix].ordinary)
 
@@ -99,13 +106,32 @@ def test_wrapping_takes_linear_time() -> None:
 def test_cues_are_found_as_by_the_plain_pattern() -> None:
     """Which says the same with repetitions that may give back what they took, in quadratic time."""
     plain = re.compile(r"^([^\r\n]*-->[^\r\n]*\r?\n)((?:[^\r\n]+(?:\r?\n|\Z))+)", re.MULTILINE)
-    tag = re.compile(r"<(/?)([A-Za-z][\w.-]*)[^<>\n]{0,200}>|<[\d:.]{1,20}>|\{\\[^{}\n]{0,200}\}|\{/?[a-z]\}")
+    tag = re.compile(
+        r"<(/?)([A-Za-z][\w.-]*)[^<>\n]{0,200}>|<[\d:.]{1,20}>|\{\\[^{}\n]{0,200}\}|(?<!\{)\{/?[a-z]\}(?!\})"
+    )
     for shape in shapes(SAMPLES[".srt"].tokens, seed=2, count=300):
         text = shape.text(200)
         assert [match.groups() for match in subtitles._CUE.finditer(text)] == [
             match.groups() for match in plain.finditer(text)
         ]
         assert [match.groups() for match in cues.TAG.finditer(text)] == [match.groups() for match in tag.finditer(text)]
+
+
+@pytest.mark.parametrize(
+    "unit", ["word <00:01.000>", "<00:01.000>a ", "a <i>", "<i>word </i><00:01.000>", "<00:01.000>"]
+)
+def test_one_cue_takes_linear_time(unit: str) -> None:
+    """Its translation is as long as it is; a cue of many chunks with words needs many characters."""
+
+    def run(text: str) -> None:
+        data = f"WEBVTT\n\n00:01.000 --> 00:02.000\n{text}\n".encode()
+        try:
+            opened = open_file(data, "a.vtt", "de", LIMIT)
+        except FileError:
+            return
+        opened.write([f"{text} b" for text in opened.texts])
+
+    check_growth(run, Shape((unit,), "repeated"), most=256_000)
 
 
 def wrapped_slowly(text: str, count: int) -> str:

@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server.files.formats.registry import open_file
+from server.text.base.placeholders import is_placeholder
 
-WORDS = st.lists(st.sampled_from(["we", "have", "seen", "it"]), min_size=1, max_size=8)
-TRANSLATIONS = st.lists(st.sampled_from(["wir", "haben", "es", "gesehen"]), min_size=1, max_size=10)
+WORDS = st.lists(st.sampled_from(["we", "have", "seen", "it", "<i>here</i>"]), min_size=1, max_size=8)
+TRANSLATIONS = st.lists(st.sampled_from(["wir", "haben", "es", "gesehen"]), max_size=10)
 
 
 def cue_of(body: str) -> str:
@@ -29,10 +30,12 @@ def test_times_come_back_in_their_order_between_the_words(
     [source] = opened.texts
     assert re.sub("[^a-z ]", "", source) == re.sub("<[^<>]*>", "", " ".join(words))
     assert opened.write([source]).decode() == cue_of(body)
-    written = opened.write([" ".join(translation)]).decode()
+    placeholders = [char for char in source if is_placeholder(char)]
+    written = opened.write(["".join([" ".join(translation), *placeholders])]).decode()
     times = re.findall(r"<\d[^>]*>", written)
     assert times == re.findall(r"<\d[^>]*>", body)
-    shown = re.sub("<[^<>]*>", "", written).split("\n", 3)[3].rstrip()
+    assert re.findall("</?i>", written) == re.findall("</?i>", body)
+    shown = re.sub("<[^<>]*>", "", written).split("\n", 3)[3].rstrip("\n")
     assert shown.replace("\n", " ") == " ".join(translation)
     assert written.count("<c>") == written.count("</c>") <= body.count("<c>")
 
