@@ -23,8 +23,8 @@ _CONJUNCTION = re.compile(
 def share(text: str, lengths: Sequence[int]) -> list[str]:
     """`text` cut into as many parts as there are `lengths`, about in proportion to them: at spaces, if possible behind
     punctuation or before a conjunction. No part is empty, unless the text has too few characters; joined by the spaces
-    that they were cut at, or by nothing within a word, they are the text. Each cut is compared with NEAR others on each side of
-    its proportional place."""
+    that they were cut at, or by nothing within a word, they are the text. NEAR spaces on each side of the
+    proportional place of a cut are compared."""
     total, end, place = max(1, sum(lengths)), len(text), 0
     parts: list[str] = []
     spaces = [match.span() for match in _SPACES.finditer(text) if match.start() and match.end() < end]
