@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from server.files.formats.base import Budget, DamagedFile, FileOptions, OpenedFile, decode
 from server.files.formats.delimiters import delimiter_of
-from server.files.formats.spliced import Place, opened
+from server.files.formats.spans import Span, opened, value
 from server.text.base.words import has_letters
 
 MAX_COLUMNS = 1000
@@ -55,17 +55,20 @@ def open_csv(data: bytes, language: str, budget: Budget, options: FileOptions) -
     else:
         chosen = _default(whole, delimiter, start, first)
         notes = chosen.notes()
+
+    def span(cell: _Cell) -> Span:
+        def write(translation: str) -> str:
+            needs_quotes = any(special in translation for special in (delimiter, "\n", "\r") if special)
+            if not needs_quotes and not _is_quoted(cell.raw) and not translation.startswith('"'):
+                return translation
+            return '"' + translation.replace('"', '""') + '"'
+
+        return value(cell.start, cell.end, cell.text, write)
+
     cells = (cell for cell in _cells(whole, delimiter, start) if chosen.has(cell))
-    places = (Place(cell.start, cell.end, cell.text) for cell in cells)
-
-    def write(place: Place, translation: str) -> str:
-        is_plain = not _is_quoted(whole[place.start : place.end])
-        needs_quotes = any(special in translation for special in (delimiter, "\n", "\r") if special)
-        if is_plain and not needs_quotes and not translation.startswith('"'):
-            return translation
-        return '"' + translation.replace('"', '""') + '"'
-
-    file = opened(whole, encoding, places, write, budget)
+    file = opened(
+        whole, encoding.encode, (span(cell) for cell in cells if has_letters(cell.text)), budget, encoding.notes
+    )
     file.notes.extend(notes)
     return file
 

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 from server.files.formats.base import Budget, DamagedFile, FileOptions, OpenedFile, decode
 from server.files.formats.key_paths import KeyPaths, State
-from server.files.formats.spliced import Place, opened
+from server.files.formats.spans import Span, opened, value
+from server.text.base.words import has_letters
 
 _TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"(\s*+:)?|[{}\[\],]', re.DOTALL)
 _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"(\s*+:)?', re.DOTALL)
@@ -27,15 +28,20 @@ def open_json(data: bytes, language: str, budget: Budget, options: FileOptions) 
     keys = options.keys or (_MESSAGES if _is_of_extension(parsed) else "")
     del parsed
 
-    def write(place: Place, translation: str) -> str:
+    def write(translation: str) -> str:
         try:
             translation.encode(encoding.name)
         except UnicodeEncodeError:
             return json.dumps(translation)
         return json.dumps(translation, ensure_ascii=False)
 
-    values = _values(text, KeyPaths.parse(keys)) if keys else _all_values(text)
-    return opened(text, encoding, values, write, budget)
+    def spans() -> Iterator[Span]:
+        for match in _values(text, KeyPaths.parse(keys)) if keys else _all_values(text):
+            source = str(json.loads(match[0]))
+            if has_letters(source):
+                yield value(*match.span(), source, write)
+
+    return opened(text, encoding.encode, spans(), budget, encoding.notes)
 
 
 def _is_of_extension(parsed: object) -> bool:
@@ -48,14 +54,13 @@ def _is_of_extension(parsed: object) -> bool:
     )
 
 
-def _all_values(text: str) -> Iterator[Place]:
-    for match in _STRING.finditer(text):
-        if match[1] is None:
-            yield Place(*match.span(), str(json.loads(match[0])))
+def _all_values(text: str) -> Iterator[re.Match[str]]:
+    """The strings that are no keys. The text is known to be JSON."""
+    return (match for match in _STRING.finditer(text) if match[1] is None)
 
 
-def _values(text: str, paths: KeyPaths) -> Iterator[Place]:
-    """The values that `paths` choose. The text is known to be JSON."""
+def _values(text: str, paths: KeyPaths) -> Iterator[re.Match[str]]:
+    """The strings that `paths` choose. The text is known to be JSON."""
     state = paths.start
     stack: list[tuple[State, int | None]] = []
     """For every open object or list its state, and in a list the index of the next element."""
@@ -76,4 +81,4 @@ def _values(text: str, paths: KeyPaths) -> Iterator[Place]:
             if token in "{[":
                 stack.append((state, 0 if token == "[" else None))
             elif paths.is_chosen(state):
-                yield Place(*match.span(), str(json.loads(token)))
+                yield match

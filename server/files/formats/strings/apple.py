@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from server.files.formats.base import Budget, DamagedFile, Encoding, OpenedFile, decode, shown
-from server.files.formats.strings.spans import Span, opened, value
+from server.files.formats.spans import Span, opened, value
 from server.text.base.words import has_letters
 
 _GAP = r"(?:\s|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+"

@@ -4,8 +4,8 @@ something about a message or the file and stays, except that @@locale becomes th
 from collections.abc import Iterator
 
 from server.files.formats.base import Budget, OpenedFile
-from server.files.formats.strings.json_values import JsonFile, quoted, read_json
-from server.files.formats.strings.spans import Span, opened, replacement, value
+from server.files.formats.spans import Span, opened, replacement, value
+from server.files.formats.strings.json_tree import JsonFile, quoted, read_json
 from server.text.base.words import has_letters
 
 

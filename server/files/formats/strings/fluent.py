@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from fluent.syntax import FluentParser, ast
 
 from server.files.formats.base import Budget, DamagedFile, OpenedFile, decode
-from server.files.formats.strings.spans import Span, opened
+from server.files.formats.spans import Span, opened
 from server.text.base.placeholders import PlaceholderText, nested, split_at_placeholders
 from server.text.base.words import has_letters
 

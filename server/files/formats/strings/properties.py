@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from server.files.formats.base import Budget, DamagedFile, OpenedFile, decode
-from server.files.formats.strings.spans import Span, opened, value
+from server.files.formats.spans import Span, opened, value
 from server.text.base.words import has_letters
 
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")

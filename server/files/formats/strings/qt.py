@@ -7,8 +7,8 @@ the target's, and a message with a number gets as many forms as Qt has for that 
 from collections.abc import Iterator, Sequence
 
 from server.files.formats.base import Budget, OpenedFile
+from server.files.formats.spans import Span, opened, replacement, translated
 from server.files.formats.strings.languages import base_language
-from server.files.formats.strings.spans import Span, opened, replacement, translated
 from server.files.formats.strings.xml_inline import read_inline
 from server.files.formats.strings.xml_source import Element, XmlSource, escape_quotes, read_xml
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from server.files.formats.base import Budget, OpenedFile
-from server.files.formats.strings.spans import Span, opened
+from server.files.formats.spans import Span, opened
 from server.files.formats.strings.xml_inline import content_span
 from server.files.formats.strings.xml_source import Element, XmlSource, read_xml
 

@@ -6,8 +6,8 @@ Two forms are read: <martif> (ISO 30042:2008) and <tbx> (ISO 30042:2019). Defini
 from collections.abc import Iterator, Sequence
 
 from server.files.formats.base import Budget, OpenedFile
+from server.files.formats.spans import Span, opened, translated
 from server.files.formats.strings.languages import base_language
-from server.files.formats.strings.spans import Span, opened, translated
 from server.files.formats.strings.xml_inline import read_inline
 from server.files.formats.strings.xml_source import Element, XmlSource, escape, read_xml
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from server.files.formats.base import Budget, OpenedFile
+from server.files.formats.spans import Span, opened, translated
 from server.files.formats.strings.languages import base_language
-from server.files.formats.strings.spans import Span, opened, translated
 from server.files.formats.strings.xml_inline import read_inline
 from server.files.formats.strings.xml_source import Element, XmlSource, escape, read_xml
 from server.text.base.placeholders import PlaceholderText

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from server.files.formats.base import Budget, DamagedFile, OpenedFile
-from server.files.formats.strings.json_values import JsonFile, Value, quoted, read_json
+from server.files.formats.spans import Span, opened, translated
+from server.files.formats.strings.json_tree import JsonFile, Value, quoted, read_json
 from server.files.formats.strings.languages import base_language
-from server.files.formats.strings.spans import Span, opened, translated
 from server.text.base.words import has_letters
 
 _UNIT = "stringUnit"

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Sequence, Set
 
-from server.files.formats.strings.spans import Span, value
+from server.files.formats.spans import Span, value
 from server.files.formats.strings.xml_source import Element, Token, escape, tokens, unescape
 from server.files.formats.xml_files import valid_text
 from server.text.base.placeholders import PlaceholderText

@@ -12,8 +12,8 @@ from typing import Protocol
 import yaml
 
 from server.files.formats.base import Budget, DamagedFile, OpenedFile, decode
+from server.files.formats.spans import Span, opened, replacement, value
 from server.files.formats.strings.languages import is_language
-from server.files.formats.strings.spans import Span, opened, replacement, value
 from server.files.formats.strings.yaml_scalars import Block, write_double, write_plain, write_single
 from server.text.base.words import has_letters
 

@@ -100,7 +100,7 @@ def test_utf_16_is_read_with_its_mark_and_without(suffix: str, encoding: str, bo
     assert "\u010d" in written.decode(encoding) or "\\u010d" in written.decode(encoding)
 
 
-@pytest.mark.parametrize("suffix", [".txt", ".md", ".csv", ".srt"])
+@pytest.mark.parametrize("suffix", [".txt", ".md", ".csv", ".srt", ".yaml", ".ftl", ".strings"])
 def test_characters_that_the_encoding_lacks_make_it_utf_8(suffix: str) -> None:
     opened = open_file(BUILT[suffix].encode("cp1252"), f"a{suffix}", "de", 10_000)
     written = opened.write([text + "\u010d" for text in opened.texts])

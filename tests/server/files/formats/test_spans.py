@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.files.formats.base import Budget, FileTooLarge
-from server.files.formats.strings.spans import Span, opened, replacement, value
+from server.files.formats.spans import Span, opened, replacement, value
 
 
 @given(st.lists(st.tuples(st.text("ab", max_size=3), st.text("cd", min_size=1, max_size=3)), max_size=5))
