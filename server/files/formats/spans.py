@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from server.files.formats.base import Budget, OpenedFile
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Span:
     """The characters from `start` to `end` (exclusive) of a file. `write` makes what takes their place from the
     translations of `texts`. Unless the span `is_added`, its characters stay where translations equal their texts."""
@@ -34,10 +34,10 @@ def translated(at: int) -> Span:
 
 
 def opened(
-    text: str, encode: Callable[[str], bytes], spans: Iterable[Span], budget: Budget, notes: Sequence[str] = ()
+    text: str, encode: Callable[[str], bytes], spans: Iterable[Span], budget: Budget, notes: list[str] | None = None
 ) -> OpenedFile:
-    """A file of these characters, with its `spans`, which do not overlap. Raises FileTooLarge, and what the iterator
-    `spans` raises."""
+    """A file of these characters, with its `spans`, which do not overlap. `notes` is the file's own list, to which
+    `encode` may add. Raises FileTooLarge, and what the iterator `spans` raises."""
     kept: list[Span] = []
     for span in spans:
         for source in span.texts:
@@ -59,4 +59,5 @@ def opened(
         return encode("".join([*parts, text[end:]]))
 
     num_done = sum(not span.texts and not span.is_added for span in kept)
-    return OpenedFile([source for span in kept for source in span.texts], write, list(notes), num_done)
+    texts = [source for span in kept for source in span.texts]
+    return OpenedFile(texts, write, [] if notes is None else notes, num_done)
