@@ -20,7 +20,7 @@ from server.runtime.offload import offload, offload_above
 from server.stores.records import Document, Mode, Sentence
 from server.telemetry import tracing
 from server.text.checks.flags import find_flags
-from server.text.protect.protection import Masked
+from server.text.protect.masks import Masked
 from server.text.protect.terms import Terms
 from server.text.split.plan import PlannedSentence, plan_sentence
 from server.translation.glossary import SentenceDraft, enforce_terms, wide

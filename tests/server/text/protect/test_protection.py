@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.text.protect.protection import Masked, mask, restore, restore_partial
+from server.text.protect.masks import Masked
+from server.text.protect.protection import mask, restore, restore_partial
 from server.text.protect.terms import Terms
 from server.text.spans import table as patterns
 from server.text.spans.table import protected_spans
