@@ -140,11 +140,35 @@ def _plan_parts(
     if len(whole.ids) <= max_source_length:
         parts = [(Segment(sentence, is_sentence=True), whole)]
     else:
-        parts = [
-            (part, plan_sentence(part.text, pieces, True, None, strips_tags, lowers_emphasis))
-            for part in _split_long(sentence, whole, pieces, max_source_length)
-        ]
+        parts = _plan_cut(sentence, whole, pieces, max_source_length, strips_tags, lowers_emphasis)
     return _readable(parts, pieces, max_source_length)
+
+
+def _plan_cut(
+    sentence: str,
+    whole: PlannedSentence,
+    pieces: Pieces,
+    max_source_length: int,
+    strips_tags: bool,
+    lowers_emphasis: bool,
+) -> list[tuple[Segment, PlannedSentence]]:
+    """The parts of a sentence that is too long, which is planned as `whole`, and the spaces between them. What was
+    planned to be measured is not planned again."""
+    plans: dict[str, PlannedSentence] = {}
+    """By their texts, of which hostile sentences have many alike."""
+
+    def plan_of(text: str) -> PlannedSentence:
+        plan = plans.get(text)
+        if plan is None:
+            checkpoint()
+            plan = plans[text] = plan_sentence(text, pieces, True, None, strips_tags, lowers_emphasis)
+        return plan
+
+    def lengths(parts: Sequence[str]) -> list[int]:
+        return [len((whole if part == sentence else plan_of(part.strip())).ids) for part in parts]
+
+    cuts = split_long(sentence, max_source_length, lengths)
+    return [(part, plan_of(part.text)) for cut in cuts for part in trim(cut) if part.text]
 
 
 def plan_clauses(
@@ -196,21 +220,3 @@ def _spellable(text: str, pieces: Pieces) -> str:
     if text.isascii():
         return text
     return "".join(_SUBSTITUTES[char] if char in _SUBSTITUTES and not pieces.spells(char) else char for char in text)
-
-
-def _split_long(sentence: str, whole: PlannedSentence, pieces: Pieces, max_source_length: int) -> list[Segment]:
-    """The parts of a sentence, which is planned as `whole`, and the spaces between them."""
-
-    known = {} if whole.tags else {sentence: len(whole.ids)}
-    """Part -> its length; hostile sentences repeat parts."""
-
-    def lengths(parts: Sequence[str]) -> list[int]:
-        for part in parts:
-            if part not in known:
-                checkpoint()
-                known[part] = len(plan_sentence(part, pieces).ids)
-        return [known[part] for part in parts]
-
-    return [
-        segment for cut in split_long(sentence, max_source_length, lengths) for segment in trim(cut) if segment.text
-    ]
