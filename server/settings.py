@@ -100,6 +100,17 @@ class Settings:
         (BUNDLED_MODELS,),
         "folders, separated by commas or in several flags: artifacts, or folders with artifacts anywhere below them",
     )
+    load_models: Literal["auto", "start", "background", "demand"] = setting(
+        "auto",
+        "when models are loaded: start, before the first request; demand, each for its first request; background, for "
+        "that or one after the other; auto: up to 8 at the start, more on demand",
+    )
+    max_model_memory: int = setting(
+        0,
+        "bytes of all models in memory; for another one, models that nobody uses are unloaded; 0 for any number. With "
+        "a limit, auto loads on demand",
+        at_least=0,
+    )
     max_body_bytes: int = setting(
         4_194_304, "largest request body without a file, in bytes; a larger one is refused with 413", at_least=1
     )

@@ -41,7 +41,7 @@ async def append(
         if explains:
             check_explainable(document)
         check_length(document.num_places + len(sources), workspace.max_sentences)
-        with workspace.models_of(document) as models:
+        async with workspace.models_of(document) as models:
             appended = await _try(workspace, models, document, sources, deadline)
         if appended is not None:
             return appended

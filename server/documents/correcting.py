@@ -48,7 +48,7 @@ async def correct(
     check_settled(known.document)
     if correction.source is not None:
         check_source(known.document)
-    with workspace.model_of(known.document) as translator:
+    async with workspace.model_of(known.document) as translator:
         return await _correct(workspace, translator, known, index, correction, deadline)
 
 

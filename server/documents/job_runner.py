@@ -115,7 +115,7 @@ class JobRunner:
         # Every claim has its own name: a job whose lease ran out must notice that this process has claimed its document
         # again.
         worker = f"{self._worker}-{next(self._claims)}"
-        ready = [name for name, translator in self._translators.items() if translator.state == "ready"]
+        ready = [name for name, translator in self._translators.items() if translator.is_available]
         claim = asyncio.ensure_future(in_store_thread(self._store.claim, worker, self._lease_seconds, ready))
         try:
             document = await asyncio.shield(claim)
@@ -183,6 +183,7 @@ class JobRunner:
         published."""
         translator = translator_of(document, self._translators)
         with translator.users:  # also when another model takes its place meanwhile
+            await translator.load_on_demand()
             await in_store_thread(begin, lease, document)
             self._started.add(lease.worker)
             await translate_pending(

@@ -243,7 +243,7 @@ class DocumentService:
         document, sentences = await self.read(document_id)
         check_index(index, len(sentences))
         check_explainable(document)
-        with self._workspace.model_of(document) as translator:
+        async with self._workspace.model_of(document) as translator:
             return sentences, await self._explain(translator, document, sentences, index)
 
     async def _explain(

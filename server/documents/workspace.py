@@ -2,7 +2,7 @@
 themselves are in `appending` and `correcting`, the work on queued documents in `job`."""
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 
 from server.documents.errors import NotServed, Refused, Unservable
@@ -24,23 +24,24 @@ class Workspace:
     max_sentences: int
     limits: DocumentLimits = NO_LIMITS
 
-    @contextlib.contextmanager
-    def model_of(self, document: Document) -> Iterator[Translator]:
-        """The document's model (of two, that of its stage), which is not stopped as long as it is used. Raises Refused
-        when the model is not served here."""
+    @contextlib.asynccontextmanager
+    async def model_of(self, document: Document) -> AsyncIterator[Translator]:
+        """The document's model (of two, that of its stage), loaded; it is not stopped as long as it is used. Raises
+        Refused when the model is not served here, ModelUnavailable."""
         try:
             translator = translator_of(document, self.translators)
         except Unservable as error:
             raise Refused(str(error)) from None
         with translator.users:
+            await translator.load_on_demand()
             yield translator
 
-    @contextlib.contextmanager
-    def models_of(self, document: Document) -> Iterator[tuple[Translator, ...]]:
+    @contextlib.asynccontextmanager
+    async def models_of(self, document: Document) -> AsyncIterator[tuple[Translator, ...]]:
         """All models of the document, in their order, as `model_of` has one."""
         stages = [in_stage(document, leg) for leg in document.legs] or [document]
-        with contextlib.ExitStack() as stack:
-            yield tuple([stack.enter_context(self.model_of(stage)) for stage in stages])
+        async with contextlib.AsyncExitStack() as stack:
+            yield tuple([await stack.enter_async_context(self.model_of(stage)) for stage in stages])
 
 
 def translator_of(document: Document, translators: Mapping[str, Translator]) -> Translator:
@@ -49,7 +50,7 @@ def translator_of(document: Document, translators: Mapping[str, Translator]) -> 
     translator = translators.get(document.model)
     if translator is None:
         raise NotServed(not_served(document))
-    translator.check_ready()
+    translator.check_available()
     if translator.fingerprint != document.fingerprint:
         raise Unservable(
             f"model '{document.model}' has other weights here than when the document came: it was replaced, or servers "

@@ -10,6 +10,10 @@ class RefCount:
         self._count = 0
         self._changed = threading.Condition()
 
+    @property
+    def count(self) -> int:
+        return self._count
+
     def acquire(self) -> None:
         with self._changed:
             self._count += 1

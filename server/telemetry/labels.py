@@ -5,9 +5,11 @@ from typing import Literal, get_args
 FinishReason = Literal["eos", "length"]
 """A translation ended with EOS, or was cut off at its maximum length."""
 DocumentState = Literal["queued", "running", "done", "failed"]
-ModelState = Literal["ready", "restarting", "failed"]
-"""The model translates; its engine was stuck or exited and is being replaced; the replacement failed, and the model is
-not used until it is loaded again."""
+ModelState = Literal["ready", "unloaded", "restarting", "failed"]
+"""The model translates; it is loaded for its next request; its engine was stuck or exited and is being replaced; it
+could not be replaced or loaded, and the model is not used until an administrator loads it again."""
+AVAILABLE_STATES: tuple[ModelState, ...] = ("ready", "unloaded")
+"""States of a model that requests may name."""
 FINISH_REASONS: tuple[FinishReason, ...] = get_args(FinishReason)
 DOCUMENT_STATES: tuple[DocumentState, ...] = get_args(DocumentState)
 OPEN_STATES: tuple[DocumentState, ...] = ("queued", "running")

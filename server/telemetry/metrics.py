@@ -216,6 +216,7 @@ class Metrics:
         self.model_load_seconds = self._gauge("model_load_seconds", "Loading and warming up the model")
         self.ready = self._gauge("ready", "1 from the warm-up decode on until the server drains or the model fails")
         self.model_healthy = self._gauge("model_healthy", "0 while the model's engine hangs, has ended or has failed")
+        self.model_loaded = self._gauge("model_loaded", "1 while the model is in memory, 0 until a request needs it")
         self.model_restarts_total = self._counter("model_restarts_total", "Times that the model's engine was replaced")
         self.event_loop_lag_seconds = self._global(
             Gauge, "event_loop_lag_seconds", "Longest delay of the event loop in the last 30 to 60 seconds"

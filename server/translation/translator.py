@@ -1,14 +1,15 @@
 """One loaded model: texts in, translations out."""
 
 import asyncio
+import dataclasses
 import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypedDict
 
 from server.artifact.artifact import Artifact
-from server.artifact.manifest import EXPORT_AGAIN
+from server.artifact.manifest import ArtifactError, ContextKind, read_manifest
 from server.backends.alignment import IdPair
 from server.engine.request import (
     DeadlineExceeded,
@@ -25,14 +26,15 @@ from server.runtime.ref_count import RefCount
 from server.scheduling.caller import Service, current
 from server.settings import EngineSettings
 from server.telemetry import tracing
-from server.telemetry.labels import ModelState
+from server.telemetry.labels import AVAILABLE_STATES, ModelState
 from server.telemetry.metrics import Metrics
-from server.text.base.pieces import Pieces, VocabularyError
+from server.text.base.pieces import Pieces
 from server.text.markup.tags import Pair
 from server.text.split.plan import TextPlan
 from server.translation.alignment import align_hypotheses
 from server.translation.assembly import TextTranslation, TranslationOutcome, assemble
 from server.translation.coverage import count_missing, find_incomplete
+from server.translation.loaded_model import LoadedModel, load_model
 from server.translation.planning import PlannedRequest, Planner, TextRequest
 from server.translation.resplitting import Resplit, Translated, plan_resplits, with_resplits
 from server.translation.trace_stages import record_stages
@@ -53,50 +55,107 @@ class Translator:
     """A model that translates. Safe to use from any thread; the engine has its own threads."""
 
     def __init__(
-        self,
-        artifact: Artifact,
-        vocabularies: tuple[Pieces, Pieces],
-        worker: EngineWorker,
-        settings: EngineSettings,
-        metrics: Metrics,
+        self, artifact: Artifact, loaded: LoadedModel | None, settings: EngineSettings, metrics: Metrics
     ) -> None:
-        self.artifact, self.worker = artifact, worker
-        self.source_pieces, self.target_pieces = vocabularies
-        self.planner = Planner(artifact.manifest, vocabularies, settings.max_waiting)
+        """Without `loaded`, the model is loaded when `load_on_demand` is called."""
+        self.artifact, self._loaded = artifact, loaded
         self.settings, self.metrics = settings, metrics
         self.name = artifact.manifest.name
         files = sorted(artifact.manifest.files.items())
         self.fingerprint = hashlib.sha256(repr(files).encode()).hexdigest()[:32]
         """Changes with the weights and the vocabulary."""
         self.users = RefCount()
-        """Requests and jobs that use the model; it is not stopped before they end."""
-        self.state: ModelState = "ready"
+        """Requests and jobs that use the model; it is neither stopped nor unloaded before they end."""
+        self.state: ModelState = "ready" if loaded is not None else "unloaded"
         self.reason: str | None = None
         """Why the model is not ready."""
         self.on_state_change: Callable[[], None] = lambda: None
-        """Called after `fail` and `recover`."""
+        """Called after `fail`, `recover`, `open` and `close`."""
+        self.loader: Callable[[], Awaitable[None]] | None = None
+        """Loads the model, or waits until somebody else has loaded it; None where models are not loaded on demand."""
+        self.last_used = time.monotonic()
+        """A time.monotonic() value."""
 
     @property
     def languages(self) -> tuple[str, str]:
         """Source and target."""
         return self.artifact.manifest.source_language, self.artifact.manifest.target_language
 
+    @property
+    def worker(self) -> EngineWorker:
+        return self._parts.worker
+
+    @property
+    def planner(self) -> Planner:
+        return self._parts.planner
+
+    @property
+    def source_pieces(self) -> Pieces:
+        return self._parts.source_pieces
+
+    @property
+    def target_pieces(self) -> Pieces:
+        return self._parts.target_pieces
+
+    @property
+    def _parts(self) -> LoadedModel:
+        """Raises ModelUnavailable for a model that is not loaded."""
+        if self._loaded is None:
+            raise ModelUnavailable(f"model '{self.name}' is not loaded; try again")
+        return self._loaded
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether its weights are in memory."""
+        return self._loaded is not None
+
+    @property
+    def is_available(self) -> bool:
+        """Whether it translates, or will once it is loaded."""
+        return self.state in AVAILABLE_STATES
+
     @classmethod
     def load(cls, folder: Path, settings: EngineSettings, metrics: Metrics) -> "Translator":
         """Load, start and warm up the model of an artifact. Raises ArtifactError or VocabularyError."""
-        started = time.monotonic()
         artifact = Artifact.load(folder)
-        vocabularies = open_vocabularies(artifact)
-        worker = EngineWorker.load(artifact, settings, metrics)
-        worker.start()
-        try:
-            worker.warm_up()
-        except BaseException:
-            worker.stop()
-            raise
-        metrics.start_model(artifact.manifest.name)
-        metrics.model_load_seconds.labels(artifact.manifest.name).set(time.monotonic() - started)
-        return cls(artifact, vocabularies, worker, settings, metrics)
+        return cls(artifact, load_model(artifact, settings, metrics), settings, metrics)
+
+    @classmethod
+    def unloaded(cls, folder: Path, settings: EngineSettings, metrics: Metrics) -> "Translator":
+        """The model of an artifact, of which only the manifest is read. Raises ArtifactError, also where the artifact
+        has no graphs for the settings."""
+        artifact = Artifact(folder, read_manifest(folder))
+        artifact.manifest.graph(settings.backend, settings.precision)
+        return cls(artifact, None, settings, metrics)
+
+    async def load_on_demand(self) -> None:
+        """Wait until the model is loaded. Raises ModelUnavailable."""
+        self.last_used = time.monotonic()
+        if self.state == "unloaded" and self.loader is not None:
+            await self.loader()
+        self.check_ready()
+
+    def load_unloaded(self) -> LoadedModel:
+        """The parts of an unloaded model, for `open`. Blocks. Raises ArtifactError, also for an artifact that was
+        changed since the server read its manifest, and VocabularyError."""
+        artifact = Artifact.load(self.artifact.folder)
+        if artifact.manifest != self.artifact.manifest:
+            raise ArtifactError(
+                f"artifact {artifact.folder} was changed: PUT /v1/models/{self.name} loads it as it is now"
+            )
+        return load_model(artifact, self.settings, self.metrics)
+
+    def open(self, loaded: LoadedModel) -> None:
+        """An unloaded model is ready."""
+        self._loaded, self.state = loaded, "ready"
+        self.on_state_change()
+
+    def close(self) -> LoadedModel:
+        """A ready model is unloaded; returns its parts, whose worker the caller stops."""
+        loaded = self._parts
+        self._loaded, self.state = None, "unloaded"
+        self.on_state_change()
+        return loaded
 
     async def translate(self, request: TextRequest, counts_flags: bool = True) -> TranslationOutcome:
         """Translate texts: all of their sentences are queued or none. `counts_flags`: as `finish`. When the task is
@@ -211,11 +270,13 @@ class Translator:
         ModelUnavailable, and no more are taken until `recover`."""
         self.state, self.reason = state, reason
         self.on_state_change()
-        self.worker.abandon(self.unavailable())
+        if self._loaded is not None:
+            self._loaded.worker.abandon(self.unavailable())
 
     def recover(self, worker: EngineWorker) -> None:
         """Continue with another worker, which has translated a sentence."""
-        self.worker, self.state, self.reason = worker, "ready", None
+        self._loaded = dataclasses.replace(self._parts, worker=worker)
+        self.state, self.reason = "ready", None
         self.on_state_change()
 
     def unavailable(self) -> ModelUnavailable:
@@ -228,10 +289,17 @@ class Translator:
         if self.state != "ready":
             raise self.unavailable()
 
+    def check_available(self) -> None:
+        """Raises ModelUnavailable, not for a model that is loaded on demand."""
+        if not self.is_available:
+            raise self.unavailable()
+
     def stop(self, timeout: float) -> bool:
         """Let sentences in flight finish for at most `timeout` seconds, then stop. True if all finished."""
-        finished = self.worker.drain(timeout)
-        self.worker.stop()
+        if self._loaded is None:
+            return True
+        finished = self._loaded.worker.drain(timeout)
+        self._loaded.worker.stop()
         return finished
 
     def plan(self, text: str, splits: bool = True) -> TextPlan:
@@ -265,19 +333,25 @@ class Translator:
         self.worker.queue.check_capacity(current.get(), count)
 
     @property
+    def _context(self) -> ContextKind | None:
+        manifest = self.artifact.manifest
+        has_graphs = manifest.graph(self.settings.backend, self.settings.precision).context is not None
+        return manifest.context if has_graphs else None
+
+    @property
     def knows_context(self) -> bool:
         """Whether sentences are translated with the context of their document."""
-        return self.worker.context is not None
+        return self._context is not None
 
     @property
     def reach(self) -> int | None:
         """The largest distance, in sentences, at which a sentence attends to others; None: the whole document."""
-        return None if self.worker.context is None else self.worker.context.reach
+        return None if self._context is None else self._context.reach
 
     @property
     def needs_drafts(self) -> bool:
         """Whether context is on the decoder's side: made of first translations, not of sources."""
-        return self.worker.context is not None and self.worker.context.side == "decoder"
+        return self._context is not None and self._context.side == "decoder"
 
     def submit(self, requests: Sequence[SentenceRequest]) -> None:
         """Queue all sentences or none; the caller cancels them when their results are not needed."""
@@ -307,25 +381,3 @@ class PendingText:
     def cancel(self) -> None:
         for sentence in self._planned.sentences:
             sentence.cancel()
-
-
-def open_vocabularies(artifact: Artifact) -> tuple[Pieces, Pieces]:
-    """The vocabularies of source and target, often the same. Raises VocabularyError for one whose ids of UNK and EOS
-    are not the model's."""
-    manifest = artifact.manifest
-    target = Pieces(
-        artifact.path(manifest.vocabulary_file), manifest.vocabulary_size, language=manifest.source_language
-    )
-    source = target
-    if manifest.source_vocabulary_file or manifest.source_prefix:
-        path = artifact.path(manifest.source_vocabulary_file or manifest.vocabulary_file)
-        size = manifest.source_vocabulary_size or manifest.vocabulary_size
-        source = Pieces(path, size, manifest.source_prefix, manifest.source_language)
-    expected = (manifest.special_ids.unk, manifest.special_ids.eos)
-    for pieces in (source, target):
-        if (pieces.unk_id, pieces.eos_id) != expected:
-            raise VocabularyError(
-                f"artifact '{manifest.name}': a vocabulary has unk, eos = {pieces.unk_id, pieces.eos_id}, the model "
-                f"{expected}: {EXPORT_AGAIN}"
-            )
-    return source, target

@@ -36,7 +36,7 @@ from server.cli import main as cli
 from server.engine.request import SearchOptions
 from server.engine.self_test import GOLDEN, SelfTestResult, run_self_test
 from server.text.base.pieces import VocabularyError
-from server.translation.translator import open_vocabularies
+from server.translation.loaded_model import open_vocabularies
 from tests.models import SENTENCES, lively_model, tiny_config, write_checkpoint
 
 SAMPLE = Path(__file__).parent.parent / "sample"

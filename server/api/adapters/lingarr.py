@@ -77,7 +77,7 @@ async def translate(body: LingarrRequest, admitted: Admitted) -> Response:
     [source] = languages.sources
     if source.language == languages.target:
         return _written(body.lines)
-    models = admitted.choose(None, source.language, languages.target).models
+    models = (await admitted.choose(None, source.language, languages.target)).models
     options = requested_options(models, state.settings)
     with state.file_jobs.files.admit(owner_of(admitted.key), sum(map(len, texts))) as room:
         async with state.file_jobs.turn(room):

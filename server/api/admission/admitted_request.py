@@ -34,15 +34,17 @@ class AdmittedRequest:
     """The bytes of its body, which count until `release`."""
     _working: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
-    def choose(self, model: str | None, source: str, target: str) -> Route:
-        """The route from `source` to `target` (see `RoutingTable.choose`). From now on its models count as in use, the
-        request as in progress at all of them and as work of the first. Raises ApiError (422), ModelUnavailable."""
+    async def choose(self, model: str | None, source: str, target: str) -> Route:
+        """The route from `source` to `target` (see `RoutingTable.choose`), whose models are loaded. From now on they
+        count as in use, the request as in progress at all of them and as work of the first. Raises ApiError (422),
+        ModelUnavailable."""
         route = self.state.routes.choose(model, source, target)
         for translator in route.models:
-            translator.check_ready()
+            translator.check_available()
         for translator in reversed(route.models):
             self._working.enter_context(translator.users)
             self.count_for_model(translator.name)
+        await self.state.translators.on_demand.load_route(route.models)
         return route
 
     async def read(self, file: UploadFile) -> bytes:

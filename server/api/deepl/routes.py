@@ -108,7 +108,7 @@ async def _translated(
     async def translate(source: str, of_source: list[str]) -> TranslationOutcome:
         translator: TranslatesTexts
         target = _target(admitted, source, body.target_lang)
-        route = admitted.choose(None, source, target)
+        route = await admitted.choose(None, source, target)
         requested = requested_options(route.models, admitted.state.settings)
         terms = await terms_of(admitted, glossaries, (source, target))
         if isinstance(route, TwoModels):
@@ -195,7 +195,7 @@ async def upload(
         if source == _any_target(state, target_lang):
             raise ApiError("invalid_value", "Source and target language are equal.", "target_lang")
         target = _target(admitted, source, target_lang)
-        models = admitted.choose(None, source, target).models
+        models = (await admitted.choose(None, source, target)).models
         options = requested_options(models, state.settings)
         terms = await terms_of(admitted, glossaries, (source, target))
 

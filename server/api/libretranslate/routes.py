@@ -161,7 +161,7 @@ async def translate_file(
         if not is_translated:
             jobs.files.keep(reservation, FinishedFile(data, parsed.name, parsed.media_type), file_id)
             return written(link)
-        models = admitted.choose(None, detected.language, languages.target).models
+        models = (await admitted.choose(None, detected.language, languages.target)).models
         options = requested_options(models, state.settings)
 
         async def translated(on_progress: OnProgress) -> FinishedFile:

@@ -84,7 +84,7 @@ router = APIRouter(tags=["documents"], route_class=ApiRoute.requiring("documents
     },
 )
 async def create(body: DocumentRequest, admitted: Admitted) -> Response:
-    new, latest = _new_document(body, admitted), admitted.deadline
+    new, latest = await _new_document(body, admitted), admitted.deadline
     kept, sentences = await admitted.state.documents.create(new)
     admitted.limit_deadline(body.timeout)
     if body.wait and sentences:
@@ -276,14 +276,14 @@ async def context(document_id: str, index: Index, admitted: Admitted) -> Respons
     return await _written(sentences, lambda: ContextAnswer.of(index, sentences, explanation))
 
 
-def _new_document(body: DocumentRequest, admitted: AdmittedRequest) -> NewDocument:
+async def _new_document(body: DocumentRequest, admitted: AdmittedRequest) -> NewDocument:
     """Raises ApiError: 413 or 422."""
     settings = admitted.state.settings
     if body.text is not None:
         check_total([body.text], settings, "text")
     else:
         check_chars(body.sentences or [], settings, "sentences")
-    route = admitted.choose(body.model, body.source, body.target)
+    route = await admitted.choose(body.model, body.source, body.target)
     requested = requested_options(route.models, settings, body.beam_size, body.length_penalty, body.max_length)
     if isinstance(route, TwoModels) and body.explain:
         message = f"explain: not where two models translate, {' to '.join(route.languages)}"
@@ -338,6 +338,6 @@ def _answer(state: ServerState, document: Document, sentences: list[Sentence], e
     answer = DocumentAnswer.of(document, sentences, knows_context, explain)
     if document.model not in state.translators and document.state in OPEN_STATES:
         answer.error = not_served(document)
-    elif document.state in OPEN_STATES and state.translators[document.model].state != "ready":
+    elif document.state in OPEN_STATES and not state.translators[document.model].is_available:
         answer.error = f"the document waits: {state.translators[document.model].unavailable()}"
     return answer

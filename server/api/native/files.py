@@ -95,7 +95,7 @@ async def translate(
     columns: Annotated[str | None, Form(description=COLUMNS)] = None,
     keys: Annotated[str | None, Form(description=KEYS)] = None,
 ) -> Response:
-    route = admitted.choose(model, source, target)
+    route = await admitted.choose(model, source, target)
     state = admitted.state
     options = requested_options(route.models, state.settings)
     data = await admitted.read(file)

@@ -273,8 +273,9 @@ class Model(BaseModel):
     context: bool = Field(description="Whether sentences of a document are translated with each other as context.")
     state: ModelState = Field(
         "ready",
-        description="restarting: its engine hung or ended, and is being restarted. failed: restarts failed; requests "
-        "for it get 503 until it is loaded again.",
+        description="unloaded: it is loaded for its next request, which waits for it. restarting: its engine hung or "
+        "ended, and is being restarted. failed: it could not be loaded or restarted; requests for it get 503 until it "
+        "is loaded again.",
     )
     reason: str | None = Field(None, description="Why the model is not ready.")
 

@@ -30,7 +30,7 @@ router = APIRouter(tags=["translation"], route_class=ApiRoute.requiring("transla
 async def score_items(body: ScoreRequest, admitted: Admitted) -> Response:
     admitted.limit_deadline(body.timeout)
     check_items(body.items, admitted.state.settings)
-    translator = _single_model(admitted.choose(body.model, body.source, body.target))
+    translator = _single_model(await admitted.choose(body.model, body.source, body.target))
     outcome = await _score(admitted, translator, body.items)
     has_context = any(item.contexts for item in body.items)
     context = translator.knows_context if has_context else None

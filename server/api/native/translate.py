@@ -58,7 +58,7 @@ async def translate(body: TranslateRequest, admitted: Admitted, request: Request
     check_sizes(body.texts, settings)
     check_sizes(body.contexts, settings, "context")
     check_sizes(body.prefixes, settings, "target_prefix")
-    route = admitted.choose(body.model, body.source, body.target)
+    route = await admitted.choose(body.model, body.source, body.target)
     requested = requested_options(route.models, settings, body.beam_size, body.length_penalty, body.max_length)
     if isinstance(route, TwoModels):
         return await _translate_by_two(route, requested, body, admitted, body.stream or asks_for_events(request))

@@ -133,7 +133,7 @@ async def _stream(conversation: Conversation, writer: ChunkWriter, admitted: Adm
     sources = {detected.language for detected in languages.sources}
     if content.literals is not None and len(sources) == 1 and languages.target not in sources:
         [source] = sources
-        route = admitted.choose(model, source, languages.target)
+        route = await admitted.choose(model, source, languages.target)
         if isinstance(route, OneModel):
             options = route.model.options(
                 **requested_options(route.models, admitted.state.settings), deadline=admitted.deadline

@@ -4,15 +4,18 @@ import asyncio
 import logging
 import threading
 import weakref
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from server.api.requests.errors import ApiError
+from server.api.serving.models_on_demand import LOAD_AT_ONCE, ModelsOnDemand
 from server.api.serving.routing import RoutingTable
 from server.artifact.discovery import find_artifacts, find_models
 from server.artifact.manifest import ArtifactError, read_manifest
+from server.engine.worker import EngineWorker
 from server.runtime.dedicated_thread import in_dedicated_thread
 from server.runtime.trim_heap import collect, trim_heap
 from server.settings import Settings, nearest
@@ -21,8 +24,8 @@ from server.translation.translator import Translator
 
 logger = logging.getLogger("ringmt")
 
-LOAD_AT_ONCE = 2
-"""Models that are loaded at the same time: on two cores, two take as long as one. More would only take memory."""
+LOADED_AT_START = 8
+"""Models of a server that loads all of them at its start by default; of more, each is loaded for its first request."""
 POLL_SECONDS = 0.1
 """Seconds between two checks of a retired model, which waits for its last user, whether the server stops."""
 HELD_SECONDS = 1.0
@@ -45,6 +48,7 @@ class ModelRegistry(Mapping[str, Translator]):
         """Never changed, only replaced as a whole, because other threads iterate over it."""
         self.routes = RoutingTable({}, self._allows_pivot)
         """Replaced whenever a model is loaded, unloaded, fails or recovers."""
+        self.on_demand = ModelsOnDemand(self.values, settings.max_model_memory or None)
         self._change_lock = asyncio.Lock()
         self._changes: set[asyncio.Task[object]] = set()
         self._retiring: set[threading.Thread] = set()
@@ -60,12 +64,17 @@ class ModelRegistry(Mapping[str, Translator]):
         return len(self._by_name)
 
     def load_all(self, seconds_left: Callable[[], float | None] = lambda: None) -> None:
-        """Load every model of the settings, LOAD_AT_ONCE at a time, before the first request. Loading ends with the
-        first model that cannot be loaded, and when the server stops: then `seconds_left` returns how long to wait for
+        """Read the manifests of the models, where models are loaded on demand. Else load every model of the settings,
+        LOAD_AT_ONCE at a time, before the first request. Loading ends with the first model that cannot be loaded, and
+        when the server stops: then `seconds_left` returns how long to wait for
         models that are being loaded (None as long as the server does not stop); those that take longer are stopped when
         they are loaded. Raises ArtifactError, VocabularyError."""
+        folders = find_models(self._settings.models).values()
+        if self._loads_on_demand(len(folders)):
+            self._add_all(Translator.unloaded(folder, self._settings.engine, self._metrics) for folder in folders)
+            return
         pool = ThreadPoolExecutor(LOAD_AT_ONCE, "load")
-        loads = [pool.submit(self._load, folder) for folder in find_models(self._settings.models).values()]
+        loads = [pool.submit(self._load, folder) for folder in folders]
         while wait(loads, POLL_SECONDS, FIRST_EXCEPTION).not_done and not any(map(_has_failed, loads)):
             if seconds_left() is not None:
                 break
@@ -76,11 +85,15 @@ class ModelRegistry(Mapping[str, Translator]):
                 for load in done:
                     load.add_done_callback(_stop_loaded)
                 return
-        for load in done:
-            if load.exception() is None:
-                self._add(load.result())
+        self._add_all(load.result() for load in done if load.exception() is None)
         for load in done:
             load.result()
+
+    def start(self) -> None:
+        """Load models in the background, if the settings say so, in the running event loop."""
+        if self._settings.load_models == "background":
+            self._changes.add(task := asyncio.create_task(self.on_demand.load_all()))
+            task.add_done_callback(self._on_change_end)
 
     async def load(self, name: str, place: str | None) -> tuple[Translator, bool]:
         """Load the artifact `name` from below the folders of the settings, in place of the model of that name. Returns
@@ -95,6 +108,7 @@ class ModelRegistry(Mapping[str, Translator]):
 
     async def finish(self) -> None:
         """Wait for changes in progress; call it in their event loop."""
+        await self.on_demand.stop()
         await asyncio.gather(*self._changes, return_exceptions=True)
 
     def stop_retired(self, seconds_left: Callable[[], float]) -> None:
@@ -186,17 +200,46 @@ class ModelRegistry(Mapping[str, Translator]):
         try:
             return Translator.load(folder, self._settings.engine, self._metrics)
         except BaseException:
-            for translator in self._by_name.values():  # the metrics may show the worker that could not be loaded
-                translator.worker.register_metrics()
+            for worker in self.workers:  # the metrics may show the worker that could not be loaded
+                worker.register_metrics()
             raise
 
+    def _loads_on_demand(self, num_models: int) -> bool:
+        match self._settings.load_models:
+            case "start":
+                return False
+            case "auto":
+                return num_models > LOADED_AT_START or self._settings.max_model_memory > 0
+        return True
+
+    @property
+    def workers(self) -> list[EngineWorker]:
+        """The workers of all models that are loaded."""
+        return [translator.worker for translator in self._by_name.values() if translator.is_loaded]
+
     def _add(self, translator: Translator) -> None:
-        self._by_name = {**self._by_name, translator.name: translator}
-        translator.on_state_change = self._update_routes
+        self._add_all([translator])
+
+    def _add_all(self, translators: Iterable[Translator]) -> None:
+        new = {translator.name: translator for translator in translators}
+        self._by_name = {**self._by_name, **new}
+        for translator in new.values():
+            translator.loader = partial(self.on_demand.load, translator)
+            translator.on_state_change = partial(self._on_state_change, translator)
+            self._show(translator.name)
         self._update_routes()
-        name = translator.name
-        self._metrics.ready.labels(name).set_function(lambda: float(self._is_ready() and self._is_model_ready(name)))
-        self._metrics.model_healthy.labels(name).set_function(lambda: float(self._is_model_ready(name)))
+
+    def _on_state_change(self, translator: Translator) -> None:
+        if self._by_name.get(translator.name) is translator:
+            self._show(translator.name)  # an unloaded model has lost its metrics
+        self._update_routes()
+
+    def _show(self, name: str) -> None:
+        """Show the state of a model in the metrics."""
+        metrics = self._metrics
+        metrics.ready.labels(name).set_function(lambda: float(self._is_ready() and self._is_model_available(name)))
+        metrics.model_healthy.labels(name).set_function(lambda: float(self._is_model_available(name)))
+        metrics.model_loaded.labels(name).set_function(lambda: float(name in self and self[name].is_loaded))
 
     def _update_routes(self) -> None:
         self.routes = RoutingTable(self._by_name, self._allows_pivot)
@@ -205,8 +248,8 @@ class ModelRegistry(Mapping[str, Translator]):
     def _allows_pivot(self) -> bool:
         return self._settings.pivot != "off"
 
-    def _is_model_ready(self, name: str) -> bool:
-        return name in self._by_name and self._by_name[name].state == "ready"
+    def _is_model_available(self, name: str) -> bool:
+        return name in self._by_name and self._by_name[name].is_available
 
     def _retire(self, models: list[Translator]) -> None:
         """Stop the one model in the list after its last user, in a thread. The thread takes it out of the list, so that

@@ -62,12 +62,14 @@ class RoutingTable:
         self._models, self._allows_pivot = models, allows_pivot
         self._all = _by_languages(models.values())
         self._usable = _by_languages(model for model in models.values() if model.state != "failed")
-        self._ready = _by_languages(model for model in models.values() if model.state == "ready")
+        # An unloaded model is as good as a loaded one: what is translated how must not depend on the requests before.
+        self._ready = _by_languages(model for model in models.values() if model.is_available)
 
     def choose(self, model: str | None, source: str, target: str) -> Route:
-        """The route from `source` to `target`; with `model`, a name, that model or none. Ready models are preferred,
-        then one model to two; two are chosen only where no model for the pair is usable. The models of a route need not
-        be ready. Languages are named as in `served_code`. Raises ApiError (422), which names what is served.
+        """The route from `source` to `target`; with `model`, a name, that model or none. Ready and unloaded models are
+        preferred, then one model to two; two are chosen only where no model for the pair is usable. The models of a
+        route need not be ready. Languages are named as in `served_code`. Raises ApiError (422), which names what is
+        served.
         """
         if model is not None:
             return OneModel(self._named(model, source, target))

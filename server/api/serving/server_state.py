@@ -21,7 +21,7 @@ from server.documents.job_runner import JobRunner
 from server.documents.sentence_states import DocumentCache, StateReader
 from server.documents.service import DocumentService
 from server.engine.request import EngineStopped
-from server.engine.worker import STOP_SECONDS
+from server.engine.worker import STOP_SECONDS, EngineWorker
 from server.files.limits import FileLimits
 from server.files.parser_pool import ParserPool
 from server.files.parsing import Failure
@@ -34,7 +34,6 @@ from server.stores.limits import DocumentLimits
 from server.stores.open_store import open_store
 from server.telemetry.metrics import NO_MODEL, Metrics
 from server.telemetry.tracing import Tracing
-from server.translation.translator import Translator
 
 POLL_SECONDS = 0.1
 """Seconds between two checks of a stopping server whether it must hurry."""
@@ -169,8 +168,8 @@ class ServerState:
     async def give_up(self) -> None:
         """Stop jobs and engines: sentences in flight are answered with EngineStopped."""
         await at_most(GIVE_UP_SECONDS, self.stop_jobs())
-        for translator in list(self.translators.values()):
-            translator.worker.abandon(EngineStopped("the server was stopped before the sentence was translated"))
+        for worker in self.translators.workers:
+            worker.abandon(EngineStopped("the server was stopped before the sentence was translated"))
 
     @property
     def drained_at(self) -> float | None:
@@ -180,8 +179,7 @@ class ServerState:
     @property
     def num_sentences(self) -> int:
         """Sentences of all models that wait or are decoded."""
-        workers = [worker.worker for worker in list(self.translators.values())]
-        return sum(worker.waiting_sentences + worker.running_sentences for worker in workers)
+        return sum(worker.waiting_sentences + worker.running_sentences for worker in self.translators.workers)
 
     @property
     def drain_seconds_left(self) -> float:
@@ -192,7 +190,8 @@ class ServerState:
         self.metrics.parser_failures_total.labels(reason, NO_MODEL).inc()
 
     def start_jobs(self) -> None:
-        """Start to work on documents, in the running event loop."""
+        """Start to work on documents, and to load models in the background, in the running event loop."""
+        self.translators.start()
         if self._documents is not None:
             self._documents.runner.start()
 
@@ -208,14 +207,14 @@ class ServerState:
     def stop(self) -> None:
         """Wait for work in flight until the drain timeout ends, then stop every engine and close the store."""
         self.drain()
-        translators = list(self.translators.values())
-        for translator in translators:
-            self._drain_engine(translator)
+        workers = self.translators.workers
+        for worker in workers:
+            self._drain_engine(worker)
         until = time.monotonic() + STOP_SECONDS
-        for translator in translators:
-            translator.worker.close()
-        for translator in translators:
-            translator.worker.stop(max(0.0, until - time.monotonic()))
+        for worker in workers:
+            worker.close()
+        for worker in workers:
+            worker.stop(max(0.0, until - time.monotonic()))
         self.translators.stop_retired(lambda: self.drain_seconds_left)
         if self._expiry is not None:
             self._expiry.stop(POLL_SECONDS + self.drain_seconds_left)
@@ -224,8 +223,8 @@ class ServerState:
         if self.tracing is not None:
             self.tracing.close()
 
-    def _drain_engine(self, translator: Translator) -> None:
-        while not translator.worker.drain(min(POLL_SECONDS, self.drain_seconds_left)):
+    def _drain_engine(self, worker: EngineWorker) -> None:
+        while not worker.drain(min(POLL_SECONDS, self.drain_seconds_left)):
             if not self.drain_seconds_left:
                 break
 
@@ -245,8 +244,9 @@ class ServerState:
 
     @property
     def why_not_ready(self) -> str | None:
-        """Why the server should get no requests; None if some model is ready."""
-        return self.why_closed or (None if self._ready_models else self._why_no_model)
+        """Why the server should get no requests; None if some model is ready, or is loaded for its first request."""
+        is_available = any(translator.is_available for translator in self.translators.values())
+        return self.why_closed or (None if is_available else self._why_no_model)
 
     @property
     def why_closed(self) -> str | None:
@@ -260,11 +260,6 @@ class ServerState:
     @property
     def _why_no_model(self) -> str:
         return "; ".join(str(translator.unavailable()) for translator in self.translators.values())
-
-    @property
-    def _ready_models(self) -> list[Translator]:
-        """The models that are ready."""
-        return [translator for translator in self.translators.values() if translator.state == "ready"]
 
     @property
     def routes(self) -> RoutingTable:

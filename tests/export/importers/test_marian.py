@@ -19,7 +19,7 @@ from server.backends.load import load_backend
 from server.engine.request import SearchOptions
 from server.engine.self_test import SelfTestResult, run_self_test
 from server.engine.synchronous import Source, translate_now
-from server.translation.translator import open_vocabularies
+from server.translation.loaded_model import open_vocabularies
 from tests.marian import ENGLISH, EOS, UNK, Shape, write_marian
 from tests.server.processes import serving
 

@@ -14,10 +14,11 @@ from server.api.serving.routing import OneModel, RoutingTable, TwoModels
 from server.settings import EngineSettings
 from server.telemetry.labels import ModelState
 from server.telemetry.metrics import Metrics
+from server.translation.loaded_model import LoadedModel
 from server.translation.translator import Translator
 
 LANGUAGES = ("ar", "de", "en", "fr")
-STATES: tuple[ModelState, ...] = ("ready", "restarting", "failed")
+STATES: tuple[ModelState, ...] = ("ready", "unloaded", "restarting", "failed")
 Spec = tuple[str, str, ModelState]
 MakeModels = Callable[[Sequence[Spec]], dict[str, Translator]]
 
@@ -34,8 +35,8 @@ def make_models(tiny_artifact: Path) -> Iterator[MakeModels]:
                 loaded.artifact.manifest, name=f"model-{number}", source_language=source, target_language=target
             )
             artifact = dataclasses.replace(loaded.artifact, manifest=manifest)
-            pieces = loaded.source_pieces, loaded.target_pieces
-            model = Translator(artifact, pieces, loaded.worker, loaded.settings, loaded.metrics)
+            parts = LoadedModel(loaded.source_pieces, loaded.target_pieces, loaded.planner, loaded.worker)
+            model = Translator(artifact, parts, loaded.settings, loaded.metrics)
             model.state = state
             models[model.name] = model
         return models
@@ -49,7 +50,7 @@ def searched(models: Sequence[Translator], allows_pivot: bool, source: str, targ
 
     def first(source: str, target: str) -> Translator:
         fitting = [model for model in models if model.languages == (source, target)]
-        return next((model for model in fitting if model.state == "ready"), fitting[0])
+        return next((model for model in fitting if model.state in ("ready", "unloaded")), fitting[0])
 
     def pivots(*states: ModelState) -> list[str]:
         results = {
@@ -64,7 +65,7 @@ def searched(models: Sequence[Translator], allows_pivot: bool, source: str, targ
     if any(model.state != "failed" for model in direct):
         return (first(source, target),)
     if allows_pivot and source != target:
-        for states in ("ready",), ("ready", "restarting"), () if direct else STATES:
+        for states in STATES[:2], STATES[:3], () if direct else STATES:
             for pivot in pivots(*states):
                 return first(source, pivot), first(pivot, target)
     return (first(source, target),) if direct else ()

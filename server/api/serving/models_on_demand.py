@@ -1,0 +1,136 @@
+"""Models that are loaded for their first request, and leave memory for others when nobody uses them."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+
+from server.engine.request import ModelUnavailable
+from server.runtime.dedicated_thread import in_dedicated_thread
+from server.runtime.trim_heap import trim_heap
+from server.translation.loaded_model import LoadedModel
+from server.translation.translator import Translator
+
+logger = logging.getLogger("ringmt")
+
+LOAD_AT_ONCE = 2
+"""Models that are loaded at the same time: on two cores, two take as long as one. More would only take memory."""
+POLL_SECONDS = 0.05
+"""Seconds between two checks whether a loaded model has lost its last user."""
+ENGINE_BYTES = 24 * 2**20
+"""Bytes that a model of any size takes beside its files: graphs, buffers of its engines, vocabulary."""
+
+
+class ModelsOnDemand:
+    """Use it from one event loop."""
+
+    def __init__(self, models: Callable[[], Iterable[Translator]], max_bytes: int | None) -> None:
+        """`models`: all that are served. `max_bytes`: of all models in memory; None for any number."""
+        self._models, self._max_bytes = models, max_bytes
+        self._loads: dict[Translator, asyncio.Task[None]] = {}
+        self._places = asyncio.Semaphore(LOAD_AT_ONCE)
+        self._reserved: dict[Translator, int] = {}
+        """Bytes of the models that are being loaded."""
+        self._memory = asyncio.Lock()
+
+    async def load_route(self, models: Sequence[Translator]) -> None:
+        """Wait until all models of a request, which counts among their users, are loaded. Raises ModelUnavailable."""
+        total = sum(map(model_bytes, models)) if self._max_bytes is not None and len(models) > 1 else 0
+        if self._max_bytes is not None and total > self._max_bytes:
+            names = " and ".join(f"'{model.name}'" for model in models)
+            raise ModelUnavailable(
+                f"the models {names} take {total} bytes together, max_model_memory is {self._max_bytes}: the server "
+                "needs a larger one to translate with both"
+            )
+        for model in models:
+            await model.load_on_demand()
+
+    async def load(self, translator: Translator) -> None:
+        """Load an unloaded model, or wait for its loading, which continues if the caller is cancelled. Raises
+        ModelUnavailable when it cannot be loaded: the model has failed then."""
+        load = self._loads.get(translator)
+        if load is None:
+            load = self._loads[translator] = asyncio.create_task(self._load(translator))
+            load.add_done_callback(partial(self._on_end, translator))
+        await asyncio.shield(load)
+
+    async def load_all(self) -> None:
+        """Load models in their order as long as they fit without unloading others."""
+        for translator in list(self._models()):
+            if translator.state == "unloaded" and self._fits(translator):
+                try:
+                    with translator.users:
+                        await self.load(translator)
+                except ModelUnavailable:
+                    continue  # the model has failed, and the log says why
+
+    async def stop(self) -> None:
+        """Wait for loads in progress. No other begins: the server takes no requests."""
+        await asyncio.gather(*self._loads.values(), return_exceptions=True)
+
+    async def _load(self, translator: Translator) -> None:
+        try:
+            await self._make_room(translator)
+            async with self._places:
+                loaded = await in_dedicated_thread(translator.load_unloaded)
+        except (ValueError, OSError, ModelUnavailable) as error:
+            logger.error("model '%s' was not loaded: %s", translator.name, error)
+            translator.fail("failed", str(error))
+            raise translator.unavailable() from error
+        except Exception:
+            logger.exception("model '%s' was not loaded", translator.name)
+            translator.fail("failed", "loading it failed")
+            raise translator.unavailable() from None
+        finally:
+            self._reserved.pop(translator, None)
+        translator.open(loaded)
+        logger.info("model '%s' was loaded for a request", translator.name)
+
+    def _on_end(self, translator: Translator, load: "asyncio.Task[None]") -> None:
+        del self._loads[translator]
+        if not load.cancelled():
+            load.exception()  # retrieved, so that asyncio does not log it when all callers are gone
+
+    async def _make_room(self, translator: Translator) -> None:
+        """Reserve the bytes of a model; until they are free, unload models that nobody uses, those first that were not
+        used for the longest time. A model that is larger than the limit is loaded when no other is."""
+        async with self._memory:  # in the order of their requests, so that a large model's turn comes
+            while not self._fits(translator) and self._num_loaded:
+                idle = [other for other in self._models() if other.state == "ready" and not other.users.count]
+                if idle:
+                    await self._unload(min(idle, key=lambda other: other.last_used))
+                else:
+                    await asyncio.sleep(POLL_SECONDS)
+            self._reserved[translator] = model_bytes(translator)
+
+    def _fits(self, translator: Translator) -> bool:
+        if self._max_bytes is None:
+            return True
+        used = sum(model_bytes(other) for other in self._models() if other.is_loaded)
+        used += sum(self._reserved.values())
+        return used + model_bytes(translator) <= self._max_bytes
+
+    @property
+    def _num_loaded(self) -> int:
+        return sum(other.is_loaded for other in self._models()) + len(self._reserved)
+
+    async def _unload(self, translator: Translator) -> None:
+        logger.info("model '%s' leaves memory for another one", translator.name)
+        translator.metrics.end_model(translator.name)  # `close` then shows that it is not loaded
+        closed = [translator.close()]
+        await in_dedicated_thread(_stop, closed)
+
+
+def _stop(closed: list[LoadedModel]) -> None:
+    """Stop the one model in the list, which is taken out of it, so that no reference delays the release of its
+    memory."""
+    closed.pop().worker.stop()
+    trim_heap()
+
+
+def model_bytes(translator: Translator) -> int:
+    """About the memory of the model when it is loaded: the files of its artifact at its precision, and ENGINE_BYTES."""
+    artifact = translator.artifact
+    others = {*artifact.manifest.precisions} - {translator.settings.precision}
+    names = [name for name in artifact.manifest.files if not others & {*name.split(".")}]
+    return ENGINE_BYTES + sum((artifact.folder / name).stat().st_size for name in names)
