@@ -10,7 +10,8 @@ Ids = tuple[int, ...]
 
 
 class ArtifactText:
-    """Sources by the source's vocabulary, targets by the target's. Ids end with EOS."""
+    """Sources by the source's vocabulary, targets by the target's. Ids end with EOS, those of sources where the model's
+    do."""
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         self._manifest = manifest
@@ -21,15 +22,19 @@ class ArtifactText:
 
     def sources(self, sentences: Sequence[str]) -> list[Ids]:
         prefix = self._manifest.source_prefix
-        return [(*prefix, *ids) for ids in self._encode(self._source, self._source_size, sentences)]
+        ends, eos = self._manifest.source_eos, self._manifest.special_ids.eos
+        encoded = [(*prefix, *ids) for ids in self._encode(self._source, self._source_size, sentences)]
+        return [(*ids, eos) if ends or not ids else ids for ids in encoded]
 
     def readable_sources(self, sentences: Sequence[str]) -> list[Ids]:
         """Ids of the sentences, truncated to the maximum source length of the model."""
         longest = self._manifest.max_source_length
-        return [ids if len(ids) <= longest else (*ids[: longest - 1], ids[-1]) for ids in self.sources(sentences)]
+        end = (self._manifest.special_ids.eos,) if self._manifest.source_eos else ()
+        return [ids if len(ids) <= longest else (*ids[: longest - len(end)], *end) for ids in self.sources(sentences)]
 
     def targets(self, sentences: Sequence[str]) -> list[Ids]:
-        return self._encode(self._target, self._manifest.vocabulary_size, sentences)
+        encoded = self._encode(self._target, self._manifest.vocabulary_size, sentences)
+        return [(*ids, self._manifest.special_ids.eos) for ids in encoded]
 
     def source_pieces(self, ids: Sequence[int]) -> list[str]:
         """The pieces as the vocabulary lists them."""
@@ -39,9 +44,8 @@ class ArtifactText:
         return self._target.pieces([*ids])
 
     def _encode(self, vocabulary: Vocabulary, size: int, sentences: Sequence[str]) -> list[Ids]:
-        special = self._manifest.special_ids
-        known = ([token if token < size else special.unk for token in ids] for ids in vocabulary.encode([*sentences]))
-        return [(*ids, special.eos) for ids in known]
+        unknown = self._manifest.special_ids.unk
+        return [tuple(token if token < size else unknown for token in ids) for ids in vocabulary.encode([*sentences])]
 
     def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
         """Texts of targets without EOS."""

@@ -24,11 +24,11 @@ words."""
 
 @torch.no_grad()
 def input_ranges(model: TranslationModel, sources: Sequence[Sequence[int]], max_length: int = 60) -> Ranges:
-    """The ranges over greedy translations of `sources` (ids with EOS)."""
+    """The ranges over greedy translations of `sources`, ids as the encoder reads them."""
     if not model.config.is_plain:
         # Weights that do not sum to one are largest where few keys are visible.
         sources = [*sources, [model.config.eos_id]]
-    words = [list(ids[:-1]) for ids in sources]
+    words = [model.config.source_words(ids) for ids in sources]
     most = min(max_length, model.config.max_length)
     translations = greedy(model, words, most)
     with recorded_ranges(model) as ranges:
@@ -44,7 +44,7 @@ def context_ranges(
 ) -> Ranges:
     """The ranges where sentences attend to all others of `sources`, or only to the previous sentence (a mean over fewer
     words is larger). They are at least the ranges of sentences `alone`."""
-    words = [list(ids[:-1]) for ids in sources]
+    words = [document.base.config.source_words(ids) for ids in sources]
     targets = greedy(document.base, words, min(max_length, document.base.config.max_length - 1))
     others = ~torch.eye(len(words), dtype=torch.bool)
     before = torch.eye(len(words), dtype=torch.bool).roll(-1, dims=1)

@@ -6,14 +6,27 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from export.artifact_writer import Content, ExportOptions, write_artifact
 from export.commands import EXAMPLES, KINDS, NUM_GOLDENS, graph_kinds, lines, print_written
 from export.importers import ImportRefused
+from export.importers.argos.package import (
+    LENGTH_PENALTY,
+    NoTranslation,
+    Package,
+    is_package,
+    open_package,
+    packages_in,
+)
 from export.importers.check import compare
+from export.importers.ctranslate2.folder import ModelFolder, open_folder
+from export.importers.ctranslate2.load import load_ctranslate2
 from export.importers.marian import MarianFolder, load_marian
 from export.importers.marian_nmt.files import MarianFiles, find_beside, find_firefox
 from export.importers.marian_nmt.load import load_marian_nmt
+from export.parity import ParityError
+from model.config import ConfigError
 from server.artifact.artifact import Artifact
 
 MAX_LENGTH = 256
@@ -22,14 +35,15 @@ MAX_LENGTH = 256
 @dataclass(frozen=True)
 class Import:
     """What was found at a path. `languages`: of source and target, where they are known. `load` makes the artifact's
-    content from the target language and a folder for its vocabularies."""
+    content from the target language and a folder for its vocabularies. `attribution`: where the model came from."""
 
     languages: tuple[str | None, str | None]
     length_penalty: float
     load: Callable[[str, Path], Content]
+    attribution: Path | None = None
 
 
-def open_transformers(args: argparse.Namespace) -> Import:
+def open_transformers(args: argparse.Namespace, scratch: Path) -> Import:
     folder = MarianFolder.open(args.path)
 
     def load(target: str, scratch: Path) -> Content:
@@ -39,11 +53,11 @@ def open_transformers(args: argparse.Namespace) -> Import:
     return Import(languages, float(folder.generation.get("length_penalty", 1.0)), load)
 
 
-def open_firefox(args: argparse.Namespace) -> Import:
+def open_firefox(args: argparse.Namespace, scratch: Path) -> Import:
     return of_files(find_firefox(args.path), args)
 
 
-def open_marian_nmt(args: argparse.Namespace) -> Import:
+def open_marian_nmt(args: argparse.Namespace, scratch: Path) -> Import:
     return of_files(find_beside(args.path, args.vocabulary or ()), args)
 
 
@@ -57,11 +71,35 @@ def of_files(files: MarianFiles, args: argparse.Namespace) -> Import:
     return Import(files.languages, files.length_penalty, load)
 
 
-FORMATS: dict[str, Callable[[argparse.Namespace], Import]] = {
+def open_ctranslate2(args: argparse.Namespace, scratch: Path) -> Import:
+    folder = open_folder(args.path, args.vocabulary or ())
+    return Import((None, None), 1.0, loader(folder, args))
+
+
+def open_argos(args: argparse.Namespace, scratch: Path) -> Import:
+    package = open_package(args.path, scratch)
+    folder = open_folder(package.model, args.vocabulary or (), package.folder)
+    origin = {"imported": "argos", "name": args.path.name, "version": package.version}
+    return Import(package.languages, LENGTH_PENALTY, loader(folder, args, origin), package.attribution)
+
+
+def loader(
+    folder: ModelFolder, args: argparse.Namespace, origin: dict[str, Any] | None = None
+) -> Callable[[str, Path], Content]:
+    def load(target: str, scratch: Path) -> Content:
+        return load_ctranslate2(folder, target, scratch, args.ngram, args.max_length, args.language_token, origin)
+
+    return load
+
+
+FORMATS: dict[str, Callable[[argparse.Namespace, Path], Import]] = {
     "marian": open_transformers,
     "marian-nmt": open_marian_nmt,
     "firefox": open_firefox,
+    "ctranslate2": open_ctranslate2,
+    "argos": open_argos,
 }
+"""Format -> what opens a path of it; the folder is for files that have to be unpacked."""
 
 
 class ImportCommand:
@@ -69,7 +107,8 @@ class ImportCommand:
 
     help = (
         "turn a checkpoint that others trained into an artifact that the server loads; marian: MarianMT or OPUS-MT "
-        "from transformers; marian-nmt: Marian's own .npz or .bin; firefox: a folder of Firefox or Bergamot"
+        "from transformers; marian-nmt: Marian's own .npz or .bin; firefox: a folder of Firefox or Bergamot; "
+        "ctranslate2: a converter's folder; argos: a package of Argos Translate or LibreTranslate, or a folder of them"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -78,7 +117,9 @@ class ImportCommand:
             "path",
             type=Path,
             help="marian: folder with config.json, weights, source.spm, target.spm, vocab.json; marian-nmt: model.npz "
-            "or .bin beside its vocabularies; firefox: folder with model*.bin, vocab*.spm and lex*.bin",
+            "or .bin beside its vocabularies; firefox: folder with model*.bin, vocab*.spm and lex*.bin; ctranslate2: "
+            "folder with model.bin, vocabularies, source.spm and target.spm; argos: FILE.argosmodel, or a folder of "
+            "packages, each of which becomes an artifact SOURCE-TARGET in --out",
         )
         parser.add_argument("--out", type=Path, required=True, help="artifact folder; replaced if it exists")
         parser.add_argument("--source", help="source language code (default: the checkpoint's)")
@@ -90,7 +131,10 @@ class ImportCommand:
             "none",
         )
         parser.add_argument(
-            "--vocabulary", type=Path, nargs="+", help="marian-nmt: vocabularies of source and target, .spm or .yml"
+            "--vocabulary",
+            type=Path,
+            nargs="+",
+            help="marian-nmt: vocabularies of source and target, .spm or .yml; ctranslate2: their SentencePiece models",
         )
         parser.add_argument("--ngram", type=int, help="order N of the decoder (default: full attention, as trained)")
         parser.add_argument(
@@ -121,7 +165,47 @@ class ImportCommand:
             raise ImportRefused(
                 "--check and --against go together: sentences, and their translations by another engine"
             )
-        opened = FORMATS[args.format](args)
+        if args.format == "argos" and not is_package(args.path):
+            return import_packages(args)
+        convert(args)
+        return 0
+
+
+def import_packages(args: argparse.Namespace) -> int:
+    """Convert all packages of a folder, the newest of each pair; returns 1 where one could not be. Raises ImportRefused
+    for a folder without packages."""
+    for option in ("name", "source", "target", "check", "vocabulary", "language_token"):
+        if getattr(args, option) is not None:
+            raise ImportRefused(f"--{option.replace('_', '-')} is for one package; {args.path} is a folder of some")
+    newest, failed = dict[tuple[str, str], Package](), 0
+    for path in packages_in(args.path):
+        try:
+            with tempfile.TemporaryDirectory() as scratch:
+                package = open_package(path, Path(scratch))
+        except ImportRefused as error:
+            failed += not isinstance(error, NoTranslation)
+            print(f"ringmt: left out: {error}", file=sys.stderr)
+            continue
+        other = newest.get(package.languages)
+        if other is not None:
+            older = min(other, package, key=lambda each: each.age)
+            print(f"ringmt: left out: {older.path}, of which there is a newer version", file=sys.stderr)
+        if other is None or package.age > other.age:
+            newest[package.languages] = package
+    for (source, target), package in newest.items():
+        one = argparse.Namespace(**{**vars(args), "path": package.path, "out": args.out / f"{source}-{target}"})
+        try:
+            convert(one)
+        except (ImportRefused, ConfigError, ParityError) as error:
+            failed += 1
+            print(f"ringmt: left out: {error}", file=sys.stderr)
+    return int(failed > 0)
+
+
+def convert(args: argparse.Namespace) -> None:
+    """Write the artifact of one path. Raises ImportRefused, ConfigError and ParityError."""
+    with tempfile.TemporaryDirectory() as scratch:
+        opened = FORMATS[args.format](args, Path(scratch))
         source, target = (
             language(args.path, side, getattr(args, side) or known)
             for side, known in zip(("source", "target"), opened.languages, strict=True)
@@ -139,19 +223,17 @@ class ImportCommand:
             graphs=graphs,
             licence=args.licence,
             length_penalty=opened.length_penalty,
-            attribution=args.attribution,
+            attribution=args.attribution or opened.attribution,
             calibration=sentences,
             examples=sentences[:NUM_GOLDENS],
         )
-        with tempfile.TemporaryDirectory() as scratch:
-            differences = write_artifact(opened.load(target, Path(scratch)), args.out, options)
-        print_written(args.out, differences)
-        if args.check is not None:
-            artifact = Artifact.load(args.out)
-            for format, precision in graphs:
-                if format == "onnx":
-                    print(compare(artifact, precision, args.check, args.against).report())
-        return 0
+        differences = write_artifact(opened.load(target, Path(scratch)), args.out, options)
+    print_written(args.out, differences)
+    if args.check is not None:
+        artifact = Artifact.load(args.out)
+        for format, precision in graphs:
+            if format == "onnx":
+                print(compare(artifact, precision, args.check, args.against).report())
 
 
 def language(path: Path, side: str, known: str | None) -> str:

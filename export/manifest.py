@@ -96,6 +96,7 @@ def make_manifest(
         origin=origin,
         special_ids=SpecialIds(**config.ids._asdict()),
         source_vocabulary_size=config.source_vocab_size,
+        source_eos=config.source_eos,
     )
 
 

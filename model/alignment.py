@@ -107,7 +107,7 @@ def best_head(
         return default_head(model), None
     agreed: Counter[AlignmentHead] = Counter()
     for pair, known in zip(pairs, links, strict=True):
-        source = torch.tensor([[*pair.source, model.config.eos_id]])
+        source = torch.tensor([model.config.source_ids(pair.source)])
         target = torch.tensor([[model.config.bos_id, *pair.target]])
         keep = torch.ones_like(source, dtype=torch.bool)
         cross = model.decoder.project_source(model.encode(source, keep))

@@ -1,7 +1,7 @@
 """The configuration of a model: frozen dataclasses, saved beside its weights."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -46,11 +46,11 @@ class ModelConfig:
     The other fields are for imported models. norm: "before" every sub-layer, with one more at the end (Xiong
     et al. 2020), or "after" every residual sum (Vaswani et al. 2017). activation: "relu", "swish" or "gelu", in
     feed-forward layers. positions: sinusoids with the sines in the first half ("halved") or at even indices
-    ("interleaved"), halved with Tensor2Tensor's rates ("tensor2tensor"), or "none". scaled_embedding: embeddings are
-    multiplied by sqrt(d_model). source_embedding: "shared" with the target's, or "separate", as it must be for a source
+    ("interleaved"), halved with Tensor2Tensor's rates ("tensor2tensor"), a table among the weights ("learned"), or
+    "none". scaled_embedding: embeddings are multiplied by sqrt(d_model). source_embedding: "shared" with the target's, or "separate", as it must be for a source
     vocabulary of its own (source_vocab_size). tied_output: the target's embedding is the
     output projection; output_bias adds one number for each word to its result. pad_id, unk_id, bos_id, eos_id: see
-    SpecialIds. norm_epsilon is added to the variance in norms.
+    SpecialIds. source_eos: sources end with EOS. norm_epsilon is added to the variance in norms.
     """
 
     vocab_size: int
@@ -78,6 +78,7 @@ class ModelConfig:
     unk_id: int = UNK_ID
     bos_id: int = BOS_ID
     eos_id: int = EOS_ID
+    source_eos: bool = True
 
     def __post_init__(self) -> None:
         if self.ngram is not None and self.ngram < 2:
@@ -101,11 +102,11 @@ class ModelConfig:
     def _check_convention(self) -> None:
         check_choice("norm", self.norm, ("before", "after"))
         check_choice("activation", self.activation, ("relu", "swish", "gelu"))
-        check_choice("positions", self.positions, ("halved", "interleaved", "tensor2tensor", "none"))
+        check_choice("positions", self.positions, ("halved", "interleaved", "tensor2tensor", "learned", "none"))
         check_choice("source_embedding", self.source_embedding, ("shared", "separate"))
         if not isinstance(self.norm_epsilon, float) or not 0 < self.norm_epsilon < 1:
             raise ConfigError(f"norm_epsilon must be a small number above 0, not {self.norm_epsilon!r}")
-        for name in ("scaled_embedding", "tied_output", "output_bias"):
+        for name in ("scaled_embedding", "tied_output", "output_bias", "source_eos"):
             if not isinstance(getattr(self, name), bool):
                 raise ConfigError(f"{name} must be true or false, not {getattr(self, name)!r}")
         if self.source_vocab_size is not None:
@@ -183,6 +184,14 @@ class ModelConfig:
     @property
     def ids(self) -> SpecialIds:
         return SpecialIds(self.pad_id, self.unk_id, self.bos_id, self.eos_id)
+
+    def source_ids(self, words: Sequence[int]) -> list[int]:
+        """What the encoder reads for the ids of a sentence without EOS: at least one id."""
+        return [*words, self.eos_id] if self.source_eos or not words else [*words]
+
+    def source_words(self, ids: Sequence[int]) -> list[int]:
+        """The inverse of `source_ids`."""
+        return [*ids[:-1]] if ids and ids[-1] == self.eos_id else [*ids]
 
     @property
     def head_dim(self) -> int:

@@ -43,9 +43,9 @@ def by_length(
 
 
 def source_batch(model: TranslationModel, sources: Sequence[list[int]]) -> tuple[Tensor, Tensor]:
-    """Ids [batch, source] with EOS, and keep mask, bool, on the model's device."""
-    ids, device = model.config.ids, model.embedding.weight.device
-    rows = [torch.tensor([*source, ids.eos], device=device) for source in sources]
+    """Ids [batch, source] as the encoder reads them, and keep mask, bool, on the model's device."""
+    device = model.embedding.weight.device
+    rows = [torch.tensor(model.config.source_ids(source), device=device) for source in sources]
     keep = [torch.ones(len(row), dtype=torch.bool, device=device) for row in rows]
     return pad_sequence(rows, batch_first=True), pad_sequence(keep, batch_first=True)
 

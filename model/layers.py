@@ -50,10 +50,10 @@ def leading_rows(table: Tensor, ids: Tensor) -> Tensor:
 
 
 class TokenEmbedding(nn.Module):
-    """Embedding with sinusoidal positions."""
+    """Embedding with positions: sinusoids, or a table of weights."""
 
     positions: Tensor | None
-    adam_matrices: tuple[str, ...] = ("weight",)
+    adam_matrices: tuple[str, ...] = ("weight", "positions")
 
     def __init__(self, config: ModelConfig, vocab_size: int) -> None:
         super().__init__()
@@ -62,10 +62,12 @@ class TokenEmbedding(nn.Module):
         if config.pad_id < vocab_size:
             with torch.no_grad():
                 self.weight[config.pad_id].zero_()
-        table = None
-        if config.positions != "none":
-            table = sinusoidal_positions(config.max_length, d_model, config.positions)
-        self.register_buffer("positions", table, persistent=False)
+        if config.positions == "learned":
+            self.positions = nn.Parameter(torch.zeros(config.max_length, d_model))
+        else:
+            has_none = config.positions == "none"
+            table = None if has_none else sinusoidal_positions(config.max_length, d_model, config.positions)
+            self.register_buffer("positions", table, persistent=False)
         self.scale = math.sqrt(d_model) if config.scaled_embedding else 1.0
         self.dropout = Dropout(config.dropout)
 
@@ -83,7 +85,7 @@ class TokenEmbedding(nn.Module):
 class TargetEmbedding(TokenEmbedding):
     """The embedding of target words, and the projection of states to them."""
 
-    adam_matrices = ("weight", "output_weight")
+    adam_matrices = ("weight", "positions", "output_weight")
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config, config.vocab_size)

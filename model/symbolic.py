@@ -27,7 +27,9 @@ def with_symbolic(symbolic: Symbolic) -> Callable[[Callable[P, R]], Callable[P, 
             @staticmethod
             def forward(ctx: Any, *arguments: Any) -> Any:
                 with untraced():
-                    return function(*arguments)  # type: ignore[call-arg]
+                    result: Any = function(*arguments)  # type: ignore[call-arg]
+                    # The tracer takes a view of a parameter for a constant, not for the operator's result.
+                    return result.clone() if isinstance(result, torch.Tensor) and result.requires_grad else result
 
             @staticmethod
             def symbolic(graph: Any, *arguments: Any) -> Any:

@@ -1,6 +1,5 @@
 """MarianMT and OPUS-MT checkpoints, as `transformers` keeps them in a folder (Junczys-Dowmunt et al. 2018)."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +7,8 @@ from typing import Any
 
 from export.artifact_writer import Content
 from export.importers import ImportRefused
+from export.importers.json_files import read_object
+from export.importers.language_tokens import prefix_of
 from export.importers.marian_vocabulary import Numbered, write_vocabulary
 from export.importers.marian_weights import is_tied, model_of, read_weights
 from model.config import ModelConfig
@@ -36,11 +37,11 @@ class MarianFolder:
     @classmethod
     def open(cls, path: Path) -> "MarianFolder":
         """Raises ImportRefused for a folder that holds no MarianMT checkpoint."""
-        config = read_json(path / CONFIG)
+        config = read_object(path / CONFIG)
         if config.get("model_type") != "marian":
             raise ImportRefused(f"{path / CONFIG} is of a '{config.get('model_type')}' model, not of a 'marian' one")
-        generation = read_json(path / GENERATION) if (path / GENERATION).is_file() else config
-        tokenizer = read_json(path / TOKENIZER) if (path / TOKENIZER).is_file() else {}
+        generation = read_object(path / GENERATION) if (path / GENERATION).is_file() else config
+        tokenizer = read_object(path / TOKENIZER) if (path / TOKENIZER).is_file() else {}
         return cls(path, config, generation, tokenizer)
 
     @property
@@ -70,32 +71,14 @@ class MarianFolder:
 
     def vocabularies(self) -> tuple[Numbered, Numbered]:
         """The vocabularies of the source and of the target."""
-        source = read_json(self.path / VOCABULARY)
+        source = read_object(self.path / VOCABULARY)
         target = source
         if self.tokenizer.get("separate_vocabs", False):
-            target = read_json(self.path / TARGET_VOCABULARY)
+            target = read_object(self.path / TARGET_VOCABULARY)
         return (
             Numbered(self.path / SOURCE_SPM, source, self.source_size),
             Numbered(self.path / TARGET_SPM, target, self.target_size),
         )
-
-    def language_tokens(self) -> dict[str, int]:
-        """Tokens of the target language, like >>deu<<, and their ids."""
-        ids = read_json(self.path / VOCABULARY)
-        return {text[2:-2]: index for text, index in ids.items() if text.startswith(">>") and text.endswith("<<")}
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Raises ImportRefused."""
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ImportRefused(f"{path} is missing: download the whole checkpoint") from None
-    except (OSError, ValueError) as error:
-        raise ImportRefused(f"{path} cannot be read: {error}") from error
-    if not isinstance(values, dict):
-        raise ImportRefused(f"{path} holds no JSON object")
-    return values
 
 
 def config_of(folder: MarianFolder, unknown: int, tied: bool, ngram: int | None, max_length: int) -> ModelConfig:
@@ -157,24 +140,6 @@ def forces_eos(folder: MarianFolder, eos: int) -> bool:
     return forced is not None
 
 
-def prefix_of(folder: MarianFolder, target: str, requested: str | None) -> tuple[int, ...]:
-    """The ids before every source. `requested` names a language token, or "none"; without it the token of the target
-    language is taken. Raises ImportRefused where a choice is needed."""
-    tokens = folder.language_tokens()
-    if requested == "none":
-        return ()
-    wanted = requested.removeprefix(">>").removesuffix("<<") if requested else target
-    if wanted in tokens:
-        return (tokens[wanted],)
-    if requested or len(tokens) > 1:
-        some = ", ".join(sorted(tokens)[:20]) + (", ..." if len(tokens) > 20 else "")
-        raise ImportRefused(
-            f"{folder.path} has {'no' if requested else 'several'} language tokens{' ' + wanted if requested else ''}: "
-            f"choose one by --language-token, among {some or 'none'}"
-        )
-    return ()
-
-
 def load_marian(
     folder: MarianFolder,
     target: str,
@@ -201,7 +166,7 @@ def load_marian(
         vocabulary=scratch / "target.model",
         origin={"imported": "marian", "name": folder.path.resolve().name},
         source_vocabulary=scratch / "source.model",
-        source_prefix=prefix_of(folder, target, language_token),
+        source_prefix=prefix_of(source.ids, target, language_token, folder.path),
         forced_eos=forces_eos(folder, eos),
         parity_on_examples=True,
     )

@@ -3,7 +3,8 @@
 Marian segments text by SentencePiece and numbers the pieces by vocab.json, which has pieces of both languages. Here
 every word of vocab.json keeps its id. Words that the SentencePiece model lacks are marked as unused, so that
 segmentation does not change; only characters that the model lacks are looked up among them, as Marian does. Pieces that
-only the SentencePiece model has come last: they are unknown to the model."""
+only the SentencePiece model has come last: they are unknown to the model. In BPE models unused pieces would take part
+in merges; there these words are control pieces, which no text contains."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from model.config import SpecialIds
 
 PROTO: Any = sentencepiece_model_pb2
 Piece = PROTO.ModelProto.SentencePiece
-UNIGRAM = PROTO.TrainerSpec.UNIGRAM
+UNIGRAM, BPE = PROTO.TrainerSpec.UNIGRAM, PROTO.TrainerSpec.BPE
 SPELLED = (Piece.NORMAL, Piece.USER_DEFINED, Piece.BYTE)
 """The types of pieces in segmentations."""
 
@@ -33,7 +34,9 @@ class Numbered:
 
 def write_vocabulary(numbered: Numbered, special: SpecialIds, path: Path) -> None:
     """Write the SentencePiece model of one side. Raises ImportRefused."""
-    own, table = read_spm(numbered.spm), [unused(f"<unused {index}>") for index in range(numbered.size)]
+    own = read_spm(numbered.spm)
+    filler = Piece.CONTROL if own.trainer_spec.model_type == BPE else Piece.UNUSED
+    table = [unused(f"<unused {index}>", filler) for index in range(numbered.size)]
     known = {piece.piece: piece for piece in own.pieces if piece.type in SPELLED}
     for text, index in numbered.ids.items():
         if not 0 <= index < numbered.size:
@@ -41,7 +44,7 @@ def write_vocabulary(numbered: Numbered, special: SpecialIds, path: Path) -> Non
                 f"{numbered.spm.parent}: the vocabulary has '{text}' at {index}, the model only {numbered.size} words: "
                 "these files do not belong together"
             )
-        table[index] = known.get(text) or unused(text)
+        table[index] = known.get(text) or unused(text, filler)
     table[special.unk] = Piece(piece=table[special.unk].piece, type=Piece.UNKNOWN)
     table[special.eos] = Piece(piece=table[special.eos].piece, type=Piece.CONTROL)
     table += [piece for text, piece in known.items() if text not in numbered.ids]
@@ -61,11 +64,11 @@ def read_spm(path: Path) -> Any:
         own.ParseFromString(path.read_bytes())
     except Exception as error:  # protobuf's own, which differs from version to version
         raise ImportRefused(f"{path} is not a SentencePiece model: {error}") from error
-    if not own.pieces or own.trainer_spec.model_type != UNIGRAM:
-        raise ImportRefused(f"{path} is not a unigram SentencePiece model, the only kind that can be renumbered")
+    if not own.pieces or own.trainer_spec.model_type not in (UNIGRAM, BPE):
+        raise ImportRefused(f"{path} is no unigram or BPE model of SentencePiece, the kinds that can be renumbered")
     return own
 
 
-def unused(text: str) -> Any:
+def unused(text: str, kind: Any = Piece.UNUSED) -> Any:
     """A piece that no segmentation contains."""
-    return Piece(piece=text, score=0.0, type=Piece.UNUSED)
+    return Piece(piece=text, score=0.0, type=kind)

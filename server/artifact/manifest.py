@@ -141,6 +141,8 @@ class Manifest:
     source_vocabulary_size: int | None = None
     source_prefix: tuple[int, ...] = ()
     """Ids before every source, such as a target-language token."""
+    source_eos: bool = True
+    """Whether every source ends with EOS; else only one without words."""
     length_ratio: float = 1.0
     """Target pieces per source piece in the model's translations of whole sentences."""
     forced_eos: bool = False

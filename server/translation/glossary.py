@@ -170,7 +170,7 @@ def _check(sentence: SentenceDraft, matches: Sequence[Match], longest: int) -> N
 def _as_read(sentence: SentenceDraft, pieces: Pieces) -> SentenceResult:
     """A result that has the masks as the source has them."""
     [ids] = pieces.encode([sentence.planned.masked.text])
-    hypothesis = Hypothesis((*sentence.planned.prefix_ids, *ids[:-1]), 0.0, 0.0, "eos")
+    hypothesis = Hypothesis((*sentence.planned.prefix_ids, *pieces.without_eos(ids)), 0.0, 0.0, "eos")
     return dataclasses.replace(sentence.result, hypotheses=(hypothesis,))
 
 

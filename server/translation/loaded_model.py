@@ -54,10 +54,10 @@ def open_vocabularies(artifact: Artifact) -> tuple[Pieces, Pieces]:
         artifact.path(manifest.vocabulary_file), manifest.vocabulary_size, language=manifest.source_language
     )
     source = target
-    if manifest.source_vocabulary_file or manifest.source_prefix:
+    if manifest.source_vocabulary_file or manifest.source_prefix or not manifest.source_eos:
         path = artifact.path(manifest.source_vocabulary_file or manifest.vocabulary_file)
         size = manifest.source_vocabulary_size or manifest.vocabulary_size
-        source = Pieces(path, size, manifest.source_prefix, manifest.source_language)
+        source = Pieces(path, size, manifest.source_prefix, manifest.source_language, manifest.source_eos)
     expected = (manifest.special_ids.unk, manifest.special_ids.eos)
     for pieces in (source, target):
         if (pieces.unk_id, pieces.eos_id) != expected:

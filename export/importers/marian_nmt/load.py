@@ -4,13 +4,15 @@ from pathlib import Path
 
 from export.artifact_writer import Content
 from export.importers import ImportRefused
+from export.importers.language_tokens import prefix_of
 from export.importers.marian_nmt.container import MarianModel, read_model
 from export.importers.marian_nmt.conventions import Embeddings, config_of, guided_layer
 from export.importers.marian_nmt.files import MarianFiles
-from export.importers.marian_nmt.shortlist import plan_of, read_shortlist
+from export.importers.marian_nmt.shortlist import read_shortlist
 from export.importers.marian_nmt.vocabulary import numbered, read_pieces, read_yml, special_ids, write_pieces
 from export.importers.marian_nmt.weights import model_of
 from export.importers.marian_vocabulary import write_vocabulary
+from export.importers.shortlists import plan_of
 from export.onnx_graph.shortlist import ShortlistPlan
 from model.alignment import AlignmentHead
 from model.config import ModelConfig, SpecialIds
@@ -39,7 +41,7 @@ def load_marian_nmt(
         origin={"imported": "marian-nmt", "name": files.model.name, "version": str(marian.config.get("version", ""))},
         shortlist=find_shortlist(files, marian, config),
         source_vocabulary=None if is_one else scratch / "source.model",
-        source_prefix=prefix_of(files, target, language_token),
+        source_prefix=prefix_of(source_words(files), target, language_token, files.model),
         alignment=at,
         parity_on_examples=True,
     )
@@ -65,18 +67,7 @@ def find_shortlist(files: MarianFiles, marian: MarianModel, config: ModelConfig)
     return plan_of(read_shortlist(files.shortlist, embeddings.source_size, embeddings.target_size), config)
 
 
-def prefix_of(files: MarianFiles, target: str, requested: str | None) -> tuple[int, ...]:
-    """The ids before every source, in a model of several targets: `requested` names a language token, or "none";
-    without it the token of the target language is taken. Raises ImportRefused where a choice is needed."""
+def source_words(files: MarianFiles) -> dict[str, int]:
+    """The words of the source and their ids. Raises ImportRefused."""
     path = files.vocabularies[0]
-    pieces = read_yml(path) if files.segmenters else {p.piece: i for i, p in enumerate(read_pieces(path).pieces)}
-    tokens = {text[2:-2]: index for text, index in pieces.items() if text.startswith(">>") and text.endswith("<<")}
-    if requested == "none" or not (tokens or requested):
-        return ()
-    wanted = requested.removeprefix(">>").removesuffix("<<") if requested else target
-    if wanted in tokens:
-        return (tokens[wanted],)
-    some = ", ".join(sorted(tokens)[:20]) + (", ..." if len(tokens) > 20 else "")
-    raise ImportRefused(
-        f"{files.model} has no language token {wanted}: choose one by --language-token, among {some or 'none'}, or none"
-    )
+    return read_yml(path) if files.segmenters else {p.piece: i for i, p in enumerate(read_pieces(path).pieces)}

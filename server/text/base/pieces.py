@@ -26,10 +26,17 @@ class VocabularyError(ValueError):
 class Pieces:
     """One SentencePiece model. Thread-safe."""
 
-    def __init__(self, path: Path, size: int | None = None, prefix: tuple[int, ...] = (), language: str = "") -> None:
+    def __init__(
+        self,
+        path: Path,
+        size: int | None = None,
+        prefix: tuple[int, ...] = (),
+        language: str = "",
+        ends_with_eos: bool = True,
+    ) -> None:
         """Pieces beyond the first `size` count as unknown. `prefix`: ids before every sentence. `language`: the code of
-        the texts' language, "" for any. Raises VocabularyError if `path` is no SentencePiece model or has no piece that
-        ends a sentence."""
+        the texts' language, "" for any. `ends_with_eos`: EOS is behind every sentence, and else only where there would
+        be no id. Raises VocabularyError if `path` is no SentencePiece model or has no piece that ends a sentence."""
         self.language = language
         self._spelled: dict[str, bool] = {}
         self._counts: dict[str, int] = {}
@@ -37,7 +44,7 @@ class Pieces:
             self._model = sentencepiece.SentencePieceProcessor(model_file=str(path))
         except (OSError, RuntimeError) as error:
             raise VocabularyError(f"{path} is not a SentencePiece model: {error}") from error
-        self._size, self._prefix = len(self) if size is None else size, prefix
+        self._size, self._prefix, self._ends_with_eos = len(self) if size is None else size, prefix, ends_with_eos
         self.unk_id, self.eos_id = int(self._model.unk_id()), int(self._model.eos_id())
         if self.eos_id < 0:
             raise VocabularyError(f"{path} has no piece that ends a sentence: train it with an eos_id")
@@ -57,9 +64,16 @@ class Pieces:
         return is_spelled
 
     def encode(self, sentences: Sequence[str]) -> list[tuple[int, ...]]:
-        """Ids of every sentence: prefix, pieces, EOS. A lone surrogate is read as U+FFFD."""
+        """Ids of every sentence: prefix, pieces, EOS (see `ends_with_eos`). A lone surrogate is read as U+FFFD."""
         # Sentence by sentence: for a list the library starts threads, which wait long for busy cores.
-        return [(*self._prefix, *self._known(text), self.eos_id) for text in sentences]
+        return [self._ended((*self._prefix, *self._known(text))) for text in sentences]
+
+    def _ended(self, ids: tuple[int, ...]) -> tuple[int, ...]:
+        return (*ids, self.eos_id) if self._ends_with_eos or not ids else ids
+
+    def without_eos(self, ids: tuple[int, ...]) -> tuple[int, ...]:
+        """Ids of `encode` without EOS, where it is the last."""
+        return ids[:-1] if ids and ids[-1] == self.eos_id else ids
 
     def _known(self, text: str) -> list[int]:
         text = _SURROGATE.sub("\ufffd", text)
@@ -83,10 +97,10 @@ class Pieces:
     @property
     def empty_length(self) -> int:
         """Number of ids of a sentence without pieces."""
-        return len(self._prefix) + 1
+        return len(self._ended(self._prefix))
 
     def lengths(self, sentences: Sequence[str]) -> list[int]:
-        """Number of ids that `encode` gives for every sentence, EOS included."""
+        """Number of ids that `encode` gives for every sentence."""
         return [len(ids) for ids in self.encode(sentences)]
 
     def texts(self, ids: Sequence[int]) -> list[str]:

@@ -1,0 +1,155 @@
+"""A folder of CTranslate2: `model.bin`, `config.json`, vocabularies, and what cuts text into their words."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from export.importers import ImportRefused
+from export.importers.ctranslate2.container import Variables, read_variables
+from export.importers.ctranslate2.names import renamed
+from export.importers.json_files import read_object
+
+MODEL, CONFIG, SHORTLIST = "model.bin", "config.json", "vmap.txt"
+SHARED, SOURCE, TARGET = "shared_vocabulary", "source_vocabulary", "target_vocabulary"
+SPM = (("source.spm", "target.spm"), ("source.model", "target.model"))
+SHARED_SPM = ("sentencepiece.model", "sentencepiece.bpe.model", "spm.model", "shared.spm", "tokenizer.model")
+BPE = ("bpe.model", "source.bpe", "bpe.codes", "codes.bpe")
+"""Codes of subword-nmt."""
+
+
+@dataclass(frozen=True)
+class Conventions:
+    """The words and ids around a text. `start` is None where every request has to name it. `epsilon`: of norms."""
+
+    bos: str
+    eos: str
+    unknown: str
+    start: str | None
+    has_source_bos: bool
+    has_source_eos: bool
+    epsilon: float
+
+
+@dataclass(frozen=True)
+class ModelFolder:
+    """`source` and `target`: the words of both sides by their ids. `segmenters`: SentencePiece models of both sides.
+    `shortlist`: a map of vocabularies, if the folder has one."""
+
+    path: Path
+    variables: Variables
+    conventions: Conventions
+    source: Sequence[str]
+    target: Sequence[str]
+    segmenters: tuple[Path, Path]
+    shortlist: Path | None
+
+
+def open_folder(path: Path, vocabularies: Sequence[Path] = (), beside: Path | None = None) -> ModelFolder:
+    """The folder at `path`; `vocabularies`: SentencePiece models of both sides, or one of both, instead of those that
+    lie in it, or in the folder `beside`. Raises ImportRefused."""
+    if not (path / MODEL).is_file():
+        raise ImportRefused(f"{path} has no {MODEL}: give the folder that a converter of CTranslate2 wrote")
+    segmenters = find_segmenters(beside or path, vocabularies)
+    variables = renamed(read_variables(path / MODEL))
+    conventions = read_conventions(path, variables)
+    source, target = read_vocabularies(path, conventions.unknown)
+    shortlist = path / SHORTLIST
+    return ModelFolder(
+        path, variables, conventions, source, target, segmenters, shortlist if shortlist.is_file() else None
+    )
+
+
+def find_segmenters(folder: Path, named: Sequence[Path]) -> tuple[Path, Path]:
+    """The SentencePiece models of source and target. Raises ImportRefused."""
+    if len(named) > 2:
+        raise ImportRefused(f"--vocabulary names {len(named)} files: give one for each side, or one for both")
+    for path in named:
+        if not path.is_file():
+            raise ImportRefused(f"{path} is missing: give the SentencePiece models by --vocabulary")
+    if named:
+        return named[0], named[-1]
+    for source, target in SPM:
+        if (folder / source).is_file() and (folder / target).is_file():
+            return folder / source, folder / target
+    for name in SHARED_SPM:
+        if (folder / name).is_file():
+            return folder / name, folder / name
+    for name in BPE:
+        if (folder / name).is_file():
+            raise ImportRefused(
+                f"{folder / name} has codes of subword-nmt behind Moses' tokenizer; only SentencePiece cuts text here: "
+                "look for a newer package of these languages"
+            )
+    raise ImportRefused(
+        f"{folder} has no SentencePiece model ({SPM[0][0]} and {SPM[0][1]}, or {SHARED_SPM[0]}): give the one that the "
+        "model was trained with by --vocabulary"
+    )
+
+
+def read_conventions(path: Path, variables: Variables) -> Conventions:
+    """From config.json, and in older models from their variables. Raises ImportRefused."""
+    values = read_object(path / CONFIG) if (path / CONFIG).is_file() else {}
+    unknown, bos, eos = (
+        word_of(values, f"{key}_token", variables.text(f"{key}_token", default), path)
+        for key, default in (("unk", "<unk>"), ("bos", "<s>"), ("eos", "</s>"))
+    )
+    start: str | None = bos if variables.number("with_target_bos", 1) else eos
+    if variables.number("user_decoder_start_tokens", 0):
+        start = None
+    if "decoder_start_token" in values:
+        start = values["decoder_start_token"]
+    epsilon = values.get("layer_norm_epsilon")
+    try:
+        return Conventions(
+            bos,
+            eos,
+            unknown,
+            None if start is None else str(start),
+            bool(values.get("add_source_bos", variables.number("with_source_bos", 0))),
+            bool(values.get("add_source_eos", variables.number("with_source_eos", 0))),
+            1e-5 if epsilon is None else float(epsilon),
+        )
+    except (TypeError, ValueError) as error:
+        raise ImportRefused(f"{path / CONFIG}: layer_norm_epsilon {epsilon!r} is no number") from error
+
+
+def word_of(values: Mapping[str, Any], key: str, default: str, path: Path) -> str:
+    word = values.get(key, default)
+    if not isinstance(word, str):
+        raise ImportRefused(f"{path / CONFIG}: {key} must be a word, not {word!r}")
+    return word
+
+
+def read_vocabularies(path: Path, unknown: str) -> tuple[Sequence[str], Sequence[str]]:
+    """The words of source and target. Raises ImportRefused."""
+    shared = read_words(path, SHARED, unknown)
+    if shared is not None:
+        return shared, shared
+    source, target = (read_words(path, name, unknown) for name in (SOURCE, TARGET))
+    if target is None or source is None:
+        if (path / "source_2_vocabulary.json").is_file() or (path / "source_2_vocabulary.txt").is_file():
+            raise ImportRefused(f"{path} has several vocabularies of the source: source factors are not computed")
+        name = SOURCE if source is None else TARGET
+        raise ImportRefused(f"{path} has no {name}.json or .txt, nor a {SHARED}: copy the whole folder")
+    return source, target
+
+
+def read_words(path: Path, name: str, unknown: str) -> list[str] | None:
+    """The words of a vocabulary, by their ids; None where there is none. Raises ImportRefused."""
+    listed, lines = path / f"{name}.json", path / f"{name}.txt"
+    try:
+        if listed.is_file():
+            words = json.loads(listed.read_text(encoding="utf-8"))
+        elif lines.is_file():
+            words = lines.read_bytes().decode("utf-8").removesuffix("\n").split("\n")
+            if all(word.endswith("\r") for word in words):
+                words = [word[:-1] for word in words]
+        else:
+            return None
+    except (OSError, ValueError, RecursionError) as error:
+        raise ImportRefused(f"{path}: {name} cannot be read: {error}") from error
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise ImportRefused(f"{path}: {name} is no list of words")
+    return words if unknown in words else [*words, unknown]
