@@ -46,11 +46,11 @@ class ModelConfig:
     The other fields are for imported models. norm: "before" every sub-layer, with one more at the end (Xiong
     et al. 2020), or "after" every residual sum (Vaswani et al. 2017). activation: "relu", "swish" or "gelu", in
     feed-forward layers. positions: sinusoids with the sines in the first half ("halved") or at even indices
-    ("interleaved"), halved with Tensor2Tensor's rates ("tensor2tensor"), a table among the weights ("learned"), or
-    "none". scaled_embedding: embeddings are multiplied by sqrt(d_model). source_embedding: "shared" with the target's, or "separate", as it must be for a source
-    vocabulary of its own (source_vocab_size). tied_output: the target's embedding is the
-    output projection; output_bias adds one number for each word to its result. pad_id, unk_id, bos_id, eos_id: see
-    SpecialIds. source_eos: sources end with EOS. norm_epsilon is added to the variance in norms.
+    ("interleaved"), halved with Tensor2Tensor's rates ("tensor2tensor"), a table of weights ("learned"), or "none".
+    scaled_embedding: embeddings are multiplied by sqrt(d_model). source_embedding: "shared" with the target's, or
+    "separate", as it must be for a source vocabulary of its own (source_vocab_size). tied_output: the target's
+    embedding is the output projection; output_bias adds one number for each word to its result. pad_id, unk_id, bos_id,
+    eos_id: see SpecialIds. source_eos: sources end with EOS. norm_epsilon is added to the variance in norms.
     """
 
     vocab_size: int

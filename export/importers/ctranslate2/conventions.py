@@ -13,6 +13,7 @@ from model.alignment import AlignmentHead
 from model.config import ModelConfig
 
 SIDES = ("encoder", "decoder")
+DECODER = "decoder/embeddings"
 SPECIFICATIONS = {"": 8, "TransformerSpec": 8, "TransformerBase": 8, "TransformerBig": 16}
 """Specifications of translation models -> their number of heads, where the file does not say it."""
 OTHER_SPECIFICATIONS = {
@@ -88,26 +89,35 @@ def check_supported(folder: ModelFolder) -> None:
         )
 
 
+def check_sizes(folder: ModelFolder) -> None:
+    """Raise ImportRefused where the vocabularies and the model do not belong together."""
+    for side, words, rows in (("source", folder.source, "encoder/embeddings_0"), ("target", folder.target, DECODER)):
+        shape = shape_of(folder.variables, f"{rows}/weight")
+        if len(shape) != 2 or shape[0] != len(words):
+            raise ImportRefused(
+                f"{folder.path}: the vocabulary of the {side} has {len(words)} words and {rows}/weight the shape "
+                f"{list(shape)}: these files do not belong together"
+            )
+
+
 def config_of(folder: ModelFolder, words: Words, ngram: int | None, max_length: int) -> ModelConfig:
     """The model's configuration. Raises ImportRefused and ConfigError."""
+    check_sizes(folder)
     variables = folder.variables
-    embedding = variables.weight("decoder/embeddings/weight") if "decoder/embeddings/weight" in variables else None
-    if embedding is None or embedding.ndim != 2:
-        raise ImportRefused(f"{variables.path} has no decoder/embeddings/weight: it is no model of text")
-    width = embedding.shape[1]
+    size, width = shape_of(variables, f"{DECODER}/weight")
     norms_before = same_on_both_sides(variables, "pre_norm", 1)
     activation = int(same_on_both_sides(variables, "activation", 0))
     if activation not in ACTIVATIONS:
         name = OTHER_ACTIVATIONS.get(activation, f"number {activation}")
         raise ImportRefused(f"{variables.path}: the activation {name} is not computed")
-    ffn = {rows_of(variables, f"{side}/layer_0/ffn/linear_0/weight") for side in SIDES}
+    ffn = {shape_of(variables, f"{side}/layer_0/ffn/linear_0/weight")[0] for side in SIDES}
     if len(ffn) != 1:
         raise ImportRefused(f"{variables.path}: feed-forward layers of encoder and decoder differ in width: {ffn}")
     tables = [position_table(variables, side, width, max_length) for side in SIDES]
     shares = words.source_rows is None and equal(variables, "encoder/embeddings_0/weight", "decoder/embeddings/weight")
     shares = shares and tables[0].shape == tables[1].shape and bool((tables[0] == tables[1]).all())
     return ModelConfig(
-        vocab_size=len(embedding) + starts_from_zero(variables),
+        vocab_size=size + starts_from_zero(variables),
         d_model=width,
         num_heads=int(same_on_both_sides(variables, "num_heads", SPECIFICATIONS[variables.specification])),
         ffn_dim=ffn.pop(),
@@ -143,10 +153,11 @@ def heads_of(variables: Variables, side: str) -> float:
     return variables.number(f"{side}/num_heads", SPECIFICATIONS.get(variables.specification, 8))
 
 
-def rows_of(variables: Variables, name: str) -> int:
-    if name not in variables:
+def shape_of(variables: Variables, name: str) -> tuple[int, ...]:
+    """Raises ImportRefused for a variable that is missing, or a single number."""
+    if name not in variables or not variables.stored[variables.resolved(name)].ndim:
         raise ImportRefused(f"{variables.path} has no {name}, which a Transformer for translation has")
-    return len(variables.weight(name))
+    return variables.stored[variables.resolved(name)].shape
 
 
 def layers_of(variables: Variables, side: str) -> int:

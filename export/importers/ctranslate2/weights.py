@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from export.importers import ImportRefused
 from export.importers.ctranslate2.container import Array, Variables
@@ -101,13 +102,8 @@ def with_zeros(matrix: Array, is_wanted: bool) -> Array:
     return np.concatenate([matrix, np.zeros_like(matrix[:1])]) if is_wanted else matrix
 
 
-def reordered(matrix: Array, rows: "np.typing.NDArray[np.int64]") -> Array:
-    """The rows of a matrix in another order, zeros for NONE. Raises ImportRefused for rows that it does not have."""
-    if rows.max() >= len(matrix):
-        raise ImportRefused(
-            f"the vocabulary of the source has {rows.max() + 1} words and the model {len(matrix)}: these files do not "
-            "belong together"
-        )
+def reordered(matrix: Array, rows: NDArray[np.int64]) -> Array:
+    """The rows of a matrix in another order, zeros for NONE."""
     result: Array = np.concatenate([matrix, np.zeros_like(matrix[:1])])[np.where(rows == NONE, len(matrix), rows)]
     return result
 

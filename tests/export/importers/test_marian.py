@@ -201,7 +201,10 @@ def another_weight(folder: Path) -> None:
         (changed("generation_config.json", bad_words_ids=[[1, 2]]), "bad_words_ids has sequences"),
         (changed("generation_config.json", forced_eos_token_id=5), "forced_eos_token_id 5 is not eos_token_id 0"),
         (changed("tokenizer_config.json", target_lang=None), "does not say its target language"),
-        (changed("tokenizer_config.json", target_lang="nl"), "several language tokens: choose one by --language-token"),
+        (
+            changed("tokenizer_config.json", target_lang="nl"),
+            "no language token nl: choose one by --language-token, among de, fr, or none",
+        ),
         (learned_positions, "are learned positions"),
         (another_weight, "model.decoder.layer_norm.weight, which RingMT's models have no place for"),
     ],

@@ -1,4 +1,4 @@
-"""Tiny random models in CTranslate2's own format, written by its own specifications, whose translations vary and end."""
+"""Tiny random models in CTranslate2's format, by its own specifications; translations vary and end."""
 
 import json
 import shutil
@@ -19,7 +19,7 @@ SPECIAL = ("<unk>", "<blank>", "<s>", "</s>")
 
 @dataclass(frozen=True)
 class Shape:
-    """What differs between models. `positions`: None for those that CTranslate2 computes. `quantization`: of the file."""
+    """What differs between models. `positions`: None for those that CTranslate2 computes."""
 
     norms_before: bool = True
     activation: str = "RELU"

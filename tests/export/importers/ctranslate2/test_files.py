@@ -1,0 +1,370 @@
+"""Files of CTranslate2: `model.bin` of all versions, vocabularies, maps of words, and what is refused."""
+
+import contextlib
+import dataclasses
+import itertools
+import json
+import math
+import struct
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sentencepiece
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from export.importers import ImportRefused
+from export.importers.ctranslate2.container import TYPES, Variables, parse_variables
+from export.importers.ctranslate2.conventions import alignment_of, check_supported, config_of, starts_from_zero
+from export.importers.ctranslate2.folder import ModelFolder, open_folder
+from export.importers.ctranslate2.load import load_ctranslate2
+from export.importers.ctranslate2.names import renamed
+from export.importers.ctranslate2.shortlist import read_map
+from export.importers.ctranslate2.vocabulary import NONE, Words, ordered
+from export.importers.ctranslate2.weights import model_of
+from export.importers.marian_vocabulary import PROTO, Numbered, write_vocabulary
+from model.alignment import AlignmentHead
+from model.config import ModelConfig, SpecialIds
+from tests.export.importers.ctranslate2.make_models import HEADS, LAYERS, SHAPES, WIDTH, Shape, write_model
+from tests.models import SENTENCES
+
+HERE = Path("model.bin")
+OLD_WIDTHS = {0: 4, 2: 2, 1: 1}
+"""Number of a type -> width of an item, which is all that versions before 4 say."""
+Variable = tuple[str, int, NDArray[Any]]
+"""Name, number of the type, values as they are stored."""
+
+
+def text(word: str) -> bytes:
+    data = word.encode() + b"\0"
+    return struct.pack("<H", len(data)) + data
+
+
+def written(
+    version: int, variables: Sequence[Variable], aliases: Sequence[tuple[str, str]] = (), revision: int = 7
+) -> bytes:
+    out = [struct.pack("<I", version)]
+    if version >= 2:
+        out += [text("TransformerSpec"), struct.pack("<I", revision)]
+    out.append(struct.pack("<I", len(variables)))
+    for name, kind, values in variables:
+        out += [text(name), struct.pack(f"<B{values.ndim}I", values.ndim, *values.shape)]
+        out.append(
+            struct.pack("<BI", kind, values.nbytes)
+            if version >= 4
+            else struct.pack("<BI", OLD_WIDTHS[kind], values.size)
+        )
+        out.append(values.tobytes())
+    if version >= 3:
+        out.append(struct.pack("<I", len(aliases)))
+        out += [text(word) for alias in aliases for word in alias]
+    return b"".join(out)
+
+
+def parsed(data: bytes) -> Variables:
+    return parse_variables(memoryview(data), HERE)
+
+
+@st.composite
+def variables(draw: st.DrawFn) -> tuple[int, list[Variable]]:
+    version = draw(st.integers(1, 6))
+    kinds = range(len(TYPES)) if version >= 4 else OLD_WIDTHS
+    names = draw(st.lists(st.text("ab/_", min_size=1, max_size=6), unique=True, max_size=4))
+    made = []
+    for name in names:
+        kind, shape = draw(st.sampled_from(sorted(kinds))), draw(st.lists(st.integers(0, 3), max_size=3))
+        item = np.dtype(TYPES[kind][1])
+        size = math.prod(shape) * item.itemsize
+        made.append((name, kind, np.frombuffer(draw(st.binary(min_size=size, max_size=size)), item).reshape(shape)))
+    return version, made
+
+
+@settings(deadline=None, max_examples=60)
+@given(variables())
+def test_all_versions_and_types_are_read_as_they_were_written(made: tuple[int, list[Variable]]) -> None:
+    version, values = made
+    first = values[0][0] if values else ""
+    aliases = [("another", first)] if values and version >= 3 else []
+    read = parsed(written(version, values, aliases))
+    assert (read.version, dict(aliases)) == (version, read.aliases)
+    assert list(read.stored) == [name for name, _, _ in values]
+    for name, kind, array in values:
+        assert read.stored[name].tobytes() == array.tobytes()
+        assert (name in read.halves) == (TYPES[kind][0] == "bfloat16")
+
+
+@settings(deadline=None, max_examples=60)
+@given(variables(), st.data())
+def test_a_file_that_is_cut_or_too_long_is_refused(made: tuple[int, list[Variable]], data: st.DataObject) -> None:
+    whole = written(*made)
+    end = data.draw(st.integers(0, len(whole) - 1))
+    for damaged in (whole[:end], whole + b"\0"):
+        with pytest.raises(ImportRefused):
+            parsed(damaged)
+
+
+@settings(deadline=None, max_examples=100)
+@given(variables(), st.data())
+def test_a_file_with_a_wrong_byte_is_read_or_refused(made: tuple[int, list[Variable]], data: st.DataObject) -> None:
+    whole = bytearray(written(*made))
+    whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
+    with contextlib.suppress(ImportRefused):
+        parsed(bytes(whole))
+
+
+def test_weights_are_what_their_numbers_stand_for() -> None:
+    matrix = np.array([[127, -3], [0, 64]])
+    scale = np.array([2.0, 8.0], np.float32)
+    read = parsed(written(6, [
+        ("a/weight", 1, matrix.astype(np.int8)), ("a/weight_scale", 0, scale),
+        ("b/weight", 2, matrix.astype("<i2")), ("b/weight_scale", 0, np.array(16.0, np.float32)),
+        ("old/weight", 2, matrix.astype("<i2")), ("none/weight", 1, matrix.astype(np.int8)),
+        ("half", 4, np.array([0.1], np.float16)), ("brain", 5, np.array([0x3FC0], "<u2")),
+    ], [("alias/weight", "a/weight")]))  # fmt: skip
+    np.testing.assert_array_equal(read.weight("a/weight"), matrix / scale[:, None])
+    np.testing.assert_array_equal(read.weight("alias/weight"), read.weight("a/weight"))
+    np.testing.assert_array_equal(read.weight("b/weight"), matrix / 16)
+    np.testing.assert_array_equal(read.weight("old/weight"), (matrix / 1000).astype(np.float32))
+    assert read.weight("half") == np.float32(np.float16(0.1))
+    assert read.weight("brain") == 1.5
+    with pytest.raises(ImportRefused, match="none/weight is int8 and has no scale"):
+        read.weight("none/weight")
+    assert read.names == {"a/weight", "alias/weight", "b/weight", "old/weight", "none/weight", "half", "brain"}
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "is not complete, or no model.bin"),
+        (struct.pack("<I", 7), "begins with the version 7"),
+        (written(6, [], revision=8), "has the revision 8"),
+        (written(6, [], [("a", "b")]), "a stands for b, which is missing"),
+        (written(6, [("a", 0, np.zeros(2, np.float32))]).replace(b"\2\0\0\0\0", b"\3\0\0\0\0"), "no float32 of .3."),
+    ],
+)
+def test_what_is_no_model_is_refused_with_the_reason(data: bytes, message: str) -> None:
+    with pytest.raises(ImportRefused, match=message):
+        parsed(data)
+
+
+def test_names_of_older_revisions_become_todays() -> None:
+    one, flag = np.zeros(1, np.float32), np.array(0, np.int8)
+    old = [
+        "transformer/encoder/w_embs:0", "transformer/encoder/layer_0/multi_head/conv1d/kernel:0",
+        "transformer/decoder/layer_0/masked_multi_head/LayerNorm/gamma:0", "transformer/decoder/dense/bias:0",
+        "transformer/decoder/layer_0/multi_head/conv1d_2/kernel:0",
+    ]  # fmt: skip
+    assert list(renamed(parsed(written(1, [(name, 0, one) for name in old]))).stored) == [
+        "encoder/embeddings_0/weight", "encoder/layer_0/self_attention/linear_0/weight",
+        "decoder/layer_0/self_attention/layer_norm/gamma", "decoder/projection/bias",
+        "decoder/layer_0/attention/linear_2/weight",
+    ]  # fmt: skip
+    older = [("encoder/embeddings/weight", 0, one), ("encoder/embeddings/multiply_by_sqrt_depth", 1, flag)]
+    root = renamed(parsed(written(4, [*older, ("pre_norm", 1, flag)], revision=3)))
+    assert root.names == {
+        "encoder/embeddings_0/weight", "encoder/scale_embeddings", "encoder/pre_norm", "decoder/pre_norm",
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("files") / "model"
+    write_model(path, SHAPES["OpenNMT-py at int8, without biases"])
+    return path
+
+
+@pytest.fixture
+def opened(folder: Path) -> ModelFolder:
+    return open_folder(folder)
+
+
+def changed(opened: ModelFolder, **values: Any) -> ModelFolder:
+    """With other variables; names have __ for /, and None takes one out."""
+    names = {name.replace("__", "/"): value for name, value in values.items()}
+    stored = {
+        **opened.variables.stored,
+        **{name: np.asarray(value) for name, value in names.items() if value is not None},
+    }
+    left = {name: value for name, value in stored.items() if names.get(name, 0) is not None}
+    aliases = {alias: name for alias, name in opened.variables.aliases.items() if alias not in names}
+    return dataclasses.replace(opened, variables=dataclasses.replace(opened.variables, stored=left, aliases=aliases))
+
+
+def imported(opened: ModelFolder) -> ModelConfig:
+    check_supported(opened)
+    words = Words.of(opened, starts_from_zero(opened.variables))
+    config = config_of(opened, words, None, 64)
+    model_of(opened.variables, words, config)
+    return config
+
+
+ONE = np.ones(1, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("variables", "message"),
+    [
+        ({"decoder__layer_0__self_attention__relative_position_keys": ONE}, "relative positions without absolute"),
+        ({"encoder__layer_0__self_attention__relative_attention_bias": ONE}, "the relative attention bias of T5"),
+        ({"decoder__layer_0__self_attention__rotary_dim": 8}, "rotary positions"),
+        ({"decoder__layernorm_embedding__gamma": ONE}, "a norm behind the embedding"),
+        ({"encoder__layer_0__ffn__linear_0_noact__weight": ONE}, "gated feed-forward layers"),
+        ({"decoder__layer_0__self_attention__num_heads_kv": 1}, "keys and values that heads share"),
+        ({"encoder__embeddings_1__weight": ONE}, "source factors"),
+        ({"decoder__alibi": 1}, "decoder/alibi is set"),
+        ({"decoder__activation": 1, "encoder__activation": 1}, "the activation gelu by tanh"),
+        ({"decoder__activation": 2}, "encoder/activation and decoder/activation differ"),
+        ({"decoder__num_heads": 4}, "encoder/num_heads and decoder/num_heads differ"),
+        ({"decoder__scale_embeddings": np.float32(3)}, "not by 1 or sqrt"),
+        ({"decoder__scale_embeddings": np.int8(0)}, "of the other not"),
+        ({"decoder__layer_1__ffn__layer_norm__beta": None}, "decoder/layer_1/ffn/layer_norm is an RMS norm"),
+        ({"decoder__layer_norm__gamma": None, "decoder__layer_norm__beta": None}, "has no decoder/layer_norm/gamma"),
+        ({"decoder__layer_3__ffn__linear_0__weight": ONE}, "layers are .0, 1, 3."),
+        (
+            {
+                "decoder__layer_0__ffn__linear_0__weight": np.ones((8, WIDTH), np.float32),
+                "decoder__layer_0__ffn__linear_0__weight_scale": np.ones(8, np.float32),
+            },
+            "differ in width",
+        ),
+        ({"decoder__something": ONE}, "decoder/something, which RingMT's models have no place for"),
+        ({"encoder__layer_0__self_attention__linear_1__weight": ONE}, "has scales of the shape .32."),
+        ({"encoder__layer_norm__gamma": ONE}, "do not belong together"),
+        ({"decoder__embeddings__weight": None}, "has no decoder/embeddings/weight"),
+    ],
+)
+def test_what_is_not_computed_is_refused_by_name(variables: dict[str, Any], message: str, opened: ModelFolder) -> None:
+    assert imported(opened).encoder_layers == LAYERS
+    with pytest.raises(ImportRefused, match=message):
+        imported(changed(opened, **variables))
+
+
+def test_other_kinds_of_models_are_refused_by_name(opened: ModelFolder) -> None:
+    for name, what in {"WhisperSpec": "a model of speech", "TransformerDecoderModelSpec": "a language model"}.items():
+        other = dataclasses.replace(opened, variables=dataclasses.replace(opened.variables, specification=name))
+        with pytest.raises(ImportRefused, match=f"is a {name}, {what}"):
+            imported(other)
+    many = dataclasses.replace(opened, target=[*opened.target[:-2], "__de__", "__fr__"])
+    with pytest.raises(ImportRefused, match="a model of many languages"):
+        imported(many)
+    nameless = dataclasses.replace(opened, conventions=dataclasses.replace(opened.conventions, start=None))
+    with pytest.raises(ImportRefused, match="names no decoder_start_token"):
+        imported(nameless)
+
+
+def test_the_head_that_was_trained_to_align_is_taken(opened: ModelFolder) -> None:
+    config = imported(opened)
+
+    def head(layer: int, heads: int) -> AlignmentHead | None:
+        return alignment_of(
+            changed(opened, decoder__alignment_layer=layer, decoder__alignment_heads=heads).variables, config
+        )
+
+    assert head(-1, 1) is None  # the converters' default
+    assert head(0, 1) == AlignmentHead(1, 1)
+    assert head(-1, 0) == head(1, HEADS) == AlignmentHead(LAYERS, None)
+    assert head(5, 1) is None
+
+
+def test_ids_of_the_source_follow_those_of_the_target() -> None:
+    """However a source numbers UNK and EOS; a source without EOS gets a row of zeros in its place."""
+    for words in itertools.permutations(["<unk>", "</s>", "a", "b"]):
+        rows = ordered(words, {"<unk>": 1, "</s>": 3})
+        assert (words[rows[1]], words[rows[3]]) == ("<unk>", "</s>")
+        assert sorted(rows) == [0, 1, 2, 3]
+    assert ordered(["<unk>", "a"], {"<unk>": 1, "</s>": 0}) == [NONE, 0, 1]
+    assert ordered(["<unk>"], {"<unk>": 3, "</s>": 1}) == [NONE, NONE, NONE, 0]
+
+
+def remove(*names: str) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        for name in names:
+            (folder / name).unlink()
+
+    return change
+
+
+def lines(name: str, content: bytes) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        (folder / name).write_bytes(content)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (remove("model.bin"), "has no model.bin"),
+        (remove("source.spm"), "has no SentencePiece model"),
+        (remove("shared_vocabulary.json"), "has no source_vocabulary.json or .txt"),
+        (lines("shared_vocabulary.json", b"{}"), "shared_vocabulary is no list of words"),
+        (lines("shared_vocabulary.json", b'["a"]'), "eos_token '</s>' is not in the vocabulary"),
+        (lines("shared_vocabulary.json", b'["</s>", "<s>", "<unk>"]'), "do not belong together"),
+        (lines("config.json", b"["), "config.json cannot be read"),
+        (lines("config.json", b'{"eos_token": 3}'), "eos_token must be a word, not 3"),
+        (lines("config.json", b'{"layer_norm_epsilon": "small"}'), "layer_norm_epsilon 'small' is no number"),
+        (lines("model.bin", b""), "cannot be read"),
+    ],
+)
+def test_folders_that_are_not_whole_are_refused(damage: Callable[[Path], None], message: str, tmp_path: Path) -> None:
+    write_model(tmp_path / "model", Shape())
+    damage(tmp_path / "model")
+    with pytest.raises(ImportRefused, match=message):
+        load_ctranslate2(open_folder(tmp_path / "model"), "de", tmp_path, None, 64, None)
+
+
+def test_a_folder_with_codes_of_subword_nmt_is_refused_by_name(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "bpe.model").touch()
+    with pytest.raises(ImportRefused, match="codes of subword-nmt"):
+        open_folder(folder, beside=tmp_path)
+    named = open_folder(folder, [folder / "source.spm"], tmp_path)
+    assert named.segmenters == (folder / "source.spm", folder / "source.spm")
+
+
+def test_vocabularies_of_lines_are_read_with_any_line_ends(folder: Path, tmp_path: Path) -> None:
+    for path in folder.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    words = json.loads((tmp_path / "shared_vocabulary.json").read_text(encoding="utf-8"))
+    (tmp_path / "shared_vocabulary.json").unlink()
+    for end in ("\n", "\r\n"):
+        written_lines = "".join(f"{word}{end}" for word in words)
+        (tmp_path / "shared_vocabulary.txt").write_text(written_lines, encoding="utf-8", newline="")
+        assert open_folder(tmp_path).target == words
+
+
+def test_a_map_of_words_lists_what_it_says(tmp_path: Path) -> None:
+    path = tmp_path / "vmap.txt"
+    path.write_text("\ta b\nx\tc missing\nx y\td\nmissing\ta\n", encoding="utf-8")
+    target = {word: index for index, word in enumerate("abcd")}
+    assert read_map(path, {"x": 0, "y": 1}, target) == ([0, 1], [[2, 3], []])
+    path.write_text("no tab\n", encoding="utf-8")
+    with pytest.raises(ImportRefused, match="a line without a tab"):
+        read_map(path, {"x": 0}, target)
+
+
+def test_a_bpe_model_is_renumbered_and_cuts_the_same(tmp_path: Path) -> None:
+    """Words that it lacks take no part in merges."""
+    path = tmp_path / "bpe.spm"
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(SENTENCES * 4), model_prefix=str(tmp_path / "bpe"), vocab_size=90, model_type="bpe",
+        minloglevel=2,
+    )  # fmt: skip
+    (tmp_path / "bpe.model").rename(path)
+    own = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    pieces = [own.id_to_piece(index) for index in range(3, len(own))]
+    listed = ["<unk>", "</s>", "__de__", "\u2581Th", "rive", "old", *reversed(pieces)]
+    ids = {word: index for index, word in reversed([*enumerate(listed)])}
+    write_vocabulary(Numbered(path, ids, len(listed)), SpecialIds(1, 0, 1, 1), tmp_path / "ours.model")
+    ours = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "ours.model"))
+    assert ours.GetPieceSize() == len(listed)
+    for sentence in SENTENCES:
+        assert ours.encode(sentence, out_type=str) == own.encode(sentence, out_type=str)
+        assert ours.encode(sentence) == [ids.get(piece, 0) for piece in own.encode(sentence, out_type=str)]
+    kinds = {
+        piece.piece: piece.type for piece in PROTO.ModelProto.FromString((tmp_path / "ours.model").read_bytes()).pieces
+    }
+    assert kinds["__de__"] == PROTO.ModelProto.SentencePiece.CONTROL
