@@ -19,6 +19,8 @@ from server.api.deepl.route import DEEPL
 from server.api.libretranslate import routes as libretranslate
 from server.api.libretranslate import spec
 from server.api.libretranslate.route import CorsForPaths
+from server.api.mcp import route as mcp
+from server.api.mcp.errors import MCP
 from server.api.native import documents, files, glossaries, models, score, translate
 from server.api.openai import chat
 from server.api.openai.route import OPENAI
@@ -57,12 +59,13 @@ ROUTERS: tuple[APIRouter, ...] = (
     deepl.polls,
     deepl_glossaries.router,
     *adapters.ROUTERS,
+    *mcp.routers(),
     health.router,
     page.router,
     docs.router,
 )
 
-DIALECTS: dict[str, Dialect] = {"/v2/": DEEPL, "/v3/": DEEPL, "/v1/chat/": OPENAI}
+DIALECTS: dict[str, Dialect] = {"/v2/": DEEPL, "/v3/": DEEPL, "/v1/chat/": OPENAI, mcp.PATH: MCP}
 """Beginnings of paths -> the form of errors for those that are no route."""
 
 
@@ -118,7 +121,7 @@ def _routes(kind: type[APIRoute] = APIRoute) -> Iterator[APIRoute]:
 async def _lifespan(state: ServerState) -> AsyncIterator[None]:
     state.tracing = open_tracing(os.environ)
     watching = [asyncio.create_task(state.loop_lag.run()), asyncio.create_task(state.supervisor.run())]
-    loading = asyncio.create_task(_start(state))
+    loading = state.loading = asyncio.create_task(_start(state))
     try:
         yield
     finally:  # nothing here waits without a limit

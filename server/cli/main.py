@@ -15,6 +15,7 @@ COMMANDS = {
     "key": "make an API key",
     "translate": "translate standard input to standard output, line by line",
     "translate-corpus": "translate a large file with the help of several servers",
+    "mcp": "give language models tools that translate (MCP)",
     "train": "train a model from a recipe",
     "make-context-data": "make documents whose pronouns and professions need the sentence before",
     "make-word-data": "put the nouns of a dictionary into real sentences",
@@ -38,6 +39,7 @@ SERVER_COMMANDS = {
         ("key", "server.cli.key:KEY"),
         ("translate", "server.cli.translate:TRANSLATE"),
         ("translate-corpus", "server.cli.translate_corpus:CORPUS"),
+        ("mcp", "server.cli.mcp:MCP"),
     )
 }
 """Commands of the server, which also run where the package is not installed; the others are in pyproject.toml."""

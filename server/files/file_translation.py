@@ -2,7 +2,7 @@
 
 import secrets
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from server.documents.batches import OnProgress, translate_all
@@ -64,17 +64,32 @@ async def translate_file(
     Raises FileError, and what translate_all and translate_in_two_stages raise.
     """
     language = models[-1].languages[1]
-    languages = (models[0].languages[0], language)
     translation = _FileTranslation(models, reader, options, mode, on_progress)
     most = _max_sentences(file.source.max_characters)
     sentences, translations, texts = await translation.translate(file.texts, terms, most)
-    written = await file.write(texts, languages)
-    flags = await offload(_num_flags, sentences, translations, translation.truncated, translation.cut, languages)
+    written = await file.write(texts, translation.languages)
+    flags = _counted(await offload(translation.flags_of, sentences, translations))
     models[-1].count_flags(flags)
     num_characters = sum(map(len, file.texts))
     name = translated_name(file.name, language)
     media_type = file.written_media_type
     return TranslatedFile(written.data, name, media_type, len(sentences), num_characters, flags, written.notes)
+
+
+@dataclass(frozen=True)
+class FlaggedSentence:
+    source: str
+    target: str
+    flags: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TranslatedDocument:
+    """The translated `texts`; `flagged` are the sentences that look wrong, in their order."""
+
+    texts: list[str]
+    num_sentences: int
+    flagged: list[FlaggedSentence]
 
 
 async def translate_as_document(
@@ -83,33 +98,30 @@ async def translate_as_document(
     reader: StateReader,
     options: RequestedOptions,
     max_characters: int,
-) -> list[str]:
+    on_progress: OnProgress = lambda done, total: None,
+    terms: Terms | None = None,
+) -> TranslatedDocument:
     """The translations of texts that are one document, as those of a file are (see `translate_file`). Raises
     FileTooLarge, and what translate_all and translate_in_two_stages raise."""
-    translation = _FileTranslation(models, reader, options, "offline", lambda done, total: None)
-    sentences, targets, translations = await translation.translate(texts, None, _max_sentences(max_characters))
-    languages = (models[0].languages[0], models[-1].languages[1])
-    flags = await offload(_num_flags, sentences, targets, translation.truncated, translation.cut, languages)
-    models[-1].count_flags(flags)
-    return translations
+    translation = _FileTranslation(models, reader, options, "offline", on_progress)
+    sentences, targets, translations = await translation.translate(texts, terms, _max_sentences(max_characters))
+    flags = await offload(translation.flags_of, sentences, targets)
+    models[-1].count_flags(_counted(flags))
+    flagged = [
+        FlaggedSentence(sentence.source, target, flags_of_sentence)
+        for sentence, target, flags_of_sentence in zip(sentences, targets, flags, strict=True)
+        if flags_of_sentence
+    ]
+    return TranslatedDocument(translations, len(sentences), flagged)
 
 
 def _max_sentences(max_characters: int) -> int:
     return max(1, max_characters // SHORTEST_SENTENCE)
 
 
-def _num_flags(
-    sentences: Sequence[Sentence],
-    translations: Sequence[str],
-    truncated: Collection[int],
-    cut: Collection[int],
-    languages: tuple[str, str],
-) -> dict[str, int]:
-    flags = Counter[str](truncated=len(truncated), cut=len(cut))
-    for sentence, translation in zip(sentences, translations, strict=True):
-        checkpoint()
-        flags.update(find_flags(sentence.source, translation, languages))
-    return dict(+flags)
+def _counted(flags: Iterable[tuple[str, ...]]) -> dict[str, int]:
+    """How many sentences have each flag."""
+    return dict(Counter(flag for flags_of_sentence in flags for flag in flags_of_sentence))
 
 
 @dataclass(frozen=True)
@@ -123,6 +135,21 @@ class _FileTranslation:
     """Numbers of the sentences whose translations lack a part, in any stage."""
     cut: set[int] = field(default_factory=set)
     """Numbers of the sentences that were translated in parts."""
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        return self.models[0].languages[0], self.models[-1].languages[1]
+
+    def flags_of(self, sentences: Sequence[Sentence], translations: Sequence[str]) -> list[tuple[str, ...]]:
+        """The flags of every sentence, after `translate`."""
+        flags = []
+        for number, (sentence, translation) in enumerate(zip(sentences, translations, strict=True)):
+            checkpoint()
+            lacking = [
+                flag for flag, numbers in (("cut", self.cut), ("truncated", self.truncated)) if number in numbers
+            ]
+            flags.append((*find_flags(sentence.source, translation, self.languages), *lacking))
+        return flags
 
     async def translate(
         self, texts: Sequence[str], terms: Terms | None, max_sentences: int

@@ -14,15 +14,11 @@ from server.api.adapters.fields import Language, Text
 from server.api.admission.admitted_request import Admitted
 from server.api.admission.text_languages import languages_of
 from server.api.requests.api_keys import owner_of
-from server.api.requests.errors import ApiError
 from server.api.requests.json_response import JSON
-from server.api.requests.limits import check_chars, requested_options
-from server.files.file_translation import SHORTEST_SENTENCE, translate_as_document
+from server.api.requests.limits import check_document, requested_options
+from server.files.file_translation import translate_as_document
 from server.runtime.offload import offload_above
 from server.settings import Settings
-
-FIRST_CUES = 1000
-"""Cues that a film may have whatever its length."""
 
 
 class LingarrError(ErrorBody):
@@ -69,10 +65,7 @@ router = APIRouter(tags=["other clients"], route_class=LingarrRoute.of(LingarrEr
 )
 async def translate(body: LingarrRequest, admitted: Admitted) -> Response:
     state, texts = admitted.state, [cue.line for cue in body.lines]
-    most = FIRST_CUES + state.settings.max_total_chars // SHORTEST_SENTENCE
-    if len(texts) > most:
-        raise ApiError("too_large", f"{len(texts)} lines, at most {most} in one request", "lines")
-    check_chars(texts, state.settings, "lines")
+    check_document(texts, state.settings, "lines")
     languages = await languages_of(state, ["\n".join(texts)], body.sourceLanguage, body.targetLanguage)
     [source] = languages.sources
     if source.language == languages.target:
@@ -84,7 +77,7 @@ async def translate(body: LingarrRequest, admitted: Admitted) -> Response:
             done = await translate_as_document(
                 models, texts, state.documents.reader, options, state.settings.max_total_chars
             )
-    return await offload_above(sum(map(len, texts)), _answer, body.lines, done)
+    return await offload_above(sum(map(len, texts)), _answer, body.lines, done.texts)
 
 
 def _answer(cues: Sequence[Cue], lines: Sequence[str]) -> Response:

@@ -8,7 +8,7 @@ from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.params import Form
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from starlette.convertors import register_url_convertor
 
 from server.api.admission.admitted_request import AdmittedRequest
@@ -32,7 +32,7 @@ from server.api.requests.deadline import before
 from server.api.requests.errors import NATIVE, ApiError, Dialect
 from server.api.requests.forms import MULTIPART, media_type
 from server.api.requests.path_values import BoundedInteger
-from server.api.requests.validation_errors import first_error, invalid_field
+from server.api.requests.validation_errors import first_error, invalid_field, validated
 from server.api.serving.file_jobs import ASYNCHRONOUS
 from server.api.serving.server_state import ServerState
 from server.engine.request import DeadlineExceeded
@@ -43,8 +43,6 @@ Handle = Callable[[Request], Coroutine[Any, Any, Response]]
 Access = Scope | Literal["any key", "public"]
 """Who may use a route: keys of a scope, every key, or everybody, with keys as without."""
 FILE_TIMED_OUT = f"the file was not translated within the server's request_timeout, or the request's; {ASYNCHRONOUS}"
-MOST_ERRORS = 100
-"""Errors of one body, of which the answer names the first; a body with more is refused as a whole."""
 
 register_url_convertor("int", BoundedInteger())
 
@@ -165,19 +163,7 @@ class ApiRoute(APIRoute):
     def validated(self, fields: object) -> object:
         """The body as its model, which FastAPI takes as it is. Raises ApiError (422), RequestValidationError."""
         model = self.body_model
-        if model is None:
-            return fields
-        message = f"more than {MOST_ERRORS} fields or values of the body are not known or cannot be used"
-        forbids = model.model_config.get("extra") == "forbid"
-        if forbids and isinstance(fields, dict) and len(fields) > len(model.model_fields) + MOST_ERRORS:
-            raise ApiError("invalid_value", message)
-        try:
-            return model.model_validate(fields)
-        except ValidationError as error:
-            if error.error_count() > MOST_ERRORS:  # each becomes an object, and a body can have many
-                raise ApiError("invalid_value", message) from None
-            errors = error.errors(include_url=False, include_input=False)
-            raise RequestValidationError([{**item, "loc": ("body", *item["loc"])} for item in errors]) from None
+        return fields if model is None else validated(model, fields)
 
     @property
     def takes_file(self) -> bool:

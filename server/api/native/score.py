@@ -1,5 +1,8 @@
 """`POST /v1/score`."""
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from fastapi import APIRouter, Response
 
 from server.api.admission.admitted_request import Admitted, AdmittedRequest
@@ -17,6 +20,7 @@ from server.translation.scoring import ScoringItem, ScoringOutcome, TargetScore,
 from server.translation.translator import Translator
 
 SCORE = "/v1/score"
+Answer = TypeVar("Answer")
 
 router = APIRouter(tags=["translation"], route_class=ApiRoute.requiring("translate"))
 
@@ -28,6 +32,13 @@ router = APIRouter(tags=["translation"], route_class=ApiRoute.requiring("transla
     responses=documented(*ADMISSION, *BODY),
 )
 async def score_items(body: ScoreRequest, admitted: Admitted) -> Response:
+    return await score_request(body, admitted, written)
+
+
+async def score_request(
+    body: ScoreRequest, admitted: AdmittedRequest, shaped: Callable[[ScoreResponse], Answer]
+) -> Answer:
+    """The answer to a request, as `shaped` writes it. Raises ApiError, and what `score` raises."""
     admitted.limit_deadline(body.timeout)
     check_items(body.items, admitted.state.settings)
     translator = _single_model(await admitted.choose(body.model, body.source, body.target))
@@ -36,13 +47,11 @@ async def score_items(body: ScoreRequest, admitted: Admitted) -> Response:
     context = translator.knows_context if has_context else None
     size = sum(len(target) for item in body.items for target in item.targets)
 
-    def build() -> Response:
+    def build() -> ScoreResponse:
         items = [_answer(targets, body.tokens) for targets in outcome.targets]
-        return written(
-            ScoreResponse(items=items, model=translator.name, timings=admitted.timings(outcome), context=context)
-        )
+        return ScoreResponse(items=items, model=translator.name, timings=admitted.timings(outcome), context=context)
 
-    return await offload_above(size, build)
+    return await offload_above(size, lambda: shaped(build()))
 
 
 def _single_model(route: Route) -> Translator:

@@ -44,6 +44,13 @@ class ReadRequest(Request):
         return read
 
     @classmethod
+    def of_bytes(cls, request: Request, body: bytes) -> "ReadRequest":
+        """A request whose body was read, for a route that parses it."""
+        read = cls(request.scope, request.receive)
+        read._body = body
+        return read
+
+    @classmethod
     def of_form(cls, request: Request, body: bytes | bytearray) -> "ReadRequest":
         """A request whose body is a form with files that was read before. Raises ApiError: 400, 413 or 415."""
         read = cls(request.scope, request.receive)

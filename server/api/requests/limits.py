@@ -3,14 +3,31 @@
 from collections.abc import Iterable, Sequence
 
 from server.api.requests.errors import ApiError
+from server.files.file_translation import SHORTEST_SENTENCE
 from server.settings import Settings
 from server.translation.translator import RequestedOptions, Translator
+
+FIRST_TEXTS = 1000
+"""Texts that a document may have whatever its length."""
 
 
 def check_sizes(texts: Sequence[str], settings: Settings, param: str = "text") -> None:
     """Raise ApiError (413) that names the limit."""
     if len(texts) > settings.max_texts:
         raise ApiError("too_large", f"{len(texts)} texts, at most {settings.max_texts} in one request", param)
+    check_chars(texts, settings, param)
+
+
+def most_document_texts(settings: Settings) -> int:
+    """How many texts a document may have: as many as a file."""
+    return FIRST_TEXTS + settings.max_total_chars // SHORTEST_SENTENCE
+
+
+def check_document(texts: Sequence[str], settings: Settings, param: str) -> None:
+    """Raise ApiError (413) that names the limit, for the texts of one document."""
+    most = most_document_texts(settings)
+    if len(texts) > most:
+        raise ApiError("too_large", f"{len(texts)} texts, at most {most} in one document", param)
     check_chars(texts, settings, param)
 
 

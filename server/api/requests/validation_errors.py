@@ -1,15 +1,34 @@
-"""Turns a validation error into an answer: one sentence about one field."""
+"""Validates bodies, and turns a validation error into an answer: one sentence about one field."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from server.api.requests.errors import ApiError
 from server.settings import nearest
 
+Body = TypeVar("Body", bound=BaseModel)
+
+MOST_ERRORS = 100
+"""Errors of one body, of which the answer names the first; a body with more is refused as a whole."""
 _NO_OBJECT = ("missing", "model_attributes_type", "model_type", "dict_type")
+
+
+def validated(model: type[Body], fields: object) -> Body:
+    """The body as its model. Raises ApiError (422), RequestValidationError."""
+    message = f"more than {MOST_ERRORS} fields or values of the body are not known or cannot be used"
+    forbids = model.model_config.get("extra") == "forbid"
+    if forbids and isinstance(fields, dict) and len(fields) > len(model.model_fields) + MOST_ERRORS:
+        raise ApiError("invalid_value", message)
+    try:
+        return model.model_validate(fields)
+    except ValidationError as error:
+        if error.error_count() > MOST_ERRORS:  # each becomes an object, and a body can have many
+            raise ApiError("invalid_value", message) from None
+        errors = error.errors(include_url=False, include_input=False)
+        raise RequestValidationError([{**item, "loc": ("body", *item["loc"])} for item in errors]) from None
 
 
 def first_error(error: RequestValidationError) -> Mapping[str, Any]:

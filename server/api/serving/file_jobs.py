@@ -74,17 +74,17 @@ class Turns:
                 first.set_result(None)
 
 
-def within(deadline: float, progress: FileProgress) -> OnProgress:
-    """Counts the progress of a file for which a client waits. Raises ApiError (413) as soon as the file will not be
-    done by `deadline`, a time.monotonic() value."""
+def within(deadline: float, progress: FileProgress, advice: str = ASYNCHRONOUS, param: str = "file") -> OnProgress:
+    """Counts the progress of a file for which a client waits. Raises ApiError (413) with the `advice` as soon as the
+    file will not be done by `deadline`, a time.monotonic() value; `param` is the field that has the file."""
 
     def on_progress(done: int, total: int) -> None:
         progress.update(done, total)
         left, available = progress.seconds_left, deadline - time.monotonic()
         if left is not None and progress.seconds > SURE_SECONDS and left > SLACK * available:
             seconds = round(progress.seconds + left)
-            message = f"the file takes about {seconds} seconds, longer than the request may; {ASYNCHRONOUS}"
-            raise ApiError("too_large", message, "file")
+            message = f"the {param} takes about {seconds} seconds, longer than the request may; {advice}"
+            raise ApiError("too_large", message, param)
 
     return on_progress
 

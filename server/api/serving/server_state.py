@@ -58,6 +58,8 @@ class ServerState:
     is_loaded: bool = False
     is_draining: bool = False
     failure: str | None = None
+    loading: "asyncio.Task[None] | None" = None
+    """Loads the models, from the application's start on."""
     _drain_until: float = 0.0
     """A time.monotonic() value, once it drains."""
     tracing: Tracing | None = None

@@ -1,0 +1,1 @@
+"""The Model Context Protocol: tools with which language models translate."""
