@@ -32,6 +32,8 @@ PLANTED = [
     ("server.stores.records", "server.documents.service"),
     ("server.documents.expiry", "redis"),
     ("server.telemetry.tracing", "opentelemetry"),
+    ("server.api.mcp.route", "mcp"),
+    ("server.api.native.files", "server.api.mcp.tools"),
     ("server.files.parsing", "server.scheduling.fair_queue"),
     ("server.files.messages", "asyncio"),
     ("server.api.native.files", "server.files.formats.registry"),

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import httpx
 import pytest
+from fastapi.routing import APIRoute
 
 from server.api.app import create_app
+from server.api.mcp import route as mcp
 from server.api.requests.errors import TABLE
 from server.settings import BUNDLED_MODELS, EngineSettings, Settings
 from server.telemetry.metrics import Metrics
@@ -55,6 +57,7 @@ def test_every_route_that_a_page_names_is_there() -> None:
     app = create_app(Settings(port=0))
     served = {(method.upper(), path) for path, methods in app.openapi()["paths"].items() for method in methods}
     served |= {("GET", "/docs"), ("GET", "/openapi.json"), ("GET", "/spec")}  # about the API, and not in it
+    served |= {("POST", route.path) for route in mcp.router.routes if isinstance(route, APIRoute)}  # JSON-RPC
     for page in ("README.md", "server/ROUTES.md"):
         named = re.findall(r"`(GET|POST|PUT|DELETE) (/[^` ]*)`", read(page))
         assert len(named) > 6

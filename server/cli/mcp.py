@@ -11,11 +11,14 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from server.artifact.discovery import find_models
 from server.cli.command import add_setting_flags, settings_of
 from server.settings import SETTINGS, Settings, SettingsError
 from server.telemetry.logs import log_config
 
 if TYPE_CHECKING:
+    import httpx2
+
     from server.cli.mcp_forwarding import Forwarding
 
 _NAMES = (
@@ -43,14 +46,11 @@ class McpCommand:
         if importlib.util.find_spec("mcp") is None:
             raise ValueError("'ringmt mcp' needs a package that is not installed: pip install 'ringmt[mcp]'")
         settings = settings_of(args, _SETTINGS)
-        logging.config.dictConfig(log_config(settings.log_level, settings.log_format))
-        # A thread waits for the next line and would keep the process alive; nothing has to be saved.
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
         if args.url is None:
             if args.key_file is not None:
                 raise SettingsError("--key-file is for the server of --url")
-            asyncio.run(_serve(_in_process(settings)))
-            return 0
+            find_models(settings.models)  # a wrong path fails at once
+            return _run(_in_process(settings), settings)
         flags = [setting.flag for setting in _SETTINGS if getattr(args, setting.name) is not None]
         for flag in flags:
             if not flag.startswith("--log-"):
@@ -58,20 +58,30 @@ class McpCommand:
                     f"{flag} is for models in this process; the server of --url has settings of its own"
                 )
         key = None if args.key_file is None else args.key_file.read_text(encoding="utf-8").strip()
-        asyncio.run(_serve(_by_url(args.url, key)))
-        return 0
+        from server.cli.mcp_forwarding import client_of_url
+
+        return _run(_forwarding(client_of_url(args.url, key)), settings)
 
 
-async def _serve(opened: contextlib.AbstractAsyncContextManager["Forwarding"]) -> None:
-    async with opened as forwarding:
-        await forwarding.serve()
+def _run(opened: contextlib.AbstractAsyncContextManager["Forwarding"], settings: Settings) -> int:
+    """Serve the client on standard input and output until it closes them."""
+
+    async def serve() -> None:
+        async with opened as forwarding:
+            await forwarding.serve()
+
+    logging.config.dictConfig(log_config(settings.log_level, settings.log_format))
+    # A thread waits for the next line and would keep the process alive; nothing has to be saved.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    asyncio.run(serve())
+    return 0
 
 
 @contextlib.asynccontextmanager
-async def _by_url(url: str, key: str | None) -> AsyncIterator["Forwarding"]:
-    from server.cli.mcp_forwarding import Forwarding, client_of_url
+async def _forwarding(client: "httpx2.AsyncClient") -> AsyncIterator["Forwarding"]:
+    from server.cli.mcp_forwarding import Forwarding
 
-    async with client_of_url(url, key) as client:
+    async with client:
         yield Forwarding(client)
 
 
@@ -79,7 +89,7 @@ async def _by_url(url: str, key: str | None) -> AsyncIterator["Forwarding"]:
 async def _in_process(settings: Settings) -> AsyncIterator["Forwarding"]:
     """The server's application without a port. Raises ValueError if the models cannot be loaded."""
     from server.api.app import create_app
-    from server.cli.mcp_forwarding import Forwarding, client_of_app
+    from server.cli.mcp_forwarding import client_of_app
 
     # Who starts this process may use it, and it takes no documents of a store that others share.
     app = create_app(dataclasses.replace(settings, api_keys="", context_store="memory://"))
@@ -88,8 +98,8 @@ async def _in_process(settings: Settings) -> AsyncIterator["Forwarding"]:
         await state.loading
         if state.failure is not None:
             raise ValueError(state.failure)
-        async with client_of_app(app) as client:
-            yield Forwarding(client)
+        async with _forwarding(client_of_app(app)) as forwarding:
+            yield forwarding
 
 
 MCP = McpCommand()
