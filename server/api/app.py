@@ -26,13 +26,13 @@ from server.api.openai import chat
 from server.api.openai.route import OPENAI
 from server.api.operations import docs, health
 from server.api.operations import web_page as page
-from server.api.requests.api_keys import KeyRing
 from server.api.requests.errors import Dialect
 from server.api.requests.openapi import Application
 from server.api.requests.router_errors import answer_router_errors
 from server.api.serving.server_state import GIVE_UP_SECONDS, ServerState, at_most
 from server.api.transport.forwarded import ForwardedRequests, Proxies
 from server.engine.worker import STOP_SECONDS
+from server.keys.ring import KeyRing
 from server.runtime.dedicated_thread import in_dedicated_thread
 from server.runtime.trim_heap import collect
 from server.settings import Settings, SettingsError

@@ -3,7 +3,8 @@
 import argparse
 import sys
 
-from server.api.requests.api_keys import SCOPES, new_key, read_keys
+from server.keys.lines import new_key, read_keys, read_scopes
+from server.keys.record import SCOPES
 
 
 class KeyCommand:
@@ -18,7 +19,7 @@ class KeyCommand:
         parser.add_argument("--rate", help="requests a second, twice as many in a burst (default: no limit)")
 
     def run(self, args: argparse.Namespace, /) -> int:
-        key, line = new_key(args.name, args.scopes.split(","))
+        key, line = new_key(args.name, read_scopes(args.scopes, "ringmt key"))
         for limit in ("concurrency", "rate"):
             if getattr(args, limit) is not None:
                 line += f" {limit}={getattr(args, limit)}"

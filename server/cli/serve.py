@@ -123,7 +123,7 @@ class ServeCommand:
         app = create_app(settings)
         state: ServerState = app.state.server
         server = DrainingServer(config_of(settings, app), state)
-        if not state.keys.keys and not is_loopback(settings.host):
+        if not state.keys.is_required and not is_loopback(settings.host):
             logger.warning(
                 "listening on %s without API keys: every client that reaches this port has full access; "
                 "--api-keys closes it (`ringmt key NAME` makes a key)",

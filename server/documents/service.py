@@ -5,7 +5,7 @@ import asyncio
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from server.backends.context import SentenceContext
@@ -78,9 +78,9 @@ class DocumentService:
         runner: JobRunner,
         translators: Mapping[str, Translator],
         settings: Settings,
-        limits: DocumentLimits = NO_LIMITS,
+        limits: Callable[[], DocumentLimits] = lambda: NO_LIMITS,
     ) -> None:
-        """`limits`: how much is kept of one owner and of all."""
+        """`limits`: how much is kept of one owner and of all, at the moment."""
         self.store, self.reader, self.runner = store, reader, runner
         self._settings = settings
         self._workspace = Workspace(store, reader, translators, settings.max_document_sentences, limits)

@@ -2,7 +2,7 @@
 themselves are in `appending` and `correcting`, the work on queued documents in `job`."""
 
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 
 from server.documents.errors import NotServed, Refused, Unservable
@@ -16,13 +16,18 @@ from server.translation.translator import Translator
 
 @dataclass(frozen=True)
 class Workspace:
-    """`max_sentences` of a document; every part of a long sentence counts as one. `limits`: how much may be kept."""
+    """`max_sentences` of a document; every part of a long sentence counts as one. `limits_now`: how much may be kept,
+    which depends on how many keys there are."""
 
     store: ContextStore
     reader: StateReader
     translators: Mapping[str, Translator]
     max_sentences: int
-    limits: DocumentLimits = NO_LIMITS
+    limits_now: Callable[[], DocumentLimits] = lambda: NO_LIMITS
+
+    @property
+    def limits(self) -> DocumentLimits:
+        return self.limits_now()
 
     @contextlib.asynccontextmanager
     async def model_of(self, document: Document) -> AsyncIterator[Translator]:

@@ -13,10 +13,10 @@ from server.api.adapters.client_route import ClientRoute, ErrorBody, responses_o
 from server.api.adapters.fields import Language, Text
 from server.api.admission.admitted_request import Admitted
 from server.api.admission.text_languages import languages_of
-from server.api.requests.api_keys import owner_of
 from server.api.requests.json_response import JSON
 from server.api.requests.limits import check_document, requested_options
 from server.files.file_translation import translate_as_document
+from server.keys.key import owner_of
 from server.runtime.offload import offload_above
 from server.settings import Settings
 

@@ -8,7 +8,6 @@ from typing import Annotated
 
 from fastapi import Depends, Request, UploadFile
 
-from server.api.requests.api_keys import Key, owner_of
 from server.api.requests.body import too_large_file
 from server.api.requests.body_budget import BodyReservation
 from server.api.requests.errors import ApiError
@@ -17,6 +16,7 @@ from server.api.serving.routing import Route
 from server.api.serving.server_state import ServerState
 from server.files.formats.base import FileOptions
 from server.files.parsing import ParsedFile, SourceFile, parse
+from server.keys.key import Key, owner_of
 from server.translation.assembly import TranslationOutcome
 from server.translation.scoring import ScoringOutcome
 

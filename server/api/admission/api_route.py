@@ -15,7 +15,6 @@ from server.api.admission.admitted_request import AdmittedRequest
 from server.api.admission.authentication import authenticate, check_document, presented_key, timeout_of
 from server.api.admission.disconnect import cancel_on_disconnect
 from server.api.admission.server_sent_events import EventStream
-from server.api.requests.api_keys import Scope, owner_of
 from server.api.requests.body import (
     BodyLimit,
     ReadRequest,
@@ -36,6 +35,8 @@ from server.api.requests.validation_errors import first_error, invalid_field, va
 from server.api.serving.file_jobs import ASYNCHRONOUS
 from server.api.serving.server_state import ServerState
 from server.engine.request import DeadlineExceeded
+from server.keys.key import owner_of
+from server.keys.record import Scope
 from server.scheduling import caller
 from server.settings import Settings, nearest
 
@@ -87,9 +88,9 @@ class ApiRoute(APIRoute):
             is_file = self.takes_file and media_type(request.headers.get("content-type", "")) == MULTIPART
             limit = _body_limit(state.settings, is_file)
             budget = state.file_budget if is_file else state.body_budget
-            held = budget.begin(None if state.keys.keys else EVERYBODY)
+            held = budget.begin(None if state.keys.is_required else EVERYBODY)
             try:
-                if presented is None and state.keys.keys and self.body_may_have_key(request):
+                if presented is None and state.keys.is_required and self.body_may_have_key(request):
                     body = await before(deadline, read_body(request, held, limit))
                     kind = request.headers.get("content-type", "")
                     presented = await parsed_apart(body, key_in, body, kind, str(self.key_field))

@@ -4,9 +4,11 @@ import re
 
 from fastapi import Request
 
-from server.api.requests.api_keys import Key, KeyRing, LimitReached, Scope
 from server.api.requests.errors import ApiError
 from server.documents.service import DocumentService
+from server.keys.key import Key, LimitReached
+from server.keys.record import Scope
+from server.keys.ring import KeyRing
 
 KEY_HEADER = "X-API-Key"
 TIMEOUT_HEADER = "X-Request-Timeout"
@@ -24,7 +26,7 @@ def authenticate(
     """The key that was `presented`; None on a server without keys, where the scope `admin` is refused unless
     `admin_is_open`. If the request `is_work`, it counts for the key's concurrency until the key's `release` is called.
     Raises ApiError (401, 403 or 429)."""
-    if not keys.keys:
+    if not keys.is_required:
         if scope == "admin" and not admin_is_open:
             message = "this is for keys of the scope 'admin': start the server with --api-keys, or with --open-admin on"
             raise ApiError("forbidden", message)

@@ -22,7 +22,6 @@ from server.api.deepl.glossary_schemas import (
     DeepLWrittenEntries,
 )
 from server.api.deepl.route import DEEPL, FULL, DeepLRoute
-from server.api.requests.api_keys import owner_of
 from server.api.requests.errors import ADMISSION, BODY, ApiError, documented
 from server.api.requests.json_response import written_whole
 from server.api.requests.openapi import with_forms
@@ -30,6 +29,7 @@ from server.api.serving.server_state import ServerState
 from server.glossaries.service import Dictionary, Glossary
 from server.glossaries.tbx_tmx import write_tbx
 from server.glossaries.tsv_csv import MalformedEntries, read_entries, write_entries
+from server.keys.key import owner_of
 from server.runtime.offload import offload
 
 TSV, TBX = "text/tab-separated-values", "application/x-tbx+xml"

@@ -25,7 +25,6 @@ from server.api.deepl.schemas import (
     DeepLUsage,
 )
 from server.api.deepl.terms import named_glossaries, terms_of
-from server.api.requests.api_keys import owner_of
 from server.api.requests.errors import ADMISSION, BODY, ApiError, documented
 from server.api.requests.file_fields import COLUMNS, KEYS
 from server.api.requests.json_response import written
@@ -38,6 +37,7 @@ from server.api.serving.routing import TwoModels
 from server.api.serving.server_state import ServerState
 from server.files.file_translation import translate_file
 from server.files.formats.registry import suffix_of
+from server.keys.key import owner_of
 from server.runtime.offload import offload_above
 from server.translation.assembly import TextTranslation, TranslationOutcome
 from server.translation.glossary import GlossaryTranslator

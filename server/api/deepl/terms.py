@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from server.api.admission.admitted_request import AdmittedRequest
 from server.api.deepl.glossaries import base_language
-from server.api.requests.api_keys import owner_of
 from server.api.requests.errors import ApiError
 from server.glossaries.service import NoDictionary
+from server.keys.key import owner_of
 from server.stores.glossaries import UnknownGlossary
 from server.text.protect.terms import Terms
 

@@ -22,7 +22,6 @@ from server.api.libretranslate.schemas import (
     LibreTranslateRequest,
     LibreTranslation,
 )
-from server.api.requests.api_keys import owner_of
 from server.api.requests.content_disposition import attachment_for_old_clients, quoted, shortened
 from server.api.requests.errors import ADMISSION, BODY, ApiError, documented
 from server.api.requests.fields import Status
@@ -38,6 +37,7 @@ from server.api.serving.server_state import ServerState
 from server.documents.batches import OnProgress
 from server.files.file_translation import translate_file as translated_file
 from server.files.formats.registry import FORMATS, translated_name
+from server.keys.key import owner_of
 from server.runtime.offload import offload_above
 from server.settings import Settings
 from server.text.markup.markup import Kind
@@ -210,8 +210,8 @@ async def frontend_settings(admitted: Admitted) -> LibreSettings:
         raise ApiError("not_ready", admitted.state.why_not_ready or "no model is served")
     source, targets = next(iter(served.items()))
     return LibreSettings(
-        apiKeys=bool(admitted.state.keys.keys),
-        keyRequired=bool(admitted.state.keys.keys),
+        apiKeys=admitted.state.keys.is_required,
+        keyRequired=admitted.state.keys.is_required,
         charLimit=admitted.state.settings.max_text_chars,
         language=LibreChoice(source=_named(source), target=_named(targets[0])),
         supportedFilesFormat=list(FORMATS),

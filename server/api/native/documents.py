@@ -29,7 +29,6 @@ from server.api.native.document_schemas import (
     DocumentSentence,
     TranslatedSentence,
 )
-from server.api.requests.api_keys import owner_of
 from server.api.requests.errors import ADMISSION, BODY, ApiError, documented
 from server.api.requests.json_response import written_as_set
 from server.api.requests.limits import check_chars, check_total, requested_options
@@ -40,6 +39,7 @@ from server.documents.progress import Translated
 from server.documents.service import NewDocument
 from server.documents.two_stage import check_explainable
 from server.documents.workspace import not_served
+from server.keys.key import owner_of
 from server.runtime.offload import offload_above
 from server.stores.interface import Cursor, StoreError
 from server.stores.records import Document, Sentence

@@ -7,7 +7,6 @@ from pydantic import BaseModel, Field
 
 from server.api.admission.admitted_request import Admitted
 from server.api.admission.api_route import ApiRoute
-from server.api.requests.api_keys import owner_of
 from server.api.requests.content_disposition import attachment
 from server.api.requests.errors import ADMISSION, BODY, ApiError, ErrorType, documented
 from server.api.requests.file_fields import COLUMNS, KEYS
@@ -19,6 +18,7 @@ from server.api.serving.file_jobs import STATUS, FileJobs, within
 from server.api.serving.finished_files import FileReservation, FinishedFile
 from server.documents.batches import OnProgress
 from server.files.file_translation import TranslatedFile, translate_file
+from server.keys.key import owner_of
 
 PATH = "/v1/files"
 RESULT = STATUS + "/result"

@@ -9,10 +9,10 @@ from pydantic import BaseModel, Field
 from server.api.admission.admitted_request import Admitted
 from server.api.admission.api_route import ApiRoute
 from server.api.admission.authentication import listed_owner
-from server.api.requests.api_keys import owner_of
 from server.api.requests.errors import ADMISSION, documented
 from server.api.requests.json_response import written_as_set
 from server.glossaries.service import OwnedGlossary
+from server.keys.key import owner_of
 
 GLOSSARIES = "/v1/glossaries"
 

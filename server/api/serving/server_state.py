@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Awaitable
 from dataclasses import dataclass, field, replace
 
-from server.api.requests.api_keys import KeyRing
 from server.api.requests.body import FORM_BYTES
 from server.api.requests.body_budget import BodyBudget
 from server.api.requests.errors import ApiError
@@ -26,6 +25,7 @@ from server.files.limits import FileLimits
 from server.files.parser_pool import ParserPool
 from server.files.parsing import Failure
 from server.glossaries.service import GlossaryService
+from server.keys.ring import KeyRing
 from server.runtime.loop_lag import LoopLag
 from server.settings import Settings
 from server.stores.glossaries import GlossaryLimits
@@ -111,7 +111,7 @@ class ServerState:
         store = open_store(settings.context_store, self.keys.former_owners)
         reader = StateReader(DocumentCache.metered(settings.context_cache_bytes, self.metrics))
         runner = JobRunner(store, reader, self.translators, settings.document_lease, self.metrics, self.tracing)
-        self._documents = DocumentService(store, reader, runner, self.translators, settings, self._limits)
+        self._documents = DocumentService(store, reader, runner, self.translators, settings, lambda: self._limits)
         self._expiry = ExpiryThread(store, settings.document_ttl, self.metrics, self.translators)
         self._expiry.start()
         limits = GlossaryLimits(settings.max_glossaries, settings.max_glossary_bytes)
@@ -125,9 +125,9 @@ class ServerState:
         num_bytes = settings.max_documents_bytes or (MEMORY_BYTES if in_memory else STORE_BYTES)
         expires_after = settings.document_ttl + min(INTERVAL_SECONDS, settings.document_ttl)
         everybody = DocumentLimits(documents=settings.max_documents, num_bytes=num_bytes, expires_after=expires_after)
-        if not keys:
+        if not self.keys.is_required:
             return everybody
-        shares = min(MOST_SHARES, len(keys))
+        shares = min(MOST_SHARES, max(1, len(keys)))
         return replace(
             everybody,
             owner_documents=settings.max_documents_per_key or max(1, settings.max_documents // shares),

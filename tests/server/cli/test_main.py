@@ -9,10 +9,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from server.api.requests.api_keys import KeyRing
 from server.cli import main as cli
 from server.cli.command import ENTRY_POINT_GROUP
 from server.cli.translate import LineReader, translate_lines
+from server.keys.ring import KeyRing
 from server.settings import EngineSettings
 from server.stores.interface import ContextStore
 from server.stores.open_store import open_store
@@ -234,7 +234,7 @@ def test_a_key_is_accepted_by_its_line(capsys: pytest.CaptureFixture[str]) -> No
     output = capsys.readouterr()
     ring = KeyRing.load(output.out)
     [key] = ring.keys
-    assert (key.name, key.scopes, key.rate) == ("shop", frozenset({"translate"}), 5.0)
+    assert (key.name, key.scopes, key.limits.rate) == ("shop", frozenset({"translate"}), 5.0)
     assert ring.find(output.err.split()[-1]) is key
     assert cli.main(["key", "shop", "--scopes", "translat"]) == 1
     assert "did you mean 'translate'" in capsys.readouterr().err

@@ -14,9 +14,9 @@ from server.api import app as application
 from server.api.admission.api_route import ApiRoute
 from server.api.app import ROUTERS, create_app
 from server.api.libretranslate.route import LibreRoute
-from server.api.requests.api_keys import KeyRing
 from server.api.requests.content_disposition import MAX_NAME, attachment, attachment_for_old_clients
 from server.cli.serve import allow_open_files, is_loopback
+from server.keys.ring import KeyRing
 from server.settings import Settings, SettingsError
 from tests.server.api.conftest import RunningServer
 from tests.server.processes import serving

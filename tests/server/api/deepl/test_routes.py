@@ -11,9 +11,9 @@ import pytest
 from deepl import DeepLClient
 
 from server.api.deepl import routes as server_api_deepl
-from server.api.requests.api_keys import new_key
 from server.engine.request import SentenceRequest
 from server.files.formats.base import DamagedFile
+from server.keys.lines import new_key
 from tests.server.api.conftest import RunningServer, ready, settings_for, until
 from tests.server.api.libretranslate.test_routes import ITALIAN, TEXT, direct
 from tests.server.api.serving.test_lifecycle import MANY_SENTENCES

@@ -11,8 +11,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from server.api.requests.api_keys import Scope, new_key
 from server.engine.worker import EngineWorker
+from server.keys.lines import new_key
+from server.keys.record import Scope
 from server.telemetry.metrics import Metrics
 from server.translation.translator import Translator
 from tests.server.api.conftest import PATIENCE, RunningServer, ready, settings_for, until

@@ -9,11 +9,11 @@ import pytest
 
 from server.api.admission.authentication import TIMEOUT_HEADER
 from server.api.native.files import PATH
-from server.api.requests.api_keys import new_key
 from server.api.requests.errors import ApiError
 from server.api.serving import file_jobs
 from server.api.serving.file_jobs import within
 from server.api.serving.finished_files import FileProgress
+from server.keys.lines import new_key
 from tests.server.api.conftest import PATIENCE, RunningServer, ready, settings_for, until
 
 TEXT = b"Where is the station?\n\nShe sells bread and milk.\n"

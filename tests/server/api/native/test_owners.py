@@ -11,7 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from server.api.requests.api_keys import Scope, new_key
+from server.keys.lines import new_key
+from server.keys.record import Scope
 from server.stores.open_store import open_store
 from tests.server.api.conftest import RunningServer, ready, settings_for, until
 from tests.server.api.documents import checked

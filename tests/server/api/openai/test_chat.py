@@ -10,7 +10,7 @@ import openai
 import pytest
 from openai import OpenAI
 
-from server.api.requests.api_keys import new_key
+from server.keys.lines import new_key
 from tests.server.api.conftest import RunningServer, ready, settings_for, until
 from tests.server.api.libretranslate.test_routes import GERMAN, TEXT, direct
 from tests.server.api.serving.test_lifecycle import MANY_SENTENCES

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from server.api.operations.web_page import FILES
-from server.api.requests.api_keys import new_key
+from server.keys.lines import new_key
 from server.settings import BUNDLED_MODELS, EngineSettings
 from tests.models import SENTENCES
 from tests.server.api.conftest import PATIENCE, RunningServer, ready, settings_for

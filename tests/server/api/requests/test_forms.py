@@ -18,9 +18,9 @@ from server.api.admission import api_route as route
 from server.api.deepl import route as deepl_route
 from server.api.requests import body as body_module
 from server.api.requests import forms
-from server.api.requests.api_keys import new_key
 from server.api.requests.errors import ApiError
 from server.api.requests.forms import CHARSETS, MAX_FIELDS, parameters_of, parse_form
+from server.keys.lines import new_key
 from tests.server.api.conftest import RunningServer, ready, settings_for
 from tests.server.api.requests.test_growth import (
     BOUNDARY,
