@@ -1,2 +1,2 @@
-"""Stores of documents and glossaries: memory, a SQLite file or Redis, behind one interface (`interface`,
-`glossaries`)."""
+"""Stores of documents, glossaries, API keys and usage: memory, a SQLite file or Redis, behind one interface
+(`interface`, `glossaries`, `keys`, `usage`)."""

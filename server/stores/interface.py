@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from server.stores.glossaries import GlossaryStore
+from server.stores.keys import KeyStore
 from server.stores.limits import NO_LIMITS, DocumentLimits
 from server.stores.records import Document, Sentence
+from server.stores.usage import UsageStore
 
 
 class StoreError(RuntimeError):
@@ -97,6 +99,16 @@ class ContextStore(Protocol):
     @property
     def glossaries(self) -> GlossaryStore:
         """The glossaries in the same store, closed with it."""
+        ...
+
+    @property
+    def keys(self) -> KeyStore | None:
+        """The API keys in the same store; None in memory, which would lose them."""
+        ...
+
+    @property
+    def usage(self) -> UsageStore:
+        """The characters that were counted in the same store."""
         ...
 
     def close(self) -> None: ...

@@ -15,6 +15,7 @@ from server.stores.fair_order import Candidate, next_candidate, tags_after
 from server.stores.interface import Cursor, StoreError
 from server.stores.limits import NO_LIMITS, Bound, DocumentLimits, StoreFull, Usage, charge_of
 from server.stores.memory_glossaries import MemoryGlossaries
+from server.stores.memory_usage import MemoryUsage
 from server.stores.records import Document, Sentence
 from server.stores.sorted_ids import SortedIds
 from server.telemetry.labels import OPEN_STATES, DocumentState
@@ -72,6 +73,8 @@ class MemoryStore:
         """By model and last touch; by owner and last touch."""
         self._is_closed = False
         self.glossaries = MemoryGlossaries(self._locked)
+        self.keys: None = None
+        self.usage = MemoryUsage(self._locked)
 
     def create(self, document: Document, sentences: Sequence[Sentence], limits: DocumentLimits = NO_LIMITS) -> None:
         ordered = validation.check_new(document, sentences)

@@ -16,6 +16,7 @@ from server.stores.interface import Cursor, StoreError
 from server.stores.limits import BOUNDS, GROWTH, NO_LIMITS, Bound, DocumentLimits, StoreFull, charge_of
 from server.stores.records import Document, Sentence
 from server.stores.redis_glossaries import RedisGlossaries
+from server.stores.redis_keys import RedisKeys, RedisUsage
 from server.stores.redis_upgrade import NewerFormat, upgrade
 from server.telemetry.labels import DocumentState
 
@@ -56,6 +57,7 @@ class RedisStore:
             name: self._client.register_script(redis_scripts.COMMON + getattr(redis_scripts, name)) for name in SCRIPTS
         }
         self.glossaries = RedisGlossaries(self._client, self._errors)
+        self.keys, self.usage = RedisKeys(self._client, self._errors), RedisUsage(self._client, self._errors)
         try:
             with self._errors():
                 upgrade(self._client, self._upgrade_document)

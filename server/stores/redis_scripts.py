@@ -11,8 +11,8 @@ costs more when more documents wait:
 - `running:MODEL`: by the end of the lease in microseconds of the server's clock
 
 The hashes `usage` and `usage:OWNER` count charged bytes and open documents. The hash `turns` has owners' tags, the key
-`turn` the tag of the last claim (see fair_order.py). `format` is the version of all of this. No key has a time to
-live.
+`turn` the tag of the last claim (see fair_order.py). `format` is the version of all of this. None of these keys has a
+time to live.
 """
 
 from typing import Final

@@ -142,6 +142,20 @@ MIGRATIONS: tuple[tuple[Step, ...], ...] = (
         f"CREATE TRIGGER version_old AFTER DELETE ON glossaries BEGIN {_DROP_VERSION} END",
         f"CREATE TRIGGER version_changed AFTER UPDATE ON glossaries BEGIN {_DROP_VERSION} {_KEEP_VERSION} END",
     ),
+    (
+        "CREATE TABLE api_keys (name TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID",
+        "CREATE TABLE api_keys_version (version TEXT NOT NULL)",
+        f"INSERT INTO api_keys_version VALUES ({_NEW_VERSION})",
+        # Characters of texts that were accepted, by the name of a key.
+        """CREATE TABLE key_usage (
+            owner TEXT NOT NULL,
+            period TEXT NOT NULL,
+            characters INTEGER NOT NULL,
+            PRIMARY KEY (period, owner)
+        ) WITHOUT ROWID""",
+        "CREATE TABLE key_usage_batches (writer TEXT PRIMARY KEY, batch INTEGER NOT NULL, written REAL NOT NULL) "
+        "WITHOUT ROWID",
+    ),
 )
 """One entry of statements and functions per version; entries are only ever added."""
 

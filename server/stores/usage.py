@@ -1,0 +1,33 @@
+"""The seam between counted characters and where they are kept: beside the documents, under the same URL."""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple, Protocol
+
+BATCH_SECONDS: Final = 7 * 86400
+"""How long a store remembers the last batch of a writer."""
+
+
+class Counter(NamedTuple):
+    """Characters of an owner (the name of a key, "" without keys) in a `period`: a day 2026-11-26 or a month 2026-11 of
+    UTC."""
+
+    owner: str
+    period: str
+
+
+class UsageStore(Protocol):
+    """Counts characters. Safe to call from several threads; SQLite and Redis also from several processes, which lose
+    nothing of each other's. All methods raise StoreError."""
+
+    def add(self, writer: str, batch: int, counts: Mapping[Counter, int]) -> None:
+        """Add to counters, all or none; a counter does not fall below 0. A `batch` (rising numbers of one `writer`)
+        that was added already is not added again, so that it can be sent again after a StoreError."""
+        ...
+
+    def read(self, periods: tuple[str, ...]) -> dict[Counter, int]:
+        """All counters of these periods that are not 0."""
+        ...
+
+    def forget(self, before_day: str, before_month: str) -> None:
+        """Delete the counters of earlier days and months, and what is remembered of writers that have ended."""
+        ...
