@@ -191,7 +191,13 @@ class Settings:
     )
     file_ttl: float = setting(3600.0, "seconds that a translated file is kept until it is fetched", at_least=0.001)
     api_keys: str = setting(
-        "", "file of API keys, or its lines; without keys, every client may do everything", shown="none"
+        "",
+        "file of API keys, or its lines, or `store` if the context_store alone has them; without keys, every client "
+        "may do everything",
+        shown="none",
+    )
+    metrics_by_key: Literal["off", "on"] = setting(
+        "off", "on: ringmt_characters_accepted_total in /metrics has the names of API keys"
     )
     file_processes: int = setting(2, "processes that parse and write files; further files wait", at_least=1)
     file_cpu_seconds: float = setting(10.0, "seconds of processor time to parse or write a file; then 413", at_least=1)

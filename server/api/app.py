@@ -21,7 +21,7 @@ from server.api.libretranslate import spec
 from server.api.libretranslate.route import CorsForPaths
 from server.api.mcp import route as mcp
 from server.api.mcp.errors import MCP
-from server.api.native import documents, files, glossaries, models, score, translate
+from server.api.native import documents, files, glossaries, keys, models, score, translate
 from server.api.openai import chat
 from server.api.openai.route import OPENAI
 from server.api.operations import docs, health
@@ -51,6 +51,8 @@ ROUTERS: tuple[APIRouter, ...] = (
     glossaries.router,
     models.router,
     models.admin,
+    keys.router,
+    keys.admin,
     libretranslate.router,
     libretranslate.probes,
     spec.router,

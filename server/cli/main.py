@@ -12,7 +12,7 @@ from server.telemetry.metrics import package_version
 
 COMMANDS = {
     "serve": "answer translation requests over HTTP",
-    "key": "make an API key",
+    "key": "make, list, rotate and revoke API keys",
     "translate": "translate standard input to standard output, line by line",
     "translate-corpus": "translate a large file with the help of several servers",
     "mcp": "give language models tools that translate (MCP)",

@@ -70,7 +70,7 @@ async def translate_file(
     written = await file.write(texts, translation.languages)
     flags = _counted(await offload(translation.flags_of, sentences, translations))
     models[-1].count_flags(flags)
-    num_characters = sum(map(len, file.texts))
+    num_characters = file.num_chars
     name = translated_name(file.name, language)
     media_type = file.written_media_type
     return TranslatedFile(written.data, name, media_type, len(sentences), num_characters, flags, written.notes)

@@ -86,6 +86,11 @@ class ParsedFile:
         return FORMATS[suffix_of(self.source.name, self.source.data)]
 
     @property
+    def num_chars(self) -> int:
+        """Characters of its texts."""
+        return sum(map(len, self.texts))
+
+    @property
     def beginning(self) -> str:
         """The first characters of its texts, to detect their language by."""
         parts: list[str] = []

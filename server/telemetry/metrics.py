@@ -21,6 +21,7 @@ from server.telemetry.labels import FINISH_REASONS, FLAGS, SEARCH_LOOKUPS, STATE
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # an unused second series for every counter and histogram
 NO_MODEL = ""
+NO_KEY = ""
 STAGES = ("waiting", "running")
 """The stage in which a sentence was cancelled or its deadline passed."""
 JOB_RESULTS = ("done", "failed", "released", "lost")
@@ -31,7 +32,8 @@ CLOSED_CONNECTIONS = ("idle", "full", "unread", "pipelined", "head")
 read its answer, sent too many requests at once, or too large a head."""
 PARSER_FAILURES = ("cpu_time", "wall_time", "memory", "crash")
 """Why a parser process failed with a file: it reached a limit, or crashed."""
-REJECTIONS = ("overloaded", "too_large", "not_ready", "unauthorized", "forbidden")
+REJECTIONS = ("overloaded", "quota_exceeded", "too_large", "not_ready", "unauthorized", "forbidden")
+KEY_SOURCES = ("file", "store")
 
 
 def geometric(first: float, last: float, count: int) -> tuple[float, ...]:
@@ -62,6 +64,7 @@ class Metrics:
         self._add_context()
         self._add_documents()
         self._add_files()
+        self._add_keys()
         self._add_build()
 
     def _add_requests(self) -> None:
@@ -208,6 +211,14 @@ class Metrics:
         self.files_running = self._global(Gauge, "files_running", "Files that are being translated at the moment")
         self.parser_failures_total = self._global(
             Counter, "parser_failures_total", "Files that a parser process gave up", "reason", PARSER_FAILURES
+        )
+
+    def _add_keys(self) -> None:
+        self.characters_accepted_total = self._global(
+            Counter, "characters_accepted_total", "Characters of texts that were accepted", "key", (NO_KEY,)
+        )
+        self.api_key_failures_total = self._global(
+            Counter, "api_key_failures_total", "API keys could not be read again", "source", KEY_SOURCES
         )
 
     def _add_build(self) -> None:

@@ -12,7 +12,17 @@ from server.api.admission.admitted_request import AdmittedRequest
 from server.api.admission.api_route import ApiRoute
 from server.api.admission.plain_translation import translate_texts
 from server.api.admission.text_languages import languages_of
-from server.api.requests.errors import ADMISSION, BODY, TABLE, ApiError, Dialect, ErrorType, documented, printable
+from server.api.requests.errors import (
+    ADMISSION,
+    BODY,
+    QUOTA,
+    TABLE,
+    ApiError,
+    Dialect,
+    ErrorType,
+    documented,
+    printable,
+)
 from server.api.requests.limits import check_sizes
 from server.text.markup.markup import Kind
 
@@ -85,7 +95,7 @@ class ClientRoute(ApiRoute):
 
 def responses_of(errors: type[ErrorBody], *more: ErrorType) -> dict[int | str, dict[str, object]]:
     """The error statuses of a route of an adapter, for its OpenAPI entry."""
-    return documented(*ADMISSION, *BODY, *more, dialect=ClientErrors(errors))
+    return documented(*ADMISSION, *BODY, *QUOTA, *more, dialect=ClientErrors(errors))
 
 
 @dataclass(frozen=True)

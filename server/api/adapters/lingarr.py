@@ -70,7 +70,7 @@ async def translate(body: LingarrRequest, admitted: Admitted) -> Response:
     [source] = languages.sources
     if source.language == languages.target:
         return _written(body.lines)
-    models = (await admitted.choose(None, source.language, languages.target)).models
+    models = (await admitted.choose(None, source.language, languages.target, sum(map(len, texts)))).models
     options = requested_options(models, state.settings)
     with state.file_jobs.files.admit(owner_of(admitted.key), sum(map(len, texts))) as room:
         async with state.file_jobs.turn(room):

@@ -1,6 +1,7 @@
 """An admitted request: its key, deadline and models."""
 
 import contextlib
+import dataclasses
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,11 +13,15 @@ from server.api.requests.body import too_large_file
 from server.api.requests.body_budget import BodyReservation
 from server.api.requests.errors import ApiError
 from server.api.requests.fields import TimingsAnswer
+from server.api.serving.finished_files import FileReservation, FinishedFile
 from server.api.serving.routing import Route
 from server.api.serving.server_state import ServerState
 from server.files.formats.base import FileOptions
 from server.files.parsing import ParsedFile, SourceFile, parse
 from server.keys.key import Key, owner_of
+from server.keys.record import KeyLimits
+from server.keys.usage import Charge, QuotaReached
+from server.telemetry.metrics import NO_KEY, NO_MODEL
 from server.translation.assembly import TranslationOutcome
 from server.translation.scoring import ScoringOutcome
 
@@ -33,19 +38,37 @@ class AdmittedRequest:
     body: BodyReservation | None = None
     """The bytes of its body, which count until `release`."""
     _working: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
+    _charges: list[Charge] = field(default_factory=list)
 
-    async def choose(self, model: str | None, source: str, target: str) -> Route:
-        """The route from `source` to `target` (see `RoutingTable.choose`), whose models are loaded. From now on they
-        count as in use, the request as in progress at all of them and as work of the first. Raises ApiError (422),
-        ModelUnavailable."""
+    async def choose(self, model: str | None, source: str, target: str, num_chars: int) -> Route:
+        """The route from `source` to `target` (see `RoutingTable.choose`) for texts of `num_chars` characters, which
+        the key is charged for; its models are loaded. From now on they count as in use, the request as in progress at
+        all of them and as work of the first. Raises ApiError (422, 429), ModelUnavailable."""
         route = self.state.routes.choose(model, source, target)
         for translator in route.models:
             translator.check_available()
+        self.charge(num_chars, route.models[0].name)
         for translator in reversed(route.models):
             self._working.enter_context(translator.users)
             self.count_for_model(translator.name)
         await self.state.translators.on_demand.load_route(route.models)
         return route
+
+    def charge(self, num_chars: int, model: str = NO_MODEL) -> None:
+        """Count characters of texts that are to be translated, until `refund`. Raises ApiError (429)."""
+        limits = KeyLimits() if self.key is None else self.key.limits
+        try:
+            self._charges.append(self.state.usage.charge(owner_of(self.key), limits, num_chars))
+        except QuotaReached as quota:
+            raise ApiError("quota_exceeded", str(quota), headers={"Retry-After": str(quota.seconds)}) from None
+        name = owner_of(self.key) if self.state.settings.metrics_by_key == "on" else NO_KEY
+        self.state.metrics.characters_accepted_total.labels(name, model).inc(num_chars)
+
+    def refund(self) -> None:
+        """Take back what was charged, because the request is not answered. Idempotent."""
+        charges, self._charges = self._charges, []
+        for charge in charges:
+            self.state.usage.refund(charge)
 
     async def read(self, file: UploadFile) -> bytes:
         """The bytes of a file that the client sent. Raises ApiError (413)."""
@@ -82,10 +105,19 @@ class AdmittedRequest:
         """Call `callback` in `release`."""
         self._working.callback(callback)
 
-    def hand_over(self) -> Callable[[], None]:
-        """For work that goes on after the answer: returns a function that releases what the request holds until now,
-        which `release` then no longer does."""
-        return self._working.pop_all().close
+    def hand_over(self, file: FileReservation) -> Callable[[], None]:
+        """For the translation of a file that goes on after the answer: returns a function that releases what the
+        request holds until now, which `release` then no longer does, and takes back its charges if the file was not
+        translated."""
+        later = dataclasses.replace(self, _working=self._working.pop_all(), _charges=self._charges, body=None)
+        self._charges = []
+
+        def end() -> None:
+            if not isinstance(file.outcome, FinishedFile):
+                later.refund()
+            later.release()
+
+        return end
 
     def release(self) -> None:
         """End the request. Idempotent."""

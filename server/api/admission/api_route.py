@@ -122,6 +122,8 @@ class ApiRoute(APIRoute):
                     raise ApiError("deadline_exceeded", FILE_TIMED_OUT) from None
                 raise
             finally:
+                if response is None:
+                    admitted.refund()
                 if not isinstance(response, EventStream):  # it is still being sent: RequestMiddleware releases it
                     admitted.release()
 

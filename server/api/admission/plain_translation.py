@@ -33,7 +33,7 @@ async def translate_texts(
 
     async def translate(source: str, of_source: list[str]) -> TranslationOutcome:
         translator: TranslatesTexts
-        route = await admitted.choose(model, source, languages.target)
+        route = await admitted.choose(model, source, languages.target, sum(map(len, of_source)))
         requested = requested_options(route.models, settings, max(num_hypotheses, settings.default_beam_size))
         if isinstance(route, TwoModels):
             refuse(route, "alternatives", num_hypotheses > 1)

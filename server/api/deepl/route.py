@@ -32,6 +32,8 @@ class DeepLErrors:
     def status(self, kind: ErrorType) -> int:
         if kind == "unauthorized":
             return TABLE["forbidden"].status
+        if kind == "quota_exceeded":
+            return QUOTA_EXCEEDED
         return 400 if kind in BAD_REQUEST else TABLE[kind].status
 
     def answer(self, error: ApiError, request_id: str) -> Response:

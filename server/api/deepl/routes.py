@@ -25,7 +25,7 @@ from server.api.deepl.schemas import (
     DeepLUsage,
 )
 from server.api.deepl.terms import named_glossaries, terms_of
-from server.api.requests.errors import ADMISSION, BODY, ApiError, documented
+from server.api.requests.errors import ADMISSION, BODY, QUOTA, ApiError, documented
 from server.api.requests.file_fields import COLUMNS, KEYS
 from server.api.requests.json_response import written
 from server.api.requests.limits import check_sizes, requested_options
@@ -38,6 +38,7 @@ from server.api.serving.server_state import ServerState
 from server.files.file_translation import translate_file
 from server.files.formats.registry import suffix_of
 from server.keys.key import owner_of
+from server.keys.record import KeyLimits
 from server.runtime.offload import offload_above
 from server.translation.assembly import TextTranslation, TranslationOutcome
 from server.translation.glossary import GlossaryTranslator
@@ -49,7 +50,7 @@ REGIONS = {"en": ("EN-GB", "EN-US"), "pt": ("PT-PT", "PT-BR")}
 """Clients refuse these targets without a region."""
 NO_LIMIT = 10**12
 FORMALITIES = (None, "default", "prefer_more", "prefer_less")
-ERRORS = documented(*ADMISSION, *BODY, "overloaded", dialect=DEEPL)
+ERRORS = documented(*ADMISSION, *BODY, *QUOTA, dialect=DEEPL)
 READ_ERRORS = documented(*ADMISSION, *BODY, dialect=DEEPL)
 FILE_ERRORS = documented(*ADMISSION, *BODY, "not_found", dialect=DEEPL)
 RESULT_ERRORS = documented(*ADMISSION, *BODY, "not_found", "conflict", dialect=DEEPL)
@@ -77,7 +78,6 @@ async def translate(body: DeepLTranslateRequest, admitted: Admitted) -> Response
     target = _any_target(admitted.state, body.target_lang)
     languages = [target if source.foreign else source.language for source in sources]
     translations = await _translated(admitted, body, languages, glossaries)
-    admitted.state.translated_characters[owner_of(admitted.key)] += sum(map(len, body.text))
     return await offload_above(
         sum(map(len, body.text)),
         lambda: written(
@@ -108,7 +108,7 @@ async def _translated(
     async def translate(source: str, of_source: list[str]) -> TranslationOutcome:
         translator: TranslatesTexts
         target = _target(admitted, source, body.target_lang)
-        route = await admitted.choose(None, source, target)
+        route = await admitted.choose(None, source, target, sum(map(len, of_source)))
         requested = requested_options(route.models, admitted.state.settings)
         terms = await terms_of(admitted, glossaries, (source, target))
         if isinstance(route, TwoModels):
@@ -159,8 +159,12 @@ async def languages(
 
 @router.get("/v2/usage", summary="How much was translated", responses=READ_ERRORS)
 async def usage(admitted: Admitted) -> DeepLUsage:
-    count = admitted.state.translated_characters[owner_of(admitted.key)]
-    return DeepLUsage(character_count=count, character_limit=NO_LIMIT)
+    """Of the present month, or of the day if the key has less left of that."""
+    used = admitted.state.usage.used(owner_of(admitted.key))
+    limits = KeyLimits() if admitted.key is None else admitted.key.limits
+    of_month, of_day = (used.month, limits.chars_per_month or NO_LIMIT), (used.day, limits.chars_per_day or NO_LIMIT)
+    count, limit = min(of_month, of_day, key=lambda period: period[1] - period[0])
+    return DeepLUsage(character_count=count, character_limit=limit)
 
 
 @router.post("/v2/document", summary="Send a file to be translated", responses=ERRORS)
@@ -186,8 +190,7 @@ async def upload(
     name = PurePath(filename or file.filename or "file").name
     state, data = admitted.state, await admitted.read(file)
     _check_served("output_format", output_format is None or f".{output_format.lower()}" == suffix_of(name, data))
-    owner = owner_of(admitted.key)
-    with state.file_jobs.files.admit(owner, len(data)) as reservation:
+    with state.file_jobs.files.admit(owner_of(admitted.key), len(data)) as reservation:
         parsed = await admitted.parse(data, name, target_lang, columns, keys)
         [detected] = await _sources(state, [parsed.beginning], source_lang, target_lang)
         check_not_foreign(detected, "source_lang")
@@ -195,17 +198,16 @@ async def upload(
         if source == _any_target(state, target_lang):
             raise ApiError("invalid_value", "Source and target language are equal.", "target_lang")
         target = _target(admitted, source, target_lang)
-        models = (await admitted.choose(None, source, target)).models
+        models = (await admitted.choose(None, source, target, parsed.num_chars)).models
         options = requested_options(models, state.settings)
         terms = await terms_of(admitted, glossaries, (source, target))
 
         async def translated() -> FinishedFile:
             on_progress, reader = reservation.progress.update, state.documents.reader
             done = await translate_file(models, parsed, reader, options, on_progress=on_progress, terms=terms)
-            state.translated_characters[owner] += done.num_characters
             return FinishedFile(done.data, done.name, done.media_type, done.num_characters, notes=done.notes)
 
-        state.file_jobs.start(reservation, translated, admitted.hand_over())
+        state.file_jobs.start(reservation, translated, admitted.hand_over(reservation))
     return DeepLDocument(document_id=reservation.id, document_key=str(reservation.key))
 
 

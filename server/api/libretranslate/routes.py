@@ -23,7 +23,7 @@ from server.api.libretranslate.schemas import (
     LibreTranslation,
 )
 from server.api.requests.content_disposition import attachment_for_old_clients, quoted, shortened
-from server.api.requests.errors import ADMISSION, BODY, ApiError, documented
+from server.api.requests.errors import ADMISSION, BODY, QUOTA, ApiError, documented
 from server.api.requests.fields import Status
 from server.api.requests.file_fields import COLUMNS, KEYS
 from server.api.requests.json_response import written, written_as_set
@@ -48,7 +48,7 @@ AUTO = "auto"
 
 Value = TypeVar("Value")
 
-ERRORS = documented(*ADMISSION, *BODY, "overloaded", dialect=LIBRE)
+ERRORS = documented(*ADMISSION, *BODY, *QUOTA, dialect=LIBRE)
 READ_ERRORS = documented(*ADMISSION, dialect=LIBRE)
 router = APIRouter(tags=["LibreTranslate"], route_class=LibreRoute.requiring("translate"))
 probes = APIRouter(tags=["LibreTranslate"], route_class=LibreProbeRoute)
@@ -161,7 +161,7 @@ async def translate_file(
         if not is_translated:
             jobs.files.keep(reservation, FinishedFile(data, parsed.name, parsed.media_type), file_id)
             return written(link)
-        models = (await admitted.choose(None, detected.language, languages.target)).models
+        models = (await admitted.choose(None, detected.language, languages.target, parsed.num_chars)).models
         options = requested_options(models, state.settings)
 
         async def translated(on_progress: OnProgress) -> FinishedFile:
@@ -171,7 +171,7 @@ async def translate_file(
 
         if prefers_async(request):
             jobs.files.link(reservation, file_id)
-            jobs.start(reservation, lambda: translated(reservation.progress.update), admitted.hand_over())
+            jobs.start(reservation, lambda: translated(reservation.progress.update), admitted.hand_over(reservation))
             headers = {"Location": STATUS.format(file_id=reservation.id), **APPLIED}
             return written_as_set(link, 202, headers)
         async with jobs.turn(reservation):

@@ -29,7 +29,7 @@ from server.api.native.document_schemas import (
     DocumentSentence,
     TranslatedSentence,
 )
-from server.api.requests.errors import ADMISSION, BODY, ApiError, documented
+from server.api.requests.errors import ADMISSION, BODY, QUOTA, ApiError, documented
 from server.api.requests.json_response import written_as_set
 from server.api.requests.limits import check_chars, check_total, requested_options
 from server.api.serving.routing import TwoModels
@@ -79,7 +79,7 @@ router = APIRouter(tags=["documents"], route_class=ApiRoute.requiring("documents
     response_model=DocumentAnswer,
     response_model_exclude_unset=True,
     responses={
-        **documented(*ADMISSION, *BODY),
+        **documented(*ADMISSION, *BODY, *QUOTA),
         202: {"description": "Accepted; Location says where to look.", "model": DocumentAnswer},
     },
 )
@@ -210,11 +210,12 @@ def _text_of(document: Document, sentences: Sequence[Sentence]) -> PlainTextResp
     summary="Continue an online document",
     response_model=AppendAnswer,
     response_model_exclude_unset=True,
-    responses=documented(*ADMISSION, *BODY, "not_found", "conflict", meanings={"not_found": UNKNOWN}),
+    responses=documented(*ADMISSION, *BODY, *QUOTA, "not_found", "conflict", meanings={"not_found": UNKNOWN}),
 )
 async def append(document_id: str, body: AppendRequest, admitted: Admitted, explain: Explain = "false") -> Response:
     admitted.limit_deadline(body.timeout)
     check_chars(body.sources, admitted.state.settings, "sentences")
+    admitted.charge(sum(map(len, body.sources)))
     documents, explains = admitted.state.documents, explain == "true"
     document, new = await documents.append(document_id, body.sources, body.first_index, admitted.deadline, explains)
     admitted.count_for_model(document.model)
@@ -234,7 +235,7 @@ async def append(document_id: str, body: AppendRequest, admitted: Admitted, expl
     response_model=CorrectionAnswer,
     response_model_exclude_unset=True,
     responses={
-        **documented(*ADMISSION, *BODY, "not_found", "conflict", meanings={"not_found": UNKNOWN}),
+        **documented(*ADMISSION, *BODY, *QUOTA, "not_found", "conflict", meanings={"not_found": UNKNOWN}),
         202: {"description": "Others are being translated again.", "model": CorrectionAnswer},
     },
 )
@@ -250,6 +251,7 @@ async def correct(
     admitted.limit_deadline(body.timeout)
     for param, text in (("source", body.source), ("translation", body.translation)):
         check_chars([text] if text is not None else [], admitted.state.settings, param)
+    admitted.charge(len(body.source or ""))
     correction = Correction(body.source, body.translation, retranslate)
     document, sentence = await admitted.state.documents.correct(document_id, index, correction, admitted.deadline)
     admitted.count_for_model(document.model)
@@ -283,7 +285,8 @@ async def _new_document(body: DocumentRequest, admitted: AdmittedRequest) -> New
         check_total([body.text], settings, "text")
     else:
         check_chars(body.sentences or [], settings, "sentences")
-    route = await admitted.choose(body.model, body.source, body.target)
+    num_chars = len(body.text) if body.text is not None else sum(map(len, body.sentences or []))
+    route = await admitted.choose(body.model, body.source, body.target, num_chars)
     requested = requested_options(route.models, settings, body.beam_size, body.length_penalty, body.max_length)
     if isinstance(route, TwoModels) and body.explain:
         message = f"explain: not where two models translate, {' to '.join(route.languages)}"

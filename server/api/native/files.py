@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from server.api.admission.admitted_request import Admitted
 from server.api.admission.api_route import ApiRoute
 from server.api.requests.content_disposition import attachment
-from server.api.requests.errors import ADMISSION, BODY, ApiError, ErrorType, documented
+from server.api.requests.errors import ADMISSION, BODY, QUOTA, ApiError, ErrorType, documented
 from server.api.requests.file_fields import COLUMNS, KEYS
 from server.api.requests.json_response import written, written_as_set
 from server.api.requests.limits import requested_options
@@ -79,7 +79,7 @@ FILE = {"content": {"application/octet-stream": {"schema": {"type": "string", "f
             "description": "With the header `Prefer: respond-async`: it is translated now; Location has its state.",
             "model": FileStatus,
         },
-        **documented(*ADMISSION, *BODY),
+        **documented(*ADMISSION, *BODY, *QUOTA),
     },
 )
 async def translate(
@@ -95,20 +95,21 @@ async def translate(
     columns: Annotated[str | None, Form(description=COLUMNS)] = None,
     keys: Annotated[str | None, Form(description=KEYS)] = None,
 ) -> Response:
-    route = await admitted.choose(model, source, target)
+    route = await admitted.choose(model, source, target, 0)
     state = admitted.state
     options = requested_options(route.models, state.settings)
     data = await admitted.read(file)
     jobs = state.file_jobs
     with jobs.files.admit(owner_of(admitted.key), len(data)) as room:
         parsed = await admitted.parse(data, file.filename or "file", target, columns, keys)
+        admitted.charge(parsed.num_chars, route.models[0].name)
 
         async def translated(on_progress: OnProgress) -> FinishedFile:
             done = await translate_file(route.models, parsed, state.documents.reader, options, mode, on_progress)
             return _finished(done, route.pivot_language)
 
         if prefers_async(request):
-            jobs.start(room, lambda: translated(room.progress.update), admitted.hand_over())
+            jobs.start(room, lambda: translated(room.progress.update), admitted.hand_over(room))
             return accepted(FileStatus.of(room, jobs, request))
         async with jobs.turn(room):
             return answered(await translated(within(admitted.deadline, room.progress)))

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Response
 from server.api.admission.admitted_request import Admitted, AdmittedRequest
 from server.api.admission.api_route import ApiRoute
 from server.api.native.score_schemas import ScoredItem, ScoredTarget, ScoreItem, ScoreRequest, ScoreResponse
-from server.api.requests.errors import ADMISSION, BODY, ApiError, documented
+from server.api.requests.errors import ADMISSION, BODY, QUOTA, ApiError, documented
 from server.api.requests.json_response import written
 from server.api.requests.limits import check_chars, check_sizes
 from server.api.serving.routing import Route, TwoModels
@@ -29,7 +29,7 @@ router = APIRouter(tags=["translation"], route_class=ApiRoute.requiring("transla
     SCORE,
     summary="How probable translations are",
     response_model=ScoreResponse,
-    responses=documented(*ADMISSION, *BODY),
+    responses=documented(*ADMISSION, *BODY, *QUOTA),
 )
 async def score_items(body: ScoreRequest, admitted: Admitted) -> Response:
     return await score_request(body, admitted, written)
@@ -41,7 +41,8 @@ async def score_request(
     """The answer to a request, as `shaped` writes it. Raises ApiError, and what `score` raises."""
     admitted.limit_deadline(body.timeout)
     check_items(body.items, admitted.state.settings)
-    translator = _single_model(await admitted.choose(body.model, body.source, body.target))
+    num_chars = sum(len(item.source) + sum(map(len, item.targets)) for item in body.items)
+    translator = _single_model(await admitted.choose(body.model, body.source, body.target, num_chars))
     outcome = await _score(admitted, translator, body.items)
     has_context = any(item.contexts for item in body.items)
     context = translator.knows_context if has_context else None

@@ -24,7 +24,7 @@ from server.api.native.schemas import (
     TranslateResponse,
     Translation,
 )
-from server.api.requests.errors import ADMISSION, BODY, ApiError, documented
+from server.api.requests.errors import ADMISSION, BODY, QUOTA, ApiError, documented
 from server.api.requests.json_response import written
 from server.api.requests.limits import check_hypotheses, check_sizes, requested_options
 from server.api.serving.routing import TwoModels
@@ -50,7 +50,10 @@ router = APIRouter(tags=["translation"], route_class=ApiRoute.requiring("transla
     PATH,
     summary="Translate a text or a list of texts",
     response_model=TranslateResponse,
-    responses={200: {"content": described(STREAM, "begin", "beginning", "answer")}, **documented(*ADMISSION, *BODY)},
+    responses={
+        200: {"content": described(STREAM, "begin", "beginning", "answer")},
+        **documented(*ADMISSION, *BODY, *QUOTA),
+    },
 )
 async def translate(body: TranslateRequest, admitted: Admitted, request: Request) -> Response:
     settings = admitted.state.settings
@@ -58,7 +61,7 @@ async def translate(body: TranslateRequest, admitted: Admitted, request: Request
     check_sizes(body.texts, settings)
     check_sizes(body.contexts, settings, "context")
     check_sizes(body.prefixes, settings, "target_prefix")
-    route = await admitted.choose(body.model, body.source, body.target)
+    route = await admitted.choose(body.model, body.source, body.target, sum(map(len, body.texts)))
     requested = requested_options(route.models, settings, body.beam_size, body.length_penalty, body.max_length)
     if isinstance(route, TwoModels):
         return await _translate_by_two(route, requested, body, admitted, body.stream or asks_for_events(request))

@@ -15,7 +15,7 @@ from server.api.openai.content import Content, content_of
 from server.api.openai.route import OPENAI, OpenAIRoute
 from server.api.openai.schemas import IGNORED, ChatCompletion, ChatRequest, Choice, Reply, TextPart, Usage, parts_of
 from server.api.openai.streaming import ChunkWriter, streamed, whole
-from server.api.requests.errors import ADMISSION, BODY, ApiError, documented
+from server.api.requests.errors import ADMISSION, BODY, QUOTA, ApiError, documented
 from server.api.requests.json_response import written_whole
 from server.api.requests.limits import check_sizes, requested_options
 from server.api.serving.model_names import NamedPair, pair_named
@@ -54,7 +54,7 @@ class Conversation:
     summary="Translate the last message of a conversation",
     description=IGNORED,
     response_model=ChatCompletion,
-    responses={200: {"content": EVENTS}, **documented(*ADMISSION, *BODY, "not_found", dialect=OPENAI)},
+    responses={200: {"content": EVENTS}, **documented(*ADMISSION, *BODY, *QUOTA, "not_found", dialect=OPENAI)},
 )
 async def chat(body: ChatRequest, admitted: Admitted, request: Request) -> Response:
     conversation = await _conversation(body, admitted)
@@ -133,7 +133,7 @@ async def _stream(conversation: Conversation, writer: ChunkWriter, admitted: Adm
     sources = {detected.language for detected in languages.sources}
     if content.literals is not None and len(sources) == 1 and languages.target not in sources:
         [source] = sources
-        route = await admitted.choose(model, source, languages.target)
+        route = await admitted.choose(model, source, languages.target, sum(map(len, content.texts)))
         if isinstance(route, OneModel):
             options = route.model.options(
                 **requested_options(route.models, admitted.state.settings), deadline=admitted.deadline

@@ -17,6 +17,7 @@ CODES: dict[ErrorType, str] = {
     "not_found": "model_not_found",
     "too_large": "context_length_exceeded",
     "overloaded": "rate_limit_exceeded",
+    "quota_exceeded": "insufficient_quota",
 }
 
 
@@ -33,11 +34,16 @@ class OpenAIErrors:
         status = self.status(error.kind)
         details = {
             "message": printable(error.message),
-            "type": TYPES.get(status, "invalid_request_error" if status < 500 else "server_error"),
+            "type": self._type(error.kind, status),
             "param": None if error.param is None else printable(error.param),
             "code": CODES.get(error.kind),
         }
         return JSONResponse({"error": details}, status, error.headers)
+
+    def _type(self, kind: ErrorType, status: int) -> str:
+        if kind == "quota_exceeded":
+            return "insufficient_quota"
+        return TYPES.get(status, "invalid_request_error" if status < 500 else "server_error")
 
 
 OPENAI = OpenAIErrors()

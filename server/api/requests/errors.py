@@ -37,6 +37,7 @@ ErrorType = Literal[
     "unsupported_media_type",
     "invalid_value",
     "overloaded",
+    "quota_exceeded",
     "internal",
     "not_ready",
     "deadline_exceeded",
@@ -62,6 +63,9 @@ TABLE: Mapping[ErrorType, ErrorRow] = {
     "unsupported_media_type": ErrorRow(415, "The body has a Content-Type or an encoding that is not taken here."),
     "invalid_value": ErrorRow(422, "A field is missing, unknown or has a value that cannot be used."),
     "overloaded": ErrorRow(429, "Too much is waiting, or the key's limit is reached; Retry-After: when to come back."),
+    "quota_exceeded": ErrorRow(
+        429, "The key has used its characters of the day or month; Retry-After: when it gets more."
+    ),
     "internal": ErrorRow(500, "A fault of the server; the log has it under the request's id."),
     "not_ready": ErrorRow(503, "Loading, draining or failed; Retry-After says when to come back."),
     "deadline_exceeded": ErrorRow(504, "The work took longer than request_timeout, or than the request would wait."),
@@ -79,6 +83,8 @@ ADMISSION: tuple[ErrorType, ...] = (
 """What every ApiRoute may answer."""
 BODY: tuple[ErrorType, ...] = ("malformed", "too_large", "unsupported_media_type")
 """What a route that reads a body may answer besides."""
+QUOTA: tuple[ErrorType, ...] = ("quota_exceeded",)
+"""What a route that translates may answer besides."""
 RETRY_AFTER_SECONDS: Mapping[ErrorType, int] = {"overloaded": 1, "not_ready": 5}
 _LONGEST_MESSAGE = 500
 

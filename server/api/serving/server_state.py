@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import time
-from collections import Counter
 from collections.abc import Awaitable
 from dataclasses import dataclass, field, replace
 
@@ -25,7 +24,10 @@ from server.files.limits import FileLimits
 from server.files.parser_pool import ParserPool
 from server.files.parsing import Failure
 from server.glossaries.service import GlossaryService
+from server.keys.editing import StoreKeys
+from server.keys.key_thread import KeyThread
 from server.keys.ring import KeyRing
+from server.keys.usage import CharacterUsage
 from server.runtime.loop_lag import LoopLag
 from server.settings import Settings
 from server.stores.glossaries import GlossaryLimits
@@ -73,11 +75,12 @@ class ServerState:
     file_jobs: FileJobs = field(init=False)
     parsers: ParserPool = field(init=False)
     """Parses and writes the files of clients."""
-    translated_characters: Counter[str] = field(default_factory=Counter)
-    """By owner, the characters that were translated for requests to DeepL's API."""
+    usage: CharacterUsage = field(default_factory=CharacterUsage)
+    """By owner, the characters of texts that were accepted."""
     _documents: DocumentService | None = None
     _glossaries: GlossaryService | None = None
     _expiry: ExpiryThread | None = None
+    _key_thread: KeyThread | None = None
 
     def __post_init__(self) -> None:
         settings = self.settings
@@ -116,6 +119,8 @@ class ServerState:
         self._expiry.start()
         limits = GlossaryLimits(settings.max_glossaries, settings.max_glossary_bytes)
         self._glossaries = GlossaryService(store.glossaries, limits)
+        self._key_thread = KeyThread(self.keys, self.usage, store, self.metrics)
+        self._key_thread.start()
 
     @property
     def _limits(self) -> DocumentLimits:
@@ -148,6 +153,23 @@ class ServerState:
         if self._documents is None:
             raise ApiError("not_ready", "the documents are not open yet")
         return self._documents
+
+    @property
+    def stored_keys(self) -> StoreKeys:
+        """The API keys that can be changed while the server runs. Raises ApiError (409, 503)."""
+        keys = self.documents.store.keys
+        if not self.keys.is_required:
+            raise ApiError("conflict", "this server needs no API keys: start it with --api-keys, `store` for none yet")
+        if keys is None:
+            raise ApiError(
+                "conflict", "memory:// keeps no API keys: start with --context-store sqlite:///PATH or redis://HOST"
+            )
+        return StoreKeys(keys)
+
+    def read_stored_keys(self) -> None:
+        """Accept what has changed in the store at once. Blocks. Raises StoreError."""
+        if self._key_thread is not None:
+            self._key_thread.read_stored()
 
     def count_documents(self) -> None:
         """Update the metric of stored documents. Blocks while the store counts."""
@@ -220,6 +242,8 @@ class ServerState:
         self.translators.stop_retired(lambda: self.drain_seconds_left)
         if self._expiry is not None:
             self._expiry.stop(POLL_SECONDS + self.drain_seconds_left)
+        if self._key_thread is not None:  # after the last request, whose characters it stores
+            self._key_thread.stop(GIVE_UP_SECONDS + self.drain_seconds_left)
         if self._documents is not None:
             self._documents.store.close()
         if self.tracing is not None:

@@ -1,0 +1,121 @@
+"""Keeps the keys and the usage of a server like those of its file and its store, in a thread: requests wait for
+neither."""
+
+import logging
+import os
+import threading
+
+from server.keys.ring import KeyRing, read_key_file
+from server.keys.stored import read_stored
+from server.keys.usage import CharacterUsage
+from server.settings import SettingsError
+from server.stores.interface import ContextStore, StoreError
+from server.telemetry.metrics import NO_MODEL, Metrics
+
+logger = logging.getLogger("ringmt")
+
+INTERVAL_SECONDS = 1.0
+"""Between two looks at the file and the store. A change of a key takes effect within this time and that of the look."""
+
+
+class KeyThread:
+    """A thread that looks at once in `interval` seconds until it is stopped. It logs failures and tries again; until
+    then the keys that were read last are accepted."""
+
+    def __init__(
+        self,
+        ring: KeyRing,
+        usage: CharacterUsage,
+        store: ContextStore,
+        metrics: Metrics,
+        interval: float = INTERVAL_SECONDS,
+    ) -> None:
+        self._ring, self._usage, self._store, self._metrics = ring, usage, store, metrics
+        self._interval = interval
+        self._version: str | None = None
+        self._seen = self._stat()
+        self._is_failing = False
+        self._reading = threading.Lock()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="ringmt-keys", daemon=True)
+
+    def start(self) -> None:
+        """Read keys and usage, then start the thread. Raises StoreError."""
+        self.read_stored()
+        if not self._ring.is_required and self._store.keys is not None and self._store.keys.read().bodies:
+            logger.warning(
+                "the store has API keys, but every client has full access: start with --api-keys store to require them"
+            )
+        self._usage.sync(self._store.usage)
+        self._thread.start()
+
+    def stop(self, timeout: float) -> bool:
+        """End the thread after it has stored the usage; False if that takes more than `timeout` seconds."""
+        self._stopping.set()
+        if self._thread.ident is not None:
+            self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    def read_stored(self) -> None:
+        """Read the store's keys if they have changed. Raises StoreError."""
+        keys = self._store.keys
+        if keys is None or not self._ring.is_required:
+            return
+        with self._reading:
+            if keys.version() != self._version:
+                stored = keys.read()
+                records = read_stored(stored)
+                self._ring.replace("store", records)
+                if self._version is not None:
+                    logger.info("API keys of the store were read again: %d keys", len(records))
+                self._version = stored.version
+
+    def _read_file(self) -> None:
+        """Read the file's keys if it has changed. Raises SettingsError if it cannot be used; then the keys stay."""
+        seen = self._stat()
+        if self._ring.file is not None and seen != self._seen:
+            self._seen = seen
+            records = read_key_file(self._ring.file, may_be_empty=True)
+            self._ring.replace("file", records)
+            logger.info("API keys of %s were read again: %d keys", self._ring.file, len(records))
+
+    def _stat(self) -> tuple[int, int, int] | None:
+        """Changes when the file is written or replaced."""
+        if self._ring.file is None:
+            return None
+        try:
+            stat = os.stat(self._ring.file)
+        except OSError:
+            return None
+        return stat.st_mtime_ns, stat.st_size, stat.st_ino
+
+    def _run(self) -> None:
+        while True:
+            stops = self._stopping.wait(self._interval)
+            self._look()
+            if stops:
+                return
+
+    def _look(self) -> None:
+        try:
+            self._read_file()
+        except SettingsError as error:
+            self._count_failure("file")
+            logger.error("API keys were not read again, those from before are accepted: %s", error)
+        try:
+            self.read_stored()
+            self._usage.sync(self._store.usage)
+            if self._is_failing:
+                self._is_failing = False
+                logger.info("API keys and usage are read from the store again")
+        except StoreError as error:
+            self._count_failure("store")
+            if not self._is_failing:
+                logger.error("API keys and usage are not up to date until the store answers: %s", error)
+            self._is_failing = True
+        except Exception:
+            self._count_failure("store")
+            logger.exception("API keys and usage are not up to date")
+
+    def _count_failure(self, source: str) -> None:
+        self._metrics.api_key_failures_total.labels(source, NO_MODEL).inc()
