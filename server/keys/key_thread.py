@@ -28,10 +28,11 @@ class KeyThread:
         usage: CharacterUsage,
         store: ContextStore,
         metrics: Metrics,
-        interval: float = INTERVAL_SECONDS,
+        interval: float | None = None,
     ) -> None:
+        """`interval`: by default INTERVAL_SECONDS."""
         self._ring, self._usage, self._store, self._metrics = ring, usage, store, metrics
-        self._interval = interval
+        self._interval = INTERVAL_SECONDS if interval is None else interval
         self._version: str | None = None
         self._seen = self._stat()
         self._is_failing = False

@@ -30,6 +30,7 @@ def test_every_setting_is_a_variable_and_a_flag() -> None:
         "log_format": "json",
         "access_log": "on",
         "open_admin": "on",
+        "metrics_by_key": "on",
         "pivot": "off",
         "shortlist": "off",
         "models": "/a",

@@ -24,8 +24,8 @@ from tests.server.processes import serving
 SCOPES = {
     "public": """/livez /readyz /metrics /health /spec / /page/{name} /docs /docs/swagger-ui-bundle.js
         /docs/swagger-ui.css /download_file/{name}""",
-    "any key": "/v1/models /v1/languages",
-    "admin": "/v1/models/{name}",
+    "any key": "/v1/models /v1/languages /v1/usage",
+    "admin": "/v1/models/{name} /v1/keys /v1/keys/{name} /v1/keys/{name}/rotate",
     "documents": """/v1/documents /v1/documents/{document_id} /v1/documents/{document_id}/events
         /v1/documents/{document_id}/result /v1/documents/{document_id}/sentences
         /v1/documents/{document_id}/sentences/{index:int} /v1/documents/{document_id}/sentences/{index:int}/context""",
