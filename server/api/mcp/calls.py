@@ -22,12 +22,12 @@ from server.api.mcp.schemas import (
 )
 from server.api.native.score import score_request
 from server.api.native.score_schemas import ScoreItem, ScoreRequest, ScoreResponse
-from server.api.requests.api_keys import owner_of
 from server.api.requests.errors import ApiError
 from server.api.requests.limits import check_document, check_sizes, requested_options
 from server.api.serving.file_jobs import within
 from server.api.serving.language_names import name_of
 from server.files.file_translation import translate_as_document
+from server.keys.key import owner_of
 from server.runtime.offload import offload_above
 from server.text.protect.terms import Terms
 from server.translation.assembly import TextTranslation
@@ -59,7 +59,7 @@ async def translate_document(arguments: DocumentArguments, admitted: AdmittedReq
     if detected.language == languages.target:
         return Document(translations=texts, source=detected.language, sentences=0, check=[])
     terms = await _terms(arguments.glossary, [])
-    models = admitted.choose(None, detected.language, languages.target).models
+    models = (await admitted.choose(None, detected.language, languages.target, sum(map(len, texts)))).models
     options = requested_options(models, state.settings)
     with state.file_jobs.files.admit(owner_of(admitted.key), sum(map(len, texts))) as room:
         async with state.file_jobs.turn(room):

@@ -12,8 +12,8 @@ from mcp import StdioServerParameters
 from mcp.client.client import Client
 from mcp.client.stdio import stdio_client
 
-from server.api.requests.api_keys import new_key
 from server.cli.main import main
+from server.keys.lines import new_key
 from tests.models import SENTENCES
 from tests.server.processes import ROOT
 

@@ -11,8 +11,8 @@ import pytest
 from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 
-from server.api.requests.api_keys import new_key
 from server.cli.mcp_forwarding import Forwarding, client_of_url
+from server.keys.lines import new_key
 from server.settings import SettingsError
 from tests.models import SENTENCES
 from tests.server.api.conftest import RunningServer, ready, settings_for, until
